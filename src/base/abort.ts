@@ -8,7 +8,10 @@ export interface Deadline {
   release(): void
 }
 
-/** Like `AbortSignal.any` with `AbortSignal.timeout`, which keep their sources alive until they abort; this one releases them. */
+/**
+ * Like `AbortSignal.any` with `AbortSignal.timeout`, which keep their sources alive until they abort; this one releases
+ * them.
+ */
 export function withDeadline(
   caller: AbortSignal,
   milliseconds: number,

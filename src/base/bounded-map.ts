@@ -1,7 +1,7 @@
 /**
- * A map of at most `limit` entries. A new entry beyond that replaces one that was not used since it was last considered,
- * oldest first (the SIEVE algorithm). Reading does not reorder: to delete and insert one hot key again and again makes
- * every lookup in a `Map` of 5,000 entries take 16 µs.
+ * A map of at most `limit` entries. A new entry beyond that replaces one that was not used since it was last
+ * considered, oldest first (the SIEVE algorithm). Reading does not reorder: to delete and insert one hot key again and
+ * again makes every lookup in a `Map` of 5,000 entries take 16 µs.
  */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, Entry<V>>()

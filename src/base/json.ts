@@ -13,7 +13,9 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
-/** Whether two values are the same once they are JSON: the order of members, and members without a value, say nothing. */
+/**
+ * Whether two values are the same once they are JSON: the order of members, and members without a value, say nothing.
+ */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false

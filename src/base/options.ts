@@ -112,7 +112,10 @@ export function anyOf(expected: string, ...checks: readonly OptionCheck[]): Opti
   return check
 }
 
-/** An object made by another function, recognised by its methods: `having('a task log such as createSqliteLog()', 'append')`. */
+/**
+ * An object made by another function, recognised by its methods: `having('a task log such as createSqliteLog()',
+ * 'append')`.
+ */
 export function having(expected: string, ...members: readonly string[]): OptionCheck {
   return (value, name) => {
     const isThere = typeof value === 'object' && value !== null && members.every((member) => member in value)

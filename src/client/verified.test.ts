@@ -4,7 +4,7 @@ import { rpcCard, startHttpServer } from '../../test/support/servers/http-server
 import { signCard } from '../auth/card-signature/sign-card.ts'
 import { cardVerifier } from '../auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../base/json.ts'
-import { etagOf, matches } from '../http/response-headers.ts'
+import { etagOf, matchesEtag } from '../http/response-headers.ts'
 import { connect } from './connect.ts'
 import { createCardCache } from './find-card.ts'
 import type { CachedCard } from './options.ts'
@@ -15,7 +15,7 @@ async function signedAgent() {
   const origin = await startHttpServer((request, response) => {
     const body = JSON.stringify(state.card)
     const etag = etagOf(body)
-    response.statusCode = matches(request.headers['if-none-match'], etag) ? 304 : 200
+    response.statusCode = matchesEtag(request.headers['if-none-match'], etag) ? 304 : 200
     state.answers.push(response.statusCode)
     response.setHeader('etag', etag).end(response.statusCode === 304 ? undefined : body)
   })

@@ -1,37 +1,37 @@
 import ipaddr from 'ipaddr.js'
 
-/** All that is given out of IPv6 so far (RFC 4291 §2.4). */
-const global6: Network = [ipaddr.parse('2000::'), 3]
+/** The only IPv6 range allocated for global unicast so far (RFC 4291 §2.4). */
+const allocatedIpv6: Network = [ipaddr.parse('2000::'), 3]
 
-/** Also of another copy of this module, as in another bundle. */
-export function isRefused(error: unknown): error is RequestRefused {
+/** Also true for errors from another copy of this module, such as one in another bundle. */
+export function isRequestRefused(error: unknown): error is RequestRefused {
   return error instanceof Error && 'code' in error && error.code === 'ERR_REQUEST_REFUSED' && 'reason' in error
 }
 
 export interface GuardOptions {
-  /** What may be asked over. `https` and `http` by default. */
+  /** Defaults to `https` and `http`. */
   readonly schemes?: readonly ('https' | 'http')[]
   /**
-   * What may be asked although it is not public: hosts (`agents.internal`), all below one (`*.agents.internal`),
-   * addresses, and ranges of them (`10.1.0.0/16`). A host that is named here may be at any address.
+   * Destinations that may be called although they are not public: hosts (`agents.internal`), all hosts of a domain
+   * (`*.agents.internal`), addresses and address ranges (`10.1.0.0/16`). A listed host may resolve to any address.
    */
   readonly allow?: readonly string[]
-  /** What this machine itself offers: in development it is asked, with one warning. */
+  /** Whether this machine may be called. `warn` allows it with one warning, for development. Defaults to `refuse`. */
   readonly loopback?: 'allow' | 'warn' | 'refuse'
-  /** Told once, with `loopback: 'warn'`. */
+  /** Called once, with `loopback: 'warn'`. */
   readonly warn?: (host: string) => void
 }
 
-/** Says which addresses may be asked. Both throw `RequestRefused`. */
+/** Decides which addresses may be called. Both methods throw `RequestRefused`. */
 export interface Guard {
-  /** As far as that can be told before its host is looked up. */
+  /** Checks what is known before the host is resolved. */
   checkUrl(url: URL): void
-  /** Where the name of a host has led. */
+  /** Checks an address that a host has resolved to. */
   checkAddress(host: string, address: string): void
 }
 
-/** Why an address is not asked. */
-export type Refusal =
+/** Why a request was refused. */
+export type RefusalReason =
   | 'bad-url'
   | 'scheme'
   | 'userinfo'
@@ -45,32 +45,32 @@ export type Refusal =
   | 'unspecified'
   | 'translated'
   | 'reserved'
-  /** It redirects, and nobody wants that here. */
+  /** The response is a redirect, and redirects are not allowed. */
   | 'redirect'
   | 'downgrade'
 
 export function createGuard(options: GuardOptions = {}): Guard {
   const { schemes = ['https', 'http'], allow = [], loopback = 'refuse', warn } = options
   const allowed = allow.map(parseAllowed)
-  let isWarned = false
+  let hasWarned = false
 
-  function refuse(reason: Refusal, host: string, where = ''): void {
+  function refuse(reason: RefusalReason, host: string, where = ''): void {
     if (reason !== 'loopback' || loopback === 'refuse')
-      throw new RequestRefused(reason, `${host}${where} ${why[reason]}`)
-    if (loopback === 'allow' || isWarned) return
-    isWarned = true
+      throw new RequestRefused(reason, `${host}${where} ${reasonTexts[reason]}`)
+    if (loopback === 'allow' || hasWarned) return
+    hasWarned = true
     warn?.(host)
   }
 
   function checkLiteral(host: string, address: string): void {
     const parsed = parseAddress(address)
     if (!parsed) throw new RequestRefused('bad-url', `${host} leads to ${address}, which is no address`)
-    const reason = rangeOf(parsed)
+    const reason = refusalReasonOf(parsed)
     if (reason === undefined) return
-    const isNamed = allowed.some(
+    const isListed = allowed.some(
       ({ network }) => network && isAllowedBy(network, reason, () => isWithin(parsed, network)),
     )
-    if (!isNamed) refuse(reason, host, host === address ? '' : ` leads to ${address}, which`)
+    if (!isListed) refuse(reason, host, host === address ? '' : ` leads to ${address}, which`)
   }
 
   return {
@@ -103,25 +103,25 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 }
 
-/** A request that was not sent: the guard does not let it out. */
+/** The guard refused to send a request. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly code = 'ERR_REQUEST_REFUSED'
-  readonly reason: Refusal
+  readonly reason: RefusalReason
 
-  constructor(reason: Refusal, detail: string) {
+  constructor(reason: RefusalReason, detail: string) {
     super(detail)
     this.reason = reason
   }
 }
 
-/** An address as a number, whatever form it was written in; IPv6 forms of IPv4 become what they mean. */
+/** Parses an address in any notation. IPv4-mapped IPv6 addresses become IPv4. */
 export function parseAddress(text: string): Address | undefined {
   const bare = text.replace(/^\[(.*)\]$/, '$1')
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
 }
 
-/** As it is looked up: lower-case, without brackets, and without the dot that ends a full name. */
+/** The host as it is resolved: without brackets and without the trailing dot of a fully qualified name. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
@@ -149,12 +149,12 @@ function parseNetwork(text: string): Network | undefined {
   return address && [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** Of the clouds: who asks them gets the keys of the machine. One of them is in a public range. */
-const metadata = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192']
+/** Metadata services of clouds, which hand out the keys of the machine. One of them is in a public range. */
+const metadataAddresses = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192']
   .concat(['fd00:ec2::254', 'fd20:ce::254'])
   .map((text) => ipaddr.parse(text).toNormalizedString())
 
-const why: Readonly<Record<Refusal, string>> = {
+const reasonTexts: Readonly<Record<RefusalReason, string>> = {
   'bad-url': 'is no address',
   scheme: 'has a scheme that may not be asked',
   userinfo: 'has credentials in its address',
@@ -172,8 +172,8 @@ const why: Readonly<Record<Refusal, string>> = {
   downgrade: 'redirects away from TLS',
 }
 
-/** What is wrong with calling this address from inside a network; undefined if it is one of the public internet. */
-function rangeOf(address: Address): Refusal | undefined {
+/** Why this address must not be called from inside a network; undefined for addresses of the public internet. */
+function refusalReasonOf(address: Address): RefusalReason | undefined {
   if (isMetadata(address)) return 'metadata'
   const range = address.range()
   if (range === 'unicast') return isGlobal(address) ? undefined : 'reserved'
@@ -181,11 +181,11 @@ function rangeOf(address: Address): Refusal | undefined {
 }
 
 function isMetadata(address: Address): boolean {
-  return metadata.includes(address.toNormalizedString())
+  return metadataAddresses.includes(address.toNormalizedString())
 }
 
 function isGlobal(address: Address): boolean {
-  return address.kind() === 'ipv4' || isWithin(address, global6)
+  return address.kind() === 'ipv4' || isWithin(address, allocatedIpv6)
 }
 
 /** Whether an address is in `10.0.0.0/8`, or is `10.0.0.1` itself. */
@@ -193,7 +193,7 @@ function isWithin(address: Address, [network, bits]: Network): boolean {
   return address.kind() === network.kind() && address.match(network, bits)
 }
 
-const ranges: Readonly<Record<string, Refusal>> = {
+const ranges: Readonly<Record<string, RefusalReason>> = {
   loopback: 'loopback',
   private: 'private',
   uniqueLocal: 'private',
@@ -203,19 +203,19 @@ const ranges: Readonly<Record<string, Refusal>> = {
   multicast: 'multicast',
   broadcast: 'multicast',
   unspecified: 'unspecified',
-  // Each of them has an IPv4 address inside, which some router on the way takes out.
+  // These embed an IPv4 address, which a router may extract.
   rfc6052: 'translated',
   rfc6145: 'translated',
   '6to4': 'translated',
   teredo: 'translated',
 }
 
-/** Nobody who allows a range means the keys of the machine, which are to be named themselves. */
-function isAllowedBy([, bits]: Network, reason: Refusal, isInside: () => boolean): boolean {
+/** A range does not include metadata services: each has to be listed by its own address. */
+function isAllowedBy([, bits]: Network, reason: RefusalReason, isInside: () => boolean): boolean {
   return (reason !== 'metadata' || bits === 32 || bits === 128) && isInside()
 }
 
-/** Where other protocols listen that take an HTTP request for commands; no browser asks there (Fetch §2.9). */
+/** Ports of protocols that may interpret an HTTP request as commands; browsers block them, too (Fetch §2.9). */
 const badPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answer, BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
+import { BodyTooLarge, type Exchange, type Incoming, runExchange } from './exchange.ts'
 
 const incoming: Incoming = {
   method: 'GET',
@@ -15,7 +15,7 @@ const incoming: Incoming = {
 
 async function run(exchange: Exchange, request = incoming) {
   const reported: unknown[] = []
-  const outgoing = await answer(exchange, request, (error) => reported.push(error))
+  const outgoing = await runExchange(exchange, request, (error) => reported.push(error))
   return { outgoing, reported }
 }
 

@@ -1,31 +1,31 @@
 import { isList } from '../base/json.ts'
-import { answer, type Exchange, type Incoming, type Outgoing } from './exchange.ts'
+import { type Exchange, type Incoming, type Outgoing, runExchange } from './exchange.ts'
 
 const methods = 'GET, HEAD, POST, DELETE'
 
 export interface CorsOptions {
-  /** Such as `https://app.example.com`; `*` are all. */
+  /** Such as `https://app.example.com`; `*` means all. */
   readonly origins: string | readonly string[]
-  /** Whether browsers send cookies and client certificates along. Only to origins that are named. */
+  /** Whether browsers send cookies and client certificates. Requires named origins. */
   readonly credentials?: boolean
-  /** Seconds for which a browser may remember that it was allowed. Ten minutes by default. */
+  /** Seconds for which a browser may cache a preflight response. Defaults to 600. */
   readonly maxAge?: number
 }
 
-/** Whose pages may call: everybody's (`true`), those of these origins, or with more said of it. */
+/** Which origins may call: all (`true`), the listed ones, or as the options say. */
 export type Cors = boolean | string | readonly string[] | CorsOptions
 
 /**
- * The same exchange for pages of other origins (Fetch §3.3): it answers their preflights, and lets them read answers,
- * also those of failures. Nothing is refused for its origin that is no preflight: other callers send one, too.
+ * Makes an exchange usable from pages of other origins (Fetch §3.3): answers their preflights and lets them read
+ * responses, including errors. Only preflights are rejected for their origin, because other clients send `Origin` too.
  */
 export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknown) => void): Exchange {
   const { credentials = false, maxAge = 600, ...options } = optionsOf(cors)
-  const listed = [options.origins].flat()
-  if (listed.length === 0) return exchange
-  const isForAll = listed.includes('*')
+  const listedOrigins = [options.origins].flat()
+  if (listedOrigins.length === 0) return exchange
+  const isForAll = listedOrigins.includes('*')
   if (isForAll && credentials) throw new TypeError('cors: credentials are only for origins that are named, not for *.')
-  const origins: ReadonlySet<string> = new Set(isForAll ? [] : listed.map(requireOrigin))
+  const origins: ReadonlySet<string> = new Set(isForAll ? [] : listedOrigins.map(requireOrigin))
 
   function headersFor(incoming: Incoming): Headers | undefined {
     const origin = incoming.header('origin')
@@ -47,13 +47,13 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
         body: JSON.stringify({ error }),
       }
     }
-    const asked = namesIn(incoming.header('access-control-request-headers'))
+    const requested = readHeaderNames(incoming.header('access-control-request-headers'))
     return {
       status: 204,
       headers: {
         ...allowed,
         'access-control-allow-methods': methods,
-        ...(asked !== '' && { 'access-control-allow-headers': asked }),
+        ...(requested !== '' && { 'access-control-allow-headers': requested }),
         'access-control-max-age': `${maxAge}`,
         vary,
       },
@@ -62,11 +62,11 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
 
   return async (incoming) => {
     if (isPreflight(incoming)) return answerPreflight(incoming)
-    const outgoing = await answer(exchange, incoming, onError)
+    const outgoing = await runExchange(exchange, incoming, onError)
     const allowed = headersFor(incoming)
-    const headers = isForAll ? outgoing.headers : { ...outgoing.headers, vary: varying(outgoing.headers.vary) }
+    const headers = isForAll ? outgoing.headers : { ...outgoing.headers, vary: varyByOrigin(outgoing.headers.vary) }
     if (!allowed) return { ...outgoing, headers }
-    return { ...outgoing, headers: { ...headers, ...allowed, 'access-control-expose-headers': exposed } }
+    return { ...outgoing, headers: { ...headers, ...allowed, 'access-control-expose-headers': exposedHeaders } }
   }
 }
 
@@ -75,11 +75,11 @@ function optionsOf(cors: Cors): CorsOptions {
   return typeof cors === 'string' || isList(cors) ? { origins: cors } : cors
 }
 
-/** As browsers write it; `null` is what they say of pages without one. */
+/** Requires the spelling that browsers use; they send `null` for pages without an origin. */
 function requireOrigin(text: string): string {
   if (text === 'null') return text
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // Browser extensions have schemes of their own, of which a URL knows no origin.
+  // `URL.origin` is "null" for the schemes of browser extensions.
   const origin = url && `${url.protocol}//${url.host}`
   if (origin !== undefined && url?.host && !origin.includes('*') && text.replace(/\/$/, '').toLowerCase() === origin) {
     return origin
@@ -89,20 +89,20 @@ function requireOrigin(text: string): string {
 
 type Headers = Outgoing['headers']
 
-/** Whoever may call may say what it wants; which headers mean something depends on the schemes of the agent. */
-function namesIn(asked = ''): string {
-  return /^[\w!#$%&'*+.^`|~, -]{0,2000}$/.test(asked) ? asked : ''
+/** An allowed origin may send any header: which ones have a meaning depends on the agent's security schemes. */
+function readHeaderNames(header = ''): string {
+  return /^[\w!#$%&'*+.^`|~, -]{0,2000}$/.test(header) ? header : ''
 }
 
 function isPreflight({ method, header }: Incoming): boolean {
   return method === 'OPTIONS' && header('origin') !== undefined && header('access-control-request-method') !== undefined
 }
 
-function varying(vary: string | undefined): string {
+function varyByOrigin(vary: string | undefined): string {
   return vary === undefined ? 'Origin' : `${vary}, Origin`
 }
 
-/** What a page may read of an answer beyond what every page may (Fetch §3.3.2). */
-const exposed =
+/** Response headers that a page may read besides the safelisted ones (Fetch §3.3.2). */
+const exposedHeaders =
   'A2A-Version, A2A-Extensions, ETag, Retry-After, WWW-Authenticate, ' +
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy'

@@ -1,57 +1,57 @@
 import { Overloaded, retryAfterOverload } from './load.ts'
 
-/** A certificate of a caller. Its key was proven on the connection. */
+/** A client certificate. The TLS handshake has proven possession of its key. */
 export interface PeerCertificate {
-  /** Whether an authority that the server trusts has issued it, and it is of today. */
+  /** Whether it is currently valid and issued by an authority that the server trusts. */
   readonly isTrusted: boolean
-  /** The distinguished name, as `CN=billing,O=Acme`. */
+  /** The distinguished name, such as `CN=billing,O=Acme`. */
   readonly subject: string
-  /** The subject alternative names, by their kind: `DNS`, `URI`, `email`, `IP Address`. */
+  /** Subject alternative names by type: `DNS`, `URI`, `email`, `IP Address`. */
   readonly names: Readonly<Record<string, readonly string[]>>
-  /** SHA-256 of the whole, in hexadecimal digits. */
+  /** SHA-256 of the certificate in hexadecimal. */
   readonly fingerprint: string
-  /** Until when it is good, in milliseconds since 1970. */
+  /** End of its validity in milliseconds since 1970. */
   readonly expires?: number
 }
 
 export interface Incoming {
   readonly method: string
-  /** Percent-encoded, without the query, and without the `base` the handler is mounted at. */
+  /** Percent-encoded, without the query and without `base`. */
   readonly path: string
   /** Without the question mark. */
   readonly query: string
-  /** Where the handler is mounted: empty, or a path without a slash at its end. */
+  /** The path at which the handler is mounted: empty, or without a trailing slash. */
   readonly base: string
   /** Whether the connection itself is encrypted. */
   readonly secure: boolean
   /** By lower-case name; repeated headers are joined with a comma. */
   header(name: string): string | undefined
-  /** The whole body; throws `BodyTooLarge` as soon as it is known to be longer than `limit`. */
+  /** Reads the body; throws `BodyTooLarge` as soon as it is known to exceed `limit`. */
   bytes(limit: number): Promise<Uint8Array>
-  /** Aborts when the caller has gone. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal
-  /** The certificate that the caller showed on the connection, where the rim can know it. */
+  /** The client certificate of the connection, where the platform exposes it. */
   certificate(): PeerCertificate | undefined
 }
 
 export interface Outgoing {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** A stream is pulled: nothing is read from it while the caller does not read. */
+  /** A stream is pulled only as fast as the caller reads. */
   readonly body?: string | AsyncIterable<string>
 }
 
 /**
- * One request and its answer, as the core sees them: what a `fetch` Request and a `node:http` message have in common.
- * Rims translate at the edge, so that the hot path builds neither a `Request` nor a `Response`.
+ * One request and its response, in terms that a `fetch` Request and a `node:http` message have in common. The platform
+ * adapters translate, so that the hot path builds neither a `Request` nor a `Response`.
  */
 export type Exchange = (incoming: Incoming) => Promise<Outgoing>
 
 /**
- * Runs an exchange and answers also when it throws. That is a bug, so `onError` learns of it and the caller sees
- * nothing of it; only a body for which there is no room is named.
+ * Runs an exchange and returns a response even if it throws. Such an error is a bug: `onError` receives it and the
+ * caller gets a bare 500. Only a body that is too large, or too large for now, is reported to the caller.
  */
-export async function answer(
+export async function runExchange(
   exchange: Exchange,
   incoming: Incoming,
   onError: (error: unknown) => void,
@@ -59,17 +59,18 @@ export async function answer(
   try {
     return await exchange(incoming)
   } catch (error) {
-    if (error instanceof BodyTooLarge) return plain(413, error.message)
-    if (error instanceof Overloaded) return plain(503, error.message, { 'retry-after': `${retryAfterOverload}` })
-    // Who aborts because the caller has gone does as told.
+    if (error instanceof BodyTooLarge) return errorResponse(413, error.message)
+    if (error instanceof Overloaded)
+      return errorResponse(503, error.message, { 'retry-after': `${retryAfterOverload}` })
+    // Errors after the caller has disconnected are expected.
     if (!incoming.signal.aborted) onError(error)
     return internalError
   }
 }
 
-/** The same request, whose body is being read already: it may be asked for again, within any limit. */
+/** The same request with a body that is already being read; `bytes` may be called repeatedly, with any limit. */
 export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incoming {
-  // Who asks hears of a failure; it is no one's fault if nobody does.
+  // `bytes` rejects with the same error; without a call it would be an unhandled rejection.
   body.catch(() => {})
   return {
     method: incoming.method,
@@ -99,8 +100,8 @@ export class BodyTooLarge extends Error {
   }
 }
 
-export const internalError = plain(500, 'internal error')
+export const internalError = errorResponse(500, 'internal error')
 
-function plain(status: number, error: string, headers: Outgoing['headers'] = {}): Outgoing {
+function errorResponse(status: number, error: string, headers: Outgoing['headers'] = {}): Outgoing {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) }
 }

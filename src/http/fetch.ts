@@ -1,11 +1,11 @@
-import { answer, BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
+import { BodyTooLarge, type Exchange, type Incoming, runExchange } from './exchange.ts'
 import { readLimited } from './read-limited.ts'
 import { securityHeaders } from './response-headers.ts'
 
 export interface FetchOptions {
-  /** The path under which the handler is mounted, without a slash at its end. */
+  /** The path at which the handler is mounted, without a trailing slash. */
   readonly base?: string
-  /** Told what an exchange threw; the caller is not. */
+  /** Receives errors that an exchange throws; the caller never sees them. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -15,40 +15,37 @@ export function toFetch(
   { base = '', onError = console.error }: FetchOptions = {},
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    // Not every host aborts `request.signal` when the caller leaves, but all of them cancel the body of the answer.
-    const left = new AbortController()
-    const incoming = createIncoming(request, base, AbortSignal.any([request.signal, left.signal]))
-    const { status, headers: said, body } = await answer(exchange, incoming, onError)
-    const headers = { ...securityHeaders, ...said }
+    // Not every platform aborts `request.signal` when the caller disconnects, but all of them cancel the response body.
+    const disconnected = new AbortController()
+    const incoming = createIncoming(request, base, AbortSignal.any([request.signal, disconnected.signal]))
+    const { status, headers: ownHeaders, body } = await runExchange(exchange, incoming, onError)
+    const headers = { ...securityHeaders, ...ownHeaders }
     const hasBody = request.method !== 'HEAD'
     if (typeof body !== 'object') return new Response(hasBody ? body : null, { status, headers })
     const stream = toStream(body, {
-      leave: () => left.abort(),
-      fail: (error) => incoming.signal.aborted || onError(error),
+      onCancel: () => disconnected.abort(),
+      onError: (error) => incoming.signal.aborted || onError(error),
     })
     if (!hasBody) stream.cancel().catch(onError)
     return new Response(hasBody ? stream : null, { status, headers })
   }
 }
 
-/** An answer that ends with trailers, which `fetch` itself does not give: what carries gRPC does. */
-export type Trailed = Response & {
-  /** Empty if there are none. It never rejects. */
+/** A response with trailers, which `fetch` does not expose but gRPC needs. */
+export type ResponseWithTrailers = Response & {
+  /** Empty if there are none. Never rejects. */
   readonly trailers: Promise<Headers>
 }
 
-export function withTrailers(response: Response, trailers: Promise<Headers>): Trailed {
+export function withTrailers(response: Response, trailers: Promise<Headers>): ResponseWithTrailers {
   return Object.assign(response, { trailers })
 }
 
 export async function trailersOf(response: Response): Promise<Headers> {
-  return 'trailers' in response ? await (response as Trailed).trailers : new Headers()
+  return 'trailers' in response ? await (response as ResponseWithTrailers).trailers : new Headers()
 }
 
-/**
- * How this program asks others: as the global `fetch`, which it is by default. Credentials, guards and agents without
- * a socket are put in here.
- */
+/** Sends requests like the global `fetch`. Credentials, address guards and in-process agents plug in here. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 function createIncoming(request: Request, base: string, signal: AbortSignal): Incoming {
@@ -61,13 +58,13 @@ function createIncoming(request: Request, base: string, signal: AbortSignal): In
     secure: url.protocol === 'https:',
     header: (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
     bytes: (limit) => readBody(request, limit),
-    // `fetch` does not tell of connections.
+    // `fetch` does not expose the connection.
     certificate: () => undefined,
     signal,
   }
 }
 
-/** Some routers, such as Hono's `mount`, have taken the base off already. */
+/** Some routers, such as Hono's `mount`, have already removed the base. */
 function isBelow(path: string, base: string): boolean {
   return path === base || path.startsWith(`${base}/`)
 }
@@ -77,8 +74,8 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   return await readLimited(request.body, limit)
 }
 
-/** With a high-water mark of 0 nothing is taken from the source before somebody reads. */
-function toStream(source: AsyncIterable<string>, { leave, fail }: StreamEnds): ReadableStream<Uint8Array> {
+/** With a high-water mark of 0, nothing is pulled from the source before the caller reads. */
+function toStream(source: AsyncIterable<string>, { onCancel, onError }: StreamCallbacks): ReadableStream<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   return new ReadableStream(
@@ -89,12 +86,12 @@ function toStream(source: AsyncIterable<string>, { leave, fail }: StreamEnds): R
           if (done) controller.close()
           else controller.enqueue(encoder.encode(value))
         } catch (error) {
-          fail(error)
+          onError(error)
           controller.error(new Error('the stream broke off'))
         }
       },
       async cancel() {
-        leave()
+        onCancel()
         await iterator.return?.()
       },
     },
@@ -102,9 +99,9 @@ function toStream(source: AsyncIterable<string>, { leave, fail }: StreamEnds): R
   )
 }
 
-interface StreamEnds {
-  /** The reader has gone. */
-  leave(): void
+interface StreamCallbacks {
+  /** The reader canceled. */
+  onCancel(): void
   /** The source threw. */
-  fail(error: unknown): void
+  onError(error: unknown): void
 }

@@ -1,14 +1,14 @@
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Characters that are searched: a hostile body must not cost much more than an honest one. */
-const SEARCHED = 256 * 1024
+/** Characters searched for the position of an error, so that a hostile body costs little more than a valid one. */
+const maxSearched = 256 * 1024
 
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-/** All but control characters, the quote and the backslash. */
-const plain = /[ !#-[\]-\uffff]*/y
+/** All characters except control characters, quotes and backslashes. */
+const plainCharacters = /[ !#-[\]-\uffff]*/y
 
-const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+const escapeSequence = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 
 const QUOTE = 0x22
 
@@ -29,11 +29,11 @@ const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application
 const parameter = /;\s*([^\s;=]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
 
 export interface JsonLimits {
-  /** How many arrays and objects may lie in each other. */
+  /** Maximum nesting of arrays and objects. Defaults to 64. */
   readonly depth?: number
 }
 
-/** Like `JSON.parse`, but refuses what hurts those who walk the value later: deep nesting. */
+/** Like `JSON.parse`, but rejects deep nesting, which would overflow the stack of recursive readers. */
 export function parseJsonText(text: string, { depth = 64 }: JsonLimits = {}): unknown {
   let value: unknown
   try {
@@ -46,8 +46,8 @@ export function parseJsonText(text: string, { depth = 64 }: JsonLimits = {}): un
 }
 
 /**
- * Like `JSON.parse` on UTF-8 bytes, but refuses what two readers may understand differently (a key that comes twice,
- * broken UTF-8) and what hurts those who walk the value later (deep nesting).
+ * Like `JSON.parse` on UTF-8 bytes, but rejects input that two readers may interpret differently (duplicate keys,
+ * invalid UTF-8), and deep nesting, which would overflow the stack of recursive readers.
  */
 export function parseJson(bytes: Uint8Array, { depth = 64 }: JsonLimits = {}): unknown {
   const text = decodeUtf8(bytes)
@@ -56,14 +56,14 @@ export function parseJson(bytes: Uint8Array, { depth = 64 }: JsonLimits = {}): u
   try {
     value = JSON.parse(text)
   } catch {
-    throwFault(text)
+    throwFirstError(text)
   }
-  // Of two members with the same key `JSON.parse` keeps one, so a value with fewer members than its text had two.
-  if (countMembers(value) !== members) throwFault(text)
+  // `JSON.parse` keeps one of two members with the same key, so the value has fewer members than the text.
+  if (countMembers(value) !== members) throwFirstError(text)
   return value
 }
 
-/** Whether a `Content-Type` declares JSON that we read: one of the types in use, in UTF-8. */
+/** Whether a `Content-Type` is one of the JSON types in use, in UTF-8. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === undefined) return false
   if (contentType === 'application/json') return true
@@ -71,7 +71,7 @@ export function isJson(contentType: string | undefined): boolean {
   return jsonTypes.has(type.trim().toLowerCase()) && isUtf8(contentType.slice(type.length))
 }
 
-/** What is wrong with a text that should have been JSON. The message is short and fit to be shown to the caller. */
+/** The text is not acceptable JSON. The message is short and may be shown to the caller. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
 }
@@ -93,7 +93,7 @@ function tooDeep(depth: number): JsonError {
   return new JsonError(`nested deeper than ${depth} levels`)
 }
 
-/** Counts the members of all objects and guards the depth. Whether the text is JSON is for `JSON.parse` to say. */
+/** Counts the members of all objects and limits the depth. Validity is left to `JSON.parse`. */
 function scan(text: string, depth: number): number {
   let level = 0
   let members = 0
@@ -118,7 +118,7 @@ function scan(text: string, depth: number): number {
   return members
 }
 
-/** The position of the closing quote. `indexOf` runs over megabytes of base64 at the speed of memory. */
+/** The position of the closing quote. `indexOf` scans megabytes of base64 at memory speed. */
 function endOfString(text: string, start: number): number {
   for (let from = start; ; ) {
     const quote = text.indexOf('"', from)
@@ -132,17 +132,17 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Reads a text that is known to be faulty once more, slowly, and throws its first fault: engines do not reliably tell
- * where it is. It recurses, so the depth of the text must be limited before.
+ * Parses a text that is known to be invalid again, slowly, and throws the first error with its position, which engines
+ * do not report reliably. Recursive, so the caller limits the depth beforehand.
  */
-function throwFault(text: string): never {
+function throwFirstError(text: string): never {
   let at = 0
   const fail = (): never => {
     throw new JsonError(`not valid JSON at position ${at}`)
   }
 
   const skip = (pattern: RegExp): boolean => {
-    if (at > SEARCHED) throw new JsonError(`not valid JSON, or a duplicate key, after position ${SEARCHED}`)
+    if (at > maxSearched) throw new JsonError(`not valid JSON, or a duplicate key, after position ${maxSearched}`)
     pattern.lastIndex = at
     if (!pattern.test(text)) return false
     at = pattern.lastIndex
@@ -178,7 +178,7 @@ function throwFault(text: string): never {
       skipSpace()
       const start = at
       const key: string = JSON.parse(string())
-      if (keys.has(key)) throw new JsonError(`duplicate key ${brief(key)} at position ${start}`)
+      if (keys.has(key)) throw new JsonError(`duplicate key ${excerpt(key)} at position ${start}`)
       keys.add(key)
       skipSpace()
       if (!take(':')) fail()
@@ -188,8 +188,8 @@ function throwFault(text: string): never {
   const string = (): string => {
     const start = at
     if (!take('"')) fail()
-    do skip(plain)
-    while (skip(escaped))
+    do skip(plainCharacters)
+    while (skip(escapeSequence))
     if (!take('"')) fail()
     return text.slice(start, at)
   }
@@ -202,7 +202,7 @@ function isSpace(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
 }
 
-function brief(key: string): string {
+function excerpt(key: string): string {
   return JSON.stringify(key.length > 40 ? `${key.slice(0, 40)}…` : key)
 }
 

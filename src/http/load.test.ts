@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createLoad, type LoadOptions, type Standing } from './load.ts'
+import { createLoad, type LoadOptions, type LoadState } from './load.ts'
 
 function open(options: Partial<LoadOptions> = {}) {
   const load = createLoad({ requests: 2, bodyBytes: 1_000, memory: () => 0, ...options })
@@ -13,20 +13,20 @@ describe('a load', () => {
     const load = open()
     load.begin()
     load.begin()
-    expect(load.isOver()).toBe(false)
+    expect(load.isOverloaded()).toBe(false)
     load.begin()
-    expect(load.isOver()).toBe(true)
+    expect(load.isOverloaded()).toBe(true)
     load.end(0)
-    expect(load.isOver()).toBe(false)
+    expect(load.isOverloaded()).toBe(false)
   })
 
   it('has room for so many bytes of bodies, and gets them back', () => {
     const load = open()
     expect(load.take(600)).toBe(true)
     expect(load.take(600)).toBe(false)
-    expect(load.isOver()).toBe(true)
+    expect(load.isOverloaded()).toBe(true)
     load.end(1_200)
-    expect(load.isOver()).toBe(false)
+    expect(load.isOverloaded()).toBe(false)
     expect(load.take(1_000)).toBe(true)
   })
 
@@ -34,9 +34,9 @@ describe('a load', () => {
     let memory = 0
     const load = open({ memory: () => memory })
     memory = 1
-    await expect.poll(load.isOver).toBe(true)
+    await expect.poll(load.isOverloaded).toBe(true)
     memory = 0
-    await expect.poll(load.isOver).toBe(false)
+    await expect.poll(load.isOverloaded).toBe(false)
   })
 
   it('looks at the memory with every request when half of it is used, and with every sixteenth before', () => {
@@ -60,7 +60,7 @@ describe('a load', () => {
 
   it('tells once when it begins to be over, and once when that has passed', async () => {
     let memory = 0
-    const told: (readonly [boolean, Standing])[] = []
+    const told: (readonly [boolean, LoadState])[] = []
     const load = open({ memory: () => memory })
     const unwatch = load.watch((isOver, standing) => told.push([isOver, standing]))
     memory = 1.5

@@ -1,96 +1,99 @@
-/** Milliseconds between two looks at the memory at the most: one timer for all requests. */
-const interval = 100
+/** Interval of memory checks in milliseconds: one timer for all requests. */
+const checkInterval = 100
 
-/** So many bytes of bodies, and so many requests, may come between two looks. From half of the memory on, one. */
-const unseenBytes = 2 ** 20
+/**
+ * Body bytes and requests that may arrive between two memory checks. Above half of the memory, every request checks.
+ */
+const maxUncheckedBytes = 2 ** 20
 
-const unseenRequests = 16
+const maxUncheckedRequests = 16
 
-/** It comes and goes: it has passed when so many looks in a row have found room. */
-const calmLooks = 10
+/** An overload has passed after this many consecutive checks without one, because it comes and goes. */
+const calmChecksNeeded = 10
 
 /** Seconds after which a refused caller may try again. */
 export const retryAfterOverload = 1
 
 export interface LoadLimits {
-  /** Requests at work at once, streams among them. */
+  /** Concurrent requests, including streams. */
   readonly requests: number
-  /** Bytes of bodies that are held at once. */
+  /** Bytes of request bodies held at once. */
   readonly bodyBytes: number
 }
 
 export interface LoadOptions extends LoadLimits {
-  /** How much of the memory that may be used is in use: 1 is all of it. */
+  /** Share of the usable memory that is in use: 1 is all of it. */
   readonly memory: () => number
 }
 
-/** What is in use. */
-export interface Standing {
+/** Current resource usage. */
+export interface LoadState {
   readonly requests: number
   readonly bodyBytes: number
   readonly memory: number
 }
 
 /**
- * How much a server is doing, so that it can refuse work before it runs out of memory. Counted by whoever holds the
- * port; asked, before a call is read, by whoever answers. Nothing of it takes more than an addition per request.
+ * Tracks how busy a server is, so that it can refuse work before it runs out of memory. The listener counts; handlers
+ * check before they read a call. Costs no more than an addition per request.
  */
 export interface Load {
-  /** A request has come. */
+  /** A request has arrived. */
   begin(): void
-  /** It is over, with so many bytes of its body taken. */
+  /** A request has ended; releases the bytes of its body. */
   end(taken: number): void
-  /** Takes bytes of a body that is being read. False if there is no room for them. */
+  /** Counts bytes of a body that is being read. Returns false if they exceed the limit. */
   take(bytes: number): boolean
-  /** Whether there is no room for the work of one more call. */
-  isOver(): boolean
-  /** Tells when there begins to be no room, and when that has passed; until it is called back. */
-  watch(listener: (isOver: boolean, standing: Standing) => void): () => void
-  /** Stops looking at the memory. */
+  /** Whether the server should refuse another call. */
+  isOverloaded(): boolean
+  /** Reports when an overload begins and when it has passed. Returns a function that removes the listener. */
+  watch(listener: (isOverloaded: boolean, state: LoadState) => void): () => void
+  /** Stops the memory checks. */
   stop(): void
 }
 
 export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
   const listeners = new Set<Parameters<Load['watch']>[0]>()
-  let active = 0
-  let held = 0
+  let activeRequests = 0
+  let heldBytes = 0
   let bytesSince = 0
   let requestsSince = 0
-  let used = memory()
-  let isTold = false
-  let calm = 0
+  let memoryUse = memory()
+  let isReported = false
+  let calmChecks = 0
 
-  const isOver = (): boolean => used >= 1 || active > requests || held >= bodyBytes
+  const isOverloaded = (): boolean => memoryUse >= 1 || activeRequests > requests || heldBytes >= bodyBytes
 
-  function look(): void {
+  function check(): void {
     bytesSince = 0
     requestsSince = 0
-    used = memory()
-    calm = isOver() ? 0 : calm + 1
-    if (isTold ? calm < calmLooks : calm > 0) return
-    isTold = !isTold
-    for (const tell of [...listeners]) tell(isTold, { requests: active, bodyBytes: held, memory: used })
+    memoryUse = memory()
+    calmChecks = isOverloaded() ? 0 : calmChecks + 1
+    if (isReported ? calmChecks < calmChecksNeeded : calmChecks > 0) return
+    isReported = !isReported
+    for (const notify of [...listeners])
+      notify(isReported, { requests: activeRequests, bodyBytes: heldBytes, memory: memoryUse })
   }
-  const timer = setInterval(look, interval)
+  const timer = setInterval(check, checkInterval)
   timer.unref()
 
   return {
     begin() {
-      active++
+      activeRequests++
       requestsSince++
-      if (used > 0.5 || requestsSince >= unseenRequests) look()
+      if (memoryUse > 0.5 || requestsSince >= maxUncheckedRequests) check()
     },
     end(taken) {
-      active--
-      held -= taken
+      activeRequests--
+      heldBytes -= taken
     },
     take(bytes) {
-      held += bytes
+      heldBytes += bytes
       bytesSince += bytes
-      if (bytesSince >= unseenBytes) look()
-      return held <= bodyBytes
+      if (bytesSince >= maxUncheckedBytes) check()
+      return heldBytes <= bodyBytes
     },
-    isOver,
+    isOverloaded: isOverloaded,
     watch(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -99,7 +102,7 @@ export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
   }
 }
 
-/** A body is not read to its end, because the server has no room for it. */
+/** The server stopped reading a body because it is overloaded. */
 export class Overloaded extends Error {
   override readonly name = 'Overloaded'
   constructor() {

@@ -1,4 +1,4 @@
-/** Why a request got no answer. */
+/** Why a request got no response. */
 export type NetworkFailure =
   | 'connection-refused'
   | 'name-not-found'
@@ -8,25 +8,25 @@ export type NetworkFailure =
   | 'not-http'
   | 'bad-url'
   | 'redirect-loop'
-  /** A guard did not let it out. */
+  /** The address guard refused it. */
   | 'guarded'
   | 'connection-lost'
-  /** Not told: browsers, which keep it from scripts, also say nothing more of a request that CORS forbids. */
+  /** Unknown: browsers hide the cause from scripts, also when CORS forbids a request. */
   | 'blocked'
 
-/** What `fetch` threw, as far as its causes tell. Only the rims know `node:*`, but its codes are texts. */
+/** Classifies an error that `fetch` threw by its codes and messages, because this code may not import `node:*`. */
 export function networkFailureOf(error: unknown, depth = 0): NetworkFailure {
   if (!(error instanceof Error) || depth > 4) return 'blocked'
   const { code } = error as { readonly code?: unknown }
   const text = `${error.name} ${code} ${error.message}`
-  const found = patterns.find(([pattern]) => pattern.test(text))
-  if (found) return found[1]
-  // Where several addresses were tried, each has its own cause.
+  const match = patterns.find(([pattern]) => pattern.test(text))
+  if (match) return match[1]
+  // If several addresses were tried, each has its own cause.
   const cause = error instanceof AggregateError ? error.errors[0] : error.cause
   return networkFailureOf(cause, depth + 1)
 }
 
-/** Whether it is certain that nothing of the request reached anybody, so that sending it again repeats nothing. */
+/** Whether the request certainly never reached a server, so that sending it again repeats nothing. */
 export function isBeforeSending(failure: NetworkFailure): boolean {
   switch (failure) {
     case 'connection-refused':

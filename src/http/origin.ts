@@ -1,13 +1,13 @@
 import type { Incoming } from './exchange.ts'
 
 export interface OriginOptions {
-  /** Where callers reach the handler, as the operator states it. It is believed before anything a request says. */
+  /** The URL at which callers reach the handler. Takes precedence over all request headers. */
   readonly publicUrl?: string
-  /** Believe `Forwarded` and `X-Forwarded-*`. Only behind a proxy that sets them itself. */
+  /** Trusts `Forwarded` and `X-Forwarded-*`. Enable only behind a proxy that sets them itself. */
   readonly trustProxy?: boolean
 }
 
-/** The URL at which callers reach the handler, without a slash at its end. */
+/** The URL at which callers reach the handler, without a trailing slash. */
 export function originOf(
   incoming: Pick<Incoming, 'header' | 'secure' | 'base'>,
   { publicUrl, trustProxy = false }: OriginOptions,
@@ -19,18 +19,18 @@ export function originOf(
   return `${proto}://${host}${forwarded.prefix ?? ''}${incoming.base}`
 }
 
-/** Whether only this machine can mean it: a host as it stands in a URL, or an address to listen on. */
+/** Whether a host of a URL, or an address to listen on, is this machine only. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   return bare === 'localhost' || bare === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(bare)
 }
 
 function readForwarded({ header }: Pick<Incoming, 'header'>): Forwarded {
-  const standard = firstElement(header('forwarded') ?? '')
+  const standard = parametersOfFirstElement(header('forwarded') ?? '')
   return {
-    host: standard.get('host') ?? firstOf(header('x-forwarded-host')),
-    proto: protoOf(standard.get('proto') ?? firstOf(header('x-forwarded-proto'))),
-    prefix: prefixOf(firstOf(header('x-forwarded-prefix'))),
+    host: standard.get('host') ?? firstItem(header('x-forwarded-host')),
+    proto: protoOf(standard.get('proto') ?? firstItem(header('x-forwarded-proto'))),
+    prefix: prefixOf(firstItem(header('x-forwarded-prefix'))),
   }
 }
 
@@ -41,7 +41,7 @@ interface Forwarded {
 }
 
 /** The parameters of the element that the outermost proxy wrote (RFC 7239 §4). */
-function firstElement(header: string): ReadonlyMap<string, string> {
+function parametersOfFirstElement(header: string): ReadonlyMap<string, string> {
   const pair = /[\s;]*([\w-]+)=("(?:[^"\\]|\\.)*"|[^\s;,"]*)\s*(?=[;,]|$)/y
   const pairs = new Map<string, string>()
   for (let match = pair.exec(header); match !== null; match = pair.exec(header)) {
@@ -51,7 +51,7 @@ function firstElement(header: string): ReadonlyMap<string, string> {
   return pairs
 }
 
-function firstOf(list: string | undefined): string | undefined {
+function firstItem(list: string | undefined): string | undefined {
   return list?.split(',', 1)[0]?.trim()
 }
 
@@ -64,7 +64,7 @@ function prefixOf(value: string | undefined): string | undefined {
   return value !== undefined && /^(?:\/[\w.~%-]+)+\/?$/.test(value) ? value.replace(/\/$/, '') : undefined
 }
 
-/** A host is echoed into the card, so only what can be nothing else than a host passes. */
+/** The host is echoed into the card, so it must be unambiguously a host. */
 function isHost(value: string | undefined): value is string {
   const isSafe = value !== undefined && /^(?:\w[\w.-]{0,252}|\[[\da-f:.]+\])(?::\d+)?$/i.test(value)
   return isSafe && URL.canParse(`http://${value}`)

@@ -1,6 +1,6 @@
 import { BodyTooLarge } from './exchange.ts'
 
-/** All bytes of a body; throws `BodyTooLarge`, and reads no further, as soon as there are more than `limit`. */
+/** Reads a body; throws `BodyTooLarge` and stops reading as soon as it exceeds `limit`. */
 export async function readLimited(
   body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
   limit: number,
@@ -15,13 +15,13 @@ export async function readLimited(
   return concat(chunks, length)
 }
 
-/** Not every browser can iterate over streams. */
+/** Not every browser supports iteration over streams. */
 async function* read(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = body.getReader()
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
   } finally {
-    // Of a stream that broke, there is nothing to cancel.
+    // Canceling a broken stream rejects.
     reader.cancel().catch(() => {})
   }
 }

@@ -1,10 +1,10 @@
 import { RequestRefused } from './address-guard.ts'
 
-const ofBody = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
+const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
 
 export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** One request of those that redirects lead to. */
+/** One request in a chain of redirects. */
 export interface Hop {
   readonly url: URL
   readonly method: string
@@ -12,7 +12,10 @@ export interface Hop {
   readonly body: Uint8Array | undefined
 }
 
-/** Where a redirect leads, as the Fetch standard has it (§4.4), but with less trust in where that is. */
+/**
+ * The request that follows a redirect (Fetch §4.4), but stricter: no downgrade to http, no unknown header to another
+ * origin.
+ */
 export function nextHop(hop: Hop, status: number, location: string): Hop {
   const { url: from } = hop
   if (!URL.canParse(location, from.href)) {
@@ -25,19 +28,19 @@ export function nextHop(hop: Hop, status: number, location: string): Hop {
   const isRead = hop.method === 'GET' || hop.method === 'HEAD'
   const becomesRead = !isRead && (status === 303 || ((status === 301 || status === 302) && hop.method === 'POST'))
   const headers = new Headers(hop.headers)
-  if (becomesRead) for (const name of ofBody) headers.delete(name)
+  if (becomesRead) for (const name of bodyHeaders) headers.delete(name)
   if (url.origin !== from.origin) {
-    for (const name of [...headers.keys()]) if (!isForAnybody(name)) headers.delete(name)
+    for (const name of [...headers.keys()]) if (!isSafeForOtherOrigin(name)) headers.delete(name)
   }
   return { url, method: becomesRead ? 'GET' : hop.method, headers, body: becomesRead ? undefined : hop.body }
 }
 
-/** Any other header may be a credential, since keys have whatever name an agent chose for them. */
-function isForAnybody(name: string): boolean {
-  return /^(accept|content|if)(-|$)/.test(name) || forAnybody.has(name)
+/** Any other header may be a credential, because agents choose the header names of their API keys. */
+function isSafeForOtherOrigin(name: string): boolean {
+  return /^(accept|content|if)(-|$)/.test(name) || safeHeaders.has(name)
 }
 
-const forAnybody: ReadonlySet<string> = new Set([
+const safeHeaders: ReadonlySet<string> = new Set([
   'a2a-version',
   'a2a-extensions',
   'x-a2a-extensions',
@@ -46,7 +49,7 @@ const forAnybody: ReadonlySet<string> = new Set([
   'traceparent',
   'tracestate',
   'user-agent',
-  // Which delivery of a webhook it is; what proves who sends it is not among them.
+  // Identify a webhook delivery; headers that authenticate its sender are not listed.
   'x-a2a-delivery-id',
   'x-a2a-generation',
   'x-a2a-previous-generation',

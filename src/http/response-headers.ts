@@ -1,17 +1,21 @@
 import { isJson } from './json.ts'
 
 /**
- * The headers of an answer with those that browsers need. A POST of JSON is none that a link, a form, a frame or a tag
- * could make (Fetch §4.8): its answer is never opened, only read by scripts that are allowed to, and is spared the rest.
+ * Adds security headers for browsers. A POST of JSON cannot come from a link, form, frame or tag (Fetch §4.8), so its
+ * response is only read by scripts and needs no more than `nosniff`.
  */
-export function secured(headers: Headers, method: string | undefined, contentType: string | undefined): Headers {
+export function withSecurityHeaders(
+  headers: Headers,
+  method: string | undefined,
+  contentType: string | undefined,
+): Headers {
   if (method === 'POST' && isJson(contentType)) return { ...headers, 'x-content-type-options': 'nosniff' }
   return { ...securityHeaders, ...headers }
 }
 
-/** A strong entity tag (RFC 9110 §8.8.3) from a 64-bit hash: it tells versions apart and is no secret. */
+/** A strong entity tag (RFC 9110 §8.8.3) from a 64-bit hash, which need not be cryptographic. */
 export function etagOf(text: string): string {
-  // Two differently seeded multiplicative hashes, mixed into each other at the end (cyrb53, with all its bits kept).
+  // Two multiplicative hashes with different seeds, mixed at the end (cyrb53 with all of its bits).
   let low = 0xdeadbeef
   let high = 0x41c6ce57
   for (let at = 0; at < text.length; at++) {
@@ -23,8 +27,8 @@ export function etagOf(text: string): string {
   return `"${hex(mix(high, mixedLow))}${hex(mixedLow)}"`
 }
 
-/** Whether `If-None-Match` names this version, so that 304 is the answer (RFC 9110 §13.1.2, weak comparison). */
-export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+/** Whether `If-None-Match` names this version, so that the response is 304 (RFC 9110 §13.1.2, weak comparison). */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
   return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag.replace(/^W\//, ''))
@@ -39,10 +43,10 @@ export function parseRetryAfter(header: string | null, now: number): number | un
 }
 
 /**
- * What every answer that a browser can open says to it, unless it says otherwise itself: nothing here is a page. It is
- * what its type says (`nosniff`), loads and submits nothing, is framed by nobody, tells nobody where its reader came
- * from, and is no part of other sites' pages. Those that `cors` allows can still read it. What is not said to be
- * cacheable is kept nowhere: caches know `Authorization`, but not the other ways in which callers say who they are.
+ * Defaults for every response that a browser can open: it is not a page, so it is not sniffed, loads and submits
+ * nothing, cannot be framed, sends no referrer and cannot be embedded by other sites. Origins that `cors` allows can
+ * still read it. `no-store` because caches know only `Authorization`, not the other headers by which callers
+ * authenticate.
  */
 export const securityHeaders = {
   'cache-control': 'no-store',

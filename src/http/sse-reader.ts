@@ -23,7 +23,9 @@ export interface ReadEvent {
 }
 
 export interface LastEvent extends ReadEvent {
-  /** The stream ended before the empty line: the event may be complete, as some servers omit that line, or truncated. */
+  /**
+   * The stream ended before the empty line: the event may be complete, as some servers omit that line, or truncated.
+   */
   readonly isCut?: boolean
 }
 
@@ -49,8 +51,8 @@ export async function* readEvents(
 }
 
 /**
- * Reads server-sent events (WHATWG HTML §9.2.6) from text that may be split anywhere; returns the events that each piece
- * completes. Buffers at most one event of up to `limit` characters.
+ * Reads server-sent events (WHATWG HTML §9.2.6) from text that may be split anywhere; returns the events that each
+ * piece completes. Buffers at most one event of up to `limit` characters.
  */
 export function createEventParser(limit: number): (piece: string) => Generator<ReadEvent, void> {
   let events: ReadEvent[] = []

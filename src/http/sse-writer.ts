@@ -113,8 +113,8 @@ export interface AwaitFirstOptions<T> {
 }
 
 /**
- * Waits for the first item, so that a failure before it becomes an error response instead of a broken stream. The returned
- * iterable starts with that item.
+ * Waits for the first item, so that a failure before it becomes an error response instead of a broken stream. The
+ * returned iterable starts with that item.
  */
 export async function awaitFirst<T>(
   source: AsyncIterable<T>,

@@ -10,7 +10,7 @@ import type { LookupFunction } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Transport } from '../client/options.ts'
 import { createGuard, type GuardOptions } from '../http/address-guard.ts'
-import { type Fetch, type Trailed, withTrailers } from '../http/fetch.ts'
+import { type Fetch, type ResponseWithTrailers, withTrailers } from '../http/fetch.ts'
 import { createGrpcClient, grpcUrl } from '../transports/grpc/client.ts'
 import { loopbackHere, warnOfLoopback } from './guarded-fetch/guarded-fetch.ts'
 import { pinnedLookup, systemResolve } from './guarded-fetch/pinned-lookup.ts'
@@ -177,7 +177,7 @@ function begin(sessions: Sessions, url: URL, { method = 'POST', headers }: Reque
   }
 }
 
-function answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<Trailed> {
+function answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<ResponseWithTrailers> {
   return new Promise((resolve, reject) => {
     const leave = () => {
       reject(signal.reason)

@@ -6,9 +6,9 @@ import {
   type ServerOptions,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import { answer, BodyTooLarge, type Exchange, type PeerCertificate } from '../http/exchange.ts'
+import { BodyTooLarge, type Exchange, type PeerCertificate, runExchange } from '../http/exchange.ts'
 import { type Load, Overloaded } from '../http/load.ts'
-import { secured } from '../http/response-headers.ts'
+import { withSecurityHeaders } from '../http/response-headers.ts'
 import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import { createHttp2Peers, createSlowRequests, type Http2Peers } from './http2-connections.ts'
 import { allOf, certificateOf, defer, nextTurn, type Room } from './incoming.ts'
@@ -285,12 +285,12 @@ async function answerHttp2(
   incoming: Http2Incoming,
   { exchange, onError, unreadTimeout }: Http2Answering,
 ): Promise<void> {
-  const outgoing = await answer(exchange, incoming, onError)
+  const outgoing = await runExchange(exchange, incoming, onError)
   const { body = '' } = outgoing
   const isHead = incoming.method === 'HEAD'
   const head = {
     ':status': outgoing.status,
-    ...secured(outgoing.headers, incoming.method, incoming.header('content-type')),
+    ...withSecurityHeaders(outgoing.headers, incoming.method, incoming.header('content-type')),
   }
   if (typeof body === 'string') {
     await nextTurn()

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { answer, type Exchange, internalError, type Outgoing } from '../http/exchange.ts'
+import { type Exchange, internalError, type Outgoing, runExchange } from '../http/exchange.ts'
 import type { Load } from '../http/load.ts'
-import { secured } from '../http/response-headers.ts'
+import { withSecurityHeaders } from '../http/response-headers.ts'
 import { NodeIncoming } from './incoming.ts'
 
 /** Milliseconds for which a caller that is still sending may go on, so that it gets round to reading its answer. */
@@ -26,7 +26,7 @@ export function toListener(
     const incoming = new NodeIncoming(request, response, load)
     load?.begin()
     try {
-      await send(response, await answer(exchange, incoming, onError), unreadTimeout)
+      await send(response, await runExchange(exchange, incoming, onError), unreadTimeout)
     } catch (error) {
       if (response.closed) return
       onError(error)
@@ -50,7 +50,7 @@ export async function sendText(
   if (!response.req.complete) await new Promise(setImmediate)
   if (response.closed) return
   const { req } = response
-  const safe = secured(headers, req.method, req.headers['content-type'])
+  const safe = withSecurityHeaders(headers, req.method, req.headers['content-type'])
   const sized = isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(text) }
   if (response.req.complete) {
     response.writeHead(status, sized).end(text)
@@ -114,7 +114,7 @@ async function sendStream(
   if (response.closed) return release()
   response.once('close', release)
   const { req } = response
-  response.writeHead(status, secured(headers, req.method, req.headers['content-type']))
+  response.writeHead(status, withSecurityHeaders(headers, req.method, req.headers['content-type']))
   if (req.method !== 'HEAD') {
     response.flushHeaders()
     await pump(iterator, response, unreadTimeout)

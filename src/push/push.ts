@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { type Trace, traceIdOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
-import { isRefused, type Refusal } from '../http/address-guard.ts'
+import { isRequestRefused, type RefusalReason } from '../http/address-guard.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { PushConfig } from '../protocol/service.ts'
@@ -233,7 +233,7 @@ function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): Ch
       await fetch.check(url)
     } catch (error) {
       // The answer does not reveal which address a name resolves to.
-      if (isRefused(error))
+      if (isRequestRefused(error))
         throw invalidParams(field, `may not be called: ${refusalTexts[error.reason]} (${error.reason})`)
       throw invalidParams(field, 'its host cannot be resolved')
     }
@@ -271,7 +271,7 @@ function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): Ch
   }
 }
 
-const refusalTexts: Readonly<Record<Refusal, string>> = {
+const refusalTexts: Readonly<Record<RefusalReason, string>> = {
   'bad-url': 'it is not a URL',
   scheme: 'its scheme is not allowed, use https',
   userinfo: 'it contains credentials, pass them as authentication',

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
-import { isRefused } from '../http/address-guard.ts'
+import { isRequestRefused } from '../http/address-guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 const maxMessageLength = 300
@@ -30,7 +30,7 @@ export function publicMessage(error: unknown): string {
 /** Whether the guarded fetch refused the address. */
 export function isGuarded(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (isRefused(cause) || (cause instanceof A2AError && cause.reason === 'guarded')) return true
+    if (isRequestRefused(cause) || (cause instanceof A2AError && cause.reason === 'guarded')) return true
   }
   return false
 }

@@ -31,7 +31,9 @@ export interface ProtoEnum<T extends string> extends Schema<T> {
   readonly unspecified: string
 }
 
-/** A name or its number. `names` lists the values in the order of their numbers from 1; 0 is `unspecified`, not a value. */
+/**
+ * A name or its number. `names` lists the values in the order of their numbers from 1; 0 is `unspecified`, not a value.
+ */
 export function protoEnum<T extends string>(unspecified: string, names: Readonly<Record<T, string>>): ProtoEnum<T> {
   const values = Object.keys(names) as T[]
   const wireNames = values.map((value) => names[value])

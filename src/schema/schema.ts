@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
 /**
- * Describes a JSON value once. The description yields a reader, a TypeScript type (`Infer`), a check that does not convert
- * (strict.ts) and a JSON Schema (json-schema.ts). `read` normalises, so it accepts more spellings than the other two,
- * which know only the one that we write.
+ * Describes a JSON value once. The description yields a reader, a TypeScript type (`Infer`), a check that does not
+ * convert (strict.ts) and a JSON Schema (json-schema.ts). `read` normalises, so it accepts more spellings than the
+ * other two, which know only the one that we write.
  */
 export interface Schema<T> {
   /** Throws a `Violation`. */
@@ -186,7 +186,9 @@ export function tryRead<T>(schema: Schema<T>, value: unknown): T | undefined {
   }
 }
 
-/** A value does not match its schema. The path is built while the error propagates, so that valid input pays nothing. */
+/**
+ * A value does not match its schema. The path is built while the error propagates, so that valid input pays nothing.
+ */
 export class Violation extends Error {
   override readonly name = 'Violation'
   #path = ''

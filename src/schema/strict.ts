@@ -2,8 +2,9 @@ import { isObject, type Json } from '../base/json.ts'
 import { excerpt, type Schema, type SchemaNode, type StringRules, Violation, wrongType, wrongValue } from './schema.ts'
 
 /**
- * A schema that also checks values without converting them, as the mesh needs: a signature covers the bytes as they came.
- * In contrast to `read`, `check` rejects unknown members, and strings and numbers that have no canonical form (RFC 7493).
+ * A schema that also checks values without converting them, as the mesh needs: a signature covers the bytes as they
+ * came. In contrast to `read`, `check` rejects unknown members, and strings and numbers that have no canonical form
+ * (RFC 7493).
  */
 export interface StrictSchema<T> extends Schema<T> {
   /** Returns the first violation. */
@@ -213,8 +214,8 @@ function within(violation: Violation, segment: string | number): Violation {
 }
 
 /**
- * Values that another program cannot read or reads differently (RFC 7493): lone surrogates, and numbers beyond a double.
- * They have no canonical form and cannot be signed. The caller limits the depth beforehand.
+ * Values that another program cannot read or reads differently (RFC 7493): lone surrogates, and numbers beyond a
+ * double. They have no canonical form and cannot be signed. The caller limits the depth beforehand.
  */
 function unreadable(value: unknown): Violation | undefined {
   if (typeof value === 'string') {

@@ -49,7 +49,7 @@ export interface Authentication {
 export interface AuthenticationContext {
   readonly profile: AgentProfile
   readonly logger: Logger
-  readonly load?: Pick<Load, 'isOver'> | undefined
+  readonly load?: Pick<Load, 'isOverloaded'> | undefined
   readonly limits?: Limits | undefined
 }
 
@@ -74,7 +74,7 @@ export function createAuthentication(choice: AuthChoice, context: Authentication
 
   /** Comes first: an overloaded server should not even check credentials. */
   function requireCapacity(): void {
-    if (load?.isOver()) throw overloaded()
+    if (load?.isOverloaded()) throw overloaded()
   }
 
   function identify(incoming: Incoming): Principal | Promise<Principal> {

@@ -6,7 +6,7 @@ import type { Logger } from '../base/logger.ts'
 import { type CardFormat, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
 import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
-import { etagOf, matches } from '../http/response-headers.ts'
+import { etagOf, matchesEtag } from '../http/response-headers.ts'
 import type { AgentCard } from '../protocol/card.ts'
 
 /** Paths of the card: since 0.3, and before. */
@@ -44,7 +44,7 @@ export function createCardPage(
     const key = `${format} ${origin} ${signer?.keyName() ?? ''}`
     const { body, etag } = pages.get(key) ?? (await createPage(key, origin, format))
     const headers = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version', etag }
-    if (matches(incoming.header('if-none-match'), etag)) return { status: 304, headers }
+    if (matchesEtag(incoming.header('if-none-match'), etag)) return { status: 304, headers }
     return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body }
   }
 }
@@ -55,7 +55,7 @@ export function createJwksPage(keys: Pick<KeyRing, 'published'>): (incoming: Inc
     const body = JSON.stringify({ keys: await keys.published() })
     const etag = etagOf(body)
     const headers = { 'cache-control': 'public, max-age=300', etag }
-    if (matches(incoming.header('if-none-match'), etag)) return { status: 304, headers }
+    if (matchesEtag(incoming.header('if-none-match'), etag)) return { status: 304, headers }
     return { status: 200, headers: { ...headers, 'content-type': 'application/jwk-set+json' }, body }
   }
 }

@@ -92,7 +92,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     signer,
     card: { ...cardOf(profile, capabilitiesOf(options)), ...authentication.card },
     isDraining: () => isDraining,
-    ...(load && { isOverloaded: load.isOver }),
+    ...(load && { isOverloaded: load.isOverloaded }),
     onError: (error, incoming) =>
       logger.error({ ...(incoming && requestIdsOf(incoming)), error }, 'a request failed unexpectedly'),
     async drain(deadline) {

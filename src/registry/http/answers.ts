@@ -1,5 +1,5 @@
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { etagOf, matches } from '../../http/response-headers.ts'
+import { etagOf, matchesEtag } from '../../http/response-headers.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { publicMessage } from '../conformance.ts'
 
@@ -8,7 +8,7 @@ export function taggedResponse(incoming: Incoming, body: unknown, headers: Heade
   const text = JSON.stringify(body)
   const etag = etagOf(text)
   const tagged = { etag, 'cache-control': 'no-cache', ...headers }
-  if (matches(incoming.header('if-none-match'), etag)) return { status: 304, headers: tagged }
+  if (matchesEtag(incoming.header('if-none-match'), etag)) return { status: 304, headers: tagged }
   return { status: 200, headers: { 'content-type': 'application/json', ...tagged }, body: text }
 }
 

@@ -4,7 +4,7 @@ import { consoleLogger, type Logger } from '../../base/logger.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { isJson, parseJson } from '../../http/json.ts'
 import { isLoopback } from '../../http/origin.ts'
-import { matches } from '../../http/response-headers.ts'
+import { matchesEtag } from '../../http/response-headers.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { anonymous } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/principal.ts'
@@ -121,7 +121,7 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
   async function publishCatalog(incoming: Incoming): Promise<Outgoing> {
     const { latest } = await registry.entries.changes(0, 1)
     const headers = { etag: `W/"${latest}"`, 'cache-control': 'public, max-age=60' }
-    if (matches(incoming.header('if-none-match'), headers.etag)) return { status: 304, headers }
+    if (matchesEtag(incoming.header('if-none-match'), headers.etag)) return { status: 304, headers }
     const body = catalogText(registry.entries, options.host)
     return { status: 200, headers: { 'content-type': catalogType, ...headers }, body }
   }

@@ -8,8 +8,8 @@ test('Watch reports when the server becomes overloaded, recovers and drains', as
   const draining = new AbortController()
   let notify: Parameters<Load['watch']>[0] | undefined
   let watchers = 0
-  const load: Pick<Load, 'isOver' | 'watch'> = {
-    isOver: () => false,
+  const load: Pick<Load, 'isOverloaded' | 'watch'> = {
+    isOverloaded: () => false,
     watch(listener) {
       notify = listener
       watchers++

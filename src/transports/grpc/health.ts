@@ -11,14 +11,14 @@ export interface HealthOptions {
   /** Aborts when the server accepts no new work. */
   readonly draining: AbortSignal
   /** The load of the server, if it is measured. */
-  readonly load?: Pick<Load, 'isOver' | 'watch'> | undefined
+  readonly load?: Pick<Load, 'isOverloaded' | 'watch'> | undefined
 }
 
 /** The gRPC health checking protocol, `grpc.health.v1`. */
 export function healthRpcs({ encodeError, services, draining, load }: HealthOptions): readonly Rpc[] {
   const health = serviceNamed('grpc.health.v1.Health')
   const names: ReadonlySet<string> = new Set(['', ...services])
-  const isServing = (isOver = load?.isOver()): boolean => !draining.aborted && !isOver
+  const isServing = (isOver = load?.isOverloaded()): boolean => !draining.aborted && !isOver
   const statusOf = (serving: boolean): JsonObject => ({ status: serving ? 'SERVING' : 'NOT_SERVING' })
 
   return [

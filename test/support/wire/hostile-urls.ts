@@ -1,14 +1,14 @@
-import type { Refusal } from '../../../src/http/address-guard.ts'
+import type { RefusalReason } from '../../../src/http/address-guard.ts'
 
 /** An address that must not be asked by a server on behalf of somebody, and why. */
 export interface HostileUrl {
   readonly url: string
-  readonly reason: Refusal
+  readonly reason: RefusalReason
   /** What its name leads to, for a resolver that is asked instead of the system. */
   readonly leadsTo?: readonly string[]
 }
 
-const forms: Readonly<Partial<Record<Refusal, readonly string[]>>> = {
+const forms: Readonly<Partial<Record<RefusalReason, readonly string[]>>> = {
   'bad-url': [
     '',
     'agent.example.com',
@@ -137,6 +137,6 @@ const names: readonly HostileUrl[] = [
 
 /** What a guard must refuse, each for its reason, before a byte leaves. */
 export const hostileUrls: readonly HostileUrl[] = [
-  ...Object.entries(forms).flatMap(([reason, urls]) => urls.map((url) => ({ url, reason: reason as Refusal }))),
+  ...Object.entries(forms).flatMap(([reason, urls]) => urls.map((url) => ({ url, reason: reason as RefusalReason }))),
   ...names,
 ]
