@@ -1,81 +1,81 @@
 import { BoundedMap } from '../base/bounded-map.ts'
-export interface MemoryLimitsOptions {
-  /** Callers that are remembered. Of more, those who were quiet for longest start anew. */
-  readonly callers?: number
-  readonly now?: () => number
-}
 
 export interface RateLimit {
+  /** Uses within a window. */
   readonly limit: number
-  /** Seconds. */
+  /** Length of the window in seconds. */
   readonly window: number
 }
 
-/** How a caller stands after a use. */
+/** The state of a rate after a use. */
 export interface RateState {
   readonly isAllowed: boolean
   readonly remaining: number
-  /** Seconds until all uses are back. */
+  /** Seconds until all uses are available again. */
   readonly fullAfter: number
-  /** Seconds until there is a use again; 0 if there is one. */
+  /** Seconds until the next use is available; 0 if one is. */
   readonly retryAfter: number
 }
 
 export type Release = () => void
 
-/** Counts how much is used, in one process or for many. */
+/** Counts uses, in one process or for several. */
 export interface LimitStore {
-  /** Takes one of `limit` uses in `window` seconds, which come back steadily. */
+  /** Takes one of `limit` uses in `window` seconds. Uses become available again at a steady rate. */
   take(key: string, rate: RateLimit): RateState | Promise<RateState>
-  /** Takes one of so many places; undefined if all are taken. */
-  hold(key: string, places: number): Release | undefined | Promise<Release | undefined>
+  /** Takes one of this many slots until it is released. Undefined if all are taken. */
+  hold(key: string, slots: number): Release | undefined | Promise<Release | undefined>
 }
 
-/** For one process. */
+export interface MemoryLimitsOptions {
+  /** Callers whose rates are stored. Beyond that, unused ones start anew. Defaults to 100,000. */
+  readonly callers?: number
+  readonly now?: () => number
+}
+
+/** Counts in this process. */
 export function createMemoryLimits({ callers = 100_000, now = Date.now }: MemoryLimitsOptions = {}): LimitStore {
-  const full = new BoundedMap<string, number>(callers)
-  const held = new Map<string, number>()
+  /** The generic cell rate algorithm stores one number per rate: when all uses will be available, in milliseconds. */
+  const fullTimes = new BoundedMap<string, number>(callers)
+  const takenSlots = new Map<string, number>()
   return {
     take(key, rate) {
       const moment = now()
-      const known = full.get(key) ?? 0
-      const next = nextFull(known, moment, rate)
-      full.set(key, next ?? known)
-      return standingAt(next ?? known, moment, rate, next !== undefined)
+      const fullTime = fullTimes.get(key) ?? 0
+      const next = nextFullTime(fullTime, moment, rate)
+      fullTimes.set(key, next ?? fullTime)
+      return rateStateAt(next ?? fullTime, moment, rate, next !== undefined)
     },
-    hold(key, places) {
-      const taken = held.get(key) ?? 0
-      if (taken >= places) return undefined
-      held.set(key, taken + 1)
+    hold(key, slots) {
+      const taken = takenSlots.get(key) ?? 0
+      if (taken >= slots) return undefined
+      takenSlots.set(key, taken + 1)
       let isHeld = true
       return () => {
         if (!isHeld) return
         isHeld = false
-        const left = (held.get(key) ?? 1) - 1
-        if (left > 0) held.set(key, left)
-        else held.delete(key)
+        const left = (takenSlots.get(key) ?? 1) - 1
+        if (left > 0) takenSlots.set(key, left)
+        else takenSlots.delete(key)
       }
     },
   }
 }
 
-/**
- * A rate needs one number to be remembered: when all uses will be back, in milliseconds (the generic cell rate
- * algorithm). Gives undefined if there is no use left.
- */
-function nextFull(full: number, now: number, { limit, window }: RateLimit): number | undefined {
-  const next = Math.max(full, now) + (window * 1000) / limit
-  // What was added up by fractions may be a little more than the whole.
+/** Undefined if no use is available. */
+function nextFullTime(fullTime: number, now: number, { limit, window }: RateLimit): number | undefined {
+  const next = Math.max(fullTime, now) + (window * 1000) / limit
+  // The sum of fractions may exceed the window slightly.
   return next > now + window * 1000 + 0.01 ? undefined : next
 }
 
-function standingAt(full: number, now: number, { limit, window }: RateLimit, isAllowed: boolean): RateState {
-  const each = (window * 1000) / limit
-  const used = Math.max(0, full - now)
-  const wait = used + each - window * 1000
+function rateStateAt(fullTime: number, now: number, { limit, window }: RateLimit, isAllowed: boolean): RateState {
+  const interval = (window * 1000) / limit
+  const used = Math.max(0, fullTime - now)
+  const wait = used + interval - window * 1000
   return {
     isAllowed,
-    remaining: Math.max(0, Math.floor((window * 1000 - used) / each + 1e-6)),
+    remaining: Math.max(0, Math.floor((window * 1000 - used) / interval + 1e-6)),
     fullAfter: used / 1000,
     retryAfter: Math.max(0, wait / 1000),
   }

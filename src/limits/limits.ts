@@ -4,78 +4,73 @@ import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/principal.ts'
 import { createMemoryLimits, type LimitStore, type RateLimit, type RateState, type Release } from './limit-store.ts'
 
-const words: Readonly<Record<LimitedResource, string>> = {
-  turns: 'turns',
-  streams: 'open streams',
-  queued: 'waiting messages',
-}
-
 export interface Quota {
   /** Calls of any kind; for a skill, messages to it. */
   readonly requests?: RateLimit
-  /** Turns at work at once. */
+  /** Turns running at once. */
   readonly turns?: number
   /** Streams open at once. */
   readonly streams?: number
-  /** Messages at once that were sent to tasks at work, until they are taken up. */
+  /** Messages queued at once for running tasks. */
   readonly queued?: number
 }
 
-/** How much callers may use. What is not said has no limit. */
+/** How much callers may use. A quota that is not given is unlimited. */
 export interface LimitOptions {
-  /** Of each principal. Callers without credentials are one. */
+  /** For each principal. Callers without credentials count as one. */
   readonly perPrincipal?: Quota
-  /** Of all principals of a tenant together. */
+  /** For all principals of a tenant together. */
   readonly perTenant?: Quota
-  /** Of all who use a skill together, by its id. */
+  /** For all callers of a skill together, by its id. */
   readonly perSkill?: Readonly<Record<string, Quota>>
-  /** Where it is counted. In this process by default; replicas share one in PostgreSQL. */
+  /** Where uses are counted. Defaults to this process; replicas can share a PostgreSQL store. */
   readonly store?: LimitStore
 }
 
-/** A rate that was counted, by the name of its policy. */
+/** A counted rate, with the name of its policy. */
 export interface CountedRate extends RateState {
   readonly policy: string
   readonly rate: RateLimit
 }
 
-/** Of what one has places. */
+/** What a quota limits at once, by slots. */
 export type LimitedResource = 'turns' | 'streams' | 'queued'
 
 export interface Limits {
-  /** Counts a call. The caller looks whether all are allowed. */
+  /** Counts a call. Check the result with `requireAllowed`. */
   count(principal: Principal): Promise<readonly CountedRate[]>
-  /** Counts a message to a skill, and throws `rate-limited` if it is one too many. */
+  /** Counts a message to a skill. Throws `rate-limited` if it is one too many. */
   countSkill(skill: string | undefined): Promise<void>
-  /** Throws `rate-limited` if there is no place; give it back when it is over. Undefined if nobody counts. */
-  hold(kind: LimitedResource, principal: Principal, skill: string | undefined): Promise<Release | undefined>
+  /** Takes a slot until it is released. Throws `rate-limited` if none is free. Undefined if there is no limit. */
+  hold(resource: LimitedResource, principal: Principal, skill: string | undefined): Promise<Release | undefined>
 }
 
 export function createLimits(options: LimitOptions, logger: Logger): Limits {
   const { perPrincipal, perTenant, perSkill = {}, store = createMemoryLimits() } = options
-  for (const allowance of [perPrincipal, perTenant, ...Object.values(perSkill)]) if (allowance) check(allowance)
+  for (const quota of [perPrincipal, perTenant, ...Object.values(perSkill)]) if (quota) checkQuota(quota)
 
-  function callersOf(principal: Principal): readonly Payer[] {
+  function policiesFor(principal: Principal): readonly Policy[] {
     const { tenant } = principal
-    const payers: Payer[] = []
-    if (perPrincipal) payers.push({ policy: 'principal', key: `p ${ownerOf(principal)}`, allowance: perPrincipal })
-    if (perTenant && tenant !== undefined) payers.push({ policy: 'tenant', key: `t ${tenant}`, allowance: perTenant })
-    return payers
+    const policies: Policy[] = []
+    if (perPrincipal) policies.push({ name: 'principal', key: `p ${ownerOf(principal)}`, quota: perPrincipal })
+    if (perTenant && tenant !== undefined) policies.push({ name: 'tenant', key: `t ${tenant}`, quota: perTenant })
+    return policies
   }
 
-  function skillsOf(skill: string | undefined): readonly Payer[] {
-    const allowance = skill !== undefined && Object.hasOwn(perSkill, skill) ? perSkill[skill] : undefined
-    return allowance ? [{ policy: 'skill', key: `s ${skill}`, allowance }] : []
+  function policiesForSkill(skill: string | undefined): readonly Policy[] {
+    const quota = skill !== undefined && Object.hasOwn(perSkill, skill) ? perSkill[skill] : undefined
+    return quota ? [{ name: 'skill', key: `s ${skill}`, quota }] : []
   }
 
-  async function countAll(payers: readonly Payer[]): Promise<readonly CountedRate[]> {
-    const counted = payers.flatMap(({ policy, key, allowance: { requests: rate } }) =>
-      rate ? [reliably(async () => ({ ...(await store.take(key, rate)), policy, rate }))] : [],
+  async function countAll(policies: readonly Policy[]): Promise<readonly CountedRate[]> {
+    const counted = policies.flatMap(({ name: policy, key, quota: { requests: rate } }) =>
+      rate ? [orUnavailable(async () => ({ ...(await store.take(key, rate)), policy, rate }))] : [],
     )
     return await Promise.all(counted)
   }
 
-  async function reliably<T>(work: () => Promise<T>): Promise<T> {
+  /** If the store fails, calls are rejected: without counts, no limit would hold. */
+  async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -85,55 +80,64 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
   }
 
   return {
-    count: (principal) => countAll(callersOf(principal)),
+    count: (principal) => countAll(policiesFor(principal)),
     async countSkill(skill) {
-      requireAllowed(await countAll(skillsOf(skill)))
+      requireAllowed(await countAll(policiesForSkill(skill)))
     },
-    async hold(kind, principal, skill) {
+    async hold(resource, principal, skill) {
       const releases: Release[] = []
-      const release = () => {
-        for (const each of releases.splice(0)) each()
+      const releaseAll = () => {
+        for (const release of releases.splice(0)) release()
       }
-      for (const { policy, key, allowance } of [...callersOf(principal), ...skillsOf(skill)]) {
-        const places = allowance[kind]
-        if (places === undefined) continue
-        const held = await reliably(async () => await store.hold(`${kind} ${key}`, places)).catch((error) => {
-          release()
-          throw error
-        })
-        if (!held) {
-          release()
-          throw tooMany(`This ${policy} has ${places} ${words[kind]} at once, and no more: try again later.`, 1, policy)
+      for (const { name, key, quota } of [...policiesFor(principal), ...policiesForSkill(skill)]) {
+        const slots = quota[resource]
+        if (slots === undefined) continue
+        const release = await orUnavailable(async () => await store.hold(`${resource} ${key}`, slots)).catch(
+          (error) => {
+            releaseAll()
+            throw error
+          },
+        )
+        if (!release) {
+          releaseAll()
+          const text = `This ${name} has ${slots} ${resourceNames[resource]} at once, and no more: try again later.`
+          throw rateLimited(text, 1, name)
         }
-        releases.push(held)
+        releases.push(release)
       }
-      return releases.length > 0 ? release : undefined
+      return releases.length > 0 ? releaseAll : undefined
     },
   }
 }
 
-/** Throws what a caller is told who has asked too often. */
-export function requireAllowed(counted: readonly CountedRate[]): void {
-  const [worst] = counted.filter(({ isAllowed }) => !isAllowed).sort((one, other) => other.retryAfter - one.retryAfter)
+/** Throws `rate-limited` if a rate is exceeded, with the longest wait. */
+export function requireAllowed(rates: readonly CountedRate[]): void {
+  const [worst] = rates.filter(({ isAllowed }) => !isAllowed).sort((one, other) => other.retryAfter - one.retryAfter)
   if (!worst) return
   const { policy, rate, retryAfter } = worst
   const text = `This ${policy} may call ${rate.limit} times in ${rate.window} seconds: try again later.`
-  throw tooMany(text, Math.max(retryAfter, 0.001), policy)
+  throw rateLimited(text, Math.max(retryAfter, 0.001), policy)
 }
 
-function check({ requests, turns, streams, queued }: Quota): void {
+interface Policy {
+  readonly name: string
+  readonly key: string
+  readonly quota: Quota
+}
+
+const resourceNames: Readonly<Record<LimitedResource, string>> = {
+  turns: 'turns',
+  streams: 'open streams',
+  queued: 'waiting messages',
+}
+
+function checkQuota({ requests, turns, streams, queued }: Quota): void {
   for (const [name, value] of Object.entries({ ...requests, turns, streams, queued })) {
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue
     throw new TypeError(`limits: expected ${name} to be a number above 0, got ${value}`)
   }
 }
 
-interface Payer {
-  readonly policy: string
-  readonly key: string
-  readonly allowance: Quota
-}
-
-function tooMany(text: string, retryAfter: number, policy: string): A2AError {
+function rateLimited(text: string, retryAfter: number, policy: string): A2AError {
   return new A2AError('rate-limited', text, { retryAfter, metadata: { policy } })
 }

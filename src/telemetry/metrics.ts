@@ -2,7 +2,7 @@ import type { Trace } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isStream } from '../protocol/intercept.ts'
 import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
-import { createRegistry, type RegistryOptions } from './prometheus.ts'
+import { createMetricRegistry, type RegistryOptions } from './prometheus.ts'
 
 /** Callers can make up any other method; they count as `other`. */
 const httpMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -29,7 +29,7 @@ export interface Metrics {
 }
 
 export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Metrics {
-  const registry = createRegistry(options)
+  const registry = createMetricRegistry(options)
   const http = registry.counter('parley_http_requests_total', 'HTTP requests, by method and response status.', [
     'method',
     'status',

@@ -15,37 +15,37 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
 import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
 
-/** What turns do: what of a turn is at work knows better where it stands. */
-const withinTurns: readonly Activity['type'][] = ['model', 'tool', 'call']
+/** Activities of a turn. The active span of a turn is a more precise parent than the trace of its call. */
+const turnActivities: readonly Activity['type'][] = ['model', 'tool', 'call']
 
-const serverFaults: readonly string[] = ['internal', 'unavailable', 'timeout', 'tool-failed', 'invalid-agent-response']
+/** Codes of errors that are not the caller's. */
+const serverErrors: readonly string[] = ['internal', 'unavailable', 'timeout', 'tool-failed', 'invalid-agent-response']
 
 export interface OpenTelemetryOptions {
-  /** The one of the global provider by default, whenever that is set. */
+  /** Defaults to the tracer of the global provider, at whatever time that is set. */
   readonly tracer?: Tracer
-  /** Whether every event of a task is a span of its own, from when it is told until it is stored. */
+  /** Creates a span for every event of a task, from when it is emitted until it is stored. Defaults to false. */
   readonly events?: boolean
 }
 
-/** Spans for what agents do, by the draft conventions for generative AI. Without an SDK, traces are only passed on. */
+/** Creates spans by OpenTelemetry's draft conventions for generative AI. Without an OpenTelemetry SDK, traces are only passed on. */
 export function openTelemetry({ tracer, events = false }: OpenTelemetryOptions = {}): Telemetry {
   return {
     watchesEvents: events,
     begin(activity, under) {
       const { name, kind } = describe(activity)
       const parent = contextOf(activity, under)
-      const used = tracer ?? trace.getTracer('parley-a2a')
-      const span = used.startSpan(name, { kind, attributes: attributesOf(activity) }, parent)
+      const currentTracer = tracer ?? trace.getTracer('parley-a2a')
+      const span = currentTracer.startSpan(name, { kind, attributes: attributesOf(activity) }, parent)
       return new OpenSpan(span, parent, activity, under)
     },
   }
 }
 
 /**
- * What spans are called and what they tell: by OpenTelemetry's draft conventions for generative AI where these have a
- * word, and under `a2a.` otherwise. Neither what is said nor what tools are given is ever among it.
+ * Names of spans and attributes come from OpenTelemetry's draft conventions for generative AI or, where these have none,
+ * begin with `a2a.`. Contents of messages and inputs of tools are never recorded.
  */
-
 function describe(activity: Activity): { readonly name: string; readonly kind: SpanKind } {
   switch (activity.type) {
     case 'operation': {
@@ -69,19 +69,19 @@ function describe(activity: Activity): { readonly name: string; readonly kind: S
   }
 }
 
-/** As A2A 1.0 calls it: `SendMessage`. */
+/** The name of an operation in A2A 1.0, such as `SendMessage`. */
 function wireName(operation: Operation): string {
   return `${operation.slice(0, 1).toUpperCase()}${operation.slice(1)}`
 }
 
-/** Below what is told, or else below what is at work. */
+/** The parent of a span: the given trace, or else the active span. */
 function contextOf({ type }: Activity, under: Trace | undefined): Context {
   const active = context.active()
   if (!under) return active
   const spanId = spanIdOf(under)
   const current = trace.getSpanContext(active)
   if (current?.spanId === spanId) return active
-  if (withinTurns.includes(type) && current?.traceId === traceIdOf(under)) return active
+  if (turnActivities.includes(type) && current?.traceId === traceIdOf(under)) return active
   const { tracestate } = under
   return trace.setSpanContext(active, {
     traceId: traceIdOf(under),
@@ -163,9 +163,9 @@ class OpenSpan implements Span {
   }
 
   learn(more: Learned): void {
-    // There may be thousands of chunks, and they tell nothing of the task.
+    // There may be thousands of chunks, and they have no attributes.
     if (this.#isOver || more.event === 'artifact') return
-    this.#span.setAttributes(learnedAttributes(more))
+    this.#span.setAttributes(attributesOfLearned(more))
     if (more.agent !== undefined) this.#span.updateName(`invoke_agent ${more.agent}`)
   }
 
@@ -177,31 +177,31 @@ class OpenSpan implements Span {
   }
 
   #fail(failure: unknown): void {
-    const { type, message } = told(failure)
+    const { type, message } = describeFailure(failure)
     this.#span.setAttribute('error.type', type)
-    // What a caller did wrong is no error of the server's.
-    if (this.#activity.type === 'operation' && this.#activity.side === 'server' && isCallers(failure)) return
+    // A caller's mistake is not an error of the server.
+    if (this.#activity.type === 'operation' && this.#activity.side === 'server' && isCallerError(failure)) return
     this.#span.setStatus({ code: SpanStatusCode.ERROR, message })
     this.#span.recordException({ name: type, message })
   }
 }
 
 function traceOf(span: OtelSpan): Trace | undefined {
-  const told = span.spanContext()
-  if (!isSpanContextValid(told)) return undefined
-  const flags = told.traceFlags.toString(16).padStart(2, '0')
-  const tracestate = told.traceState?.serialize()
-  return { traceparent: `00-${told.traceId}-${told.spanId}-${flags}`, ...(tracestate ? { tracestate } : {}) }
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext()
+  if (!isSpanContextValid({ traceId, spanId, traceFlags })) return undefined
+  const flags = traceFlags.toString(16).padStart(2, '0')
+  const tracestate = traceState?.serialize()
+  return { traceparent: `00-${traceId}-${spanId}-${flags}`, ...(tracestate ? { tracestate } : {}) }
 }
 
-/** Not the stack, nor the cause: they may show what nobody has looked through. */
-function told(failure: unknown): { readonly type: string; readonly message: string } {
+/** Without stack and cause, which may contain private data. */
+function describeFailure(failure: unknown): { readonly type: string; readonly message: string } {
   if (failure instanceof A2AError) return { type: failure.code, message: failure.message }
   const { name, message } = (typeof failure === 'object' && failure !== null ? failure : {}) as Partial<Error>
   return { type: name ?? typeof failure, message: message ?? String(failure) }
 }
 
-function learnedAttributes(more: Learned): Attributes {
+function attributesOfLearned(more: Learned): Attributes {
   const { agent, taskId, contextId, state, status, inputTokens, outputTokens, finish } = more
   return {
     ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
@@ -215,6 +215,6 @@ function learnedAttributes(more: Learned): Attributes {
   }
 }
 
-function isCallers(failure: unknown): boolean {
-  return failure instanceof A2AError && !serverFaults.includes(failure.code)
+function isCallerError(failure: unknown): boolean {
+  return failure instanceof A2AError && !serverErrors.includes(failure.code)
 }

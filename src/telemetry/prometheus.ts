@@ -1,12 +1,11 @@
-/** Seconds. */
-const usualBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+const defaultBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 const other = 'other'
 
 export interface RegistryOptions {
-  /** How many series one figure may have. What comes beyond that is counted together, as `other`. */
+  /** Maximum number of series of one metric. Further ones count together as `other`. Defaults to 200. */
   readonly maxSeries?: number
-  /** On every series. */
+  /** Labels of every series. */
   readonly labels?: Readonly<Record<string, string>>
 }
 
@@ -18,20 +17,21 @@ export interface Histogram {
   observe(value: number, ...labels: readonly string[]): void
 }
 
-/** Figures of this process, in the form that Prometheus reads (text format 0.0.4). */
-export interface Registry {
+/** The metrics of this process, in the Prometheus text format 0.0.4. */
+export interface MetricRegistry {
   counter(name: string, help: string, labels?: readonly string[]): Counter
+  /** `buckets` are upper bounds in seconds. */
   histogram(name: string, help: string, labels: readonly string[], buckets?: readonly number[]): Histogram
-  /** Asked for when the page is. */
+  /** A value that is read when the metrics are. */
   gauge(name: string, help: string, read: () => number): void
-  /** One that goes up and down. */
+  /** A counter that can go down. */
   level(name: string, help: string, labels?: readonly string[]): Counter
   text(): string
 }
 
-export function createRegistry({ maxSeries = 200, labels: common = {} }: RegistryOptions = {}): Registry {
+export function createMetricRegistry({ maxSeries = 200, labels: common = {} }: RegistryOptions = {}): MetricRegistry {
   const metrics = new Map<string, () => string>()
-  const constant = Object.entries(common)
+  const commonLabels = Object.entries(common)
 
   function add(name: string, type: string, help: string, write: () => readonly string[]): void {
     if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new TypeError(`no name of a metric: ${name}`)
@@ -39,78 +39,80 @@ export function createRegistry({ maxSeries = 200, labels: common = {} }: Registr
     metrics.set(name, () => [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`, ...write()].join('\n'))
   }
 
-  /** What belongs to the labels; there are only so many. */
-  function series<T>(names: readonly string[], create: () => T) {
-    const all = new Map<string, { readonly labels: readonly (readonly [string, string])[]; readonly value: T }>()
-    const of = (values: readonly string[]): T => {
+  /** The series of one metric, by the values of its labels. */
+  function createSeries<T>(names: readonly string[], create: () => T) {
+    const all = new Map<string, { readonly labels: Labels; readonly value: T }>()
+    const get = (values: readonly string[]): T => {
       const key = values.join('\0')
-      const known = all.get(key)
-      if (known) return known.value
-      if (all.size >= maxSeries && values.some((value) => value !== other)) return of(names.map(() => other))
-      const pairs = names.map((name, at) => [name, values[at] ?? ''] as const)
-      const made = { labels: [...constant, ...pairs], value: create() }
-      all.set(key, made)
-      return made.value
+      const existing = all.get(key)
+      if (existing) return existing.value
+      if (all.size >= maxSeries && values.some((value) => value !== other)) return get(names.map(() => other))
+      const labels = names.map((name, at) => [name, values[at] ?? ''] as const)
+      const series = { labels: [...commonLabels, ...labels], value: create() }
+      all.set(key, series)
+      return series.value
     }
-    return { of, all }
+    return { get, all }
   }
 
-  function counted(type: 'counter' | 'gauge', name: string, help: string, labels: readonly string[] = []): Counter {
-    const { of, all } = series(labels, () => ({ sum: 0 }))
+  function sum(type: 'counter' | 'gauge', name: string, help: string, labels: readonly string[] = []): Counter {
+    const { get, all } = createSeries(labels, () => ({ total: 0 }))
     add(name, type, help, () =>
-      Array.from(all.values(), (each) => `${name}${labelText(each.labels)} ${each.value.sum}`),
+      Array.from(all.values(), ({ labels, value: { total } }) => `${name}${labelText(labels)} ${total}`),
     )
     return {
       add(amount, ...values) {
-        of(values).sum += amount
+        get(values).total += amount
       },
     }
   }
 
   return {
-    counter: (name, help, labels) => counted('counter', name, help, labels),
-    level: (name, help, labels) => counted('gauge', name, help, labels),
-    histogram(name, help, labels, buckets = usualBuckets) {
-      const { of, all } = series(labels, () => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }))
+    counter: (name, help, labels) => sum('counter', name, help, labels),
+    level: (name, help, labels) => sum('gauge', name, help, labels),
+    histogram(name, help, labelNames, buckets = defaultBuckets) {
+      const { get, all } = createSeries(labelNames, () => ({ counts: buckets.map(() => 0), sum: 0, count: 0 }))
       add(name, 'histogram', help, () =>
-        Array.from(all.values(), ({ labels: given, value: { counts, sum, count } }) => {
-          let below = 0
+        Array.from(all.values(), ({ labels, value: { counts, sum, count } }) => {
+          let cumulative = 0
           const lines = buckets.map((bucket, at) => {
-            below += counts[at] ?? 0
-            return `${name}_bucket${labelText([...given, ['le', `${bucket}`]])} ${below}`
+            cumulative += counts[at] ?? 0
+            return `${name}_bucket${labelText([...labels, ['le', `${bucket}`]])} ${cumulative}`
           })
           return [
             ...lines,
-            `${name}_bucket${labelText([...given, ['le', '+Inf']])} ${count}`,
-            `${name}_sum${labelText(given)} ${sum}`,
-            `${name}_count${labelText(given)} ${count}`,
+            `${name}_bucket${labelText([...labels, ['le', '+Inf']])} ${count}`,
+            `${name}_sum${labelText(labels)} ${sum}`,
+            `${name}_count${labelText(labels)} ${count}`,
           ].join('\n')
         }),
       )
       return {
         observe(value, ...values) {
-          const found = of(values)
+          const series = get(values)
           const at = buckets.findIndex((bucket) => value <= bucket)
-          if (at >= 0) found.counts[at] = (found.counts[at] ?? 0) + 1
-          found.sum += value
-          found.count++
+          if (at >= 0) series.counts[at] = (series.counts[at] ?? 0) + 1
+          series.sum += value
+          series.count++
         },
       }
     },
     gauge(name, help, read) {
-      add(name, 'gauge', help, () => [`${name}${labelText(constant)} ${read()}`])
+      add(name, 'gauge', help, () => [`${name}${labelText(commonLabels)} ${read()}`])
     },
     text: () => `${Array.from(metrics.values(), (write) => write()).join('\n')}\n`,
   }
 }
 
-function escapeHelp(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
-}
+type Labels = readonly (readonly [name: string, value: string])[]
 
-function labelText(labels: readonly (readonly [string, string])[]): string {
+function labelText(labels: Labels): string {
   if (labels.length === 0) return ''
   return `{${labels.map(([name, value]) => `${name}="${escapeValue(value)}"`).join(',')}}`
+}
+
+function escapeHelp(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
 }
 
 function escapeValue(text: string): string {

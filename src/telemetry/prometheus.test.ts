@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { readExposition } from '../../test/support/telemetry/exposition.ts'
-import { createRegistry } from './prometheus.ts'
+import { createMetricRegistry } from './prometheus.ts'
 
 describe('the page', () => {
   it('tells counters and gauges with their labels, whatever is in them', () => {
-    const registry = createRegistry({ labels: { agent: 'A "good"\n\\one' } })
+    const registry = createMetricRegistry({ labels: { agent: 'A "good"\n\\one' } })
     const counter = registry.counter('seen_total', 'What was\nseen \\ here.', ['what'])
     counter.add(1, 'a')
     counter.add(2.5, 'a')
@@ -29,7 +29,7 @@ describe('the page', () => {
   })
 
   it('tells histograms with buckets that add up', () => {
-    const registry = createRegistry()
+    const registry = createMetricRegistry()
     const histogram = registry.histogram('took_seconds', 'How long.', ['what'], [0.1, 1])
     for (const value of [0.05, 0.1, 0.5, 3]) histogram.observe(value, 'x')
     const { type, samples } = readExposition(registry.text()).get('took_seconds') ?? {}
@@ -45,7 +45,7 @@ describe('the page', () => {
 })
 
 it('has only so many series of one figure, and counts the others together', () => {
-  const registry = createRegistry({ maxSeries: 3 })
+  const registry = createMetricRegistry({ maxSeries: 3 })
   const counter = registry.counter('seen_total', 'Seen.', ['who', 'what'])
   for (let n = 0; n < 1000; n++) counter.add(1, `caller ${n}`, 'x')
   const { samples = [] } = readExposition(registry.text()).get('seen_total') ?? {}
@@ -58,7 +58,7 @@ it('has only so many series of one figure, and counts the others together', () =
 })
 
 it('refuses names that Prometheus does not take, and the same one twice', () => {
-  const registry = createRegistry()
+  const registry = createMetricRegistry()
   expect(() => registry.counter('no-name', '')).toThrow('no name of a metric')
   registry.counter('one', '')
   expect(() => registry.gauge('one', '', () => 1)).toThrow('already')
