@@ -15,7 +15,7 @@ it('a key that was rotated out stays published for a while', async () => {
   expect(await kids()).toEqual(['new'])
 })
 
-it('nothing private is published, whatever form the key has', async () => {
+it('no private part of a key is published', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
   const hidden = await generateKeyPair('EdDSA')
   const ring = keyRing([
@@ -34,7 +34,7 @@ it('nothing private is published, whatever form the key has', async () => {
   expect(published.every((key) => typeof key.x === 'string' && !('d' in key))).toBe(true)
 })
 
-it('a key that cannot be published is refused at once, and so are no key and the same again', async () => {
+it('an unreadable key, no key and the current key again are errors', async () => {
   const { privateKey } = await generateKeyPair('ES256')
   expect(() => keyRing({ key: privateKey, kid: 'k', alg: 'ES256' })).toThrow('needs its `publicKey` beside it')
   expect(() => keyRing([])).toThrow('at least one key')
@@ -42,7 +42,7 @@ it('a key that cannot be published is refused at once, and so are no key and the
   expect(() => keyRing(key).rotate(key)).toThrow('"k" is at work already')
 })
 
-it('only so many keys are published at once', async () => {
+it('at most sixteen keys are published', async () => {
   const ring = keyRing(await newSigningKey())
   for (let n = 0; n < 20; n++) ring.rotate(await newSigningKey())
   expect(await ring.published()).toHaveLength(16)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { agent } from '../agent/agent.ts'
 import { createHost } from './host.ts'
 
-const says = (name: string) => agent({ name }, (turn) => `${name}: ${turn.text}`)
+const agentNamed = (name: string) => agent({ name }, (turn) => `${name}: ${turn.text}`)
 const auth = 'none'
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 
@@ -16,13 +16,13 @@ function callerOf(fetch: (request: Request) => Promise<Response>) {
   }
 }
 
-it('tells agents apart by path, by name and by tenant', async () => {
+it('a host routes requests by path, host name and tenant', async () => {
   const host = createHost()
-  host.add(says('root'), { auth })
-  host.add(says('echo'), { auth, mount: '/agents/echo' })
-  host.add(says('deep'), { auth, mount: '/agents/echo/deep' })
-  host.add(says('named'), { auth, hostname: 'named.test' })
-  host.add(says('acme'), { auth, tenant: 'acme' })
+  host.add(agentNamed('root'), { auth })
+  host.add(agentNamed('echo'), { auth, mount: '/agents/echo' })
+  host.add(agentNamed('deep'), { auth, mount: '/agents/echo/deep' })
+  host.add(agentNamed('named'), { auth, hostname: 'named.test' })
+  host.add(agentNamed('acme'), { auth, tenant: 'acme' })
   const call = callerOf(host.fetch)
   expect(await call('http://h.test/')).toBe('root: hi')
   expect(await call('http://h.test/agents/echo')).toBe('echo: hi')
@@ -30,25 +30,25 @@ it('tells agents apart by path, by name and by tenant', async () => {
   expect(await call('http://h.test/agents/echo/deep')).toBe('deep: hi')
   expect(await call('http://named.test/')).toBe('named: hi')
   expect(await call('http://h.test/', { tenant: 'acme' })).toBe('acme: hi')
-  expect(await call('http://h.test/', { tenant: 'nobody' })).toMatchObject({ code: -32602 })
+  expect(await call('http://h.test/', { tenant: 'unknown' })).toMatchObject({ code: -32602 })
   await host.drain(0)
 })
 
-it('finds the tenant of a REST call in its path', async () => {
+it('the tenant of a REST call can be in its path', async () => {
   const host = createHost()
-  host.add(says('root'), { auth })
-  host.add(says('acme'), { auth, tenant: 'acme' })
+  host.add(agentNamed('root'), { auth })
+  host.add(agentNamed('acme'), { auth, tenant: 'acme' })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) }
   const answer = await host.fetch(new Request('http://h.test/acme/message:send', init))
   expect(await answer.json()).toMatchObject({ message: { parts: [{ text: 'acme: hi' }] } })
   await host.drain(0)
 })
 
-it('gives every agent a card of its own, with the address at which it is found', async () => {
+it('every agent has its own card with its own address', async () => {
   const host = createHost()
-  host.add(says('root'), { auth })
-  host.add(says('echo'), { auth, mount: '/agents/echo' })
-  host.add(says('acme'), { auth, tenant: 'acme' })
+  host.add(agentNamed('root'), { auth })
+  host.add(agentNamed('echo'), { auth, mount: '/agents/echo' })
+  host.add(agentNamed('acme'), { auth, tenant: 'acme' })
   const card = async (path: string) =>
     await (await host.fetch(new Request(`http://h.test${path}/.well-known/agent-card.json`))).json()
   const first = { protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
@@ -64,15 +64,15 @@ it('gives every agent a card of its own, with the address at which it is found',
   await host.drain(0)
 })
 
-it('takes agents in and lets them go while it runs', async () => {
+it('agents can be added and removed while the host runs', async () => {
   const host = createHost()
   const call = callerOf(host.fetch)
-  const first = host.add(says('first'), { auth })
-  expect(() => host.add(says('second'), { auth })).toThrow('remove it first')
+  const first = host.add(agentNamed('first'), { auth })
+  expect(() => host.add(agentNamed('second'), { auth })).toThrow('remove it first')
   expect(await call('http://h.test/')).toBe('first: hi')
   await host.remove(first, 0)
   expect((await host.fetch(new Request('http://h.test/'))).status).toBe(404)
-  host.add(says('second'), { auth })
+  host.add(agentNamed('second'), { auth })
   expect(await call('http://h.test/')).toBe('second: hi')
   await host.drain(0)
 })

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readExposition } from '../../test/support/telemetry/exposition.ts'
 import { createMetricRegistry } from './prometheus.ts'
 
-describe('the page', () => {
-  it('tells counters and gauges with their labels, whatever is in them', () => {
+describe('text', () => {
+  it('counters and gauges are written with escaped labels', () => {
     const registry = createMetricRegistry({ labels: { agent: 'A "good"\n\\one' } })
     const counter = registry.counter('seen_total', 'What was\nseen \\ here.', ['what'])
     counter.add(1, 'a')
@@ -28,7 +28,7 @@ describe('the page', () => {
     expect(families.get('now')).toMatchObject({ type: 'gauge', samples: [{ value: 7 }] })
   })
 
-  it('tells histograms with buckets that add up', () => {
+  it('the buckets of a histogram are cumulative', () => {
     const registry = createMetricRegistry()
     const histogram = registry.histogram('took_seconds', 'How long.', ['what'], [0.1, 1])
     for (const value of [0.05, 0.1, 0.5, 3]) histogram.observe(value, 'x')
@@ -44,7 +44,7 @@ describe('the page', () => {
   })
 })
 
-it('has only so many series of one figure, and counts the others together', () => {
+it('series beyond the limit count together as other', () => {
   const registry = createMetricRegistry({ maxSeries: 3 })
   const counter = registry.counter('seen_total', 'Seen.', ['who', 'what'])
   for (let n = 0; n < 1000; n++) counter.add(1, `caller ${n}`, 'x')
@@ -57,7 +57,7 @@ it('has only so many series of one figure, and counts the others together', () =
   ])
 })
 
-it('refuses names that Prometheus does not take, and the same one twice', () => {
+it('an invalid or repeated name is an error', () => {
   const registry = createMetricRegistry()
   expect(() => registry.counter('no-name', '')).toThrow('no name of a metric')
   registry.counter('one', '')

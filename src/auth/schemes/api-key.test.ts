@@ -11,7 +11,7 @@ it.each([
   ['a header of another name', { name: 'Key' }, { headers: { key } }],
   ['the query', { in: 'query', name: 'key' }, { query: `a=1&key=${key}` }],
   ['a cookie', { in: 'cookie', name: 'key' }, { headers: { cookie: `a=b; key=${key}; c` } }],
-] as const)('takes the key from %s', async (_, options, request) => {
+] as const)('a key in %s is accepted', async (_, options, request) => {
   const scheme = apiKey({ ...options, keys: [stored] })
   expect(await scheme.authenticate(credentialsIn(request))).toEqual(ci)
   expect(await scheme.authenticate(credentialsIn())).toBeUndefined()
@@ -20,22 +20,22 @@ it.each([
 it.each([
   ['an unknown key', {}, { headers: { 'x-api-key': newApiKey() } }],
   ['the hash of a key', {}, { headers: { 'x-api-key': stored.hash } }],
-  ['nothing', {}, { headers: { 'x-api-key': '' } }],
+  ['an empty header', {}, { headers: { 'x-api-key': '' } }],
   ['two headers', {}, { headers: { 'x-api-key': `${key}, ${key}` } }],
   ['two parameters', { in: 'query', name: 'key' }, { query: `key=${key}&key=${key}` }],
   ['two cookies', { in: 'cookie', name: 'key' }, { headers: { cookie: `key=${key}; key=${key}` } }],
-  ['a megabyte', {}, { headers: { 'x-api-key': 'x'.repeat(2 ** 20) } }],
-] as const)('refuses %s', async (_, options, request) => {
+  ['a megabyte of key', {}, { headers: { 'x-api-key': 'x'.repeat(2 ** 20) } }],
+] as const)('%s is rejected', async (_, options, request) => {
   const scheme = apiKey({ ...options, keys: [stored] })
   expect(await scheme.authenticate(credentialsIn(request))).toHaveProperty('reason')
 })
 
-it('looks keys up by their hash, and believes only the hash that it asked for', async () => {
-  const asked: string[] = []
+it('a looked-up key must have the hash that was asked for', async () => {
+  const hashes: string[] = []
   const lookUp = (answer: typeof stored | undefined) =>
     apiKey({
       keys: async (hash) => {
-        asked.push(hash)
+        hashes.push(hash)
         return answer
       },
     })
@@ -44,15 +44,15 @@ it('looks keys up by their hash, and believes only the hash that it asked for', 
   expect(await lookUp(undefined).authenticate(request)).toHaveProperty('reason')
   const wrong = { ...stored, hash: await hashApiKey('another') }
   expect(await lookUp(wrong).authenticate(request)).toHaveProperty('reason')
-  expect(asked).toEqual([stored.hash, stored.hash, stored.hash])
+  expect(hashes).toEqual([stored.hash, stored.hash, stored.hash])
 })
 
-it('says on the card and in its challenge where the key goes', () => {
+it('the card and the challenge say where the key goes', () => {
   const scheme = apiKey({ in: 'query', name: 'key', keys: [stored], description: 'Ask us for one.' })
   expect(scheme.card).toEqual({ type: 'api-key', location: 'query', name: 'key', description: 'Ask us for one.' })
   expect(scheme.challenge({ realm: 'Ada', scopes: [] })).toBe('ApiKey realm="Ada", in="query", name="key"')
 })
 
-it('takes no key that is not hashed', () => {
+it('a key that is not hashed is an error', () => {
   expect(() => apiKey({ keys: [{ id: 'ci', hash: 'secret' }] })).toThrow('hash of ci as hashApiKey gives it')
 })

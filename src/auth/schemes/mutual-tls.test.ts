@@ -10,8 +10,8 @@ const certificate: PeerCertificate = {
   fingerprint: 'ab',
 }
 
-function ask(options: MutualTlsOptions, shown: Partial<PeerCertificate> = {}) {
-  return mutualTls(options).authenticate(credentialsIn({ certificate: () => ({ ...certificate, ...shown }) }))
+function authenticate(options: MutualTlsOptions, changes: Partial<PeerCertificate> = {}) {
+  return mutualTls(options).authenticate(credentialsIn({ certificate: () => ({ ...certificate, ...changes }) }))
 }
 
 it.each([
@@ -19,39 +19,41 @@ it.each([
   [{ id: 'dns' }, 'billing.acme.test'],
   [{ id: 'uri' }, 'spiffe://acme.test/ns/prod/billing'],
   [{ id: 'spiffe', trustDomain: 'acme.test' }, 'spiffe://acme.test/ns/prod/billing'],
-] as const)('by %j takes %s for the id', async (options, id) => {
-  expect(await ask(options)).toEqual({ principal: { id } })
+] as const)('with %j the id is %s', async (options, id) => {
+  expect(await authenticate(options)).toEqual({ principal: { id } })
 })
 
 it.each<[string, MutualTlsOptions, Partial<PeerCertificate>]>([
-  ['of nobody we trust', {}, { isTrusted: false }],
-  ['without such a name', { id: 'email' }, {}],
-  ['with two of them', { id: 'dns' }, { names: { DNS: ['a', 'b'] } }],
+  ['that is not trusted', {}, { isTrusted: false }],
+  ['without the name', { id: 'email' }, {}],
+  ['with two of the names', { id: 'dns' }, { names: { DNS: ['a', 'b'] } }],
   ['of another trust domain', { id: 'spiffe', trustDomain: 'evil.test' }, {}],
   ['whose URI is no SPIFFE id', { id: 'spiffe' }, { names: { URI: ['https://acme.test/x'] } }],
-  ['whose SPIFFE id climbs', { id: 'spiffe' }, { names: { URI: ['spiffe://acme.test/a/../b'] } }],
-  ['that was good until now', {}, { expires: Date.now() }],
-  ['of which nobody knows until when it is good', {}, { expires: Number.NaN }],
-  ['that may not call', { principal: () => false }, {}],
-])('refuses a certificate %s', async (_, options, shown) => {
-  expect(await ask(options, shown)).toHaveProperty('reason')
+  ['whose SPIFFE id has dots', { id: 'spiffe' }, { names: { URI: ['spiffe://acme.test/a/../b'] } }],
+  ['that has expired', {}, { expires: Date.now() }],
+  ['with an invalid expiry', {}, { expires: Number.NaN }],
+  ['whose id may not call', { principal: () => false }, {}],
+])('a certificate %s is rejected', async (_, options, changes) => {
+  expect(await authenticate(options, changes)).toHaveProperty('reason')
 })
 
-it('says until when it is good, unless more is known', async () => {
+it('the principal expires with the certificate unless it has its own expiry', async () => {
   const expires = Date.now() + 60_000
-  expect(await ask({ id: 'dns' }, { expires })).toEqual({ principal: { id: 'billing.acme.test', expires } })
+  expect(await authenticate({ id: 'dns' }, { expires })).toEqual({ principal: { id: 'billing.acme.test', expires } })
   const principal = () => ({ expires: expires - 1 })
-  expect(await ask({ id: 'dns', principal }, { expires })).toMatchObject({ principal: { expires: expires - 1 } })
+  expect(await authenticate({ id: 'dns', principal }, { expires })).toMatchObject({
+    principal: { expires: expires - 1 },
+  })
 })
 
-it('knows more of who it is, if told', async () => {
+it('the principal option adds to the id', async () => {
   const principal = (id: string) => ({ tenant: 'acme', scopes: [`call:${id}`] })
-  expect(await ask({ id: 'dns', principal })).toEqual({
+  expect(await authenticate({ id: 'dns', principal })).toEqual({
     principal: { id: 'billing.acme.test', tenant: 'acme', scopes: ['call:billing.acme.test'] },
   })
 })
 
-it('finds nothing where there is no certificate', async () => {
+it('a request without a certificate has no result', async () => {
   expect(await mutualTls().authenticate(credentialsIn())).toBeUndefined()
   expect(await mutualTls().authenticate(credentialsIn({ certificate: () => undefined }))).toBeUndefined()
 })

@@ -24,9 +24,9 @@ interface Received {
   readonly call: Call
 }
 
-/** Answers by the book and writes down what it was asked. The task `gone` is unknown, the task `broken` a bug. */
+/** Records its calls. The task `gone` is unknown, and the task `broken` throws an unexpected error. */
 function scriptedService(received: Received[]): Service {
-  const note = (operation: Operation, request: unknown, call: Call) => received.push({ operation, request, call })
+  const record = (operation: Operation, request: unknown, call: Call) => received.push({ operation, request, call })
   async function* stream(taskId: string | undefined): AsyncGenerator<StreamEvent> {
     if (taskId === 'gone') throw taskNotFound('gone')
     yield { type: 'task', task }
@@ -41,27 +41,27 @@ function scriptedService(received: Received[]): Service {
   }
   return {
     async sendMessage(request, call) {
-      note('sendMessage', request, call)
+      record('sendMessage', request, call)
       return { type: 'message', message: { messageId: 'm-2', role: 'agent', parts: [{ text: 'hello' }] } }
     },
     streamMessage(request, call) {
-      note('streamMessage', request, call)
+      record('streamMessage', request, call)
       return stream(request.message.taskId)
     },
     async getTask(request, call) {
-      note('getTask', request, call)
+      record('getTask', request, call)
       return await find(request.taskId)
     },
     async listTasks(request, call) {
-      note('listTasks', request, call)
+      record('listTasks', request, call)
       return { tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0, withArtifacts: false }
     },
     async cancelTask(request, call) {
-      note('cancelTask', request, call)
+      record('cancelTask', request, call)
       return await find(request.taskId)
     },
     subscribeToTask(request, call) {
-      note('subscribeToTask', request, call)
+      record('subscribeToTask', request, call)
       return stream(request.taskId)
     },
     createPushConfig: async () => config,
@@ -140,7 +140,7 @@ async function textsOf({ body }: Outgoing): Promise<string> {
 const hello = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 
 describe('a call', () => {
-  it('reaches the service in the words of the model, with who is calling', async () => {
+  it('the service gets the decoded request and the principal', async () => {
     const { rpc, received, caller } = open()
     const answer = await rpc(request('SendMessage', { message: hello }), { headers: { 'idempotency-key': 'k-1' } })
     expect(received).toMatchObject([
@@ -161,7 +161,7 @@ describe('a call', () => {
     })
   })
 
-  it('is answered for every operation that has one answer', async () => {
+  it('every unary operation is answered', async () => {
     const { rpc } = open()
     const calls: [string, object | undefined, object][] = [
       ['GetTask', { id: 'T' }, taskOnTheWire],
@@ -176,7 +176,7 @@ describe('a call', () => {
     expect(await rpc(request('GetExtendedAgentCard'))).toMatchObject({ error: { code: -32007 } })
   })
 
-  it('gets its id back, whatever it is', async () => {
+  it('the answer has the id of the call', async () => {
     const { rpc } = open()
     for (const id of [0, '', 'x', -7, 2 ** 53 - 1, null, '0']) {
       expect((await rpc(request('GetTask', { id: 'T' }, id))).id).toBe(id)
@@ -184,26 +184,29 @@ describe('a call', () => {
     }
   })
 
-  it('needs an id, but for the versions that could do without', async () => {
+  it('a call needs an id, except in versions where it is optional', async () => {
     const sent01 = { method: 'tasks/send', params: { id: 'T', message: { role: 'user', parts: [] } } }
     const sent03 = { method: 'message/send', params: { message: { kind: 'message', messageId: 'm', role: 'user' } } }
-    const spoken = { lenient: [v1_0, v0_3, v0_2, v0_1], strict: [v1_0, v0_3Strict, v0_2Strict, v0_1Strict] } as const
+    const dialectSets = {
+      lenient: [v1_0, v0_3, v0_2, v0_1],
+      strict: [v1_0, v0_3Strict, v0_2Strict, v0_1Strict],
+    } as const
     const problemOf = async (dialects: WireOptions['dialects'], version: string, call: object) => {
       const headers = { 'a2a-version': version }
       const { id, error } = await open({ dialects }).rpc({ jsonrpc: '2.0', ...call }, { headers })
       expect(id).toBeNull()
       return error.code
     }
-    for (const dialects of [spoken.lenient, spoken.strict]) {
+    for (const dialects of [dialectSets.lenient, dialectSets.strict]) {
       expect(await problemOf(dialects, '', sent01)).toBe(-32602)
       expect(await problemOf(dialects, '0.3', sent03)).toBe(-32600)
       expect(await problemOf(dialects, '1.0', { method: 'GetTask', params: { id: 'gone' } })).toBe(-32600)
     }
-    expect(await problemOf(spoken.lenient, '0.2', sent03)).toBe(-32602)
-    expect(await problemOf(spoken.strict, '0.2', sent03)).toBe(-32600)
+    expect(await problemOf(dialectSets.lenient, '0.2', sent03)).toBe(-32602)
+    expect(await problemOf(dialectSets.strict, '0.2', sent03)).toBe(-32600)
   })
 
-  it('names its version in the query just as well', async () => {
+  it('the version can be in the query', async () => {
     const { rpc } = open({ missingVersion: 'strict' })
     const sent = { headers: { 'a2a-version': '' } }
     expect(await rpc(request('GetTask', { id: 'T' }), { ...sent, query: 'A2A-Version=1.0' })).toHaveProperty('result')
@@ -211,8 +214,8 @@ describe('a call', () => {
   })
 })
 
-describe('a request that is none', () => {
-  it('is refused unread when it is not declared as JSON', async () => {
+describe('an invalid request', () => {
+  it('a body that is not declared as JSON is rejected unread', async () => {
     const { rpc, bodiesRead } = open()
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', '']) {
       const answer = await rpc(request('GetTask', { id: 'T' }), { headers: { 'content-type': type } })
@@ -221,13 +224,13 @@ describe('a request that is none', () => {
     expect(bodiesRead()).toBe(0)
   })
 
-  it('is refused when it is too long', async () => {
+  it('a long body is rejected', async () => {
     const answer = await open({ bodyLimit: 20 }).rpc(request('GetTask', { id: 'T' }))
     expect(answer).toMatchObject({ status: 413, id: null, error: { code: -32600 } })
     expect(answer.error.message).toBe('The body is longer than 20 bytes.')
   })
 
-  it('is refused when it cannot be parsed', async () => {
+  it('malformed JSON is rejected', async () => {
     const { rpc } = open({ jsonDepth: 8 })
     for (const body of ['', '{', '{"a":1,"a":2}', '['.repeat(9), new Uint8Array([0x22, 0xff, 0x22])]) {
       expect(await rpc(body)).toMatchObject({ status: 200, id: null, error: { code: -32700 } })
@@ -235,13 +238,13 @@ describe('a request that is none', () => {
     expect((await rpc('{"a":1,"a":2}')).error.message).toBe('Invalid JSON: duplicate key "a" at position 7.')
   })
 
-  it('is refused when it is a batch', async () => {
+  it('a batch is rejected', async () => {
     const answer = await open().rpc([request('GetTask', { id: 'T' }), request('GetTask', { id: 'T' })])
     expect(answer).toMatchObject({ status: 200, id: null, error: { code: -32600 } })
     expect(answer.error.message).toContain('Batches are not part of A2A')
   })
 
-  it('is refused when its envelope is wrong, with its id if that can be read', async () => {
+  it('a wrong envelope is rejected, with its id if that is readable', async () => {
     const { rpc } = open()
     const wrong: [unknown, unknown][] = [
       ['"text"', null],
@@ -260,7 +263,7 @@ describe('a request that is none', () => {
     for (const [body, id] of wrong) expect(await rpc(body)).toMatchObject({ status: 200, id, error: { code: -32600 } })
   })
 
-  it('is refused when its version or its method is unknown', async () => {
+  it('an unknown version or method is rejected', async () => {
     const { rpc } = open()
     const version = await rpc(request('SendMessage', {}), { headers: { 'a2a-version': '99.0' } })
     expect(version).toMatchObject({
@@ -272,7 +275,7 @@ describe('a request that is none', () => {
     expect(method.error.message).toContain('There are SendMessage')
   })
 
-  it('is refused when its params are wrong, and the field is named', async () => {
+  it('wrong params are rejected with the name of the field', async () => {
     const { rpc, received } = open()
     const answer = await rpc(request('ListTasks', { pageSize: 150 }))
     const description = 'expected an integer from 1 to 100, got 150'
@@ -288,7 +291,7 @@ describe('a request that is none', () => {
 })
 
 describe('a failure', () => {
-  it('that is a bug shows nothing of itself, and is reported', async () => {
+  it('an unexpected error is reported and hidden from the caller', async () => {
     const { rpc, reported } = open()
     const answer = await rpc(request('GetTask', { id: 'broken' }))
     expect(answer).toMatchObject({ status: 200, id: 1, error: { code: -32603, message: 'Internal error' } })
@@ -296,21 +299,21 @@ describe('a failure', () => {
     expect(reported).toEqual([new Error('s3cret')])
   })
 
-  it('after the caller has gone is not reported', async () => {
+  it('an error after the caller has left is not reported', async () => {
     const { rpc, reported, caller } = open()
     caller.abort()
     await rpc(request('GetTask', { id: 'broken' }))
     expect(reported).toEqual([])
   })
 
-  it('that passes says when to come back', async () => {
+  it('a temporary error says when to retry', async () => {
     const answer = await open().rpc(request('GetTask', { id: 'busy' }))
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '2' }, error: { code: -32603 } })
   })
 })
 
 describe('a stream', () => {
-  it('is sent as events, each an answer with its number', async () => {
+  it('a stream is sent as numbered events', async () => {
     const { post } = open()
     const outgoing = await post({ body: request('SendStreamingMessage', { message: hello }, 'q') })
     expect(outgoing).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream' } })
@@ -322,7 +325,7 @@ describe('a stream', () => {
     expect(events.slice(2)).toEqual([''])
   })
 
-  it('goes on after the last event that was seen', async () => {
+  it('a stream resumes after the last event that the caller has seen', async () => {
     const { post, rpc, received } = open()
     await post({ body: request('SubscribeToTask', { id: 'T' }), headers: { 'last-event-id': '12' } })
     await post({ body: request('SendStreamingMessage', { message: hello }), query: 'lastEventId=3' })
@@ -331,13 +334,13 @@ describe('a stream', () => {
     expect(answer).toMatchObject({ error: { code: -32602, data: [{ fieldViolations: [{ field: 'Last-Event-ID' }] }] } })
   })
 
-  it('that cannot begin is a plain error', async () => {
+  it('a stream that cannot start is answered with an error', async () => {
     const answer = await open().rpc(request('SubscribeToTask', { id: 'gone' }, 9))
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' }, id: 9 })
     expect(answer.error.code).toBe(-32001)
   })
 
-  it('that breaks ends with an error event', async () => {
+  it('a stream that fails ends with an error event', async () => {
     const { post, reported } = open()
     const text = await textsOf(await post({ body: request('SubscribeToTask', { id: 'broken' }) }))
     expect(text).toMatch(
@@ -347,13 +350,13 @@ describe('a stream', () => {
   })
 })
 
-describe('whatever arrives', () => {
+describe('arbitrary bodies', () => {
   const call = fc.record(
     { jsonrpc: fc.constantFrom('2.0', '1.0'), id: fc.jsonValue(), method: fc.string(), params: fc.jsonValue() },
     { requiredKeys: [] },
   )
 
-  it('is answered, and never with a word about what went wrong inside', async () => {
+  it('every body is answered with an error message, and no internal error occurs', async () => {
     const { post, reported } = open()
     const body = fc.oneof(fc.uint8Array(), fc.json(), fc.string(), call.map(textOf))
     await fc.assert(

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { v1_0 } from '../dialects/v1.0/server.ts'
 import { interfacesAt } from './card.ts'
 
-describe('the addresses of an agent', () => {
+describe('interfacesAt', () => {
   it.each([
     ['http://127.0.0.1:4000', '127.0.0.1:4000'],
     ['https://a.test', 'a.test:443'],
     ['http://[::1]/agents/echo', '[::1]:80'],
-  ])('at %s have %s for gRPC, which is dialled without a scheme or a path', (origin, dialled) => {
+  ])('an agent at %s has the gRPC address %s', (origin, target) => {
     const [, , grpc] = interfacesAt(origin, [v1_0], { grpc: true })
-    expect(grpc).toEqual({ url: dialled, binding: 'GRPC', protocolVersion: '1.0' })
+    expect(grpc).toEqual({ url: target, binding: 'GRPC', protocolVersion: '1.0' })
   })
 })

@@ -7,7 +7,7 @@ import { createHandler } from './handler.ts'
 const echo = agent({ name: 'Echo' }, async (turn) => turn.text)
 const url = 'https://agent.example.com/.well-known/jwks.json'
 
-it('an agent that signs publishes its keys, also those of before', async () => {
+it('an agent that signs publishes its current and previous keys', async () => {
   const ring = keyRing(await newSigningKey('ES256', 'old'))
   const { fetch } = createHandler(echo, { auth: 'none', keys: ring, logger: silentLogger })
   const first = await fetch(new Request(url))
@@ -26,7 +26,7 @@ it('an agent that signs publishes its keys, also those of before', async () => {
   expect((await fetch(new Request(url, { method: 'DELETE' }))).status).toBe(405)
 })
 
-it('an agent that does not sign has no such page', async () => {
+it('an agent that does not sign has no key page', async () => {
   const { fetch } = createHandler(echo, { auth: 'none', logger: silentLogger })
   expect((await fetch(new Request(url))).status).toBe(404)
 })

@@ -1,9 +1,17 @@
-import { generateKeyPair, SignJWT } from 'jose'
+import { createHash } from 'node:crypto'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { bearerToken, credentialsIn } from '../../test/support/auth/request-credentials.ts'
 import { audience, type Issuer, startIssuer } from '../../test/support/auth/token-issuer.ts'
+import type { Json } from '../base/json.ts'
+import { checkConfirmation } from './jwt.ts'
 import type { AuthResult } from './scheme.ts'
 import { type JwtOptions, jwt, openId } from './schemes/tokens.ts'
+
+const digest = createHash('sha256').update('a certificate')
+const fingerprint = digest.copy().digest('hex')
+const thumbprint = digest.copy().digest('base64url')
+const peerCertificate = { isTrusted: true, subject: 'CN=x', names: {}, fingerprint }
 
 const now = () => Math.floor(Date.now() / 1000)
 
@@ -11,13 +19,13 @@ function schemeOf({ url, keysUrl }: Issuer, options: Partial<JwtOptions> = {}) {
   return jwt({ issuer: url, audience, keys: { url: keysUrl }, ...options })
 }
 
-async function verdict(issuer: Issuer, token: string, options?: Partial<JwtOptions>): Promise<AuthResult> {
+async function authenticate(issuer: Issuer, token: string, options?: Partial<JwtOptions>): Promise<AuthResult> {
   return await schemeOf(issuer, options).authenticate(bearerToken(token))
 }
 
-it.each(['ES256', 'RS256', 'EdDSA', 'PS256'])('takes a token signed by %s', async (alg) => {
+it.each(['ES256', 'RS256', 'EdDSA', 'PS256'])('a token signed by %s is accepted', async (alg) => {
   const issuer = await startIssuer({ alg })
-  expect(await verdict(issuer, await issuer.token())).toMatchObject({
+  expect(await authenticate(issuer, await issuer.token())).toMatchObject({
     principal: { id: 'alice', scopes: ['read', 'write'], claims: { iss: issuer.url } },
   })
 })
@@ -25,13 +33,13 @@ it.each(['ES256', 'RS256', 'EdDSA', 'PS256'])('takes a token signed by %s', asyn
 describe('a token', () => {
   it.each<[string, (issuer: Issuer) => Promise<string>, Partial<JwtOptions>?]>([
     ['that has expired', ({ token }) => token({ exp: now() - 31 })],
-    ['that is not good yet', ({ token }) => token({ nbf: now() + 31 })],
+    ['that is not valid yet', ({ token }) => token({ nbf: now() + 31 })],
     ['for another audience', ({ token }) => token({ aud: 'https://other.test' })],
     ['for no audience', ({ token }) => token({ aud: undefined })],
     ['of another issuer', ({ token }) => token({ iss: 'https://evil.test' })],
     ['that never expires', ({ token }) => token({ exp: undefined })],
-    ['of nobody', ({ token }) => token({ sub: undefined })],
-    ['of the anonymous', ({ token }) => token({ sub: '' })],
+    ['without a principal', ({ token }) => token({ sub: undefined })],
+    ['with an empty subject', ({ token }) => token({ sub: '' })],
     ['of an unknown key', ({ token }) => token({}, { kid: 'other' })],
     ['of an algorithm that is not listed', ({ token }) => token(), { algorithms: ['ES384'] }],
     ['of another type', ({ token }) => token({}, { typ: 'JWT' }), { typ: 'at+jwt' }],
@@ -39,36 +47,36 @@ describe('a token', () => {
     ['that was changed', async ({ token }) => changed(await token())],
     ['whose signature was cut off', async ({ token }) => (await token()).replace(/[^.]*$/, '')],
     ['without a signature (alg: none)', async ({ token }) => unsigned(await token())],
-    ['that is none', async () => 'x.y.z'],
+    ['that is not a JWT', async () => 'x.y.z'],
     ['of one letter', async () => 'x'],
     ['of a megabyte', async () => 'x'.repeat(2 ** 20)],
     ['with an unknown crit', async (issuer) => critical(issuer)],
-  ])('%s is refused', async (_, make, options) => {
+  ])('a token %s is rejected', async (_, make, options) => {
     const issuer = await startIssuer()
-    expect(await verdict(issuer, await make(issuer), options)).toEqual({ reason: expect.any(String) })
+    expect(await authenticate(issuer, await make(issuer), options)).toEqual({ reason: expect.any(String) })
   })
 
-  it('signed with the public key as if it were a secret is refused, whatever is listed', async () => {
+  it('a token that uses the public key as a secret is rejected, also if HS256 is listed', async () => {
     const issuer = await startIssuer({ alg: 'RS256' })
     const published = await (await fetch(issuer.keysUrl)).text()
     const claims = { iss: issuer.url, aud: audience, sub: 'eve', exp: now() + 60 }
     const forged = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'HS256', kid: 'key-1' })
       .sign(new TextEncoder().encode(published))
-    expect(await verdict(issuer, forged)).toHaveProperty('reason')
-    expect(await verdict(issuer, forged, { algorithms: ['RS256', 'HS256'] })).toHaveProperty('reason')
+    expect(await authenticate(issuer, forged)).toHaveProperty('reason')
+    expect(await authenticate(issuer, forged, { algorithms: ['RS256', 'HS256'] })).toHaveProperty('reason')
   })
 
-  it('with a key of its own in the header is refused', async () => {
+  it('a token that names its own key set is rejected', async () => {
     const issuer = await startIssuer()
     const { privateKey } = await generateKeyPair('ES256')
     const forged = await new SignJWT({ iss: issuer.url, aud: audience, sub: 'eve', exp: now() + 60 })
       .setProtectedHeader({ alg: 'ES256', kid: 'key-1', jku: 'http://127.0.0.1:1/jwks' })
       .sign(privateKey)
-    expect(await verdict(issuer, forged)).toHaveProperty('reason')
+    expect(await authenticate(issuer, forged)).toHaveProperty('reason')
   })
 
-  it('that is bound to a key is refused without it, also when it is remembered', async () => {
+  it('a token that is bound to a key is rejected without it, also from the cache', async () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer)
     const bound = bearerToken(await issuer.token({ cnf: { jkt: 'x' } }))
@@ -76,14 +84,14 @@ describe('a token', () => {
     expect(await scheme.authenticate(bound)).toHaveProperty('reason')
   })
 
-  it('may be late by as much as clocks differ', async () => {
+  it('a token may be late by the clock skew', async () => {
     const issuer = await startIssuer()
     const token = await issuer.token({ exp: now() - 50 })
-    expect(await verdict(issuer, token, { clockSkew: 60 })).toHaveProperty('principal')
-    expect(await verdict(issuer, token, { clockSkew: 0 })).toHaveProperty('reason')
+    expect(await authenticate(issuer, token, { clockSkew: 60 })).toHaveProperty('principal')
+    expect(await authenticate(issuer, token, { clockSkew: 0 })).toHaveProperty('reason')
   })
 
-  it('that was good is refused when it has expired, although it is remembered', async () => {
+  it('a cached token is rejected once it has expired', async () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer, { clockSkew: 0 })
     const token = await issuer.token({ exp: now() + 2 })
@@ -93,22 +101,24 @@ describe('a token', () => {
       .toHaveProperty('reason')
   })
 
-  it('is one of alice in another tenant, under another prefix, or as the operator reads it', async () => {
+  it('options determine the tenant, the prefix and the principal of a token', async () => {
     const issuer = await startIssuer()
     const token = await issuer.token({ tid: 'acme', scp: ['admin'], scope: undefined })
-    const ask = (options: Partial<JwtOptions>) => verdict(issuer, token, options)
-    expect(await ask({ tenantClaim: 'tid' })).toMatchObject({
+    const principalWith = (options: Partial<JwtOptions>) => authenticate(issuer, token, options)
+    expect(await principalWith({ tenantClaim: 'tid' })).toMatchObject({
       principal: { id: 'alice', tenant: 'acme', scopes: ['admin'] },
     })
-    expect(await ask({ idPrefix: 'corp:' })).toMatchObject({ principal: { id: 'corp:alice' } })
+    expect(await principalWith({ idPrefix: 'corp:' })).toMatchObject({ principal: { id: 'corp:alice' } })
     const expires = expect.any(Number)
-    expect(await ask({ principal: ({ sub }) => ({ id: `${sub}!` }) })).toEqual({ principal: { id: 'alice!', expires } })
-    expect(await ask({ principal: () => undefined })).toHaveProperty('reason')
+    expect(await principalWith({ principal: ({ sub }) => ({ id: `${sub}!` }) })).toEqual({
+      principal: { id: 'alice!', expires },
+    })
+    expect(await principalWith({ principal: () => undefined })).toHaveProperty('reason')
   })
 })
 
 describe('keys', () => {
-  it('are fetched once for many tokens, and once more when a token names a new one', async () => {
+  it('keys are fetched once, and again when a token names a new one', async () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer, { keys: { url: issuer.keysUrl, cooldown: 0 } })
     for (let n = 0; n < 5; n++) {
@@ -120,7 +130,7 @@ describe('keys', () => {
     expect(issuer.fetches()).toBe(2)
   })
 
-  it('are not fetched again and again by who names keys that do not exist', async () => {
+  it('tokens that name unknown keys cause no further fetch', async () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer)
     for (let n = 0; n < 20; n++) {
@@ -131,7 +141,7 @@ describe('keys', () => {
     expect(issuer.fetches()).toBe(1)
   })
 
-  it('that were good stay so while they cannot be fetched, for as long as was said', async () => {
+  it('stale keys are used while they cannot be fetched, for a limited time', async () => {
     const issuer = await startIssuer()
     const keys = { url: issuer.keysUrl, cacheFor: 0, cooldown: 0, staleFor: 0.6 }
     const scheme = schemeOf(issuer, { keys })
@@ -147,19 +157,18 @@ describe('keys', () => {
     expect(await late()).toHaveProperty('principal')
   })
 
-  it('that never came refuse everybody, and say so to the operator', async () => {
+  it('without keys every token is rejected, and the operator sees why', async () => {
     const issuer = await startIssuer()
     issuer.fail(503)
-    expect(await verdict(issuer, await issuer.token())).toMatchObject({
+    expect(await authenticate(issuer, await issuer.token())).toMatchObject({
       cause: { message: expect.stringContaining('503') },
     })
   })
 
-  it('can be given, also several for tokens that do not name theirs', async () => {
+  it('a token that does not name its key is checked with every given key', async () => {
     const [one, two, three] = await Promise.all(
       ['a', 'b', 'c'].map(() => generateKeyPair('ES256', { extractable: true })),
     )
-    const { exportJWK } = await import('jose')
     const jwks = [await exportJWK(one?.publicKey as CryptoKey), await exportJWK(two?.publicKey as CryptoKey)]
     const scheme = jwt({ issuer: 'https://i.test', audience, keys: { jwks } })
     const sign = (key: CryptoKey | undefined) =>
@@ -172,7 +181,7 @@ describe('keys', () => {
     expect(await scheme.authenticate(bearerToken(await sign(three?.privateKey)))).toHaveProperty('reason')
   })
 
-  it('can be a secret, which takes nothing but HS256', async () => {
+  it('a secret accepts only HS256', async () => {
     const secret = crypto.getRandomValues(new Uint8Array(32))
     const scheme = jwt({ issuer: 'https://i.test', audience, keys: { secret } })
     const sign = (alg: string) =>
@@ -184,25 +193,25 @@ describe('keys', () => {
   })
 })
 
-describe('an issuer that describes itself', () => {
-  it('is believed about its keys', async () => {
+describe('openId', () => {
+  it('the configuration of the issuer names its keys', async () => {
     const issuer = await startIssuer()
     const scheme = openId({ issuer: issuer.url, audience })
     expect(await scheme.authenticate(bearerToken(await issuer.token()))).toMatchObject({ principal: { id: 'alice' } })
     expect(scheme.card).toEqual({ type: 'openid', url: `${issuer.url}/.well-known/openid-configuration` })
   })
 
-  it('is not believed if it is another one than was asked for', async () => {
+  it('the configuration of another issuer is rejected', async () => {
     const issuer = await startIssuer()
     const other = issuer.url.replace('127.0.0.1', 'localhost')
-    const verdict = await openId({ issuer: other, audience }).authenticate(
+    const result = await openId({ issuer: other, audience }).authenticate(
       bearerToken(await issuer.token({ iss: other })),
     )
-    expect(verdict).toMatchObject({ cause: { message: expect.stringContaining('is the configuration of') } })
+    expect(result).toMatchObject({ cause: { message: expect.stringContaining('is the configuration of') } })
   })
 })
 
-it('leaves what is no bearer token to others', async () => {
+it('other credentials than a bearer token are ignored', async () => {
   const issuer = await startIssuer()
   expect(await schemeOf(issuer).authenticate(credentialsIn())).toBeUndefined()
   expect(
@@ -213,14 +222,44 @@ it('leaves what is no bearer token to others', async () => {
 it.each<[string, Partial<JwtOptions>, string]>([
   ['no issuer', { issuer: '' }, 'issuer: expected'],
   ['no audience', { audience: [] }, 'audience: expected'],
-  ['keys in the clear', { keys: { url: 'http://issuer.test/jwks' } }, 'https://'],
+  ['keys without TLS', { keys: { url: 'http://issuer.test/jwks' } }, 'https://'],
   ['no keys', { keys: { jwks: [] } }, 'at least one'],
   ['a short secret', { keys: { secret: new Uint8Array(8) } }, '32 bytes'],
   ['the algorithm none', { algorithms: ['none'] }, 'none proves nothing'],
-])('takes no declaration with %s', (_, options, problem) => {
+])('%s in the options is an error', (_, options, problem) => {
   const good = { issuer: 'https://i.test', audience, keys: { url: 'https://i.test/jwks' } }
   expect(() => jwt({ ...good, ...options })).toThrow(problem)
 })
+
+describe('checkConfirmation', () => {
+  it('an unbound token is accepted from every caller', () => {
+    expect(check(undefined, undefined)).toHaveProperty('principal')
+  })
+
+  it('a token that is bound to a certificate is accepted with that certificate', () => {
+    expect(check({ 'x5t#S256': thumbprint }, peerCertificate)).toHaveProperty('principal')
+  })
+
+  it.each<[string, Json, typeof peerCertificate | undefined]>([
+    ['a certificate that was not sent', { 'x5t#S256': thumbprint }, undefined],
+    ['another certificate', { 'x5t#S256': thumbprint }, { ...peerCertificate, fingerprint: 'ab'.repeat(32) }],
+    ['a key that is proven by DPoP', { jkt: 'x' }, peerCertificate],
+    ['a certificate and something else', { 'x5t#S256': thumbprint, jkt: 'x' }, peerCertificate],
+    ['something unreadable', 'x', peerCertificate],
+  ])('a token that is bound to %s is rejected', (_, confirmation, certificate) => {
+    expect(check(confirmation, certificate)).toHaveProperty('reason')
+  })
+
+  it('other results stay unchanged', () => {
+    expect(checkConfirmation(undefined, credentialsIn())).toBeUndefined()
+    expect(checkConfirmation({ reason: 'x' }, credentialsIn())).toEqual({ reason: 'x' })
+  })
+})
+
+function check(confirmation: Json | undefined, certificate: typeof peerCertificate | undefined) {
+  const result = { principal: { id: 'alice' }, ...(confirmation !== undefined && { confirmation }) }
+  return checkConfirmation(result, credentialsIn({ certificate: () => certificate }))
+}
 
 function changed(token: string): string {
   const [header, payload = '', signature] = token.split('.')
