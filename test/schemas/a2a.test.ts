@@ -6,9 +6,9 @@ import { v1_0Client } from '../../src/dialects/v1.0/client.ts'
 import { AgentCard } from '../../src/dialects/v1.0/schemas.ts'
 import { v1_0 } from '../../src/dialects/v1.0/server.ts'
 import type { Operation, RequestOf, UnaryOperation } from '../../src/protocol/service.ts'
-import { of1_0 } from '../contracts/dialects/wire-objects/v1.0.ts'
+import { arbitraryWireValues } from '../contracts/dialects/arbitrary-wire-values.ts'
+import { v1_0WireObjects } from '../contracts/dialects/wire-objects/v1.0.ts'
 import { requestFor } from '../contracts/dialects/wire-objects/wire-objects.ts'
-import { wireValuesOf } from '../contracts/dialects/wire-values-of.ts'
 
 const requests: Readonly<Partial<Record<Operation, string>>> = {
   sendMessage: 'SendMessageRequest',
@@ -35,11 +35,11 @@ const results: Readonly<Partial<Record<UnaryOperation, string>>> = {
 }
 
 /** Without schemes of later versions, which the dialect hands on and the schema of this one cannot know. */
-const cards = wireValuesOf(AgentCard)
+const cards = arbitraryWireValues(AgentCard)
 
 it.each(entriesOf(requests))('what our dialect writes for %s is valid as %s', (operation, name) => {
   fc.assert(
-    fc.property(of1_0.requests[operation] ?? fc.constant({}), (wire) => {
+    fc.property(v1_0WireObjects.requests[operation] ?? fc.constant({}), (wire) => {
       expectValid(name, v1_0Client.encodeRequest[operation](v1_0.decodeRequest[operation](wire) as never))
     }),
   )
@@ -47,7 +47,7 @@ it.each(entriesOf(requests))('what our dialect writes for %s is valid as %s', (o
 
 it.each(entriesOf(results))('what our dialect answers to %s is valid as %s', (operation, name) => {
   fc.assert(
-    fc.property(of1_0.results[operation] ?? fc.constant({}), (wire) => {
+    fc.property(v1_0WireObjects.results[operation] ?? fc.constant({}), (wire) => {
       const request = requestFor(wire) as RequestOf<Operation> as never
       expectValid(
         name,
@@ -59,7 +59,7 @@ it.each(entriesOf(results))('what our dialect answers to %s is valid as %s', (op
 
 it('what our dialect streams is valid as StreamResponse', () => {
   fc.assert(
-    fc.property(of1_0.events, (wire) => {
+    fc.property(v1_0WireObjects.events, (wire) => {
       const request = requestFor(wire)
       for (const told of v1_0.encodeEvent(v1_0Client.decodeEvent(wire, request), request))
         expectValid('StreamResponse', told)

@@ -1,6 +1,9 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { wireValuesOf, wireValuesOfJsonSchema } from '../../../test/contracts/dialects/wire-values-of.ts'
+import {
+  arbitraryWireValues,
+  arbitraryWireValuesOfJsonSchema,
+} from '../../../test/contracts/dialects/arbitrary-wire-values.ts'
 import { arbitraryObjectOf, objectsOfJsonSchema } from '../../../test/support/schema/arbitrary-of.ts'
 import { expectRoundTrip } from '../../../test/support/schema/expect-round-trip.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
@@ -63,7 +66,7 @@ function houseSchema(schema: Json): Json {
 }
 
 function houseValuesOf(schema: Schema<unknown>): Arbitrary<JsonObject> {
-  return wireValuesOfJsonSchema(houseSchema(jsonSchemaOf(schema)) as JsonObject)
+  return arbitraryWireValuesOfJsonSchema(houseSchema(jsonSchemaOf(schema)) as JsonObject)
 }
 
 const sent = decodeRequest.sendMessage({
@@ -81,7 +84,7 @@ describe('round trips', () => {
   })
 
   it('every subscription is encoded as it was decoded', () => {
-    const calls = wireValuesOf(request.TaskParams).map(({ id, ...params }) => ({ taskId: id ?? '', ...params }))
+    const calls = arbitraryWireValues(request.TaskParams).map(({ id, ...params }) => ({ taskId: id ?? '', ...params }))
     expectRoundTrip(calls, (params) => encodeRequest.subscribeToTask(decodeRequest.subscribeToTask(params)))
   })
 

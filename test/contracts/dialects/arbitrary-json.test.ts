@@ -7,58 +7,58 @@ import { wireObjects } from './wire-objects/all.ts'
 import { requestFor } from './wire-objects/wire-objects.ts'
 
 for (const { servers, client, requests, results, events, cards } of wireObjects) {
-  describe(`in ${client.name}, arbitrary JSON in any place`, () => {
-    it('of a request is read or refused, and never breaks the reader', () => {
+  describe(`arbitrary JSON at any path in ${client.name}`, () => {
+    it('a request with arbitrary JSON is decoded or rejected with an A2AError', () => {
       for (const [operation, values] of Object.entries(requests)) {
-        for (const { decodeRequest } of servers) expectNoBreak(values, decodeRequest[operation as Operation])
+        for (const { decodeRequest } of servers) expectOnlyA2AErrors(values, decodeRequest[operation as Operation])
       }
     })
 
-    it('of an answer is read or refused, and never breaks the reader', () => {
+    it('a result with arbitrary JSON is decoded or rejected with an A2AError', () => {
       for (const [operation, values] of Object.entries(results)) {
-        const read = client.decodeResult[operation as UnaryOperation] as (wire: Json, request: unknown) => unknown
-        expectNoBreak(values, (wire) => read(wire, requestFor(wire)))
+        const decode = client.decodeResult[operation as UnaryOperation] as (wire: Json, request: unknown) => unknown
+        expectOnlyA2AErrors(values, (wire) => decode(wire, requestFor(wire)))
       }
     })
 
-    it('of an event is read or refused, and never breaks the reader', () => {
-      expectNoBreak(events, (wire) => client.decodeEvent(wire, requestFor(wire)))
+    it('an event with arbitrary JSON is decoded or rejected with an A2AError', () => {
+      expectOnlyA2AErrors(events, (wire) => client.decodeEvent(wire, requestFor(wire)))
     })
 
-    it('of a card is read or refused, and never breaks the reader', () => {
-      expectNoBreak(cards, (wire) => client.decodeCard(wire))
+    it('a card with arbitrary JSON is decoded or rejected with an A2AError', () => {
+      expectOnlyA2AErrors(cards, (wire) => client.decodeCard(wire))
     })
   })
 }
 
-function expectNoBreak(values: Arbitrary<Json>, read: (wire: Json) => unknown): void {
+function expectOnlyA2AErrors(values: Arbitrary<Json>, decode: (wire: Json) => unknown): void {
   fc.assert(
-    fc.property(values, fc.nat(), fc.jsonValue({ maxDepth: 3 }), (value, n, other) => {
-      const places = placesIn(value)
+    fc.property(values, fc.nat(), fc.jsonValue({ maxDepth: 3 }), (value, n, replacement) => {
+      const paths = pathsIn(value)
       try {
-        read(replaced(value, places[n % places.length] ?? [], other as Json))
+        decode(replaceAt(value, paths[n % paths.length] ?? [], replacement as Json))
       } catch (error) {
         expect(error).toBeInstanceOf(A2AError)
-        // What came may be large or secret.
+        // The value may be large or secret, and must not be in the message.
         expect((error as A2AError).message.length).toBeLessThan(600)
       }
     }),
   )
 }
 
-type Place = readonly string[]
+type Path = readonly string[]
 
-function placesIn(value: Json): readonly Place[] {
+function pathsIn(value: Json): readonly Path[] {
   if (typeof value !== 'object' || value === null) return [[]]
-  const inside = Object.entries(value).flatMap(([key, member]) => placesIn(member).map((place) => [key, ...place]))
-  return [[], ...inside]
+  const inner = Object.entries(value).flatMap(([key, member]) => pathsIn(member).map((path) => [key, ...path]))
+  return [[], ...inner]
 }
 
-function replaced(value: Json, [key, ...rest]: Place, other: Json): Json {
-  if (key === undefined || typeof value !== 'object' || value === null) return other
+function replaceAt(value: Json, [key, ...rest]: Path, replacement: Json): Json {
+  if (key === undefined || typeof value !== 'object' || value === null) return replacement
   const entries = Object.entries(value).map(([name, member]) => [
     name,
-    name === key ? replaced(member, rest, other) : member,
+    name === key ? replaceAt(member, rest, replacement) : member,
   ])
   return Array.isArray(value) ? entries.map(([, member]) => member as Json) : Object.fromEntries(entries)
 }

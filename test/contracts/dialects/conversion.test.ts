@@ -12,7 +12,7 @@ import { v1_0 } from '../../../src/dialects/v1.0/server.ts'
 import { arbitraryObjectOf } from '../../support/schema/arbitrary-of.ts'
 import { expectRoundTrip } from '../../support/schema/expect-round-trip.ts'
 
-const older = [
+const olderDialects = [
   [v0_3, v0_3Client],
   [v0_3Proto, v0_3ProtoClient],
   [v0_2, v0_2Client],
@@ -24,11 +24,11 @@ const messages = arbitraryObjectOf(SendMessageRequest).map((params) => {
   return { message: withoutEmptyMetadata({ ...message, role: 'ROLE_USER', parts }) }
 })
 
-for (const [server, client] of older) {
-  it(`a message of 1.0 says the same after it was written in ${server.name}, but for metadata that is empty`, () => {
+for (const [server, client] of olderDialects) {
+  it(`a 1.0 message survives a conversion to ${server.name} and back, except for empty metadata`, () => {
     expectRoundTrip(messages, (params) => {
-      const written = client.encodeRequest.streamMessage(v1_0.decodeRequest.streamMessage(params))
-      const { message } = v1_0Client.encodeRequest.streamMessage(server.decodeRequest.streamMessage(written))
+      const converted = client.encodeRequest.streamMessage(v1_0.decodeRequest.streamMessage(params))
+      const { message } = v1_0Client.encodeRequest.streamMessage(server.decodeRequest.streamMessage(converted))
       return { message }
     })
   })

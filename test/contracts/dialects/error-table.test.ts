@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ServerDialect } from '../../../src/dialects/dialect.ts'
+import type { HttpError, ServerDialect } from '../../../src/dialects/dialect.ts'
 import { v0_1 } from '../../../src/dialects/v0.1/server.ts'
 import { v0_2 } from '../../../src/dialects/v0.2/server.ts'
 import { v0_3 } from '../../../src/dialects/v0.3/server.ts'
@@ -11,10 +11,10 @@ import { A2AError, type ErrorCode } from '../../../src/protocol/errors.ts'
 import { httpStatus } from '../../../src/transports/jsonrpc/server.ts'
 
 /**
- * How every error is told: its number in 0.1, in 0.2 and 0.3, and in 1.0; the status of HTTP and the name of that of gRPC in
- * 1.0.1; the reason in `ErrorInfo`. The table of our reference of the dialects, with what else we have.
+ * The encoding of an error: its number in 0.1, in 0.2 and 0.3, and in 1.0; its HTTP status and the name of its gRPC status
+ * in 1.0.1; the reason in `ErrorInfo`.
  */
-type Row = readonly [first: number, older: number, newest: number, http: number, grpc: string, reason?: string]
+type Row = readonly [v0_1: number, v0_3: number, v1_0: number, http: number, grpc: string, reason?: string]
 
 const table: Readonly<Record<ErrorCode, Row>> = {
   'parse-error': [-32700, -32700, -32700, 400, 'INVALID_ARGUMENT'],
@@ -53,8 +53,8 @@ const table: Readonly<Record<ErrorCode, Row>> = {
   'context-not-found': [-32052, -32052, -32052, 404, 'NOT_FOUND', 'CONTEXT_NOT_FOUND'],
 }
 
-/** Those of 1.0.0, where they differ: the status of HTTP and that of gRPC. */
-const inFirst: Readonly<Partial<Record<ErrorCode, readonly [number, string]>>> = {
+/** The HTTP and gRPC statuses of 1.0.0, where they differ. */
+const v1_0_0Statuses: Readonly<Partial<Record<ErrorCode, readonly [number, string]>>> = {
   'task-not-cancelable': [409, 'FAILED_PRECONDITION'],
   'push-not-supported': [400, 'UNIMPLEMENTED'],
   'unsupported-operation': [400, 'UNIMPLEMENTED'],
@@ -65,8 +65,8 @@ const inFirst: Readonly<Partial<Record<ErrorCode, readonly [number, string]>>> =
   'version-not-supported': [400, 'UNIMPLEMENTED'],
 }
 
-/** What HTTP itself acts upon, also where JSON-RPC tells it in the body. */
-const overRpc: Readonly<Partial<Record<ErrorCode, number>>> = {
+/** The errors over JSON-RPC that have an HTTP status as well, since HTTP clients act on it. */
+const jsonRpcStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   unauthenticated: 401,
   forbidden: 403,
   'payload-too-large': 413,
@@ -75,40 +75,35 @@ const overRpc: Readonly<Partial<Record<ErrorCode, number>>> = {
   unavailable: 503,
 }
 
-interface Told {
-  readonly status: number
-  readonly body: { readonly error?: unknown }
-}
-
-function statusesOf({ status, body }: Told): readonly unknown[] {
+function statusesOf({ status, body }: HttpError): readonly unknown[] {
   return [status, (body.error as { readonly status?: string }).status]
 }
 
 describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code, row) => {
-  const [first, older, newest, http, grpc, reason] = row
+  const [v0_1Number, v0_3Number, v1_0Number, http, grpc, reason] = row
   const error = new A2AError(code, 'No.')
   const numberIn = (dialect: ServerDialect) => dialect.encodeError(error).code
 
-  it('has its number in every dialect', () => {
-    // In 0.2 there is no such card.
-    const in0_2 = code === 'extended-card-not-configured' ? -32004 : older
+  it('the error has its number in every dialect', () => {
+    // 0.2 has no error for a missing extended card.
+    const v0_2Number = code === 'extended-card-not-configured' ? -32004 : v0_3Number
     const numbers = [v0_1, v0_2, v0_3, v0_3House, v0_3Proto, v1_0].map(numberIn)
-    expect(numbers).toEqual([first, in0_2, older, older, older, newest])
+    expect(numbers).toEqual([v0_1Number, v0_2Number, v0_3Number, v0_3Number, v0_3Number, v1_0Number])
   })
 
-  it('has its status over HTTP and gRPC, in 1.0.1 and in 1.0.0', () => {
+  it('the error has its HTTP and gRPC statuses in 1.0.1 and in 1.0.0', () => {
     expect(statusesOf(v1_0.encodeHttpError(error))).toEqual([http, grpc])
-    expect(statusesOf(encodeV1_0_0HttpError(error))).toEqual(inFirst[code] ?? [http, grpc])
-    expect(httpStatus[code]).toBe(overRpc[code] ?? 200)
+    expect(statusesOf(encodeV1_0_0HttpError(error))).toEqual(v1_0_0Statuses[code] ?? [http, grpc])
+    expect(httpStatus[code]).toBe(jsonRpcStatuses[code] ?? 200)
   })
 
-  it('has its reason in 1.0, and the superset of all SDKs in 0.3 over REST', () => {
+  it('the error has its reason in 1.0, and over REST in 0.3 the members that each SDK reads', () => {
     const [info] = (v1_0.encodeError(error).data ?? []) as readonly { readonly reason?: string }[]
     expect(info?.reason).toBe(reason)
     for (const dialect of [v0_3, v0_3Proto]) {
       const { status, body } = dialect.encodeHttpError(error)
       expect(status).toBe(http)
-      expect(body).toMatchObject({ code: older, message: 'No.', type: expect.stringMatching(/Error$/) })
+      expect(body).toMatchObject({ code: v0_3Number, message: 'No.', type: expect.stringMatching(/Error$/) })
       expect(body.error).toEqual(v1_0.encodeHttpError(error).body.error)
     }
   })

@@ -2,16 +2,16 @@ import type { AgentCard } from '../../../src/protocol/card.ts'
 import type { Task, TaskState } from '../../../src/protocol/model.ts'
 import type { PushConfig, SendRequest } from '../../../src/protocol/service.ts'
 
-/** Objects of the model with every member there is, so that what a dialect loses of them can be told. */
+// Objects of the model with all members, to find out which ones a dialect loses.
 
-const at = '2026-05-01T08:00:00.000Z'
+const timestamp = '2026-05-01T08:00:00.000Z'
 
 export const fullTask: Task = {
   id: 'T',
   contextId: 'C',
   status: {
     state: 'working',
-    timestamp: at,
+    timestamp,
     message: { messageId: 'm-2', role: 'agent', parts: [{ text: 'On it' }], taskId: 'T', contextId: 'C' },
   },
   artifacts: [

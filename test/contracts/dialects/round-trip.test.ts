@@ -6,8 +6,8 @@ import { expectRoundTrip } from '../../support/schema/expect-round-trip.ts'
 import { wireObjects } from './wire-objects/all.ts'
 import { requestFor } from './wire-objects/wire-objects.ts'
 
-/** From the wire into the model and back onto the wire, by the half that reads it and the half that writes it. */
-interface Halves {
+/** Both halves of a dialect: one decodes what the other encodes. */
+interface DialectHalves {
   readonly server: ServerDialect
   readonly client: ClientDialect
 }
@@ -15,38 +15,42 @@ interface Halves {
 for (const { servers, client, requests, results, events, cards } of wireObjects) {
   const [server] = servers
 
-  describe(`in ${server.name}`, () => {
-    it.each(entriesOf(requests))('every request to %s comes back as it went', (operation, values) => {
+  describe(`round trips in ${server.name}`, () => {
+    it.each(entriesOf(requests))('every %s request is encoded as it was decoded', (operation, values) => {
       for (const server of servers) {
-        expectRoundTrip(values, (wire) => throughRequest({ server, client }, operation, wire))
+        expectRoundTrip(values, (wire) => roundTripRequest({ server, client }, operation, wire))
       }
     })
 
-    it.each(entriesOf(results))('every answer to %s comes back as it went', (operation, values) => {
-      expectRoundTrip(values, (wire) => throughResult({ server, client }, operation, wire))
+    it.each(entriesOf(results))('every %s result is encoded as it was decoded', (operation, values) => {
+      expectRoundTrip(values, (wire) => roundTripResult({ server, client }, operation, wire))
     })
 
-    it('every event of a stream comes back as it went', () => {
+    it('every stream event is encoded as it was decoded', () => {
       expectRoundTrip(events, (wire) => {
         const request = requestFor(wire)
-        const [told, ...more] = server.encodeEvent(client.decodeEvent(wire, request), request)
+        const [encoded, ...more] = server.encodeEvent(client.decodeEvent(wire, request), request)
         expect(more).toEqual([])
-        return told
+        return encoded
       })
     })
 
-    it('every card comes back as it went', () => {
+    it('every card is encoded as it was decoded', () => {
       const decodeCard = client.decodeLenientCard ?? client.decodeCard
       expectRoundTrip(cards, (wire) => server.encodeCard(decodeCard(wire)))
     })
   })
 }
 
-function throughRequest<O extends Operation>({ server, client }: Halves, operation: O, wire: Json): JsonObject {
+function roundTripRequest<O extends Operation>(
+  { server, client }: DialectHalves,
+  operation: O,
+  wire: Json,
+): JsonObject {
   return client.encodeRequest[operation](server.decodeRequest[operation](wire))
 }
 
-function throughResult<O extends UnaryOperation>({ server, client }: Halves, operation: O, wire: Json): Json {
+function roundTripResult<O extends UnaryOperation>({ server, client }: DialectHalves, operation: O, wire: Json): Json {
   const request = requestFor(wire) as RequestOf<Operation> as RequestOf<O>
   return server.encodeResult[operation](client.decodeResult[operation](wire, request), request)
 }

@@ -1,31 +1,28 @@
 import fc from 'fast-check'
 import { v0_1Client } from '../../../../src/dialects/v0.1/client.ts'
-import * as card from '../../../../src/dialects/v0.1/schemas.ts'
-import * as seldom from '../../../../src/dialects/v0.1/schemas.ts'
-import * as request from '../../../../src/dialects/v0.1/schemas.ts'
 import * as wire from '../../../../src/dialects/v0.1/schemas.ts'
 import { v0_1, v0_1Strict } from '../../../../src/dialects/v0.1/server.ts'
-import { wireValuesOf } from '../wire-values-of.ts'
-import { both, type WireObjects } from './wire-objects.ts'
+import { arbitraryWireValues } from '../arbitrary-wire-values.ts'
+import { unaryAndStream, type WireObjects } from './wire-objects.ts'
 
-export const of0_1: WireObjects = {
+export const v0_1WireObjects: WireObjects = {
   servers: [v0_1, v0_1Strict],
   client: v0_1Client,
   requests: {
-    ...both(wireValuesOf(request.SendParams)),
-    getTask: wireValuesOf(request.TaskQueryParams),
-    cancelTask: wireValuesOf(request.TaskParams),
-    subscribeToTask: wireValuesOf(request.TaskQueryParams),
-    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
-    getPushConfig: wireValuesOf(request.TaskParams),
+    ...unaryAndStream(arbitraryWireValues(wire.SendParams)),
+    getTask: arbitraryWireValues(wire.TaskQueryParams),
+    cancelTask: arbitraryWireValues(wire.TaskParams),
+    subscribeToTask: arbitraryWireValues(wire.TaskQueryParams),
+    createPushConfig: arbitraryWireValues(wire.TaskPushConfig),
+    getPushConfig: arbitraryWireValues(wire.TaskParams),
   },
   results: {
-    sendMessage: wireValuesOf(wire.Task),
-    getTask: wireValuesOf(wire.Task),
-    cancelTask: wireValuesOf(wire.Task),
-    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
-    getPushConfig: wireValuesOf(seldom.TaskPushConfig),
+    sendMessage: arbitraryWireValues(wire.Task),
+    getTask: arbitraryWireValues(wire.Task),
+    cancelTask: arbitraryWireValues(wire.Task),
+    createPushConfig: arbitraryWireValues(wire.TaskPushConfig),
+    getPushConfig: arbitraryWireValues(wire.TaskPushConfig),
   },
-  events: fc.oneof(wireValuesOf(wire.StatusUpdate), wireValuesOf(wire.ArtifactUpdate)),
-  cards: wireValuesOf(card.AgentCard),
+  events: fc.oneof(arbitraryWireValues(wire.StatusUpdate), arbitraryWireValues(wire.ArtifactUpdate)),
+  cards: arbitraryWireValues(wire.AgentCard),
 }

@@ -1,46 +1,42 @@
 import fc from 'fast-check'
 import { v0_3Client } from '../../../../src/dialects/v0.3/client.ts'
-import * as request from '../../../../src/dialects/v0.3/schemas.ts'
 import * as wire from '../../../../src/dialects/v0.3/schemas.ts'
-import * as card from '../../../../src/dialects/v0.3/schemas.ts'
-import * as seldom from '../../../../src/dialects/v0.3/schemas.ts'
 import { v0_3, v0_3Strict } from '../../../../src/dialects/v0.3/server.ts'
-import { wireValuesOf } from '../wire-values-of.ts'
-import { withStrangeSchemes } from '../with-strange-schemes.ts'
-import { both, type WireObjects } from './wire-objects.ts'
+import { arbitraryWireValues, withUnknownSchemes } from '../arbitrary-wire-values.ts'
+import { unaryAndStream, type WireObjects } from './wire-objects.ts'
 
-const cards = withStrangeSchemes(wireValuesOf(card.AgentCard), [
+const cards = withUnknownSchemes(arbitraryWireValues(wire.AgentCard), [
   { type: 'holographic', depth: 3 },
   { type: 'oauth2', flows: { telepathic: { scopes: {} } } },
   {},
 ])
 
-export const of0_3: WireObjects = {
+export const v0_3WireObjects: WireObjects = {
   servers: [v0_3, v0_3Strict],
   client: v0_3Client,
   requests: {
-    ...both(wireValuesOf(request.SendParams)),
-    getTask: wireValuesOf(request.GetTaskParams),
-    listTasks: wireValuesOf(request.ListTasksParams),
-    cancelTask: wireValuesOf(request.TaskParams),
-    subscribeToTask: wireValuesOf(request.TaskParams),
-    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
-    getPushConfig: wireValuesOf(request.GetPushConfigParams),
-    listPushConfigs: wireValuesOf(request.TaskParams),
-    deletePushConfig: wireValuesOf(request.DeletePushConfigParams),
+    ...unaryAndStream(arbitraryWireValues(wire.SendParams)),
+    getTask: arbitraryWireValues(wire.GetTaskParams),
+    listTasks: arbitraryWireValues(wire.ListTasksParams),
+    cancelTask: arbitraryWireValues(wire.TaskParams),
+    subscribeToTask: arbitraryWireValues(wire.TaskParams),
+    createPushConfig: arbitraryWireValues(wire.TaskPushConfig),
+    getPushConfig: arbitraryWireValues(wire.GetPushConfigParams),
+    listPushConfigs: arbitraryWireValues(wire.TaskParams),
+    deletePushConfig: arbitraryWireValues(wire.DeletePushConfigParams),
     getExtendedCard: fc.constant({}),
   },
   results: {
-    sendMessage: wireValuesOf(wire.Outcome),
-    getTask: wireValuesOf(wire.Task),
-    listTasks: wireValuesOf(seldom.TaskPage),
-    cancelTask: wireValuesOf(wire.Task),
-    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
-    getPushConfig: wireValuesOf(seldom.TaskPushConfig),
-    listPushConfigs: fc.array(wireValuesOf(seldom.TaskPushConfig), { maxLength: 2 }),
+    sendMessage: arbitraryWireValues(wire.Outcome),
+    getTask: arbitraryWireValues(wire.Task),
+    listTasks: arbitraryWireValues(wire.TaskPage),
+    cancelTask: arbitraryWireValues(wire.Task),
+    createPushConfig: arbitraryWireValues(wire.TaskPushConfig),
+    getPushConfig: arbitraryWireValues(wire.TaskPushConfig),
+    listPushConfigs: fc.array(arbitraryWireValues(wire.TaskPushConfig), { maxLength: 2 }),
     deletePushConfig: fc.constant(null),
     getExtendedCard: cards,
   },
-  events: wireValuesOf(wire.StreamEvent),
+  events: arbitraryWireValues(wire.StreamEvent),
   cards,
 }

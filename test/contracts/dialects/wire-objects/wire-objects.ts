@@ -1,12 +1,11 @@
 import type { Arbitrary } from 'fast-check'
-import type { Json, JsonObject } from '../../../../src/base/json.ts'
-import { isObject } from '../../../../src/base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../../src/base/json.ts'
 import type { ClientDialect, ServerDialect } from '../../../../src/dialects/dialect.ts'
 import type { Operation, UnaryOperation } from '../../../../src/protocol/service.ts'
 
-/** What goes over the wire in a dialect, made from its schemas: valid, and in the one spelling that we write. */
+/** Arbitrary wire objects of a dialect, derived from its schemas: valid, and in the spelling that we write. */
 export interface WireObjects {
-  /** The lenient one, and the strict one if there is a difference. */
+  /** The lenient dialect, and the strict one if it differs. */
   readonly servers: readonly [ServerDialect, ...ServerDialect[]]
   readonly client: ClientDialect
   readonly requests: Readonly<Partial<Record<Operation, Arbitrary<JsonObject>>>>
@@ -15,18 +14,18 @@ export interface WireObjects {
   readonly cards: Arbitrary<JsonObject>
 }
 
-export function both(sends: Arbitrary<JsonObject>): WireObjects['requests'] {
+export function unaryAndStream(sends: Arbitrary<JsonObject>): WireObjects['requests'] {
   return { sendMessage: sends, streamMessage: sends }
 }
 
-/** A caller speaks only for itself. */
+/** Sets the role of the user: callers have no other. */
 export function asUser({ message, ...params }: JsonObject): JsonObject {
   return { ...params, message: { ...(message as JsonObject), role: 'ROLE_USER' } }
 }
 
 const message = { messageId: 'm', role: 'user', parts: [] } as const
 
-/** One that can have asked for this, whatever the operation. */
+/** A request that fits the result or event, whatever the operation. */
 export function requestFor(wire: Json) {
   const taskId = isObject(wire) && typeof wire.id === 'string' ? wire.id : 't'
   const includeArtifacts = isObject(wire) && JSON.stringify(wire.tasks ?? []).includes('"artifacts":')
