@@ -11,14 +11,14 @@ function cardOf(...interfaces: readonly AgentInterface[]): AgentCard {
 }
 
 const at = (url: string, binding = 'JSONRPC', protocolVersion = '1.0') => ({ url, binding, protocolVersion })
-const wordsOf = (doors: readonly Endpoint[]) =>
-  doors.map(({ origin, binding, dialect, url }) => `${origin} ${binding} ${dialect.name} ${url}`)
+const describeAll = (endpoints: readonly Endpoint[]) =>
+  endpoints.map(({ origin, binding, dialect, url }) => `${origin} ${binding} ${dialect.name} ${url}`)
 
 describe('endpointsOf', () => {
   it('the endpoints are in the order of the card, followed by those of other versions', () => {
     const card = cardOf(at('https://a.test/rest', 'HTTP+JSON', '0.3'), at('https://a.test/rpc'))
-    const named = endpointsOf(card, options)
-    expect(wordsOf([...named, ...otherVersionEndpoints(card, named, options)])).toEqual([
+    const cardEndpoints = endpointsOf(card, options)
+    expect(describeAll([...cardEndpoints, ...otherVersionEndpoints(card, cardEndpoints, options)])).toEqual([
       'card HTTP+JSON v0.3-proto https://a.test/rest',
       'card HTTP+JSON v0.3 https://a.test/rest',
       'card JSONRPC v1.0 https://a.test/rpc',
@@ -29,11 +29,11 @@ describe('endpointsOf', () => {
   })
 
   it('the endpoints include those of the alternative version', () => {
-    const doors = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), {
+    const endpoints = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), {
       ...options,
       alternativeVersion: '0.1',
     })
-    expect(wordsOf(doors).slice(0, 2)).toEqual([
+    expect(describeAll(endpoints).slice(0, 2)).toEqual([
       'card JSONRPC v0.2 https://a.test/',
       'card JSONRPC v0.1 https://a.test/',
     ])
@@ -59,25 +59,24 @@ describe('endpointsOf', () => {
   })
 
   it('the endpoints have the tenant, and a later minor version counts as 1.0', () => {
-    const [door] = endpointsOf(cardOf({ ...at('https://a.test/', 'JSONRPC', '1.2.0'), tenant: 't' }), options)
-    expect(door).toMatchObject({ tenant: 't', dialect: { name: 'v1.0' } })
+    const [endpoint] = endpointsOf(cardOf({ ...at('https://a.test/', 'JSONRPC', '1.2.0'), tenant: 't' }), options)
+    expect(endpoint).toMatchObject({ tenant: 't', dialect: { name: 'v1.0' } })
   })
 })
 
 describe('cardRelativeEndpoints', () => {
   it('card-relative endpoints have the path of the declared endpoint or of the card', () => {
-    const doors = endpointsOf(cardOf(at('http://localhost:8080/rpc')), {
+    const endpoints = endpointsOf(cardOf(at('http://localhost:8080/rpc')), {
       ...options,
       dialects: clientDialects.slice(0, 1),
     })
-    expect(wordsOf(cardRelativeEndpoints(doors, 'https://h.test/agents/a/.well-known/agent-card.json'))).toEqual([
-      'card-relative JSONRPC v1.0 https://h.test/rpc',
-      'card-relative JSONRPC v1.0 https://h.test/agents/a/',
-    ])
+    expect(
+      describeAll(cardRelativeEndpoints(endpoints, 'https://h.test/agents/a/.well-known/agent-card.json')),
+    ).toEqual(['card-relative JSONRPC v1.0 https://h.test/rpc', 'card-relative JSONRPC v1.0 https://h.test/agents/a/'])
   })
 
   it('card-relative endpoints do not repeat known endpoints', () => {
-    const doors = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: clientDialects.slice(0, 1) })
-    expect(cardRelativeEndpoints(doors, 'https://h.test/.well-known/agent-card.json')).toEqual([])
+    const endpoints = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: clientDialects.slice(0, 1) })
+    expect(cardRelativeEndpoints(endpoints, 'https://h.test/.well-known/agent-card.json')).toEqual([])
   })
 })

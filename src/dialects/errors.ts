@@ -1,5 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
-import { isObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
 import type { HttpError, WireError } from './dialect.ts'
 

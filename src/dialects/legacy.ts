@@ -24,7 +24,7 @@ function detectVersions(wire: JsonObject) {
   if (isObject(wire.authentication)) return { versions: ['0.1'], evidence: 'there is authentication' }
   const missing = missingMemberOf0_2(wire)
   if (missing) return { versions: ['0.1'], evidence: `there is no ${missing}`, alternativeVersion: '0.2' }
-  return { versions: ['0.2', '0.3'], evidence: 'nothing tells 0.2 from 0.1', alternativeVersion: '0.1' }
+  return { versions: ['0.2', '0.3'], evidence: 'no member distinguishes 0.2 from 0.1', alternativeVersion: '0.1' }
 }
 
 /** Members that 0.2 introduced. */

@@ -65,8 +65,10 @@ describe('operationOf', () => {
 
   it('a misspelled method is rejected with a suggestion', () => {
     const misspelled = { SendMesage: 'SendMessage', get_task: 'GetTask', ListTask: 'ListTasks' }
-    for (const [method, meant] of Object.entries(misspelled)) {
-      expect(() => operationFor(method)).toThrow(`There is no method "${method}" in A2A 1.0; did you mean ${meant}?`)
+    for (const [method, suggestion] of Object.entries(misspelled)) {
+      expect(() => operationFor(method)).toThrow(
+        `There is no method "${method}" in A2A 1.0; did you mean ${suggestion}?`,
+      )
     }
   })
 

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
-import { isObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import type {
   AgentExtension,
   AgentSkill,

@@ -1,6 +1,6 @@
 import { A2AError } from './errors.ts'
 
-/** Awaits a lazy import. If it fails, throws an error that says what cannot be done without the module. */
+/** Awaits a lazy import. If it fails, throws an error that names what cannot be done without the module. */
 export async function lazyImport<T>(purpose: string, loading: Promise<T>, reason = 'not-loaded'): Promise<T> {
   try {
     return await loading

@@ -147,15 +147,15 @@ describe('decodeRequest', () => {
     })
 
     it('a malformed part is rejected', () => {
-      const place = 'message.parts[0]'
+      const path = 'message.parts[0]'
       expect(problemOfPart({ type: 'image' })).toBe(
-        `${place}: expected "type" to be one of text, file, data, got "image"`,
+        `${path}: expected "type" to be one of text, file, data, got "image"`,
       )
       expect(problemOfPart({ type: 'file', file: { bytes: 'aGk=', uri: 'https://f' } })).toBe(
-        `${place}.file: expected bytes or uri, got both`,
+        `${path}.file: expected bytes or uri, got both`,
       )
-      expect(problemOfPart({ type: 'data', data: 5 })).toBe(`${place}.data: expected an object or a list, got a number`)
-      expect(problemOfPart('hi')).toBe(`${place}: expected an object, got a string`)
+      expect(problemOfPart({ type: 'data', data: 5 })).toBe(`${path}.data: expected an object or a list, got a number`)
+      expect(problemOfPart('hi')).toBe(`${path}: expected an object, got a string`)
     })
   })
 
@@ -244,8 +244,8 @@ describe('decodeResult and decodeEvent', () => {
     return decode.getTask({ id: 't-1', sessionId: 's-1', status: { state: 'working', timestamp }, ...members }, request)
   }
 
-  function state(word: string, metadata?: object) {
-    const { status, metadata: rest } = task({ status: { state: word, timestamp }, metadata })
+  function state(spelling: string, metadata?: object) {
+    const { status, metadata: rest } = task({ status: { state: spelling, timestamp }, metadata })
     return [status.state, rest]
   }
 
@@ -315,7 +315,7 @@ describe('decodeResult and decodeEvent', () => {
 
     it('other spellings of a state are accepted', () => {
       const spellings = ['cancelled', 'INPUT_REQUIRED', 'auth_required', 'rejected', 'pending', 'Running']
-      expect(spellings.map((word) => state(word)[0])).toEqual([
+      expect(spellings.map((spelling) => state(spelling)[0])).toEqual([
         'canceled',
         'input-required',
         'auth-required',

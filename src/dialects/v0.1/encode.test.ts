@@ -81,11 +81,11 @@ describe('encodeResult and encodeEvent', () => {
         canceled: ['canceled'],
         rejected: ['failed', { 'a2a.state': 'TASK_STATE_REJECTED' }],
       }
-      for (const [state, [word, metadata]] of Object.entries(wireStates) as [TaskState, [string, JsonObject?]][]) {
+      for (const [state, [wireState, metadata]] of Object.entries(wireStates) as [TaskState, [string, JsonObject?]][]) {
         expect(encodeResult.getTask({ ...bare, status: { state, timestamp } }, address)).toStrictEqual({
           id: 't-1',
           sessionId: 'C',
-          status: { state: word, timestamp },
+          status: { state: wireState, timestamp },
           ...(metadata && { metadata }),
         })
       }
@@ -150,15 +150,15 @@ describe('encodeResult and encodeEvent', () => {
         return { type: 'artifact', artifact: { artifactId, parts: [] }, ...flags, ...ref }
       }
       const stream = { ...address }
-      const tell = (artifactId: string, request = stream) => {
+      const encodeArtifactOf = (artifactId: string, request = stream) => {
         const [wire] = encodeEvent(event(artifactId), request)
         return wire?.artifact
       }
       encodeEvent({ type: 'task', task: { ...bare, artifacts } }, stream)
-      expect(['b', 'c', 'a', 'd', 'c'].map((artifactId) => tell(artifactId))).toMatchObject(
+      expect(['b', 'c', 'a', 'd', 'c'].map((artifactId) => encodeArtifactOf(artifactId))).toMatchObject(
         [1, 2, 0, 3, 2].map((index) => ({ index })),
       )
-      expect(tell('d', { ...address })).toMatchObject({ index: 0 })
+      expect(encodeArtifactOf('d', { ...address })).toMatchObject({ index: 0 })
       expect(encodeEvent(event('a', { append: true, lastChunk: false, metadata: { k: 1 } }), stream)).toStrictEqual([
         { id: 't-1', artifact: { index: 0, parts: [], append: true, lastChunk: false }, metadata: { k: 1 } },
       ])

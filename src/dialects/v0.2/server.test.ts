@@ -45,7 +45,7 @@ it('the client always sends the accepted output modes, which are required up to 
 it('a missing extended card is an unsupported operation', () => {
   expect(v0_2.encodeError(new A2AError('extended-card-not-configured', 'No.')).code).toBe(-32004)
   expect(v0_2.encodeHttpError(new A2AError('extended-card-not-configured', 'No.')).body.code).toBe(-32004)
-  // Whoever says it by the number of 0.3 is understood all the same.
+  // The number of 0.3 is accepted as well.
   expect(decodeError({ code: -32007, message: 'No.' }).code).toBe('extended-card-not-configured')
   const error = decodeHttpError({ status: 400, body: { code: -32007, message: 'No.' } })
   expect(error.code).toBe('extended-card-not-configured')

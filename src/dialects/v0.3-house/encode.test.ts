@@ -58,18 +58,18 @@ describe('encodeResult', () => {
 })
 
 describe('encodeEvent', () => {
-  const tell = (params: object, isLast: boolean) =>
+  const updatesFor = (params: object, isLast: boolean) =>
     encodeEvent({ type: 'task', task, isLast }, decodeRequest.subscribeToTask(params)).map(({ kind, final }) => [
       kind,
       final,
     ])
 
   it('a subscription by taskId starts with the status, and ends with it if the task has ended', () => {
-    expect(tell({ taskId: 't' }, false)).toEqual([
+    expect(updatesFor({ taskId: 't' }, false)).toEqual([
       ['status-update', false],
       ['artifact-update', undefined],
     ])
-    expect(tell({ taskId: 't' }, true)).toEqual([
+    expect(updatesFor({ taskId: 't' }, true)).toEqual([
       ['status-update', false],
       ['artifact-update', undefined],
       ['status-update', true],
@@ -77,7 +77,7 @@ describe('encodeEvent', () => {
   })
 
   it('a subscription by id starts with the task, as in 0.3', () => {
-    expect(tell({ id: 't' }, false)).toEqual([['task', undefined]])
+    expect(updatesFor({ id: 't' }, false)).toEqual([['task', undefined]])
   })
 })
 

@@ -6,8 +6,7 @@ import {
 } from '../../../test/contracts/dialects/arbitrary-wire-values.ts'
 import { arbitraryObjectOf, objectsOfJsonSchema } from '../../../test/support/schema/arbitrary-of.ts'
 import { expectRoundTrip } from '../../../test/support/schema/expect-round-trip.ts'
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import { jsonSchemaOf } from '../../schema/json-schema.ts'
 import type { Schema } from '../../schema/schema.ts'
@@ -43,10 +42,10 @@ const literalPart: JsonObject = {
 }
 
 /** Metadata that resembles an input request of the model. */
-const askingMetadata: JsonObject = {
+const requestMetadata: JsonObject = {
   enum: [{}, { [clientTools]: { requestId: 'r' } }, { [clientTools]: 'x', k: 1 }, { [clientTools]: { prompt: 7 } }],
 }
-const askingExtensions: JsonObject = { enum: [[], [clientTools], ['https://x', clientTools], ['https://x']] }
+const requestExtensions: JsonObject = { enum: [[], [clientTools], ['https://x', clientTools], ['https://x']] }
 
 /** Adds the parts and members of the house to a schema of 0.3. */
 function houseSchema(schema: Json): Json {
@@ -57,12 +56,12 @@ function houseSchema(schema: Json): Json {
   const { properties } = inside
   if (!isObject(properties) || properties.messageId === undefined) return inside
   const { metadata, extensions, ...members } = properties
-  const asking = {
+  const requestMembers = {
     inputRequest: jsonSchemaOf(InputRequest),
-    metadata: { oneOf: [metadata ?? {}, askingMetadata] },
-    extensions: { oneOf: [extensions ?? {}, askingExtensions] },
+    metadata: { oneOf: [metadata ?? {}, requestMetadata] },
+    extensions: { oneOf: [extensions ?? {}, requestExtensions] },
   }
-  return { ...inside, properties: { ...members, ...asking } }
+  return { ...inside, properties: { ...members, ...requestMembers } }
 }
 
 function houseValuesOf(schema: Schema<unknown>): Arbitrary<JsonObject> {

@@ -71,14 +71,14 @@ interface Translations {
 function translator({ part, message, state }: Translations): Translate {
   const parts = inList(part)
   const artifact = inObject({ parts })
-  const wholeMessage: Translate = (value) => message(artifact(value))
-  const messages = inList(wholeMessage)
+  const messageWithParts: Translate = (value) => message(artifact(value))
+  const messages = inList(messageWithParts)
   const artifacts = inList(artifact)
-  const status = inObject({ state, message: wholeMessage })
+  const status = inObject({ state, message: messageWithParts })
   const task = inObject({ status, history: messages, artifacts })
   const tasks = inList(task)
-  const anything = inObject({ message: wholeMessage, status, history: messages, artifacts, artifact, task, tasks })
-  return (value) => (isObject(value) && value.parts !== undefined ? wholeMessage(value) : anything(value))
+  const anything = inObject({ message: messageWithParts, status, history: messages, artifacts, artifact, task, tasks })
+  return (value) => (isObject(value) && value.parts !== undefined ? messageWithParts(value) : anything(value))
 }
 
 function inList(translate: Translate): Translate {

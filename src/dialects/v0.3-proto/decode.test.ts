@@ -72,7 +72,7 @@ describe('decodeRequest', () => {
       })
     })
 
-    it('a send blocks if the configuration says so or is absent', () => {
+    it('a send blocks if its configuration has blocking, or if there is no configuration', () => {
       const wish = (configuration?: object) =>
         decode.sendMessage({ message: hello, configuration }).configuration?.returnImmediately
       expect([wish(), wish({}), wish({ blocking: true }), wish({ blocking: false })]).toEqual([
@@ -267,7 +267,7 @@ describe('decodeResult and decodeEvent', () => {
     })
 
     it('other spellings of a state, and a timestamp without a zone, are accepted', () => {
-      const words = {
+      const spellings = {
         TASK_STATE_CANCELED: 'canceled',
         cancelled: 'canceled',
         'Input-Required': 'input-required',
@@ -275,7 +275,7 @@ describe('decodeResult and decodeEvent', () => {
         pending: 'submitted',
         running: 'working',
       }
-      for (const [state, read] of Object.entries(words)) {
+      for (const [state, read] of Object.entries(spellings)) {
         const status = { state, timestamp: '2025-09-01T08:00:00' }
         expect(decode.getTask({ ...task, status }, address).status).toEqual({ state: read, timestamp })
       }

@@ -66,8 +66,8 @@ it('kind is the first member of a result or an event', () => {
     { type: 'status', status: full.status, ...ref },
     { type: 'artifact', artifact: { artifactId: 'A', parts: [{ text: 'a' }] }, ...ref },
   ]
-  const firsts = events.flatMap((event) => encodeEvent(event)).map((wire) => Object.entries(wire)[0])
-  expect(firsts).toEqual([
+  const firstMembers = events.flatMap((event) => encodeEvent(event)).map((wire) => Object.entries(wire)[0])
+  expect(firstMembers).toEqual([
     ['kind', 'task'],
     ['kind', 'message'],
     ['kind', 'status-update'],

@@ -87,7 +87,7 @@ describe('decodeHttpError', () => {
   })
 
   it('an error over REST is decoded in the format of every SDK', () => {
-    const forms: readonly [number, JsonObject, ErrorCode][] = [
+    const bodies: readonly [number, JsonObject, ErrorCode][] = [
       [409, { code: -32002, message: 'No.' }, 'task-not-cancelable'],
       [500, { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'No.' } }, 'task-not-found'],
       [500, { message: 'No.', type: 'TaskNotFoundError' }, 'task-not-found'],
@@ -95,7 +95,7 @@ describe('decodeHttpError', () => {
       [500, { error: { code: 500, message: 'No.' } }, 'internal'],
       [400, { error: { status: 'NOT_FOUND', message: 'No.' } }, 'task-not-found'],
     ]
-    for (const [status, body, code] of forms) {
+    for (const [status, body, code] of bodies) {
       expect(decodeHttpError({ status, body })).toMatchObject({ code, message: 'No.' })
     }
   })

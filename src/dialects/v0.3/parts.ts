@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { carryCodec, type Draft } from '../codec.ts'

@@ -70,7 +70,7 @@ function rejectLegacySecurity(card: unknown): void {
   const hasLegacySecurity = (holder: unknown) =>
     isObject(holder) && Array.isArray(holder.security) && holder.securityRequirements === undefined
   if (!holders.some(hasLegacySecurity)) return
-  throw new A2AError('invalid-agent-response', 'security: expected securityRequirements, got the words of A2A 0.3')
+  throw new A2AError('invalid-agent-response', 'security: expected securityRequirements, got security as in A2A 0.3')
 }
 
 function decodeInterface({ protocolBinding, ...rest }: Infer<typeof wire.AgentInterface>): AgentInterface {
