@@ -19,16 +19,16 @@ export interface VisibleHead extends TaskHead {
 }
 
 /**
- * The log as one caller sees it. Operations get nothing else, so that none of them can ask without saying for whom:
- * a task is found within the caller's scope or not at all, and only what was found or begun can be read on.
+ * The log as one caller sees it. Operations have no other access to the log: a task is found only within the caller's
+ * scope, and only a task that was found or created can be read.
  */
 export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'> {
   readonly owner: string
   readonly #log: TaskLog
   readonly #scope: Scope
-  /** What was found or begun last, and before: all that can be read on. */
+  /** The task that was found or created last, and the ones before it. */
   #last: string | undefined
-  #before: Set<string> | undefined
+  #earlier: Set<string> | undefined
 
   constructor(log: TaskLog, scope: Scope) {
     this.owner = scope.owner
@@ -36,17 +36,17 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     this.#scope = scope
   }
 
-  /** Whatever is at the address for this caller, also if it is no task yet, or no more. */
+  /** Finds what is at the address for this caller, even if it is not a task yet, or has expired. */
   async find({ taskId, isAlias }: TaskAddress): Promise<TaskHead | undefined> {
-    const claimed = isAlias ? await this.#log.claimed(this.owner, aliasKey(taskId)) : undefined
-    const head = await this.#log.head(claimed?.taskId ?? taskId, this.#scope)
-    // A log that does not heed the scope must not give away anything.
+    const claim = isAlias ? await this.#log.claimed(this.owner, aliasKey(taskId)) : undefined
+    const head = await this.#log.head(claim?.taskId ?? taskId, this.#scope)
+    // In case a log ignores the scope.
     if (!head || !isWithin(this.#scope, head.owner)) return undefined
-    this.#know(head.taskId)
+    this.#allow(head.taskId)
     return head
   }
 
-  /** The task at the address. What is not the caller's does not exist, in the same words. */
+  /** Finds the task at the address. A task outside of the scope gets the same error as one that does not exist. */
   async task(address: TaskAddress): Promise<VisibleHead> {
     const { taskId } = address
     const head = await this.find(address)
@@ -57,49 +57,49 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     return { ...head, phase }
   }
 
-  /** Whether what belongs to this owner is the caller's to see. */
+  /** Whether the caller may see the tasks of this owner. */
   canSee(owner: string): boolean {
     return isWithin(this.#scope, owner)
   }
 
   async list(query: Omit<ListQuery, keyof Scope>) {
     const page = await this.#log.list({ ...query, ...this.#scope })
-    for (const { taskId } of page.heads) this.#know(taskId)
+    for (const { taskId } of page.heads) this.#allow(taskId)
     return page
   }
 
-  /** What a key stands for that was claimed in a task of this owner. */
+  /** Finds the message that was stored under a key. */
   claimed(owner: string, key: string) {
     return this.#log.claimed(owner, key)
   }
 
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions) {
-    this.#know(task.taskId)
+    this.#allow(task.taskId)
     return this.#log.create(task, events, options)
   }
 
   append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions) {
-    this.#requireKnown(taskId)
+    this.#requireAllowed(taskId)
     return this.#log.append(taskId, after, events, options)
   }
 
   head(taskId: string) {
-    this.#requireKnown(taskId)
+    this.#requireAllowed(taskId)
     return this.#log.head(taskId)
   }
 
   read(taskId: string, after: number) {
-    this.#requireKnown(taskId)
+    this.#requireAllowed(taskId)
     return this.#log.read(taskId, after)
   }
 
   wait(taskId: string, after: number, signal: AbortSignal) {
-    this.#requireKnown(taskId)
+    this.#requireAllowed(taskId)
     return this.#log.wait(taskId, after, signal)
   }
 
   snapshot(taskId: string) {
-    this.#requireKnown(taskId)
+    this.#requireAllowed(taskId)
     return this.#log.snapshot(taskId)
   }
 
@@ -107,22 +107,22 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     return this.#log.keepSnapshot(snapshot)
   }
 
-  #know(taskId: string): void {
+  #allow(taskId: string): void {
     if (this.#last === taskId) return
     if (this.#last !== undefined) {
-      this.#before ??= new Set()
-      this.#before.add(this.#last)
+      this.#earlier ??= new Set()
+      this.#earlier.add(this.#last)
     }
     this.#last = taskId
   }
 
-  #requireKnown(taskId: string): void {
-    if (this.#last === taskId || this.#before?.has(taskId)) return
-    throw new Error('A task was asked for that its caller has neither found nor begun.')
+  #requireAllowed(taskId: string): void {
+    if (this.#last === taskId || this.#earlier?.has(taskId)) return
+    throw new Error('CallerLog: a task was read before it was found or created')
   }
 }
 
-/** The key under which a task is known by the id that its caller chose. */
+/** The claim key of the id that a caller chose for its task. */
 export function aliasKey(alias: string): string {
   return `alias ${alias}`
 }

@@ -12,34 +12,38 @@ import type { VisibleOwners } from '../tasks/log.ts'
 import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
 
-const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
-
 const day = 24 * 60 * 60 * 1000
 
-const ended: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
+const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
 
+const endedPhases: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
+
+const retentionNames: readonly string[] = [...endedPhases, 'ended', 'tombstones']
+
+/** Lets a caller see more than its own tasks. */
 export type Policy = (principal: Principal, operation: Operation) => VisibleOwners | undefined
 
 /** How long ended tasks are kept, in milliseconds; `Infinity` keeps them. A state may have a time of its own. */
 export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>> {
-  /** For all states that are not named. 30 days unless said. */
+  /** For all states without a time of their own. Defaults to 30 days. */
   readonly ended?: number
-  /** How long after that it is still known that a task has expired: at least so long. 30 days unless said. */
+  /** How long the server remembers, at least, that a removed task existed. Defaults to 30 days. */
   readonly tombstones?: number
 }
 
+/** Acquires a slot for a turn, or for a message in the queue. Throws if there is none. Returns how to release it. */
 export type AcquireSlot = (
   kind: 'turns' | 'queued',
   request: SendRequest,
   call: Call,
-  /** Of the task that the message goes on with. */
+  /** The first message of the task that the request continues. */
   opening?: SendRequest,
 ) => Promise<(() => void) | undefined>
 
-/** How an agent gets tokens in the name of its callers. */
+/** How an agent gets tokens on behalf of its callers. */
 export interface DelegationOptions {
   readonly exchange: TokenExchange
-  /** The token with which a caller has proved who it is, if it was one. */
+  /** The token that authenticated a caller, if there is one. */
   readonly tokenOf: (principal: Principal) => string | undefined
 }
 
@@ -47,81 +51,95 @@ export interface RuntimeOptions {
   readonly agent: Agent
   readonly log: LogWithWebhooks
   readonly logger?: Logger
-  /** A message for a task that is at work: run it next (default), refuse it, or stop the turn and run it now. */
+  /** A message for a task that is working: run it next, reject it, or stop the turn and run it now. Defaults to `queue`. */
   readonly whileBusy?: 'queue' | 'reject' | 'interrupt'
-  /** How many messages may wait for one task. */
+  /** How many messages may wait for one task. Defaults to 100. */
   readonly queueLimit?: number
-  /** One message more: it is refused (default), or it fails the task, which says so. */
+  /** What happens to a message beyond `queueLimit`: it is rejected, or it fails the task. Defaults to `refuse`. */
   readonly whenFull?: 'refuse' | 'fail'
-  /** How long an agent may take to stop after its signal aborted, in milliseconds; then it is left behind. */
+  /** Milliseconds that an agent has to stop after its signal aborted. After that, it is abandoned. Defaults to 5,000. */
   readonly cancelGrace?: number
-  /** How long a turn may take, in milliseconds. Without it, as long as it wants. */
+  /** How long a turn may take, in milliseconds. Unlimited by default. */
   readonly turnDeadline?: number
-  /** How long a turn may give no sign of life (an event, a step), in milliseconds. Waiting for its caller is none. */
+  /** How long a turn may go without an event or a step, in milliseconds. Waiting for the caller does not count. */
   readonly inactivityTimeout?: number
   /**
-   * How long a blocking send waits, in milliseconds; then it is answered with the task as it is. Set it below the limit
-   * of a proxy that cuts long requests, such as 55,000. Without it, until the task rests.
+   * How long a blocking send waits, in milliseconds; then it returns the task as it is. Set it below the limit of a proxy
+   * that cuts long requests, such as 55,000. By default, it waits until the task ends or needs its caller.
    */
   readonly blockFor?: number
-  /** A turn that has neither answered nor touched its task after so many milliseconds becomes a task. */
+  /** Milliseconds after which a turn without answer or event becomes a task. Defaults to 10,000. */
   readonly taskAfter?: number
-  /** How long a silent writer is trusted, in milliseconds. Tasks of a dead process are found after that time. */
+  /** Lifetime of a lease in milliseconds. Tasks of a dead process are found after that time. Defaults to 15,000. */
   readonly leaseTtl?: number
-  /** What becomes of turns whose process is gone: what the agent says unless said here. */
+  /** What happens to turns whose process is gone. Defaults to the policy of the agent. */
   readonly recovery?: Recovery
-  /** Also take two *new* messages with one `messageId` for the same. Off, because real clients reuse ids. */
+  /** Also treats two *new* messages with the same `messageId` as one. Off by default, because real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
-  /** Names this process in the leases it holds, for people who look into the store. */
+  /** Names this process in its leases, for operators who look into the store. Defaults to a random id. */
   readonly holder?: string
-  /** Lets a caller see more than its own tasks: of a team, of a tenant, or of everyone. Asked for every call. */
+  /** Lets a caller see more than its own tasks: those of a team, of a tenant, or all. Called for every request. */
   readonly policy?: Policy
-  /** Tells webhooks what happens to tasks. Without it there are none. */
+  /** Sends push notifications to webhooks. Off by default. */
   readonly push?: PushOptions
   /** How long ended tasks are kept, by their states. */
   readonly retention?: Retention
-  /** Asked before a message begins a turn, or waits for one. Throws if it may not; gives what to call when that is over. */
+  /** Called before a message starts a turn, or waits for one. */
   readonly acquireSlot?: AcquireSlot
-  /** Asked before a message goes on with a task. Throws if its caller may not use what that was begun for. */
+  /** Called before a message continues a task. Throws if the caller may not use the skill that the task was created for. */
   readonly checkContinuation?: (opening: SendRequest, request: SendRequest, call: Call) => Promise<void>
-  /** How the agent asks other agents. */
+  /** How the agent calls other agents. */
   readonly calls?: CallsOptions
-  /** How it gets tokens in the name of its callers. */
+  /** How the agent gets tokens on behalf of its callers. */
   readonly delegation?: DelegationOptions
-  /** Who watches what is done, such as `openTelemetry()` of `parley-a2a/telemetry`. */
+  /** Reports what the runtime does, such as `openTelemetry()` of `parley-a2a/telemetry`. */
   readonly telemetry?: Telemetry | undefined
   /**
-   * Whether events tell where they are in their trace: `metadata.traceId` and `metadata.spanId`. Off by default, but for
-   * callers whose dialect has it so.
+   * Adds the position in the trace to events: `metadata.traceId` and `metadata.spanId`. Defaults to false, except for
+   * callers whose dialect requires it.
    */
   readonly traceMetadata?: boolean
-  /** For tests. The log must have the same. */
+  /** For tests. The log must use the same clock. */
   readonly clock?: Clock
 }
 
-/** What becomes of a turn whose process is gone. */
-export interface RecoverySettings {
-  readonly policy: RecoveryPolicy
-  readonly attempts: number
-  /** What is needed to go on is written down. Agents that just fail pay nothing for it. */
-  readonly isJournaled: boolean
-}
-
-/** What is to be expired together, and when tombstones are forgotten. */
-export interface RetentionSettings {
-  readonly groups: readonly { readonly age: number; readonly phases: readonly EndedPhase[] }[]
-  /** After which time no task is left; of those that are kept for ever, never. */
-  readonly longest: number
-  readonly forgetAfter: number
-}
-
-export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention' | 'calls'>> &
-  Pick<RuntimeOptions, Unset> & {
+export type RuntimeSettings = Required<Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls'>> &
+  Pick<RuntimeOptions, OptionalSetting> & {
     readonly recovery: RecoverySettings
     readonly retention: RetentionSettings
     readonly calls: CallSettings
     readonly secretStore: SecretStore
   }
+
+/** The options without a default. */
+type OptionalSetting =
+  | 'turnDeadline'
+  | 'inactivityTimeout'
+  | 'blockFor'
+  | 'policy'
+  | 'push'
+  | 'acquireSlot'
+  | 'checkContinuation'
+  | 'delegation'
+  | 'telemetry'
+  | 'traceMetadata'
+
+/** What happens to a turn whose process is gone. */
+export interface RecoverySettings {
+  readonly policy: RecoveryPolicy
+  readonly attempts: number
+  /** Turns are journaled, so that they can continue. The policy `fail` does without, and pays nothing for it. */
+  readonly isJournaled: boolean
+}
+
+export interface RetentionSettings {
+  /** Phases with the same retention. */
+  readonly groups: readonly { readonly age: number; readonly phases: readonly EndedPhase[] }[]
+  /** The longest retention. `Infinity` if some tasks are kept forever. */
+  readonly longest: number
+  /** Milliseconds after which tombstones are removed. */
+  readonly forgetAfter: number
+}
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
   const { agent, clock = systemClock, taskAfter = 10_000, blockFor = Number.POSITIVE_INFINITY } = options
@@ -136,7 +154,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     holder: crypto.randomUUID(),
     ...options,
     clock,
-    // Who stops waiting must be told a task.
+    // When a blocking send ends, there must be a task to return.
     taskAfter: Math.min(taskAfter, blockFor / 2),
     retention: readRetention(options.retention),
     recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
@@ -147,35 +165,23 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
 
 export function readRetention(retention: Retention = {}): RetentionSettings {
   for (const [name, age] of Object.entries(retention)) {
-    if (!names.includes(name)) throw new TypeError(`retention: there is no ${name}; expected ${names.join(', ')}`)
+    if (!retentionNames.includes(name)) {
+      throw new TypeError(`retention: there is no ${name}; expected ${retentionNames.join(', ')}`)
+    }
     if (typeof age !== 'number' || Number.isNaN(age)) {
       throw new TypeError(`retention.${name}: expected milliseconds, got ${JSON.stringify(age)}`)
     }
   }
   const { ended: usual = 30 * day, tombstones = 30 * day } = retention
   const byAge = new Map<number, EndedPhase[]>()
-  for (const phase of ended) {
+  for (const phase of endedPhases) {
     const age = retention[phase] ?? usual
     if (Number.isFinite(age)) byAge.set(age, [...(byAge.get(age) ?? []), phase])
   }
-  const longest = Math.max(0, ...ended.map((phase) => retention[phase] ?? usual))
+  const longest = Math.max(0, ...endedPhases.map((phase) => retention[phase] ?? usual))
   const groups = Array.from(byAge, ([age, phases]) => ({ age, phases }))
   return { groups, longest, forgetAfter: Math.max(0, ...byAge.keys()) + tombstones }
 }
-
-const names: readonly string[] = [...ended, 'ended', 'tombstones']
-
-type Unset =
-  | 'turnDeadline'
-  | 'inactivityTimeout'
-  | 'blockFor'
-  | 'policy'
-  | 'push'
-  | 'acquireSlot'
-  | 'checkContinuation'
-  | 'delegation'
-  | 'telemetry'
-  | 'traceMetadata'
 
 function readRecovery(recovery: Recovery): RecoverySettings {
   const { policy, attempts = 3 } = typeof recovery === 'string' ? { policy: recovery } : recovery

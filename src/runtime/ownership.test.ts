@@ -45,8 +45,8 @@ it('reads of the log of a caller only what that caller has found or begun', asyn
   await his.find({ taskId: id })
   await his.list({ limit: 10 })
   for (const read of reads) {
-    expect(() => read(hers)).toThrow('neither found nor begun')
-    expect(() => read(his)).toThrow('neither found nor begun')
+    expect(() => read(hers)).toThrow('read before it was found or created')
+    expect(() => read(his)).toThrow('read before it was found or created')
   }
   await hers.find({ taskId: id })
   expect(await hers.read(id, 0)).not.toEqual([])

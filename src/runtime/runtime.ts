@@ -19,32 +19,31 @@ import { type RuntimeOptions, withDefaults } from './options.ts'
 import { startMaintenance } from './recovery/maintenance.ts'
 import { createRuns } from './turns/runs.ts'
 
-/** How long requests to webhooks may take to finish when the server goes, in milliseconds. */
-const lastRequests = 2_000
+/** Milliseconds that requests to webhooks may take to finish when the server shuts down. */
+const webhookDrain = 2_000
 
-/** Of this process. */
+/** The A2A operations of one agent, over a task log. */
+export interface Runtime {
+  readonly service: Service
+  /** The dialect of the last message of a task. */
+  readonly lastDialect: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  /** Undefined if the agent sends no push notifications. */
+  readonly push: PushAdmin | undefined
+  readonly gauges: RuntimeGauges
+  /** Removes tasks with everything that belongs to them, and returns what it removed. */
+  erase(request: EraseRequest): Promise<Erased>
+  /** Accepts no new messages, lets turns finish for `deadline` milliseconds, then ends turns and streams. */
+  drain(deadline: number): Promise<void>
+}
+
+/** The current load of this process, for metrics. */
 export interface RuntimeGauges {
-  /** Tasks at work, each with its lease. */
+  /** Tasks that run, each with a lease. */
   readonly runs: () => number
   /** Messages that wait for them. */
   readonly queued: () => number
-  /** Webhooks that are seen to. */
+  /** Webhooks that this process delivers to. */
   readonly webhooks: () => number
-}
-
-/** The operations of A2A over a task log, and the agent that answers. */
-export interface Runtime {
-  readonly service: Service
-  /** The dialect in which the owner of a task last wrote to it. */
-  readonly lastDialect: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
-  /** What is pushed, if anything is. */
-  readonly push: PushAdmin | undefined
-  /** What is being done, for those who count it. */
-  readonly gauges: RuntimeGauges
-  /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
-  erase(request: EraseRequest): Promise<Erased>
-  /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
-  drain(deadline: number): Promise<void>
 }
 
 export function createRuntime(options: RuntimeOptions): Runtime {
@@ -54,9 +53,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const push =
     settings.push &&
     createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0, telemetry })
-  const upkeep = startMaintenance(settings, runs, push)
-
+  const maintenance = startMaintenance(settings, runs, push)
   const closing = new AbortController()
+  let isDraining = false
 
   function logOf(principal: Principal, operation: Operation): CallerLog {
     const owner = ownerOf(principal)
@@ -64,18 +63,17 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     return new CallerLog(log, also === undefined ? { owner } : { owner, also })
   }
 
-  function houseOf({ principal }: Call, operation: Operation): OperationContext {
+  function contextOf({ principal }: Call, operation: Operation): OperationContext {
     return { settings, runs, push, log: logOf(principal, operation), closing: closing.signal }
   }
 
-  let isDraining = false
-
-  function closed(): A2AError {
-    return new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
+  function requireOpen(): void {
+    if (!isDraining) return
+    throw new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
   }
 
-  /** A stream that also ends, cleanly, when the server goes, or its reader's credentials expire; it can be resumed. */
-  async function* until<T extends StreamEvent>(call: Call, open: (call: Call) => AsyncGenerator<T>) {
+  /** Also ends a stream when the server shuts down or the caller's credentials expire. It can be resumed. */
+  async function* untilClosed<T extends StreamEvent>(call: Call, open: (call: Call) => AsyncGenerator<T>) {
     const { signal, release } = linkSignals([call.signal, closing.signal], timeLeft(call.principal, clock), clock)
     try {
       yield* open({ ...call, signal })
@@ -86,19 +84,21 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 
   const service: Service = {
     async sendMessage(request, call) {
-      if (isDraining) throw closed()
-      return await sendMessage(request, call, houseOf(call, 'sendMessage'))
+      requireOpen()
+      return await sendMessage(request, call, contextOf(call, 'sendMessage'))
     },
     async *streamMessage(request, call) {
-      if (isDraining) throw closed()
-      yield* until(call, (linked) => streamMessage(request, linked, houseOf(call, 'streamMessage'), call.signal))
+      requireOpen()
+      yield* untilClosed(call, (linked) =>
+        streamMessage(request, linked, contextOf(call, 'streamMessage'), call.signal),
+      )
     },
     getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),
     listTasks: async (request, { principal }) => await listTasks(request, logOf(principal, 'listTasks')),
-    cancelTask: async (request, call) => await cancelTask(request, call, houseOf(call, 'cancelTask')),
+    cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
     async *subscribeToTask(request, call) {
       const log = logOf(call.principal, 'subscribeToTask')
-      yield* until(call, (linked) => subscribeToTask(request, linked, log))
+      yield* untilClosed(call, (linked) => subscribeToTask(request, linked, log))
     },
     ...createPushOperations(push, (call, operation) => logOf(call.principal, operation)),
     async getExtendedCard() {
@@ -117,15 +117,15 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     erase: (request) => erase(request, { log, runs, push }),
     async drain(deadline) {
       isDraining = true
-      upkeep.stop()
+      maintenance.stop()
       await runs.drain(deadline)
       closing.abort('closing')
-      await push?.close(Math.min(deadline, lastRequests))
+      await push?.close(Math.min(deadline, webhookDrain))
     },
   }
 }
 
-/** Until its credentials expire, if timers can be set for that: those of many weeks can not. */
+/** Milliseconds until the credentials expire. Undefined if that is further away than timers reach. */
 function timeLeft({ expires }: Principal, clock: Clock): number | undefined {
   const left = expires === undefined ? Number.POSITIVE_INFINITY : expires - clock.now()
   return left < 2 ** 31 ? Math.max(left, 0) : undefined

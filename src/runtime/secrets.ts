@@ -6,129 +6,129 @@ import type { InBand } from '../protocol/extensions/in-task-credentials.ts'
 import { type Part, redactionMark } from '../protocol/model.ts'
 import type { SendRequest } from '../protocol/service.ts'
 
-/** So many messages' secrets are held at once, and for so many milliseconds. */
-const limit = 10_000
+/** How many messages' secrets the store holds, and for how many milliseconds. */
+const maxStored = 10_000
+const lifetime = 60 * 60 * 1000
 
-const life = 60 * 60 * 1000
+/** How many secrets a turn redacts. Beyond that, the oldest are forgotten. */
+const maxTurnSecrets = 256
 
-/** What is shorter is a word like others, and no secret. */
-const shortest = 6
+/** Shorter secrets are not redacted: they would match ordinary words. */
+const minLength = 6
 
-/** A turn that uses more knows only the newest. */
-const limitScrub = 256
+/** The same for answers to sensitive questions, such as a PIN. */
+const minSensitiveLength = 4
 
-/** Such as a PIN. What is shorter would be found in too much that is none. */
-const shortestSensitive = 4
-
-/** What came with a message and must not be stored. */
+/** The secrets of a message, which must not be stored. */
 export interface MessageSecrets {
-  /** The token with which the request proved who sends it. */
+  /** The token that authenticated the request. */
   readonly token?: string | undefined
   readonly inBand: readonly InBand[]
-  /** What the message said, if that must not be stored. */
+  /** The parts of an answer to a sensitive question. */
   readonly parts?: readonly Part[] | undefined
 }
 
-/** Secrets of callers, in the memory of this process and nowhere else. The log knows them by tickets. */
+/** Holds secrets of callers in the memory of this process. The log refers to them by tickets. */
 export interface SecretStore {
-  add(kept: MessageSecrets): string
-  /** Undefined if they were given to another process, or too long ago. */
+  /** Returns the ticket. */
+  add(secrets: MessageSecrets): string
+  /** Returns undefined if another process holds the secrets, or if they have expired. */
   get(ticket: string | undefined): MessageSecrets | undefined
   delete(ticket: string | undefined): void
 }
 
 export function createSecretStore(clock: Clock): SecretStore {
-  const held = new Map<string, { readonly kept: MessageSecrets; readonly until: number }>()
+  const entries = new Map<string, { readonly secrets: MessageSecrets; readonly until: number }>()
 
-  /** The oldest come first. */
-  function makeRoom(): void {
-    for (const [ticket, { until }] of held) {
-      if (held.size < limit && until > clock.now()) return
-      held.delete(ticket)
+  /** Entries are in the order of their expiry. */
+  function evict(): void {
+    for (const [ticket, { until }] of entries) {
+      if (entries.size < maxStored && until > clock.now()) return
+      entries.delete(ticket)
     }
   }
 
   return {
-    add(kept) {
-      makeRoom()
+    add(secrets) {
+      evict()
       const ticket = crypto.randomUUID()
-      held.set(ticket, { kept, until: clock.now() + life })
+      entries.set(ticket, { secrets, until: clock.now() + lifetime })
       return ticket
     },
     get(ticket) {
-      const found = ticket === undefined ? undefined : held.get(ticket)
-      return found && found.until > clock.now() ? found.kept : undefined
+      const entry = ticket === undefined ? undefined : entries.get(ticket)
+      return entry && entry.until > clock.now() ? entry.secrets : undefined
     },
     delete(ticket) {
-      if (ticket !== undefined) held.delete(ticket)
+      if (ticket !== undefined) entries.delete(ticket)
     },
   }
 }
 
-/** Secrets that a turn knows. What it says and stores is cleaned of them. */
+/** The secrets that a turn has seen. They are redacted in everything that it emits, stores and logs. */
 export interface TurnSecrets {
-  /** One that was asked for as such may be as short as a PIN. */
-  add(secret: string, least?: number): void
-  /** The same with a mark in the place of every secret; the very same if it has none. */
+  /** Secrets shorter than `length` are ignored. */
+  add(secret: string, length?: number): void
+  /** Replaces every secret in a value. Returns the same value if it has none. */
   redact<T>(value: T): T
-  /** Whether one is in there. */
+  /** Whether a value contains a secret. */
   isIn(value: unknown): boolean
 }
 
 export function createTurnSecrets(): TurnSecrets {
-  const known = new Set<string>()
+  const secrets = new Set<string>()
 
-  function clean(text: string): string {
-    let cleaned = text
-    for (const secret of known) if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, redactionMark)
-    return cleaned
+  function redactText(text: string): string {
+    let redacted = text
+    for (const secret of secrets) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, redactionMark)
+    return redacted
   }
 
-  function scrub<T>(value: T): T {
-    // Each case gives back what it was given, but for texts, and for what is only logged.
-    if (typeof value === 'string') return clean(value) as T
-    if (typeof value === 'number') return (known.has(`${value}`) ? redactionMark : value) as T
-    if (Array.isArray(value)) return value.map(scrub) as T
-    if (value instanceof Error) return cleanError(value) as T
+  function redact<T>(value: T): T {
+    // Redaction keeps the type, except for numbers and errors, which are only logged or sent as JSON.
+    if (typeof value === 'string') return redactText(value) as T
+    if (typeof value === 'number') return (secrets.has(`${value}`) ? redactionMark : value) as T
+    if (Array.isArray(value)) return value.map(redact) as T
+    if (value instanceof Error) return redactError(value) as T
     if (typeof value !== 'object' || value === null || !isPlain(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [clean(key), scrub(member)])) as T
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [redactText(key), redact(member)])) as T
   }
 
-  function cleanError(error: Error): unknown {
+  function redactError(error: Error): unknown {
     const { name, message, stack = '' } = error
-    const told = { name, message: clean(message), stack: clean(stack) }
-    return told.message === message && told.stack === stack ? error : told
+    const redacted = { name, message: redactText(message), stack: redactText(stack) }
+    return redacted.message === message && redacted.stack === stack ? error : redacted
   }
 
   return {
-    add(secret, least = shortest) {
-      if (secret.length < least || known.has(secret)) return
-      known.add(secret)
-      const [oldest] = known
-      if (known.size > limitScrub && oldest !== undefined) known.delete(oldest)
+    add(secret, length = minLength) {
+      if (secret.length < length || secrets.has(secret)) return
+      secrets.add(secret)
+      const [oldest] = secrets
+      if (secrets.size > maxTurnSecrets && oldest !== undefined) secrets.delete(oldest)
     },
-    redact: (value) => (known.size === 0 ? value : scrub(value)),
+    redact: (value) => (secrets.size === 0 ? value : redact(value)),
     isIn(value) {
-      if (known.size === 0) return false
+      if (secrets.size === 0) return false
       const text = JSON.stringify(value) ?? ''
-      return [...known].some((secret) => text.includes(JSON.stringify(secret).slice(1, -1)))
+      return [...secrets].some((secret) => text.includes(JSON.stringify(secret).slice(1, -1)))
     },
   }
 }
 
-/** The answer to a question for something secret, as it may be stored. It still tells which request it answers. */
+/** The answer to a sensitive question as it may be stored. It keeps the id of the request that it answers. */
 export function redactAnswer(request: SendRequest): SendRequest {
   const { message } = request
-  return { ...request, message: { ...message, parts: message.parts.map(redacted) } }
+  return { ...request, message: { ...message, parts: message.parts.map(redactPart) } }
 }
 
-/** What the message really said, for the turn that asked. As it is stored if that is with a process that is gone. */
-export function restoreAnswer(event: MessageEvent, vault: SecretStore, secrets: TurnSecrets): MessageEvent {
-  const parts = vault.get(event.ticket)?.parts
+/** The answer with its original parts, for the turn that asked. Stays redacted if another process holds them. */
+export function restoreAnswer(event: MessageEvent, store: SecretStore, secrets: TurnSecrets): MessageEvent {
+  const parts = store.get(event.ticket)?.parts
   if (!event.sensitive || !parts) return event
-  for (const part of parts) learn('text' in part ? part.text : 'data' in part ? part.data : undefined, secrets)
-  const { sensitive: _, ...told } = event
-  return { ...told, message: { ...event.message, parts } }
+  for (const part of parts) addSecretsIn('text' in part ? part.text : 'data' in part ? part.data : undefined, secrets)
+  const { sensitive: _, ...rest } = event
+  return { ...rest, message: { ...event.message, parts } }
 }
 
 function isPlain(value: object): boolean {
@@ -136,17 +136,18 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-function redacted(part: Part): Part {
-  const about = part.mediaType === undefined ? {} : { mediaType: part.mediaType }
-  if (!('data' in part)) return { text: redactionMark, ...about }
+function redactPart(part: Part): Part {
+  const type = part.mediaType === undefined ? {} : { mediaType: part.mediaType }
+  if (!('data' in part)) return { text: redactionMark, ...type }
   const id = part.mediaType === toolResult && isObject(part.data) ? part.data.toolUseId : undefined
-  return { data: { ...(typeof id === 'string' && { toolUseId: id }), redacted: true }, ...about }
+  return { data: { ...(typeof id === 'string' && { toolUseId: id }), redacted: true }, ...type }
 }
 
-/** Every text and number in it is a secret, but for the name of what it answers. */
-function learn(value: Json | undefined, secrets: TurnSecrets): void {
-  if (typeof value === 'string' || typeof value === 'number') secrets.add(`${value}`, shortestSensitive)
-  else if (Array.isArray(value)) for (const each of value) learn(each, secrets)
-  else if (isObject(value))
-    for (const [key, each] of Object.entries(value)) if (key !== 'toolUseId') learn(each, secrets)
+/** Every string and number in an answer is a secret, except for the id of the request. */
+function addSecretsIn(value: Json | undefined, secrets: TurnSecrets): void {
+  if (typeof value === 'string' || typeof value === 'number') secrets.add(`${value}`, minSensitiveLength)
+  else if (Array.isArray(value)) for (const item of value) addSecretsIn(item, secrets)
+  else if (isObject(value)) {
+    for (const [key, member] of Object.entries(value)) if (key !== 'toolUseId') addSecretsIn(member, secrets)
+  }
 }

@@ -10,75 +10,77 @@ import type { Mutable } from '../../tasks/fold.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { QueuedMessage } from '../turns/message-queue.ts'
 
-export interface Stored<T> {
-  readonly generation: number
-  readonly value: T
-}
-
+/** What an agent emits. */
 export type OutputEvent = StatusEvent | ArtifactEvent
 
-/** What the log says of the turn that a task is in: enough to go on with it in another process. */
+/** What the log holds about the current turn of a task: enough to continue it in another process. */
 export interface Journal {
-  /** The message that it answers; if the last turn is over, the next one that nobody has answered. */
+  /** The message that the turn answers; after the last turn, the next message without an answer. */
   readonly message: QueuedMessage | undefined
   /** The messages after it. */
   readonly queued: readonly QueuedMessage[]
-  /** How many attempts to answer it were begun. */
+  /** How many attempts to answer the message have started. */
   readonly attempt: number
-  /** How many of them ended with their process; and how many since something new was stored. */
+  /** How many attempts ended with their process. */
   readonly crashes: number
+  /** How many of them since the turn last stored something new. */
   readonly crashesSinceProgress: number
   readonly isHandedOver: boolean
   readonly isCanceled: boolean
-  /** It waits for an answer, and none has come. */
+  /** Set while the turn waits for an answer. */
   readonly pause: PausedEntry | undefined
-  /** Which of its questions, the first one is 1, were not answered in time. */
+  /** The numbers of the questions, from 1 on, that were not answered in time. */
   readonly unanswered: ReadonlySet<number>
-  /** What the agent has said in this turn. */
+  /** What the agent has emitted in this turn, without the events of steps. */
   readonly output: readonly Stored<OutputEvent>[]
   /** By `stepKey`. */
   readonly steps: ReadonlyMap<string, Stored<StepEntry>>
 }
 
-/** Reads up to a generation; undefined if the task was begun without a journal. */
+export interface Stored<T> {
+  readonly generation: number
+  readonly value: T
+}
+
+/** Reads the journal up to a generation. Undefined if the task was created without one. */
 export async function readJournal(
   log: Pick<TaskLog, 'read'>,
   taskId: string,
   until: number,
 ): Promise<Journal | undefined> {
-  const reader = createReader()
+  const builder = createJournalBuilder()
   for (let after = 0; after < until; ) {
     const page = await log.read(taskId, after)
     const last = page.at(-1)
     if (!last) break
-    for (const stored of page) if (stored.generation <= until) reader.read(stored)
+    for (const stored of page) if (stored.generation <= until) builder.add(stored)
     after = last.generation
   }
-  return reader.journal()
+  return builder.journal()
 }
 
-/** A step is known by its name, and one that is called again by which call of that name it is. */
+/** Identifies a step by its name and by the number of its calls. */
 export function stepKey({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
   return `${call} ${step}`
 }
 
-function createReader() {
-  const letters: QueuedMessage[] = []
-  let turn: OpenTurn = newTurn(0)
-  /** The last message that was answered, once the turn is over. */
+function createJournalBuilder() {
+  const messages: QueuedMessage[] = []
+  let turn: OpenTurn = createOpenTurn(0)
+  /** The generation of the last answered message, between two turns. */
   let answered: number | undefined
   let isCanceled = false
-  let isKept = false
+  let isJournaled = false
 
-  function enter(entry: JournalEntry, generation: number): void {
+  function addEntry(entry: JournalEntry, generation: number): void {
     switch (entry.type) {
       case 'attempt':
-        if (answered !== undefined || turn.message !== entry.message) turn = newTurn(entry.message)
+        if (answered !== undefined || turn.messageGeneration !== entry.message) turn = createOpenTurn(entry.message)
         else if (!turn.isHandedOver) {
           turn.crashes++
           turn.crashesSinceProgress++
         }
-        isKept = true
+        isJournaled = true
         answered = undefined
         turn.attempt = entry.attempt
         turn.isHandedOver = false
@@ -104,10 +106,10 @@ function createReader() {
   }
 
   return {
-    read({ generation, event }: StoredEvent): void {
+    add({ generation, event }: StoredEvent): void {
       switch (event.type) {
         case 'message':
-          letters.push({ event, generation })
+          messages.push({ event, generation })
           return
         case 'cancel':
           isCanceled = true
@@ -116,37 +118,36 @@ function createReader() {
         case 'artifact':
           if (event.type === 'status' && event.implied) return
           turn.crashesSinceProgress = 0
-          // What a step says, its result stands for.
           if (event.step === undefined) turn.output.push({ generation, value: event })
           return
         case 'journal':
-          enter(event.entry, generation)
+          addEntry(event.entry, generation)
           return
         case 'reply':
           return
       }
     },
     journal(): Journal | undefined {
-      if (!isKept) return undefined
-      const from = answered === undefined ? turn.message : answered + 1
-      const [message, ...queued] = letters.filter(({ generation }) => generation >= from)
-      const at = answered === undefined ? turn : newTurn(0)
-      const isAnswered = at.pause && (letters.at(-1)?.generation ?? 0) > at.pause.answered
-      return { ...at, pause: isAnswered ? undefined : at.pause, message, queued, isCanceled }
+      if (!isJournaled) return undefined
+      const from = answered === undefined ? turn.messageGeneration : answered + 1
+      const [message, ...queued] = messages.filter(({ generation }) => generation >= from)
+      const { messageGeneration: _, ...open } = answered === undefined ? turn : createOpenTurn(0)
+      const isAnswered = open.pause && (messages.at(-1)?.generation ?? 0) > open.pause.answered
+      return { ...open, pause: isAnswered ? undefined : open.pause, message, queued, isCanceled }
     },
   }
 }
 
 interface OpenTurn extends Mutable<Omit<Journal, 'message' | 'queued' | 'isCanceled'>> {
-  readonly message: number
+  readonly messageGeneration: number
   readonly output: Stored<OutputEvent>[]
   readonly steps: Map<string, Stored<StepEntry>>
   readonly unanswered: Set<number>
 }
 
-function newTurn(message: number): OpenTurn {
+function createOpenTurn(messageGeneration: number): OpenTurn {
   return {
-    message,
+    messageGeneration,
     attempt: 0,
     crashes: 0,
     crashesSinceProgress: 0,

@@ -2,19 +2,22 @@ import { createAgentEvents } from '../../agent/turn-output.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
+import { setReferenced } from '../turns/renew-leases.ts'
 import type { Runs } from '../turns/runs.ts'
 import { processGone } from './resume.ts'
 
-const batch = 100
+const batchSize = 100
 
 const second = 1000
 
 const hour = 60 * 60 * 1000
 
-/** What nobody asks for and has to be done: the tasks of the dead, and what has been kept for long enough. */
+/** Periodic work of the runtime: it recovers orphaned tasks, and removes tasks that were kept for long enough. */
 export interface Maintenance {
-  /** Does with the tasks whose process is gone as the agent's policy says. Also done by itself, at the latest twice
-   * in every lease time. */
+  /**
+   * Applies the agent's recovery policy to tasks whose lease has expired, and returns their number. Runs by itself at
+   * least twice in every lease period.
+   */
   recover(): Promise<number>
   stop(): void
 }
@@ -30,23 +33,23 @@ export function startMaintenance(
   async function recover(): Promise<number> {
     const decided = runs.expect()
     try {
-      for (let found = 0; ; ) {
-        // Our own are alive: they have only missed a heartbeat.
-        const orphans = (await log.orphans(batch)).filter(({ taskId }) => !runs.get(taskId))
-        const taken = await Promise.all(orphans.map(takeOver))
-        found += taken.filter(Boolean).length
-        if (orphans.length < batch || !taken.includes(true)) return found
+      for (let recovered = 0; ; ) {
+        // Runs of this process are alive, even if their renewal is late.
+        const orphans = (await log.orphans(batchSize)).filter(({ taskId }) => !runs.get(taskId))
+        const results = await Promise.all(orphans.map(takeOver))
+        recovered += results.filter(Boolean).length
+        if (orphans.length < batchSize || !results.includes(true)) return recovered
       }
     } finally {
       decided()
     }
   }
 
-  /** Whether it was us who got it. */
+  /** Resumes or fails an orphaned task. Returns false if another process has it. */
   async function takeOver(orphan: TaskHead): Promise<boolean> {
     const { taskId } = orphan
     const lease = isStopped ? undefined : await log.acquire(taskId, { holder, ttl: leaseTtl })
-    if (!lease) return false // another process was faster
+    if (!lease) return false
     const task = (await log.head(taskId)) ?? orphan
     const { generation, phase } = task
     if (phase === 'expired') return false
@@ -60,33 +63,38 @@ export function startMaintenance(
     return true
   }
 
-  async function tidy(): Promise<void> {
+  async function removeOldTasks(): Promise<void> {
     const now = clock.now()
     for (const { age, phases } of retention.groups) {
-      while ((await log.expire(now - age, batch, phases)) === batch);
+      while ((await log.expire(now - age, batchSize, phases)) === batchSize);
     }
     if (Number.isFinite(retention.longest)) await push?.expire(now - retention.longest)
-    while ((await log.forget(now - retention.forgetAfter, batch)) === batch);
+    while ((await log.forget(now - retention.forgetAfter, batchSize)) === batchSize);
   }
 
-  const every = (milliseconds: number, what: string, job: () => Promise<unknown>) => {
-    const attempt = () => job().catch((error) => logger.error({ error }, `${what} failed; it is tried again`))
+  /** Runs a job now and periodically. The timer does not keep the process alive. */
+  function schedule(milliseconds: number, name: string, job: () => Promise<unknown>): () => void {
+    const attempt = () => job().catch((error) => logger.error({ error }, `${name} failed; it is tried again`))
     void attempt()
     const timer = clock.setInterval(attempt, milliseconds)
-    if (typeof timer === 'object') timer.unref?.() // housekeeping alone keeps no process alive
+    setReferenced(timer, false)
     return () => clock.clearTimeout(timer)
   }
-  // What another process hands over shall not wait for long.
-  const rhythm = recovery.isJournaled ? Math.min(leaseTtl / 2, second) : leaseTtl / 2
-  // What is kept for a short time is not kept for much longer.
-  const tidying = Math.max(second, Math.min(hour, ...retention.groups.map(({ age }) => age / 2)))
-  const stops = [every(rhythm, 'the search for abandoned tasks', recover), every(tidying, 'tidying up', tidy)]
+
+  // A task that another process hands over must not wait long.
+  const recoveryInterval = recovery.isJournaled ? Math.min(leaseTtl / 2, second) : leaseTtl / 2
+  // A short retention needs a short interval.
+  const removalInterval = Math.max(second, Math.min(hour, ...retention.groups.map(({ age }) => age / 2)))
+  const stopJobs = [
+    schedule(recoveryInterval, 'the recovery of orphaned tasks', recover),
+    schedule(removalInterval, 'the removal of old tasks', removeOldTasks),
+  ]
 
   return {
     recover,
     stop() {
       isStopped = true
-      for (const stop of stops) stop()
+      for (const stopJob of stopJobs) stopJob()
     },
   }
 }

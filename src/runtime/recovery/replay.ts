@@ -6,95 +6,95 @@ import { type Message, textOf } from '../../protocol/model.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import { type Journal, type OutputEvent, stepKey } from './journal.ts'
 
-/** So many milliseconds without progress, while something new waits, mean that there will be none. */
+/** Milliseconds without progress, while new output waits, after which the code is taken for different. */
 const patience = 2_000
 
 /**
- * What a turn has done before, against what its code does now. What it says is compared in order, but what is said side
- * by side may come in another one; steps are found by their names. Nothing new happens before all that is stored was
- * replayed: it was stored first, so nothing of it can depend on what is new. If that goes nowhere, the code is not the
- * one that wrote the journal.
+ * Compares what the code of a resumed turn does with the journal of the earlier attempt. Output is compared in order,
+ * except that concurrent code may emit in another order; steps are found by their names. Nothing new happens before the
+ * whole journal is replayed: the journal was stored first, so it cannot depend on anything new. If the replay makes no
+ * progress, the code is not the one that wrote the journal.
  */
 export interface Replay {
-  /** Calls back, perhaps at once: when it is the next of what is stored, with that; or when all was replayed. */
-  output<S extends OutputEvent>(event: S, go: (stored: S | undefined) => void): void
-  /** Whether this is what comes next in what is stored. */
+  /** Calls back, perhaps at once: with the stored event when it is the next one, or with undefined after the replay. */
+  output<E extends OutputEvent>(event: E, proceed: (stored: E | undefined) => void): void
+  /** Whether the event is the next one in the journal. */
   expects(event: OutputEvent): boolean
-  /** Which call of a step this is, and what it gave if it is stored. */
+  /** The number of this call of a step, and its stored result. */
   step(name: string): Pick<StepEntry, 'step' | 'call'> & { readonly stored?: StepEntry }
-  /** Calls back when all was replayed, which may be at once. */
-  whenDone(what: string, go: () => void): void
+  /** Calls back after the replay, perhaps at once. `waiting` describes what waits. */
+  whenDone(waiting: string, proceed: () => void): void
   isDone(): boolean
-  /** The turn is over; if it is done, what was not replayed by now is a difference. */
-  close(isOver: boolean): void
+  /** Called when the turn is over. If the agent returned (`isComplete`), an unfinished replay is a difference. */
+  close(isComplete: boolean): void
 }
 
 export function createReplay(journal: Journal | undefined, clock: Clock, onDifference: (text: string) => void): Replay {
-  const said = journal?.output ?? []
+  const output = journal?.output ?? []
   const steps = new Map(journal?.steps)
   const calls = new Map<string, number>()
-  const waiting: Waiting[] = []
-  let saidAgain = 0
+  const waiting: WaitingCode[] = []
+  let replayed = 0
   let timer: Timer | undefined
 
-  const isDone = () => saidAgain === said.length && steps.size === 0
+  const isDone = () => replayed === output.length && steps.size === 0
 
-  /** The first of what is stored and was not replayed. Steps are in the order in which they were stored. */
+  /** Describes the first entry that was not replayed. Steps are in the order in which they were stored. */
   function expected(): string {
-    const next = said[saidAgain]
+    const event = output[replayed]
     const [step] = steps.values()
-    if (step && (!next || step.generation < next.generation)) return describeStep(step.value)
-    return next ? describe(next.value) : 'nothing more'
+    if (step && (!event || step.generation < event.generation)) return describeStep(step.value)
+    return event ? describeEvent(event.value) : 'nothing more'
   }
 
-  function differ(now: string): void {
+  function reportDifference(actual: string): void {
     clock.clearTimeout(timer)
     waiting.length = 0
     onDifference(
-      `The code of this turn does not fit its journal any more. First difference: the journal has ${expected()}, the code has ${now}.`,
+      `The code of this turn does not fit its journal any more. First difference: the journal has ${expected()}, the code has ${actual}.`,
     )
   }
 
   function progress(): void {
     clock.clearTimeout(timer)
-    while (sayNext());
-    if (isDone()) for (const { go } of waiting.splice(0)) go(undefined)
-    else arm()
+    while (replayNext());
+    if (isDone()) for (const { proceed } of waiting.splice(0)) proceed(undefined)
+    else startTimer()
   }
 
-  /** If somebody waits to say what comes next in what is stored. Requests in the same words have different ids. */
-  function sayNext(): boolean {
-    const stored = said[saidAgain]?.value
+  /** Replays the next event if some code waits to emit it. Requests with the same text are told apart by their ids. */
+  function replayNext(): boolean {
+    const stored = output[replayed]?.value
     if (!stored) return false
-    const isNext = ({ event }: Waiting) => event !== undefined && isSame(stored, event)
-    const byId = waiting.findIndex((each) => isNext(each) && requestIdOf(each.event) === requestIdOf(stored))
-    const at = byId < 0 ? waiting.findIndex(isNext) : byId
-    if (at < 0) return false
-    saidAgain++
-    for (const { go } of waiting.splice(at, 1)) go(stored)
+    const isNext = ({ event }: WaitingCode) => event !== undefined && isSame(stored, event)
+    const byId = waiting.findIndex((code) => isNext(code) && requestIdOf(code.event) === requestIdOf(stored))
+    const index = byId < 0 ? waiting.findIndex(isNext) : byId
+    if (index < 0) return false
+    replayed++
+    for (const { proceed } of waiting.splice(index, 1)) proceed(stored)
     return true
   }
 
-  function wait(given: Waiting): void {
-    waiting.push(given)
-    if (waiting.length === 1) arm()
+  function wait(code: WaitingCode): void {
+    waiting.push(code)
+    if (waiting.length === 1) startTimer()
   }
 
-  function arm(): void {
+  function startTimer(): void {
     const [first] = waiting
-    if (first) timer = clock.setTimeout(() => differ(first.what), patience)
+    if (first) timer = clock.setTimeout(() => reportDifference(first.description), patience)
   }
 
   return {
     isDone,
-    output<S extends OutputEvent>(event: S, go: (stored: S | undefined) => void) {
-      if (isDone()) return go(undefined)
-      // What is the same is of the same type.
-      wait({ what: describe(event), event, go: (stored) => go(stored as S | undefined) })
+    output<E extends OutputEvent>(event: E, proceed: (stored: E | undefined) => void) {
+      if (isDone()) return proceed(undefined)
+      // Events that are the same have the same type.
+      wait({ description: describeEvent(event), event, proceed: (stored) => proceed(stored as E | undefined) })
       progress()
     },
     expects(event) {
-      const stored = said[saidAgain]
+      const stored = output[replayed]
       return stored !== undefined && isSame(stored.value, event)
     },
     step(step) {
@@ -105,13 +105,13 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
       if (steps.delete(key)) progress()
       return stored ? { step, call, stored: stored.value } : { step, call }
     },
-    whenDone(what, go) {
-      if (isDone()) return go()
-      wait({ what, go: () => go() })
+    whenDone(description, proceed) {
+      if (isDone()) return proceed()
+      wait({ description, proceed: () => proceed() })
     },
-    close(isOver) {
+    close(isComplete) {
       clock.clearTimeout(timer)
-      if (isOver && !isDone()) differ('its end')
+      if (isComplete && !isDone()) reportDifference('its end')
     },
   }
 }
@@ -120,38 +120,43 @@ export function describeStep({ step, call }: Pick<StepEntry, 'step' | 'call'>): 
   return call === 1 ? `the step "${step}"` : `call ${call} of the step "${step}"`
 }
 
-interface Waiting {
-  readonly what: string
+/** Code that waits until it may emit an event, or until the replay is done. */
+interface WaitingCode {
+  readonly description: string
   readonly event?: OutputEvent
-  readonly go: (stored: OutputEvent | undefined) => void
+  readonly proceed: (stored: OutputEvent | undefined) => void
 }
 
-function describe(said: OutputEvent): string {
-  if (said.type === 'status') return `the status "${said.status.state}"${quote(said.status.message)}`
-  const { name, artifactId } = said.artifact
-  return `${said.append ? 'a chunk of' : ''} the artifact "${name ?? artifactId}"${quote(said.artifact)}`.trim()
+function describeEvent(event: OutputEvent): string {
+  if (event.type === 'status') return `the status "${event.status.state}"${quote(event.status.message)}`
+  const { name, artifactId } = event.artifact
+  return `${event.append ? 'a chunk of' : ''} the artifact "${name ?? artifactId}"${quote(event.artifact)}`.trim()
 }
 
-function quote(said: Pick<Message, 'parts'> | undefined): string {
-  if (!said) return ''
-  const text = textOf(said)
+function quote(content: Pick<Message, 'parts'> | undefined): string {
+  if (!content) return ''
+  const text = textOf(content)
   return text === '' ? '' : ` (${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)})`
 }
 
-/** Ids and times are new with every run, and what rests while there is more to do is stored as work. */
-function isSame(stored: OutputEvent, now: OutputEvent): boolean {
+/**
+ * Whether the code emits the stored event again. Ids and times differ in every attempt, and an idle state was stored as
+ * `working` if messages were queued.
+ */
+function isSame(stored: OutputEvent, event: OutputEvent): boolean {
   if (stored.type === 'artifact') {
-    if (now.type !== 'artifact' || !sameJson(stored.artifact, now.artifact)) return false
+    if (event.type !== 'artifact' || !sameJson(stored.artifact, event.artifact)) return false
     return (
-      (stored.append ?? false) === (now.append ?? false) && (stored.lastChunk ?? false) === (now.lastChunk ?? false)
+      (stored.append ?? false) === (event.append ?? false) && (stored.lastChunk ?? false) === (event.lastChunk ?? false)
     )
   }
-  if (now.type !== 'status') return false
-  const rests = now.status.state === 'completed' || isInterrupted(now.status.state)
-  const isState = stored.status.state === now.status.state || (rests && stored.status.state === 'working')
-  return isState && sameJson(stored.status.message?.parts, now.status.message?.parts)
+  if (event.type !== 'status') return false
+  const { state, message } = event.status
+  const isIdle = state === 'completed' || isInterrupted(state)
+  const isSameState = stored.status.state === state || (isIdle && stored.status.state === 'working')
+  return isSameState && sameJson(stored.status.message?.parts, message?.parts)
 }
 
-function requestIdOf(said: OutputEvent | undefined): Json | undefined {
-  return said?.type === 'status' ? inputRequestIn(said.status.message)?.requestId : undefined
+function requestIdOf(event: OutputEvent | undefined): Json | undefined {
+  return event?.type === 'status' ? inputRequestIn(event.status.message)?.requestId : undefined
 }
