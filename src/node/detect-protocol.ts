@@ -4,20 +4,18 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { createHttp2, type Http2, type Http2Options } from './http2.ts'
 
-const preface = Buffer.from('PRI * HTTP/2.0\r\n')
-
-export interface OnePortOptions extends Http2Options {
-  /** Milliseconds in which a connection must show what it speaks. */
+export interface SharedPortOptions extends Http2Options {
+  /** Timeout in milliseconds for the first bytes, which show the protocol of a connection. */
   readonly headersTimeout: number
 }
 
 /**
- * Lets a server of HTTP/1.1 share its port with HTTP/2: connections that open with its preface are handed on (RFC 9113
- * §3.3). The server stays the only one at its port, so that closing it waits for all of them.
+ * Lets an HTTP/1.1 server share its port with HTTP/2: connections that open with the HTTP/2 preface are handed over
+ * (RFC 9113 §3.3). The server stays the only one on its port, so closing it waits for all connections.
  */
 export function shareListener(
   server: Server | TlsServer,
-  { headersTimeout, ...options }: OnePortOptions,
+  { headersTimeout, ...options }: SharedPortOptions,
 ): Pick<Http2, 'close' | 'destroy'> {
   const http2 = createHttp2(options)
   const undecided = new Set<Socket>()
@@ -26,31 +24,31 @@ export function shareListener(
   server.removeAllListeners(accepted)
 
   server.on(accepted, (socket: Socket) => {
-    // Over TLS both sides have agreed on it already (RFC 9113 §3.2).
+    // Over TLS, both sides have negotiated the protocol already (RFC 9113 §3.2).
     if (socket instanceof TLSSocket) {
       if (socket.alpnProtocol === 'h2') http2.accept(socket)
       else acceptHttp1?.call(server, socket)
       return
     }
-    let seen = Buffer.alloc(0)
-    const look = (chunk: Buffer): void => {
-      seen = Buffer.concat([seen, chunk])
-      const isHttp2 = opensHttp2(seen)
+    let received = Buffer.alloc(0)
+    const inspect = (chunk: Buffer): void => {
+      received = Buffer.concat([received, chunk])
+      const isHttp2 = opensHttp2(received)
       if (isHttp2 === undefined) return
       forget()
-      socket.pause().unshift(seen)
+      socket.pause().unshift(received)
       if (isHttp2) http2.accept(socket)
       else acceptHttp1?.call(server, socket.resume())
     }
-    const leave = (): void => void socket.destroy()
-    const timer = setTimeout(leave, headersTimeout)
+    const destroy = (): void => void socket.destroy()
+    const timer = setTimeout(destroy, headersTimeout)
     const forget = (): void => {
       clearTimeout(timer)
       undecided.delete(socket)
-      socket.off('data', look).off('end', leave).off('error', leave).off('close', forget)
+      socket.off('data', inspect).off('end', destroy).off('error', destroy).off('close', forget)
     }
     undecided.add(socket)
-    socket.on('data', look).on('end', leave).on('error', leave).on('close', forget)
+    socket.on('data', inspect).on('end', destroy).on('error', destroy).on('close', forget)
   })
 
   return {
@@ -62,9 +60,11 @@ export function shareListener(
   }
 }
 
-/** Undefined while it may still become either: a `P` also begins a POST. */
-function opensHttp2(seen: Buffer): boolean | undefined {
-  const length = Math.min(seen.length, preface.length)
-  if (seen.compare(preface, 0, length, 0, length) !== 0) return false
+const preface = Buffer.from('PRI * HTTP/2.0\r\n')
+
+/** Undefined while both protocols are possible: a `P` also begins a POST. */
+function opensHttp2(received: Buffer): boolean | undefined {
+  const length = Math.min(received.length, preface.length)
+  if (received.compare(preface, 0, length, 0, length) !== 0) return false
   return length === preface.length ? true : undefined
 }

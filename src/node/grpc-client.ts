@@ -12,43 +12,31 @@ import type { Transport } from '../client/options.ts'
 import { createGuard, type GuardOptions } from '../http/address-guard.ts'
 import { type Fetch, type ResponseWithTrailers, withTrailers } from '../http/fetch.ts'
 import { createGrpcClient, grpcUrl } from '../transports/grpc/client.ts'
-import { loopbackHere, warnOfLoopback } from './guarded-fetch/guarded-fetch.ts'
+import { defaultLoopback, warnOfLoopback } from './guarded-fetch/guarded-fetch.ts'
 import { pinnedLookup, systemResolve } from './guarded-fetch/pinned-lookup.ts'
-import { after, Exceeded } from './guarded-fetch/send.ts'
+import { startTimer, TimeLimitExceeded } from './guarded-fetch/send.ts'
 
-/** Milliseconds for which an idle connection is kept. */
-const kept = 30_000
-
-/** Bytes that a server may send ahead of a reader, per call. */
-const initialWindowSize = 2 ** 20
-
-const never = new AbortController().signal
-
-const unauthenticated = '16'
-
-const bodyless: ReadonlySet<number> = new Set([204, 205, 304])
-
-/** Who we are to servers that ask (mutual TLS), and whom we trust besides the authorities of the system. */
+/** The client certificate (mutual TLS), and authorities to trust besides those of the system. */
 export type TlsOptions = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
 
 export interface GrpcOptions extends Pick<GuardOptions, 'allow' | 'loopback'> {
   readonly tls?: TlsOptions
-  /** Milliseconds until there must be a connection. 10 seconds by default. */
+  /** Timeout in milliseconds for opening a connection. Defaults to 10,000. */
   readonly connectTimeout?: number
-  /** Milliseconds after which a connection with open calls is asked whether it is still there. 20 seconds by default. */
+  /** How often a connection with open calls is pinged, in milliseconds. Defaults to 20,000. */
   readonly keepAlive?: number
 }
 
-/** A2A over gRPC, to be handed to `connect`. Its connections are shared by all clients that it is handed to. */
+/** A2A over gRPC, to be passed to `connect`. All clients that it is passed to share its connections. */
 export interface Grpc extends Transport {
-  /** Ends the connections when their calls have ended. Idle ones end by themselves, and keep no process alive. */
+  /** Ends the connections after their calls. Idle connections end on their own and keep no process alive. */
   close(): void
 }
 
 /** Calls agents over gRPC: `connect(url, { bindings: [grpc()] })`. */
 export function grpc(options: GrpcOptions = {}): Grpc {
   const { tls = {}, connectTimeout = 10_000, keepAlive = 20_000 } = options
-  const guard = createGuard({ loopback: loopbackHere(), ...options, warn: (host) => warnOfLoopback(host) })
+  const guard = createGuard({ loopback: defaultLoopback(), ...options, warn: (host) => warnOfLoopback(host) })
   const sessions = createSessions({ tls, connectTimeout, keepAlive, lookup: pinnedLookup(guard, systemResolve) })
   return {
     binding: 'GRPC',
@@ -59,58 +47,80 @@ export function grpc(options: GrpcOptions = {}): Grpc {
   }
 }
 
-export interface SessionOptions {
+/** A `fetch` over HTTP/2 whose responses have trailers. Only for gRPC: bodies are bytes, and it follows no redirects. */
+function createHttp2Fetch(sessions: Sessions, check: (url: URL) => void): Fetch {
+  return async (address, init) => {
+    const url = new URL(address)
+    check(url)
+    init.signal?.throwIfAborted()
+    const stream = openStream(sessions, url, init)
+    stream.end(init.body)
+    return await readResponse(stream, init.signal ?? neverAborted)
+  }
+}
+
+const neverAborted = new AbortController().signal
+
+interface SessionOptions {
   readonly tls: TlsOptions
   readonly lookup: LookupFunction
-  /** Milliseconds until there must be a connection. */
   readonly connectTimeout: number
-  /** Milliseconds after which a connection with open calls is asked whether it is still there. */
   readonly keepAlive: number
 }
 
-/** Connections of HTTP/2, one for each origin, that are there as long as they are used. */
-export interface Sessions {
-  /** A connection for a call, which may still be coming about. `done` when the call has ended. */
+/** HTTP/2 connections, one per origin, kept while they are used. */
+interface Sessions {
+  /** Returns a connection for a call, perhaps still connecting. The call must call `done` when it has ended. */
   take(origin: string): { readonly session: ClientHttp2Session; readonly done: () => void }
   close(): void
 }
 
-function createSessions(options: SessionOptions): Sessions {
-  const sessions = new Map<string, Used>()
+interface SessionUse {
+  readonly session: ClientHttp2Session
+  calls: number
+  /** Stops the ping timer of a used session, or the idle timer of an unused one. */
+  release: () => void
+}
 
-  function open(origin: string): Used {
+/** How many bytes a server may send ahead of the reader, per call. */
+const initialWindowSize = 2 ** 20
+
+function createSessions(options: SessionOptions): Sessions {
+  const sessions = new Map<string, SessionUse>()
+
+  function open(origin: string): SessionUse {
     const { tls, lookup, connectTimeout } = options
     const settings = { enablePush: false, initialWindowSize }
     const session = connect(origin, { ...(origin.startsWith('https:') && tls), lookup, settings })
-    const used: Used = { session, calls: 0, release: () => {} }
-    sessions.set(origin, used)
-    const clear = after(connectTimeout, () => session.destroy(new Exceeded('connect', connectTimeout)))
+    const use: SessionUse = { session, calls: 0, release: () => {} }
+    sessions.set(origin, use)
+    const clear = startTimer(connectTimeout, () => session.destroy(new TimeLimitExceeded('connect', connectTimeout)))
     session.once('connect', clear)
     const forget = () => {
-      if (sessions.get(origin) === used) sessions.delete(origin)
+      if (sessions.get(origin) === use) sessions.delete(origin)
     }
-    // Calls hear of it by themselves.
+    // The streams of the session report the error to their calls.
     session.on('error', forget)
     session.once('goaway', forget)
     session.once('close', () => {
       clear()
-      used.release()
+      use.release()
       forget()
     })
-    return used
+    return use
   }
 
   return {
     take(origin) {
-      const known = sessions.get(origin)
-      const isOpen = known && !known.session.closed && !known.session.destroyed
-      const used = isOpen ? known : open(origin)
-      if (used.calls++ === 0) {
-        used.release()
-        used.session.ref()
-        used.release = watch(used.session, options.keepAlive)
+      const existing = sessions.get(origin)
+      const isOpen = existing && !existing.session.closed && !existing.session.destroyed
+      const use = isOpen ? existing : open(origin)
+      if (use.calls++ === 0) {
+        use.release()
+        use.session.ref()
+        use.release = pingRegularly(use.session, options.keepAlive)
       }
-      return { session: used.session, done: () => leave(used) }
+      return { session: use.session, done: () => endCall(use) }
     },
     close() {
       for (const { session } of sessions.values()) session.close()
@@ -119,53 +129,33 @@ function createSessions(options: SessionOptions): Sessions {
   }
 }
 
-/** A `fetch` over HTTP/2 whose answers have trailers. It is for gRPC: bodies are bytes, and nothing is redirected. */
-function createHttp2Fetch(sessions: Sessions, check: (url: URL) => void): Fetch {
-  return async (address, init) => {
-    const url = new URL(address)
-    check(url)
-    init.signal?.throwIfAborted()
-    const stream = begin(sessions, url, init)
-    stream.end(init.body)
-    return await answerOf(stream, init.signal ?? never)
-  }
-}
-
-interface Used {
-  readonly session: ClientHttp2Session
-  calls: number
-  /** Ends what is done while it is in use, or idle. */
-  release: () => void
-}
-
-/** While a call has nothing to say, only asking tells whether the other side is still there. */
-function watch(session: ClientHttp2Session, milliseconds: number): () => void {
-  let isAsked = false
+/** While a call is silent, only a ping shows whether the server is still there. */
+function pingRegularly(session: ClientHttp2Session, milliseconds: number): () => void {
+  let awaitsPong = false
   const timer = setInterval(() => {
     if (session.connecting || session.destroyed) return
-    if (isAsked) return session.destroy(lostSessions())
-    isAsked = session.ping(() => {
-      isAsked = false
+    if (awaitsPong) return session.destroy(connectionLost('the connection does not answer any more'))
+    awaitsPong = session.ping(() => {
+      awaitsPong = false
     })
   }, milliseconds).unref()
   return () => clearInterval(timer)
 }
 
-function lostSessions(): Error {
-  return Object.assign(new Error('the connection does not answer any more'), { code: 'ECONNRESET' })
-}
+/** How long an unused connection is kept, in milliseconds. */
+const idleTime = 30_000
 
-function leave(used: Used): void {
-  if (--used.calls > 0) return
-  used.release()
-  const { session } = used
+function endCall(use: SessionUse): void {
+  if (--use.calls > 0) return
+  use.release()
+  const { session } = use
   if (session.destroyed) return
-  // A connection that nobody uses keeps no process alive.
+  // An unused connection keeps no process alive.
   session.unref()
-  used.release = after(kept, () => session.close())
+  use.release = startTimer(idleTime, () => session.close())
 }
 
-function begin(sessions: Sessions, url: URL, { method = 'POST', headers }: RequestInit): ClientHttp2Stream {
+function openStream(sessions: Sessions, url: URL, { method = 'POST', headers }: RequestInit): ClientHttp2Stream {
   const { session, done } = sessions.take(url.origin)
   try {
     const path = `${url.pathname}${url.search}`
@@ -177,52 +167,56 @@ function begin(sessions: Sessions, url: URL, { method = 'POST', headers }: Reque
   }
 }
 
-function answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<ResponseWithTrailers> {
+function readResponse(stream: ClientHttp2Stream, signal: AbortSignal): Promise<ResponseWithTrailers> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const abort = () => {
       reject(signal.reason)
       cancel(stream)
     }
-    signal.addEventListener('abort', leave)
+    signal.addEventListener('abort', abort)
     const { promise: trailers, resolve: end } = Promise.withResolvers<Headers>()
-    stream.once('trailers', (told) => end(headersOf(told)))
-    stream.once('response', (told) => resolve(withTrailers(responseOf(stream, told, signal), trailers)))
+    stream.once('trailers', (headers) => end(toHeaders(headers)))
+    stream.once('response', (headers) => resolve(withTrailers(toResponse(stream, headers, signal), trailers)))
     stream.on('error', reject)
     stream.once('close', () => {
-      signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', abort)
       end(new Headers())
-      reject(lost())
+      reject(callCutOff())
     })
   })
 }
 
-/** What has come already must be gone before a stream can close. */
+/** Received data must be consumed before a stream can close. */
 function cancel(stream: ClientHttp2Stream): void {
   stream.resume().close(constants.NGHTTP2_CANCEL)
 }
 
-function headersOf(told: IncomingHttpHeaders): Headers {
+function toHeaders(received: IncomingHttpHeaders): Headers {
   const headers = new Headers()
-  for (const [name, value] of Object.entries(told)) {
-    if (name.startsWith(':') || value === undefined) continue
-    for (const each of [value].flat()) headers.append(name, `${each}`)
+  for (const [name, values] of Object.entries(received)) {
+    if (name.startsWith(':') || values === undefined) continue
+    for (const value of [values].flat()) headers.append(name, `${value}`)
   }
   return headers
 }
 
-function responseOf(
+const unauthenticated = '16'
+
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
+
+function toResponse(
   stream: ClientHttp2Stream,
-  told: IncomingHttpHeaders & IncomingHttpStatusHeader,
+  received: IncomingHttpHeaders & IncomingHttpStatusHeader,
   signal: AbortSignal,
 ): Response {
-  const headers = headersOf(told)
-  // Whoever gives credentials is asked for others by 401; gRPC has a status of its own for it.
-  const status = headers.get('grpc-status') === unauthenticated ? 401 : (told[':status'] ?? 500)
-  return new Response(bodyless.has(status) ? null : bodyOf(stream, signal), { status, headers })
+  const headers = toHeaders(received)
+  // Credential providers react to 401, for which gRPC has its own status.
+  const status = headers.get('grpc-status') === unauthenticated ? 401 : (received[':status'] ?? 500)
+  return new Response(bodiless.has(status) ? null : createBody(stream, signal), { status, headers })
 }
 
-/** Read as fast as it is pulled: a slow reader slows only its own call. */
-function bodyOf(stream: ClientHttp2Stream, signal: AbortSignal): ReadableStream<Uint8Array> {
+/** Reads only what is pulled: a slow reader slows down only its own call. */
+function createBody(stream: ClientHttp2Stream, signal: AbortSignal): ReadableStream<Uint8Array> {
   let isOver = false
   return new ReadableStream<Uint8Array>(
     {
@@ -230,22 +224,22 @@ function bodyOf(stream: ClientHttp2Stream, signal: AbortSignal): ReadableStream<
         const finish = (act: () => void) => {
           if (!isOver) act()
           isOver = true
-          signal.removeEventListener('abort', leave)
+          signal.removeEventListener('abort', abort)
         }
-        const leave = () => finish(() => controller.error(signal.reason))
-        const breakOff = (error: unknown = lost()) => finish(() => controller.error(error))
-        signal.addEventListener('abort', leave)
+        const abort = () => finish(() => controller.error(signal.reason))
+        const fail = (error: unknown = callCutOff()) => finish(() => controller.error(error))
+        signal.addEventListener('abort', abort)
         stream.on('data', (chunk: Uint8Array) => {
           if (isOver) return
           controller.enqueue(chunk)
           stream.pause()
         })
         stream.pause()
-        stream.once('error', breakOff)
-        // It ends then, too, as if it were whole.
-        stream.once('aborted', () => breakOff())
+        stream.once('error', fail)
+        // An aborted stream also emits `end`, as if it were complete.
+        stream.once('aborted', () => fail())
         stream.once('end', () => finish(() => controller.close()))
-        stream.once('close', () => breakOff())
+        stream.once('close', () => fail())
       },
       pull() {
         stream.resume()
@@ -259,6 +253,10 @@ function bodyOf(stream: ClientHttp2Stream, signal: AbortSignal): ReadableStream<
   )
 }
 
-function lost(): Error {
-  return Object.assign(new Error('the call was cut off'), { code: 'ECONNRESET' })
+function callCutOff(): Error {
+  return connectionLost('the call was cut off')
+}
+
+function connectionLost(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ECONNRESET' })
 }

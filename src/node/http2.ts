@@ -7,91 +7,91 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { BodyTooLarge, type Exchange, type PeerCertificate, runExchange } from '../http/exchange.ts'
-import { type Load, Overloaded } from '../http/load.ts'
+import type { Load } from '../http/load.ts'
 import { withSecurityHeaders } from '../http/response-headers.ts'
 import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
-import { createHttp2Peers, createSlowRequests, type Http2Peers } from './http2-connections.ts'
-import { allOf, certificateOf, defer, nextTurn, type Room } from './incoming.ts'
+import { createHttp2Connections, createSlowRequests, type Http2Connections } from './http2-connections.ts'
+import {
+  type BodyBudget,
+  callerLeft,
+  certificateOf,
+  collectBody,
+  isBodiless,
+  joinedHeader,
+  nextIteration,
+} from './incoming.ts'
 
 export interface Http2Options {
   readonly exchange: Exchange
   readonly grpc: GrpcExchange
-  /** Milliseconds in which a request must have come in whole. */
+  /** Timeout in milliseconds for receiving a complete request. */
   readonly requestTimeout: number
-  /** Milliseconds for which an idle connection stays open. */
+  /** How long an idle connection stays open, in milliseconds. */
   readonly keepAliveTimeout: number
   readonly onError: (error: unknown) => void
-  /** Milliseconds for which a caller may take nothing of what was written to it. */
+  /** Timeout in milliseconds after which a caller that reads nothing of its response is cut off. */
   readonly unreadTimeout: number
-  /** Counts what is at work. */
+  /** Counts running requests and their bodies. */
   readonly load?: Load | undefined
 }
 
-export interface Http2 extends Pick<Http2Peers, 'close' | 'destroy'> {
-  /** Speaks HTTP/2 on a connection that somebody else has accepted. */
+export interface Http2 extends Pick<Http2Connections, 'close' | 'destroy'> {
+  /** Serves HTTP/2 on an accepted connection. */
   accept(socket: Socket): void
 }
 
-/** HTTP/2 without a port of its own: gRPC, and everything that HTTP/1.1 has. */
+/** HTTP/2 without its own port: gRPC, and everything that HTTP/1.1 serves. */
 export function createHttp2(options: Http2Options): Http2 {
-  const { exchange, grpc, requestTimeout, keepAliveTimeout, unreadTimeout, onError, load } = options
-  const peers = createHttp2Peers(keepAliveTimeout)
-  const slow = createSlowRequests(requestTimeout)
+  const { requestTimeout, keepAliveTimeout, onError, load } = options
+  const connections = createHttp2Connections(keepAliveTimeout)
+  const slowRequests = createSlowRequests(requestTimeout)
 
-  async function answer(
+  async function onStream(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     _flags: number,
     rawHeaders: readonly string[],
   ): Promise<void> {
-    // A stream that breaks off closes, and that is all there is to know.
+    // An error also closes the stream, and `aborted` reports that.
     stream.on('error', () => {})
-    slow.watch(stream)
+    slowRequests.watch(stream)
     const incoming = new Http2Incoming(stream, headers, rawHeaders, load)
     load?.begin()
     try {
-      if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, { exchange: grpc, unreadTimeout })
-      else await answerHttp2(stream, incoming, { exchange, onError, unreadTimeout })
+      if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, options)
+      else await answerHttp(stream, incoming, options)
     } catch (error) {
       if (!stream.closed) onError(error)
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     } finally {
       load?.end(incoming.taken)
-      slow.forget(stream)
+      slowRequests.forget(stream)
     }
   }
 
   return {
     accept(socket) {
       const session = performServerHandshake(socket, sessionOptions)
-      // What a peer does to its connection ends it, and concerns nobody else.
+      // A protocol error of the peer closes its connection and affects no other.
       session.on('error', () => {})
-      session.on('stream', answer)
-      peers.add(session, socket)
+      session.on('stream', onStream)
+      connections.add(session, socket)
     },
     close() {
-      slow.stop()
-      peers.close()
+      slowRequests.stop()
+      connections.close()
     },
-    destroy: peers.destroy,
+    destroy: connections.destroy,
   }
 }
 
-export interface GrpcAnswering {
-  readonly exchange: GrpcExchange
-  /** Milliseconds for which a caller may take nothing of a stream. */
-  readonly unreadTimeout: number
+const sessionOptions: ServerOptions = {
+  // The number of calls that may run at once on one connection. The caller queues more.
+  settings: { maxConcurrentStreams: 1_000 },
 }
 
-export interface Http2Answering {
-  readonly exchange: Exchange
-  readonly onError: (error: unknown) => void
-  /** Milliseconds for which a caller may take nothing of a stream. */
-  readonly unreadTimeout: number
-}
-
-/** A view of a request of HTTP/2, plain or gRPC. A class for the same reason as the one of HTTP/1.1. */
-class Http2Incoming implements GrpcIncoming, Room {
+/** A view of an HTTP/2 request, plain or gRPC. A class for the same reason as `Http1Incoming`. */
+class Http2Incoming implements GrpcIncoming, BodyBudget {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -102,7 +102,7 @@ class Http2Incoming implements GrpcIncoming, Room {
   readonly chunks: GrpcIncoming['chunks']
   readonly #stream: ServerHttp2Stream
   readonly #load: Load | undefined
-  /** Bytes of the body that are counted in the load. */
+  /** The bytes of the body that count in the load. */
   taken = 0
   #signal: AbortSignal | undefined
 
@@ -114,12 +114,15 @@ class Http2Incoming implements GrpcIncoming, Room {
     this.query = mark < 0 ? '' : target.slice(mark + 1)
     this.secure = stream.session?.encrypted === true
     this.header = (name) => {
-      if (name === 'authorization') return allOf(rawHeaders, name)
-      // RFC 9113 §8.3.1: the authority takes the place of the host.
+      if (name === 'authorization') return joinedHeader(rawHeaders, name)
+      // RFC 9113 §8.3.1: `:authority` replaces `Host`.
       const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
       return Array.isArray(value) ? value.join(', ') : value
     }
-    this.bytes = (limit) => collect(stream, { announced: Number(headers['content-length']), limit, room: this })
+    this.bytes = (limit) => {
+      if (Number(headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
+      return stream.aborted ? Promise.reject(callerLeft()) : collectBody(stream, limit, this, 'aborted')
+    }
     this.chunks = () => stream.iterator({ destroyOnReturn: false })
     this.#stream = stream
     this.#load = load
@@ -140,40 +143,7 @@ class Http2Incoming implements GrpcIncoming, Room {
   }
 }
 
-function collect(stream: ServerHttp2Stream, { announced, limit, room }: Collecting): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    if (announced > limit) return reject(new BodyTooLarge(limit))
-    const leave = (): void => reject(new Error('the caller left before its body had come'))
-    if (stream.aborted) return leave()
-    const chunks: Uint8Array[] = []
-    let length = 0
-    const take = (chunk: Uint8Array): void => {
-      length += chunk.length
-      chunks.push(chunk)
-      const hasRoom = room.take(chunk.length)
-      if (length <= limit && hasRoom) return
-      chunks.length = 0
-      stream.off('data', take).pause()
-      reject(length > limit ? new BodyTooLarge(limit) : new Overloaded())
-    }
-    stream.on('data', take)
-    stream.once('end', () => {
-      const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)
-      defer(() => resolve(bytes))
-    })
-    // It ends then, too, as if it were whole.
-    stream.once('aborted', leave)
-  })
-}
-
-interface Collecting {
-  /** What the caller says of the length, if anything. */
-  readonly announced: number
-  readonly limit: number
-  readonly room: Room
-}
-
-/** A stream is aborted when it ends before our side of it has. */
+/** Node aborts a stream that the caller ends before the response is complete. */
 function signalOf(stream: ServerHttp2Stream): AbortSignal {
   const controller = new AbortController()
   if (stream.aborted) controller.abort()
@@ -185,46 +155,98 @@ function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)
 }
 
-/** Answers a stream of HTTP/2 that is a gRPC call. */
 async function answerGrpc(
   stream: ServerHttp2Stream,
   incoming: Http2Incoming,
-  { exchange, unreadTimeout }: GrpcAnswering,
+  { grpc, unreadTimeout }: Http2Options,
 ): Promise<void> {
-  const outgoing = await exchange(incoming)
-  if ('rest' in outgoing) await sendMessages(stream, outgoing, unreadTimeout)
-  else await sendWhole(stream, outgoing)
-  dismiss(stream)
+  const outgoing = await grpc(incoming)
+  if ('rest' in outgoing) await sendGrpcStream(stream, outgoing, unreadTimeout)
+  else await sendGrpcMessage(stream, outgoing)
+  cancelRequest(stream)
 }
 
-async function sendMessages(stream: ServerHttp2Stream, answer: Streamed, unreadTimeout: number): Promise<void> {
-  const { headers, first, rest } = answer
+type GrpcStream = Extract<GrpcOutgoing, { readonly rest: unknown }>
+
+async function sendGrpcStream(
+  stream: ServerHttp2Stream,
+  { headers, first, rest }: GrpcStream,
+  unreadTimeout: number,
+): Promise<void> {
   let trailers: Metadata = {}
   if (!stream.closed) {
-    begin(stream, headers, () => trailers)
+    respondWithTrailers(stream, headers, () => trailers)
     stream.write(first)
   }
   trailers = (await writeAll(stream, rest, unreadTimeout)) ?? {}
   stream.end()
 }
 
-type Streamed = Extract<GrpcOutgoing, { readonly rest: unknown }>
+async function sendGrpcMessage(
+  stream: ServerHttp2Stream,
+  { headers, message, trailers }: Exclude<GrpcOutgoing, GrpcStream>,
+): Promise<void> {
+  await nextIteration()
+  if (stream.closed) return
+  if (message) {
+    respondWithTrailers(stream, headers, () => trailers)
+    stream.end(message)
+  } else {
+    stream.respond({ ':status': 200, ...headers, ...trailers }, { endStream: true })
+  }
+}
 
-function begin(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
+function respondWithTrailers(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
   stream.once('wantTrailers', () => stream.sendTrailers(trailers()))
   stream.respond({ ':status': 200, ...headers }, { waitForTrailers: true })
 }
 
+/** Answers an HTTP/2 request that is not gRPC in the same way as HTTP/1.1. */
+async function answerHttp(
+  stream: ServerHttp2Stream,
+  incoming: Http2Incoming,
+  { exchange, onError, unreadTimeout }: Http2Options,
+): Promise<void> {
+  const outgoing = await runExchange(exchange, incoming, onError)
+  const { body = '' } = outgoing
+  const isHead = incoming.method === 'HEAD'
+  const head = {
+    ':status': outgoing.status,
+    ...withSecurityHeaders(outgoing.headers, incoming.method, incoming.header('content-type')),
+  }
+  if (typeof body === 'string') {
+    await nextIteration()
+    if (!stream.closed) sendText(stream, head, body, isHead)
+  } else {
+    if (!stream.closed) stream.respond(head, { endStream: isHead })
+    await writeAll(stream, body[Symbol.asyncIterator](), unreadTimeout)
+    stream.end()
+  }
+  cancelRequest(stream)
+}
+
+type ResponseHead = { readonly ':status': number } & Readonly<Record<string, string | number>>
+
+function sendText(stream: ServerHttp2Stream, head: ResponseHead, text: string, isHead: boolean): void {
+  const sized = isBodiless(head[':status']) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
+  if (isHead || text === '') {
+    stream.respond(sized, { endStream: true })
+  } else {
+    stream.respond(sized)
+    stream.end(text)
+  }
+}
+
 /**
- * Writes all of a source as fast as the caller reads it, and releases it when the caller has gone, or takes nothing for
- * so many milliseconds. Gives what the source returns at its end.
+ * Writes everything from a source as fast as the caller reads it. Releases the source when the caller disconnects or
+ * reads nothing for `unreadTimeout` milliseconds. Returns the return value of the source.
  */
 async function writeAll<R>(
   stream: ServerHttp2Stream,
   source: AsyncIterator<string | Uint8Array, R>,
   unreadTimeout: number,
 ): Promise<R | undefined> {
-  // Not awaited: a generator that waits for its next item takes its `return` only after that.
+  // Not awaited: a generator that waits for its next item handles `return` only after that.
   const release = (): void => {
     source.return?.().catch(() => {})
   }
@@ -243,7 +265,7 @@ function isOver(stream: ServerHttp2Stream): boolean {
   return stream.closed || stream.writableEnded
 }
 
-/** Resolves when there is room again, or nobody to have room for. */
+/** Resolves when the buffer has room again or the caller has disconnected. */
 function drained(stream: ServerHttp2Stream, timeout: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL)
@@ -260,67 +282,8 @@ function drained(stream: ServerHttp2Stream, timeout: number): Promise<void> {
   })
 }
 
-async function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers }: Whole): Promise<void> {
-  await nextTurn()
-  if (stream.closed) return
-  if (message) {
-    begin(stream, headers, () => trailers)
-    stream.end(message)
-  } else {
-    stream.respond({ ':status': 200, ...headers, ...trailers }, { endStream: true })
-  }
-}
-
-type Whole = Exclude<GrpcOutgoing, Streamed>
-
-/** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */
-function dismiss(stream: ServerHttp2Stream): void {
-  // What has come already must be gone before the stream can close.
+/** RFC 9113 §8.1: a server that responds before the request is complete asks the caller to stop sending. */
+function cancelRequest(stream: ServerHttp2Stream): void {
+  // Received data must be consumed before the stream can close.
   if (!stream.readableEnded) stream.resume().close(constants.NGHTTP2_NO_ERROR)
-}
-
-/** Answers a request of HTTP/2 that is not gRPC, as the same one of HTTP/1.1 would be. */
-async function answerHttp2(
-  stream: ServerHttp2Stream,
-  incoming: Http2Incoming,
-  { exchange, onError, unreadTimeout }: Http2Answering,
-): Promise<void> {
-  const outgoing = await runExchange(exchange, incoming, onError)
-  const { body = '' } = outgoing
-  const isHead = incoming.method === 'HEAD'
-  const head = {
-    ':status': outgoing.status,
-    ...withSecurityHeaders(outgoing.headers, incoming.method, incoming.header('content-type')),
-  }
-  if (typeof body === 'string') {
-    await nextTurn()
-    if (!stream.closed) sendText(stream, head, body, isHead)
-  } else {
-    if (!stream.closed) stream.respond(head, { endStream: isHead })
-    await writeAll(stream, body[Symbol.asyncIterator](), unreadTimeout)
-    stream.end()
-  }
-  dismiss(stream)
-}
-
-function sendText(stream: ServerHttp2Stream, head: Head, text: string, isHead: boolean): void {
-  const sized = isBodiless(head[':status']) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
-  if (isHead || text === '') {
-    stream.respond(sized, { endStream: true })
-  } else {
-    stream.respond(sized)
-    stream.end(text)
-  }
-}
-
-type Head = { readonly ':status': number } & Readonly<Record<string, string | number>>
-
-/** RFC 9110 §8.6: these have no `Content-Length`. */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 304
-}
-
-const sessionOptions: ServerOptions = {
-  // So many calls of one connection may run at once; more wait at the caller.
-  settings: { maxConcurrentStreams: 1_000 },
 }

@@ -32,38 +32,30 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-function createGate() {
-  let open = () => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { open, opened }
-}
-
-test('it tells where it listens', async () => {
+test('listen returns the URL and the port', async () => {
   const { url, port } = await serve(hello)
   expect(url).toBe(`http://127.0.0.1:${port}`)
   expect(await (await fetch(url)).text()).toBe('hello')
 })
 
-test('the URL can be called also where the address cannot be written in one as it is', async () => {
-  const all = await serve(hello, { host: '0.0.0.0' })
-  expect(all.url).toBe(`http://localhost:${all.port}`)
-  const six = await serve(hello, { host: '::1' })
-  expect(six.url).toBe(`http://[::1]:${six.port}`)
-  expect(await (await fetch(six.url)).text()).toBe('hello')
+test('the URL works also for hosts that a URL spells differently', async () => {
+  const ipv4 = await serve(hello, { host: '0.0.0.0' })
+  expect(ipv4.url).toBe(`http://localhost:${ipv4.port}`)
+  const ipv6 = await serve(hello, { host: '::1' })
+  expect(ipv6.url).toBe(`http://[::1]:${ipv6.port}`)
+  expect(await (await fetch(ipv6.url)).text()).toBe('hello')
 })
 
-test('a port that is in use is an error that says what to do', async () => {
+test('a port in use fails with an error that says what to do', async () => {
   const { port } = await serve(hello)
   await expect(listen(hello, { port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is in use: stop the program that`)
 })
 
-test('a host that this machine has not is an error that says so', async () => {
+test('an address of another machine fails with an error that says so', async () => {
   await expect(listen(hello, { port: 0, host: '192.0.2.1' })).rejects.toThrow('this machine does not have that address')
 })
 
-test('a request that does not come to its end is cut off', async () => {
+test('an incomplete request is cut off after requestTimeout', async () => {
   const { port } = await serve(async ({ bytes }) => ({ status: 200, headers: {}, body: `${await bytes(10)}` }), {
     requestTimeout: 100,
   })
@@ -82,10 +74,10 @@ test('closing ends idle and unused connections at once', async () => {
   await closed
 })
 
-test('closing lets running answers finish', async () => {
-  const gate = createGate()
+test('closing lets running requests finish', async () => {
+  const released = Promise.withResolvers<void>()
   const { port, close } = await serve(async () => {
-    await gate.opened
+    await released.promise
     return { status: 200, headers: {}, body: 'late' }
   })
   const running = await open(port, GET)
@@ -93,15 +85,15 @@ test('closing lets running answers finish', async () => {
   const closed = close({ deadline: 5_000 })
   await sleep(50)
   await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow()
-  gate.open()
+  released.resolve()
   expect(await timed(() => closed)).toBeLessThan(1_000)
   await expect.poll(() => running.received).toMatch(/late$/)
 })
 
-test('a request on an open connection is still answered while closing, as its last', async () => {
-  const gate = createGate()
+test('a closing server answers one more request on an open connection', async () => {
+  const released = Promise.withResolvers<void>()
   const { port, close } = await serve(async ({ path }) => {
-    if (path === '/slow') await gate.opened
+    if (path === '/slow') await released.promise
     return { status: 200, headers: {}, body: path }
   })
   const socket = await open(port, 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -109,23 +101,23 @@ test('a request on an open connection is still answered while closing, as its la
   const closed = close({ deadline: 5_000 })
   socket.write('GET /next HTTP/1.1\r\nHost: a\r\n\r\n')
   await sleep(20)
-  gate.open()
+  released.resolve()
   await closed
   await expect.poll(() => socket.received).toMatch(/\/slow.*connection: close.*\/next$/is)
 })
 
-test('closing cuts off at the deadline what has not finished', async () => {
+test('closing cuts off unfinished requests at the deadline', async () => {
   const { port, close } = await serve(() => new Promise(() => {}))
   const stuck = await open(port, GET)
   await sleep(20)
   const cut = once(stuck, 'close')
-  const took = await timed(() => close({ deadline: 100 }))
-  expect(took).toBeGreaterThan(90)
-  expect(took).toBeLessThan(1_000)
+  const duration = await timed(() => close({ deadline: 100 }))
+  expect(duration).toBeGreaterThan(90)
+  expect(duration).toBeLessThan(1_000)
   await cut
 })
 
-test('closing twice is closing', async () => {
+test('closing twice has no further effect', async () => {
   const { close } = await serve(hello)
   await Promise.all([close({ deadline: 100 }), close({ deadline: 100 })])
   await close({ deadline: 100 })

@@ -9,36 +9,39 @@ import { ambiguityIn, type Challenge, createRefuser, refusalOf } from './refuse-
 import type { Upgrade } from './websocket-upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   readonly port: number
-  /** The address to listen on. Only this machine can call unless it is another one, such as `0.0.0.0` for all. */
+  /** The address to listen on. Defaults to `127.0.0.1`, which only this machine can reach; `0.0.0.0` means all. */
   readonly host?: string
-  /** Milliseconds in which a request must have come in whole. */
+  /** Timeout in milliseconds for receiving a complete request. Defaults to 30,000. */
   readonly requestTimeout?: number
-  /** Milliseconds for which an idle connection stays open: longer than a proxy in front of us expects it to. */
+  /**
+   * How long an idle connection stays open, in milliseconds. Must be longer than a proxy in front of the server keeps
+   * its idle connections. Defaults to 65,000.
+   */
   readonly keepAliveTimeout?: number
-  /** Speaks TLS: the key and the certificate of this server, and everything else that Node's TLS has. */
+  /** Serves TLS: the key and certificate of the server, and all other TLS options of Node. */
   readonly tls?: TlsOptions
-  /** Asks callers for a certificate, which `tls.ca` must vouch for. Who has none, or another, can still connect. */
+  /** Requests client certificates issued by `tls.ca`. Callers without a valid one can still connect. */
   readonly asksCertificate?: boolean
-  /** Connections that may be open at once; more are closed at once. */
+  /** The number of connections that may be open at once. The server closes further ones immediately. */
   readonly maxConnections?: number
-  /** Answers gRPC at the same port. With it HTTP/2 is spoken, too. */
+  /** Serves gRPC, and with it HTTP/2, on the same port. */
   readonly grpc?: GrpcExchange
-  /** Given, requests whose headers do not fit get 401 with it: who they are from cannot be known. Otherwise 431. */
+  /** With it, requests whose headers are too long get 401: their caller cannot be identified. Otherwise 431. */
   readonly challenge?: Challenge
-  /** Takes connections that are to become something else than HTTP. */
+  /** Takes over connections that leave HTTP, such as WebSockets. */
   readonly upgrade?: Upgrade | undefined
 }
 
 export interface Listening {
   readonly url: string
   readonly port: number
-  /** Accepts no more, lets running answers finish, and cuts off what is left `deadline` milliseconds after `drained`. */
+  /** Accepts no more requests, lets running ones finish, and cuts off the rest `deadline` milliseconds after `drained`. */
   close(options: { readonly deadline: number; readonly drained?: Promise<unknown> }): Promise<void>
 }
 
-/** Starts a server of our own. */
+/** Serves an exchange on a port. */
 export async function listen(exchange: Exchange, options: ListenOptions): Promise<Listening> {
   const { port, host = '127.0.0.1', requestTimeout = 30_000, keepAliveTimeout = 65_000, load, maxConnections } = options
   const {
@@ -51,12 +54,11 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     unreadTimeout = keepAliveTimeout,
   } = options
   const listener = toListener(exchange, { onError, load, unreadTimeout })
-  const refuse = createRefuser(challenge)
   const headersTimeout = Math.min(requestTimeout, 10_000)
   const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }
-  // Checked here, so that the refusal is one of ours.
-  const checks = { requireHostHeader: false, ...(upgrade && { shouldUpgradeCallback: upgrade.wants }) }
+  // `ambiguityIn` checks the Host header, so that the refusal is ours.
+  const checks = { requireHostHeader: false, ...(upgrade && { shouldUpgradeCallback: upgrade.accepts }) }
   let closing = false
   const onRequest: RequestListener = (request, response) => {
     const fault = ambiguityIn(request)
@@ -69,17 +71,18 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     ? await createTlsServer(
         {
           ...{ ...timeouts, ...checks, handshakeTimeout: headersTimeout, ...tls },
-          ...{ ...certificates(asksCertificate), ALPNProtocols: protocols(grpc) },
+          ...{ ...certificateOptions(asksCertificate), ALPNProtocols: grpc ? ['h2', 'http/1.1'] : ['http/1.1'] },
         },
         onRequest,
       )
     : createServer({ ...timeouts, ...checks }, onRequest)
-  // Their size is bounded. Of more than so many Node would leave out the last, among which could be a second of a kind.
+  // The total size of headers is limited. A limit on their number would make Node drop the last ones silently, among
+  // them perhaps a second header of the same name.
   server.maxHeadersCount = 0
   if (maxConnections !== undefined) server.maxConnections = maxConnections
-  server.on('clientError', refuse)
+  server.on('clientError', createRefuser(challenge))
   if (upgrade) server.on('upgrade', upgrade.take)
-  // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
+  // Loaded only when gRPC is enabled.
   const http2 =
     grpc &&
     (await import('./detect-protocol.ts')).shareListener(server, {
@@ -90,18 +93,18 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     http2?.close()
     throw error
   })
-  // Such as a connection that cannot be accepted because the process has too many files open.
+  // For example, a connection that cannot be accepted because the process has too many open files.
   server.on('error', onError)
-  const bound = (server.address() as AddressInfo).port
+  const boundPort = (server.address() as AddressInfo).port
   return {
-    url: `${tls ? 'https' : 'http'}://${nameOf(host)}:${bound}`,
-    port: bound,
+    url: `${tls ? 'https' : 'http'}://${urlHostOf(host)}:${boundPort}`,
+    port: boundPort,
     async close({ deadline, drained }) {
       closing = true
       const closed = new Promise((resolve) => server.close(resolve))
       closeUnused()
       http2?.close()
-      // `close` has ended the connections that are idle now; those whose answers are still running get idle later.
+      // `close` has ended the connections that are idle now. Connections with a running response become idle later.
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
       await Promise.allSettled([drained])
       const cut = setTimeout(() => {
@@ -115,22 +118,18 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   }
 }
 
-/** Loaded when it is needed. */
+/** Loaded only when TLS is enabled. */
 async function createTlsServer(options: ServerOptions, onRequest: RequestListener): Promise<TlsServer> {
   const https = await import('node:https')
   return https.createServer(options, onRequest)
 }
 
-/** An untrusted certificate is refused by an answer that says so, and not by the connection, which cannot. */
-function certificates(asks: boolean): TlsOptions {
-  return asks ? { requestCert: true, rejectUnauthorized: false } : {}
+/** The server rejects an untrusted certificate with a response that says why. The connection could not. */
+function certificateOptions(isRequested: boolean): TlsOptions {
+  return isRequested ? { requestCert: true, rejectUnauthorized: false } : {}
 }
 
-function protocols(grpc: GrpcExchange | undefined): string[] {
-  return grpc ? ['h2', 'http/1.1'] : ['http/1.1']
-}
-
-/** Node does not count connections as idle that never sent a byte, as browsers and balancers keep them in reserve. */
+/** Node does not count connections without a single byte as idle. Browsers and load balancers keep such a reserve. */
 function trackUnused(server: Server | TlsServer): () => void {
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -144,7 +143,7 @@ function trackUnused(server: Server | TlsServer): () => void {
 
 function bind(server: Server | TlsServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => reject(explain(error, port, host))
+    const fail = (error: NodeJS.ErrnoException): void => reject(bindError(error, port, host))
     server.once('error', fail)
     server.listen(port, host, () => {
       server.off('error', fail)
@@ -153,7 +152,7 @@ function bind(server: Server | TlsServer, port: number, host: string): Promise<v
   })
 }
 
-function explain(error: NodeJS.ErrnoException, port: number, host: string): Error {
+function bindError(error: NodeJS.ErrnoException, port: number, host: string): Error {
   const hints: Readonly<Record<string, string>> = {
     EADDRINUSE: 'is in use: stop the program that uses it, or choose another port (0 takes any free one)',
     EACCES: 'is not ours to open: ports below 1024 are reserved, choose a higher one',
@@ -163,8 +162,8 @@ function explain(error: NodeJS.ErrnoException, port: number, host: string): Erro
   return new Error(`Port ${port} on ${host} ${hint}`, { cause: error })
 }
 
-/** How a caller on this machine writes the host in a URL. */
-function nameOf(host: string): string {
+/** The host in the URL by which a caller on this machine reaches the server. */
+function urlHostOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

@@ -3,38 +3,39 @@ import type { Duplex } from 'node:stream'
 import type { Outgoing } from '../http/exchange.ts'
 import { securityHeaders } from '../http/response-headers.ts'
 
-/** Milliseconds for which a refused caller that is still sending may go on, so that it gets round to its answer. */
-const LINGER = 2_000
-
-/** What callers are asked for, as `WWW-Authenticate`. Undefined where nobody is asked. */
+/** The `WWW-Authenticate` header. Undefined if the server requires no credentials. */
 export type Challenge = () => string | undefined
 
-/** What Node says of a request that is none, or that we say of one. */
-export interface Fault {
+/** Why a request is invalid: a code of Node's HTTP parser, or one of `ambiguityIn`. */
+export interface RequestFault {
   readonly code?: string | undefined
 }
 
-/** Answers what is not HTTP, so that it never becomes a request: Node itself would close without a word of JSON. */
-export function createRefuser(challenge: Challenge = () => undefined): (fault: Fault, socket: Duplex) => void {
+/** Answers invalid HTTP, which never becomes a request, with JSON. Node itself would close without a body. */
+export function createRefuser(challenge: Challenge = () => undefined): (fault: RequestFault, socket: Duplex) => void {
   return (fault, socket) => {
     if (socket.writableEnded) return
-    const answer = answerOn(socket)
-    if (!socket.writable || isAwaited(answer)) {
+    const response = responseOn(socket)
+    if (!socket.writable || isAwaited(response)) {
       socket.destroy()
       return
     }
-    // While there is no answer to be made, it is the head that did not fit, and not what follows the chunks of a body.
-    const asked = fault.code === 'HPE_HEADER_OVERFLOW' && !answer ? challenge() : undefined
-    socket.end(textOf(asked === undefined ? refusalOf(fault) : unread(asked)))
-    setTimeout(() => socket.destroy(), LINGER).unref()
+    // Without a response in progress, the head was too long, not the trailers of a chunked body.
+    const required = fault.code === 'HPE_HEADER_OVERFLOW' && !response ? challenge() : undefined
+    socket.end(serialize(required === undefined ? refusalOf(fault) : unauthenticated(required)))
+    setTimeout(() => socket.destroy(), lingerTime).unref()
   }
 }
 
 /**
- * What is wrong with a request that Node takes for one: whatever a proxy in front of us may have understood in another
- * way. RFC 9112 §3.2 (one `Host`), §6.1 (no coding that we do not know, none in HTTP/1.0), §2.3 (no other version).
+ * Finds what a proxy in front of the server may have understood differently, in a request that Node accepts. RFC 9112
+ * §3.2 (one `Host`), §6.1 (no unknown transfer coding, none in HTTP/1.0), §2.3 (no other version).
  */
-export function ambiguityIn({ rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): Fault | undefined {
+export function ambiguityIn({
+  rawHeaders,
+  httpVersionMajor,
+  httpVersionMinor,
+}: IncomingMessage): RequestFault | undefined {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
@@ -48,35 +49,11 @@ export function ambiguityIn({ rawHeaders, httpVersionMajor, httpVersionMinor }: 
   return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? undefined : { code: 'NOT_ONE_HOST' }
 }
 
-/** As an answer to a request that Node took for one. */
-export function refusalOf({ code: kind = '' }: Fault): Outgoing & { readonly body: string } {
-  const { code, message } = refusals[kind] ?? { code: 400, message: 'This is no request of HTTP/1.1.' }
+/** The response to an invalid request. */
+export function refusalOf({ code: reason = '' }: RequestFault): Outgoing & { readonly body: string } {
+  const { code, message } = refusals[reason] ?? { code: 400, message: 'This is no request of HTTP/1.1.' }
   const body = JSON.stringify({ error: { code, message } })
   return { status: code, headers: { 'content-type': 'application/json' }, body }
-}
-
-/** The answer to the request that is being read or worked on, if there is one. */
-function answerOn({ _httpMessage: answer }: Duplex & { readonly _httpMessage?: ServerResponse | null }) {
-  return answer ?? undefined
-}
-
-/** Whether an answer has begun on this connection, or one is awaited by a request that was whole: ours would be taken for it. */
-function isAwaited(answer: ServerResponse | undefined): boolean {
-  return answer?.headersSent === true || answer?.req.complete === true
-}
-
-function textOf({ status, headers, body = '' }: Outgoing): string {
-  const text = typeof body === 'string' ? body : ''
-  const all = { ...securityHeaders, ...headers, connection: 'close', 'content-length': `${Buffer.byteLength(text)}` }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n')
-}
-
-/** A request whose head could not be read is nobody's. */
-function unread(challenge: string): Outgoing {
-  const message = `The headers are longer than ${maxHeaderSize} bytes: no credentials could be read.`
-  const body = JSON.stringify({ error: { code: 401, status: 'UNAUTHENTICATED', message } })
-  return { status: 401, headers: { 'content-type': 'application/json', 'www-authenticate': challenge }, body }
 }
 
 const refusals: Readonly<Record<string, { readonly code: number; readonly message: string }>> = {
@@ -87,4 +64,34 @@ const refusals: Readonly<Record<string, { readonly code: number; readonly messag
   OTHER_TRANSFER_ENCODING: { code: 501, message: 'The only Transfer-Encoding that is read here is chunked.' },
   OTHER_VERSION: { code: 505, message: 'This is neither HTTP/1.1 nor the beginning of HTTP/2.' },
   NOT_ONE_HOST: { code: 400, message: 'A request of HTTP/1.1 has exactly one Host header.' },
+}
+
+/** How long a refused caller may go on sending, so that it gets to read the response. In milliseconds. */
+const lingerTime = 2_000
+
+/** The response to the request that is being read or processed, if there is one. */
+function responseOn({ _httpMessage: response }: Duplex & { readonly _httpMessage?: ServerResponse | null }) {
+  return response ?? undefined
+}
+
+/**
+ * Whether a response has started on this connection, or a complete request waits for one. The caller would take ours for
+ * it.
+ */
+function isAwaited(response: ServerResponse | undefined): boolean {
+  return response?.headersSent === true || response?.req.complete === true
+}
+
+function serialize({ status, headers, body = '' }: Outgoing): string {
+  const text = typeof body === 'string' ? body : ''
+  const all = { ...securityHeaders, ...headers, connection: 'close', 'content-length': `${Buffer.byteLength(text)}` }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n')
+}
+
+/** A request whose headers could not be read has no credentials. */
+function unauthenticated(challenge: string): Outgoing {
+  const message = `The headers are longer than ${maxHeaderSize} bytes: no credentials could be read.`
+  const body = JSON.stringify({ error: { code: 401, status: 'UNAUTHENTICATED', message } })
+  return { status: 401, headers: { 'content-type': 'application/json', 'www-authenticate': challenge }, body }
 }

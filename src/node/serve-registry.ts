@@ -5,16 +5,13 @@ import { createRegistry, type Registry } from '../registry/registry.ts'
 import { createGuardedFetch } from './guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from './listen.ts'
 
-/** How long callers may take to read their answers, in milliseconds, before they are cut off. */
-const readingTime = 2_000
-
 export interface ServeRegistryOptions
   extends Omit<RegistryOptions, 'fetch'>,
     Omit<RegistryExchangeOptions, 'host'>,
     Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge'>> {
-  /** A guarded one unless it is given. */
+  /** Defaults to a fetch that refuses private addresses. */
   readonly fetch?: RegistryFetch
-  /** Who publishes the catalog. */
+  /** The publisher named in the catalog. */
   readonly publisher?: RegistryExchangeOptions['host']
 }
 
@@ -25,22 +22,21 @@ export interface RegistryServer {
   close(): Promise<void>
 }
 
-/** A registry at a port. On a loopback address whoever is on this machine may add agents, unless `auth` says else. */
+/** Serves a registry on a port. On a loopback address, every caller may add agents unless `auth` is set. */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {
-  const { host = '127.0.0.1', publisher, ...rest } = options
-  const isLocal = isLoopback(host)
-  const own = options.fetch ? undefined : createGuardedFetch()
-  const fetch = options.fetch ?? (own as RegistryFetch)
-  const registry = createRegistry({ ...rest, fetch })
-  const auth = options.auth ?? (isLocal ? 'local' : undefined)
+  const { host = '127.0.0.1', publisher, ...shared } = options
+  const guardedFetch = options.fetch ? undefined : createGuardedFetch()
+  const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
+  const registry = createRegistry({ ...shared, fetch })
+  const auth = options.auth ?? (isLoopback(host) ? 'local' : undefined)
   const exchange = createRegistryExchange(registry, {
-    ...rest,
+    ...shared,
     ...(auth && { auth }),
     ...(publisher && { host: publisher }),
   })
   const stop = async () => {
     await registry.close()
-    own?.close()
+    guardedFetch?.close()
   }
   const listening = await listen(exchange, { port: 0, ...options, host }).catch(async (error) => {
     await stop()
@@ -52,7 +48,10 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
     registry,
     async close() {
       await stop()
-      await listening.close({ deadline: readingTime })
+      await listening.close({ deadline: readDeadline })
     },
   }
 }
+
+/** How long callers may take to read their responses after the server has closed, in milliseconds. */
+const readDeadline = 2_000

@@ -2,22 +2,14 @@ import { totalmem } from 'node:os'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
 import { createLoad, type Load, type LoadLimits } from '../http/load.ts'
 
-/** Of each, one for so many bytes of the memory that the process may have. */
-const perRequest = 256 * 1024
-
-const bodyShare = 1 / 16
-
-/** A body of the usual limit must find room also in a small process. */
-const leastBodies = 16 * 2 ** 20
-
-/** What V8 keeps for new objects beside the limit that it is given: three times 64 MiB at the most. */
-const nursery = 192 * 2 ** 20
-
-/** When a server has too much to do. What is over gets 503 with `Retry-After`. */
+/** When a server is overloaded. It answers further requests with 503 and `Retry-After`. */
 export interface OverloadOptions extends Partial<LoadLimits> {
-  /** The share of the heap that may be in use. 0.85 by default; from there on V8 spends its time on finding room. */
+  /** The share of the heap that may be in use. Defaults to 0.85; beyond it V8 spends its time on garbage collection. */
   readonly heap?: number
-  /** Connections open at once, idle ones among them; more are closed at once. Four for each request by default. */
+  /**
+   * The number of connections that may be open at once, including idle ones. The server closes further ones
+   * immediately. Defaults to four per request.
+   */
   readonly connections?: number
 }
 
@@ -30,35 +22,46 @@ export function createServerLoad(options: OverloadOptions): ServerLoad {
   const memory = Math.min(limit, memoryLimit())
   const {
     heap = 0.85,
-    requests = Math.ceil(memory / perRequest),
-    bodyBytes = Math.max(leastBodies, memory * bodyShare),
+    requests = Math.ceil(memory / memoryPerRequest),
+    bodyBytes = Math.max(minBodyBytes, memory * bodyShare),
     connections = 4 * requests,
   } = options
-  check({ heap, requests, bodyBytes, connections })
+  requirePositive({ heap, requests, bodyBytes, connections })
   const load = createLoad({ requests, bodyBytes, memory: () => heapInUse() / (limit * heap) })
   return { ...load, connections }
 }
 
-/** Bytes of objects that live for longer. Only that V8 knows, with what it keeps for new ones. */
+/** By default, one request may run for each of these bytes of available memory. */
+const memoryPerRequest = 256 * 1024
+
+const bodyShare = 1 / 16
+
+/** A body of the default limit must fit in a small process as well. */
+const minBodyBytes = 16 * 2 ** 20
+
+/** The space of V8 for new objects, which it adds to the given limit: at most three times 64 MiB. */
+const newSpace = 192 * 2 ** 20
+
+/** The bytes available to long-lived objects. V8 reports its limit including the space for new objects. */
 function heapLimit(): number {
-  const { heap_size_limit: whole } = getHeapStatistics()
-  return Math.max(whole - nursery, whole / 4)
+  const { heap_size_limit: total } = getHeapStatistics()
+  return Math.max(total - newSpace, total / 4)
 }
 
-/** Of the container, if there is one. */
+/** The memory of the container, or of the machine. */
 function memoryLimit(): number {
   const constrained = process.constrainedMemory()
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
-function check(options: Readonly<Record<string, number>>): void {
+function requirePositive(options: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(options)) {
     if (value > 0) continue
     throw new TypeError(`overload: expected ${name} to be a number above 0, got ${value}`)
   }
 }
 
-/** What is only left behind does not count for long: V8 collects it at the latest halfway to the limit. */
+/** Includes garbage, but not for long: V8 collects it at the latest halfway to the limit. */
 function heapInUse(): number {
   let bytes = 0
   for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) {

@@ -2,36 +2,36 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ambiguityIn } from './refuse-request.ts'
 
-/** A server of WebSockets that has no port of its own, as `new WebSocketServer({ noServer: true })` of the package `ws`. */
+/** A WebSocket server without its own port, such as `new WebSocketServer({ noServer: true })` from the package `ws`. */
 export interface SocketServer<Socket> {
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, taken: (socket: Socket) => void): void
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, onAccepted: (socket: Socket) => void): void
 }
 
-/** Which connections become something else than HTTP, and who takes them. */
+/** Decides which connections leave HTTP, and takes them over. */
 export interface Upgrade {
-  wants(request: IncomingMessage): boolean
+  accepts(request: IncomingMessage): boolean
   take(request: IncomingMessage, socket: Duplex, head: Buffer): void
 }
 
 /**
- * WebSockets at one path. Pages of browsers open them to any address without asking, and say so by `Origin`: they are
- * answered as if there were none.
+ * Accepts WebSockets at one path. Browser pages can open WebSockets to any address without a preflight, and send
+ * `Origin` with them: the server answers these as if there were no WebSocket.
  */
 export function socketsAt<Socket>(
   path: string,
   sockets: SocketServer<Socket>,
-  taken: (socket: Socket) => void,
+  onAccepted: (socket: Socket) => void,
 ): Upgrade {
-  const wants = (request: IncomingMessage) =>
+  const accepts = (request: IncomingMessage) =>
     request.headers.upgrade?.toLowerCase() === 'websocket' &&
     request.headers.origin === undefined &&
     request.url?.split('?', 1)[0] === path &&
     ambiguityIn(request) === undefined
   return {
-    wants,
+    accepts,
     take(request, socket, head) {
-      if (wants(request)) return sockets.handleUpgrade(request, socket, head, taken)
-      // Only where Node does not ask before, as it does since 24.9.
+      if (accepts(request)) return sockets.handleUpgrade(request, socket, head, onAccepted)
+      // Reached only on Node before 24.9, which does not call `shouldUpgradeCallback`.
       socket.on('error', () => {}).end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
     },
   }

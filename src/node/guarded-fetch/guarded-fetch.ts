@@ -5,86 +5,87 @@ import { createGuard, type GuardOptions, hostOf, parseAddress, RequestRefused } 
 import { type Hop, nextHop, redirectStatuses } from '../../http/redirect.ts'
 import { pinnedLookup, type Resolve, systemResolve } from './pinned-lookup.ts'
 import {
-  type AnswerBodyOptions,
-  after,
-  answerBody,
-  Exceeded,
+  createResponseBody,
   type GuardLimits,
   limitsOf,
+  parseUrl,
+  type ResponseBodyOptions,
   readRequest,
   sendHop,
+  startTimer,
+  TimeLimitExceeded,
 } from './send.ts'
-
-const bodyless: ReadonlySet<number> = new Set([204, 205, 304])
 
 export interface Warner {
   warn(fields: object, message: string): void
 }
 
 export interface GuardedFetchOptions extends Omit<GuardOptions, 'warn'>, GuardLimits {
-  /** How many redirects are followed. 5 by default; 0 refuses them, as webhooks should. */
+  /** How many redirects to follow. Defaults to 5. 0 rejects them, which suits webhooks. */
   readonly redirects?: number
-  /** Refuses redirects by which a `POST` becomes a `GET` (301, 302, 303): what was sent would be lost, and seem received. */
+  /** Rejects redirects that turn a `POST` into a `GET` (301, 302, 303): the body would be lost and yet seem delivered. */
   readonly keepMethod?: boolean
-  /** Who we are to servers that ask (mutual TLS), and whom we trust besides the authorities of the system. */
+  /** The client certificate (mutual TLS), and authorities to trust besides those of the system. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
   readonly logger?: Warner
-  /** The resolver of the system by default. */
+  /** Defaults to the resolver of the system. */
   readonly resolve?: Resolve
 }
 
-/** As `fetch`, for addresses that somebody else chose. */
+/** A `fetch` for addresses from untrusted sources. */
 export interface GuardedFetch {
   (url: string | URL, init?: RequestInit): Promise<Response>
-  /** Rejects if the address, or where its name leads, may not be asked. Nothing is sent. */
+  /** Rejects if the URL, or an address of its host, is not allowed. Sends nothing. */
   check(url: string | URL): Promise<void>
-  /** Ends the connections that are kept open. */
+  /** Closes the connections that are kept open. */
   close(): void
 }
 
 /**
- * A `fetch` that only goes out into the public internet, or where it is allowed to: each address is checked, also after
- * redirects, names are looked up once for each connection, and what is read has limits.
+ * Creates a `fetch` that calls only public addresses, and others that `allow` lists. It checks every address, also after
+ * redirects, looks up names once per connection, and limits the size and duration of responses.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { redirects = 5, resolve = systemResolve, tls = {} } = options
   const guard = createGuard({
-    loopback: loopbackHere(),
+    loopback: defaultLoopback(),
     ...options,
     warn: (host) => warnOfLoopback(host, options.logger),
   })
-  const keep = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
+  const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
   const sender = {
-    plain: new PlainAgent(keep),
-    tls: new TlsAgent({ ...keep, ...tls }),
+    plain: new PlainAgent(agentOptions),
+    tls: new TlsAgent({ ...agentOptions, ...tls }),
     lookup: pinnedLookup(guard, resolve),
   }
 
-  async function guarded(address: string | URL, init: RequestInit = {}): Promise<Response> {
+  async function guardedFetch(address: string | URL, init: RequestInit = {}): Promise<Response> {
     const { hop: first, signal, redirect } = await readRequest(address, init)
     const limits = limitsOf(options, first.headers.get('accept')?.includes('text/event-stream') ?? false)
-    const leaving = new AbortController()
-    const leave = () => leaving.abort(signal?.reason)
-    const clearTotal = after(limits.totalTimeout, () => leaving.abort(new Exceeded('total', limits.totalTimeout)))
-    signal?.addEventListener('abort', leave)
-    if (signal?.aborted) leave()
+    const aborter = new AbortController()
+    const abort = () => aborter.abort(signal?.reason)
+    const clearTotal = startTimer(limits.totalTimeout, () =>
+      aborter.abort(new TimeLimitExceeded('total', limits.totalTimeout)),
+    )
+    signal?.addEventListener('abort', abort)
+    if (signal?.aborted) abort()
     const release = () => {
       clearTotal()
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', abort)
     }
-    const reason = (error: unknown) => (leaving.signal.aborted ? leaving.signal.reason : error)
+    const errorOf = (error: unknown) => (aborter.signal.aborted ? aborter.signal.reason : error)
     try {
       let hop = first
       for (let followed = 0; ; followed++) {
-        leaving.signal.throwIfAborted()
+        aborter.signal.throwIfAborted()
         guard.checkUrl(hop.url)
-        const answer = await sendHop(hop, sender, limits, leaving.signal)
-        const next = redirect === 'manual' ? undefined : locationOf(hop, answer)
+        const message = await sendHop(hop, sender, limits, aborter.signal)
+        const next = redirect === 'manual' ? undefined : redirectOf(hop, message)
         if (!next) {
-          const describe = { url: { value: hop.url.href }, redirected: { value: followed > 0 } }
-          return Object.defineProperties(toResponse(answer, hop, { ...limits, release, reason }), describe)
+          const properties = { url: { value: hop.url.href }, redirected: { value: followed > 0 } }
+          return Object.defineProperties(toResponse(message, hop, { ...limits, release, errorOf }), properties)
         }
-        answer.destroy()
+        message.destroy()
         if (redirect === 'error' || redirects === 0) {
           throw new RequestRefused('redirect', `${hop.url.host} redirects, which is not followed here`)
         }
@@ -92,24 +93,23 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         if (options.keepMethod && next.method !== hop.method) {
           throw new RequestRefused(
             'redirect',
-            `${hop.url.host} redirects by ${answer.statusCode}, which drops the body`,
+            `${hop.url.host} redirects by ${message.statusCode}, which drops the body`,
           )
         }
         hop = next
       }
     } catch (error) {
       release()
-      throw reason(error)
+      throw errorOf(error)
     }
   }
 
-  return Object.assign(guarded, {
+  return Object.assign(guardedFetch, {
     async check(address: string | URL) {
-      if (!URL.canParse(`${address}`)) throw new RequestRefused('bad-url', 'what is to be asked is no address')
-      const url = new URL(address)
+      const url = parseUrl(address)
       guard.checkUrl(url)
       const host = hostOf(url)
-      if (!parseAddress(host)) for (const found of await resolve(host)) guard.checkAddress(host, found.address)
+      if (!parseAddress(host)) for (const { address } of await resolve(host)) guard.checkAddress(host, address)
     },
     close() {
       sender.plain.destroy()
@@ -118,33 +118,35 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   })
 }
 
-/** Programs that are not in production often ask their own machine. */
-export function loopbackHere(): 'warn' | 'refuse' {
+/** Programs in development often call their own machine. */
+export function defaultLoopback(): 'warn' | 'refuse' {
   return process.env.NODE_ENV === 'production' ? 'refuse' : 'warn'
 }
 
 export function warnOfLoopback(host: string, logger: Warner = { warn: (_, message) => console.warn(message) }): void {
-  const message = `${host} is on this machine, which may be asked only in development (NODE_ENV is not production).`
-  logger.warn({ host }, `${message} Set loopback to 'allow' or 'refuse' to say what is meant.`)
+  const message = `${host} is on this machine, which may be called only in development (NODE_ENV is not production).`
+  logger.warn({ host }, `${message} Set loopback to 'allow' or 'refuse' to decide.`)
 }
 
-function locationOf(hop: Hop, { statusCode = 0, headers: { location } }: IncomingMessage): Hop | undefined {
+function redirectOf(hop: Hop, { statusCode = 0, headers: { location } }: IncomingMessage): Hop | undefined {
   return location !== undefined && redirectStatuses.has(statusCode) ? nextHop(hop, statusCode, location) : undefined
 }
 
-function toResponse(answer: IncomingMessage, { method }: Hop, options: AnswerBodyOptions): Response {
-  const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = answer
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
+
+function toResponse(message: IncomingMessage, { method }: Hop, options: ResponseBodyOptions): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = message
   const headers = new Headers()
   try {
     for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(`${rawHeaders[at]}`, `${rawHeaders[at + 1]}`)
-    if (method !== 'HEAD' && !bodyless.has(status)) {
-      return new Response(answerBody(answer, options), { status, statusText, headers })
+    if (method !== 'HEAD' && !bodiless.has(status)) {
+      return new Response(createResponseBody(message, options), { status, statusText, headers })
     }
-    answer.resume()
+    message.resume()
     options.release()
     return new Response(null, { status, statusText, headers })
   } catch (error) {
-    answer.destroy()
+    message.destroy()
     throw Object.assign(new Error('the head of the answer is none of HTTP', { cause: error }), { code: 'HPE_HEAD' })
   }
 }

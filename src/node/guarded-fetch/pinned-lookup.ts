@@ -7,27 +7,27 @@ export interface ResolvedAddress {
   readonly family: number
 }
 
-/** Where a host is, by the DNS or by what else the system asks. */
+/** Looks up the addresses of a host, by DNS or whatever else the system uses. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>
 
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, verbatim: true })
 
 /**
- * Looks a host up once for each connection, and connects to nothing else than what was checked. All addresses must do:
- * a name that is public and points inside as well is meant to lead somewhere else than it says.
+ * Looks up a host once per connection, so that the connection uses the addresses that were checked. Every address must
+ * pass: a public name that also points into a private network is an attack.
  */
 export function pinnedLookup(guard: Guard, resolve: Resolve): LookupFunction {
   return (host, options, done) => {
     resolve(host).then(
-      (found) => {
+      (addresses) => {
         try {
-          for (const { address } of found) guard.checkAddress(host, address)
+          for (const { address } of addresses) guard.checkAddress(host, address)
         } catch (error) {
           return done(asErrno(error), '', 0)
         }
-        const [first] = found
-        if (!first) return done(nothingFound(host), '', 0)
-        if (options.all) done(null, [...found])
+        const [first] = addresses
+        if (!first) return done(noAddress(host), '', 0)
+        if (options.all) done(null, [...addresses])
         else done(null, first.address, first.family)
       },
       (error) => done(asErrno(error), '', 0),
@@ -39,6 +39,6 @@ function asErrno(error: unknown): NodeJS.ErrnoException {
   return error instanceof Error ? error : new Error(`${error}`)
 }
 
-function nothingFound(host: string): NodeJS.ErrnoException {
+function noAddress(host: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' })
 }

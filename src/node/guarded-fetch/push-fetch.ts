@@ -1,17 +1,14 @@
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 
-/** What is read of an answer that says nothing. */
-const maxBytes = 64 * 1024
-
 export interface PushFetchOptions
   extends Pick<GuardedFetchOptions, 'schemes' | 'allow' | 'loopback' | 'redirects' | 'tls' | 'resolve' | 'logger'> {
-  /** How long a receiver may take, in milliseconds. 15 seconds by default. */
+  /** Timeout in milliseconds for a delivery. Defaults to 15,000. */
   readonly timeout?: number
 }
 
 /**
- * A `fetch` for webhooks. Outside development it asks over https only and never this machine; it follows no redirect
- * unless told how many, and then checks where each leads.
+ * A `fetch` for webhooks. In production it uses https only and never calls this machine. It follows no redirects unless
+ * `redirects` allows some, and checks the target of each.
  */
 export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
   const { timeout = 15_000, schemes, redirects = 0, allow, loopback, tls, resolve, logger } = options
@@ -32,3 +29,6 @@ export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
     maxBytes,
   })
 }
+
+/** The maximum size of a response, whose content does not matter. */
+const maxBytes = 64 * 1024

@@ -7,25 +7,25 @@ import { hostOf, RequestRefused } from '../../http/address-guard.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import type { Hop } from '../../http/redirect.ts'
 
-/** What an answer may cost. Times are in milliseconds. */
+/** Limits on a response. Timeouts are in milliseconds. */
 export interface GuardLimits {
-  /** Until there is a connection, with TLS. 10 seconds by default. */
+  /** For opening a connection, including TLS. Defaults to 10,000. */
   readonly connectTimeout?: number
-  /** Until the head of the answer is there. Agents may think long: 5 minutes by default. */
+  /** For the headers of the response. Agents may take long: defaults to 300,000. */
   readonly headersTimeout?: number
-  /** For which a reader waits for the next bytes. 5 minutes by default. */
+  /** For the next bytes of the body. Defaults to 300,000. */
   readonly idleTimeout?: number
-  /** For the whole answer, unless a stream of events was asked for. 10 minutes by default. */
+  /** For the whole response, unless the request accepts an event stream. Defaults to 600,000. */
   readonly totalTimeout?: number
-  /** Bytes of an answer, unpacked, unless a stream of events was asked for. 64 MiB by default. */
+  /** Maximum size of a decompressed body in bytes, unless the request accepts an event stream. Defaults to 64 MiB. */
   readonly maxBytes?: number
 }
 
-export function limitsOf(given: GuardLimits, isStream: boolean): Required<GuardLimits> {
-  const { connectTimeout = 10_000, headersTimeout = 300_000, idleTimeout = 300_000 } = given
-  const { totalTimeout = 600_000, maxBytes = 64 * 2 ** 20 } = given
-  const whole = isStream ? { totalTimeout: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY } : {}
-  return { connectTimeout, headersTimeout, idleTimeout, totalTimeout, maxBytes, ...whole }
+export function limitsOf(options: GuardLimits, isStream: boolean): Required<GuardLimits> {
+  const { connectTimeout = 10_000, headersTimeout = 300_000, idleTimeout = 300_000 } = options
+  const { totalTimeout = 600_000, maxBytes = 64 * 2 ** 20 } = options
+  const unlimited = isStream ? { totalTimeout: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY } : {}
+  return { connectTimeout, headersTimeout, idleTimeout, totalTimeout, maxBytes, ...unlimited }
 }
 
 export interface Sender {
@@ -34,7 +34,7 @@ export interface Sender {
   readonly lookup: LookupFunction
 }
 
-/** Sends one request and gives the head of its answer; what has to be followed from it is somebody else's business. */
+/** Sends one request and resolves with the response, whose body is unread. Follows no redirects. */
 export function sendHop(
   hop: Hop,
   { plain, tls, lookup }: Sender,
@@ -57,14 +57,16 @@ export function sendHop(
       ? tlsRequest({ ...options, agent: tls, servername: serverNameOf(options.host) })
       : plainRequest({ ...options, agent: plain })
     const clearConnect = limitConnect(request, connectTimeout, isTls)
-    const clearHeaders = after(headersTimeout, () => request.destroy(new Exceeded('headers', headersTimeout)))
+    const clearHeaders = startTimer(headersTimeout, () =>
+      request.destroy(new TimeLimitExceeded('headers', headersTimeout)),
+    )
     const settle = () => {
       clearConnect()
       clearHeaders()
     }
-    request.once('response', (answer) => {
+    request.once('response', (message) => {
       settle()
-      resolve(answer)
+      resolve(message)
     })
     request.once('upgrade', (_, socket) => socket.destroy())
     request.on('error', (error) => {
@@ -85,45 +87,50 @@ export interface ReadRequest {
   readonly redirect: RequestRedirect
 }
 
-/** What `fetch` was given, so that it can be sent several times: bodies are read to their end first. */
+/** Reads the arguments of `fetch`. The body is read completely, so that redirects can send it again. */
 export async function readRequest(address: string | URL, init: RequestInit): Promise<ReadRequest> {
-  if (!URL.canParse(`${address}`)) throw new RequestRefused('bad-url', 'what is to be asked is no address')
+  const url = parseUrl(address)
   const headers = new Headers(init.headers)
-  for (const name of ofConnection) headers.delete(name)
+  for (const name of connectionHeaders) headers.delete(name)
   const body = await readBody(init.body, headers)
-  // A packed answer could grow beyond measure while it is unpacked.
+  // A compressed response could grow enormously when it is decompressed.
   if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity')
   if (!headers.has('accept')) headers.set('accept', '*/*')
   const method = (init.method ?? 'GET').toUpperCase()
-  const hop = { url: new URL(address), method, headers, body }
+  const hop = { url, method, headers, body }
   return { hop, signal: init.signal ?? undefined, redirect: init.redirect ?? 'follow' }
 }
 
-export interface AnswerBodyOptions {
-  readonly maxBytes: number
-  readonly idleTimeout: number
-  /** Called once, when nothing of the answer is needed any more. */
-  readonly release: () => void
-  /** What to say instead of an error of the socket, if the caller has left. */
-  readonly reason: (error: unknown) => unknown
+export function parseUrl(address: string | URL): URL {
+  if (URL.canParse(`${address}`)) return new URL(address)
+  throw new RequestRefused('bad-url', 'the address is not a valid URL')
 }
 
-/** The bytes of an answer, taken from the socket as they are asked for, and never more than may be. */
-export function answerBody(answer: IncomingMessage, options: AnswerBodyOptions): ReadableStream<Uint8Array> {
-  const { maxBytes, idleTimeout, release, reason } = options
-  const source = unpacked(answer)
+export interface ResponseBodyOptions {
+  readonly maxBytes: number
+  readonly idleTimeout: number
+  /** Called once, when the response is no longer needed. */
+  readonly release: () => void
+  /** Replaces a socket error by the reason of an abort, if there was one. */
+  readonly errorOf: (error: unknown) => unknown
+}
+
+/** Reads the body from the socket as it is pulled, up to `maxBytes`. */
+export function createResponseBody(message: IncomingMessage, options: ResponseBodyOptions): ReadableStream<Uint8Array> {
+  const { maxBytes, idleTimeout, release, errorOf } = options
+  const source = decompressed(message)
   const chunks: AsyncIterator<Buffer> = source[Symbol.asyncIterator]()
   let length = 0
 
   function end(): void {
     release()
-    answer.destroy()
+    message.destroy()
   }
 
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const clear = after(idleTimeout, () => source.destroy(new Exceeded('body', idleTimeout)))
+        const clear = startTimer(idleTimeout, () => source.destroy(new TimeLimitExceeded('body', idleTimeout)))
         try {
           const { done, value } = await chunks.next()
           if (done) {
@@ -134,7 +141,7 @@ export function answerBody(answer: IncomingMessage, options: AnswerBodyOptions):
           if (length > maxBytes) throw new BodyTooLarge(maxBytes)
           controller.enqueue(value)
         } catch (error) {
-          controller.error(reason(error))
+          controller.error(errorOf(error))
           end()
         } finally {
           clear()
@@ -146,26 +153,26 @@ export function answerBody(answer: IncomingMessage, options: AnswerBodyOptions):
   )
 }
 
-/** A timer that may be set to infinity; gives what clears it. */
-export function after(milliseconds: number, act: () => void): () => void {
+/** Starts a timer, except for an infinite duration. Returns a function that clears it. */
+export function startTimer(milliseconds: number, act: () => void): () => void {
   if (milliseconds >= 2 ** 31) return () => {}
-  // The connection keeps the process alive, and if there is none, nothing needs to.
+  // Unreferenced: an open connection keeps the process alive.
   const timer = setTimeout(act, milliseconds).unref()
   return () => clearTimeout(timer)
 }
 
-/** A time limit of a request, told apart by its code as those of Node are. */
-export class Exceeded extends Error {
-  override readonly name = 'Exceeded'
+/** A request took longer than a limit allows. `code` names the limit. */
+export class TimeLimitExceeded extends Error {
+  override readonly name = 'TimeLimitExceeded'
   readonly code: `ERR_${'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
 
-  constructor(what: 'connect' | 'headers' | 'body' | 'total', milliseconds: number) {
-    super(`${sayings[what]} within ${milliseconds / 1000} seconds`)
-    this.code = `ERR_${what.toUpperCase() as 'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
+  constructor(limit: 'connect' | 'headers' | 'body' | 'total', milliseconds: number) {
+    super(`${messages[limit]} within ${milliseconds / 1000} seconds`)
+    this.code = `ERR_${limit.toUpperCase() as 'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
   }
 }
 
-const sayings = {
+const messages = {
   connect: 'there was no connection',
   headers: 'there was no answer',
   body: 'nothing more of the answer came',
@@ -177,23 +184,23 @@ function lengthOf(body: Uint8Array | undefined, method: string): Record<string, 
   return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }
 }
 
-/** Names only: RFC 6066 §3 has none for addresses. */
+/** Host names only: RFC 6066 §3 does not allow addresses. */
 function serverNameOf(host: string): string {
   return /^[\d.]+$|:/.test(host) ? '' : host
 }
 
 function limitConnect(request: ClientRequest, milliseconds: number, isTls: boolean): () => void {
-  const clear = after(milliseconds, () => request.destroy(new Exceeded('connect', milliseconds)))
+  const clear = startTimer(milliseconds, () => request.destroy(new TimeLimitExceeded('connect', milliseconds)))
   request.once('socket', (socket) => {
-    // A connection that is used again is there already.
+    // A reused connection is open already.
     if (socket.connecting) socket.once(isTls ? 'secureConnect' : 'connect', clear)
     else clear()
   })
   return clear
 }
 
-/** Of the connection, not of the message: who could set them could smuggle a second request in (RFC 9112 §11.2). */
-const ofConnection = [
+/** Headers of the connection. A caller that could set them could smuggle in a second request (RFC 9112 §11.2). */
+const connectionHeaders = [
   'connection',
   'content-length',
   'expect',
@@ -202,24 +209,27 @@ const ofConnection = [
   'te',
   'trailer',
   'transfer-encoding',
-].concat(['upgrade', 'proxy-authorization', 'proxy-connection'])
+  'upgrade',
+  'proxy-authorization',
+  'proxy-connection',
+]
 
 async function readBody(body: BodyInit | null | undefined, headers: Headers): Promise<Uint8Array | undefined> {
   if (body === null || body === undefined) return undefined
   if (body instanceof Uint8Array) return body
-  const carrier = new Response(body)
-  const type = carrier.headers.get('content-type')
+  const encoded = new Response(body)
+  const type = encoded.headers.get('content-type')
   if (type !== null && !headers.has('content-type')) headers.set('content-type', type)
-  return typeof body === 'string' ? Buffer.from(body) : new Uint8Array(await carrier.arrayBuffer())
+  return typeof body === 'string' ? Buffer.from(body) : new Uint8Array(await encoded.arrayBuffer())
 }
 
-/** Nobody is asked to pack answers, but some do it all the same; the limit is for what comes out. */
-function unpacked(answer: IncomingMessage): Readable {
-  const unpack = decoders[answer.headers['content-encoding']?.trim().toLowerCase() ?? '']?.()
-  if (!unpack) return answer
-  answer.once('error', (error) => unpack.destroy(error))
-  answer.once('aborted', () => unpack.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' })))
-  return answer.pipe(unpack)
+/** Some servers compress without being asked. The size limit applies to the decompressed bytes. */
+function decompressed(message: IncomingMessage): Readable {
+  const decoder = decoders[message.headers['content-encoding']?.trim().toLowerCase() ?? '']?.()
+  if (!decoder) return message
+  message.once('error', (error) => decoder.destroy(error))
+  message.once('aborted', () => decoder.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' })))
+  return message.pipe(decoder)
 }
 
 const decoders: Readonly<Record<string, () => ReturnType<typeof createGunzip>>> = {

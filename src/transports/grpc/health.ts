@@ -18,7 +18,7 @@ export interface HealthOptions {
 export function healthRpcs({ encodeError, services, draining, load }: HealthOptions): readonly Rpc[] {
   const health = serviceNamed('grpc.health.v1.Health')
   const names: ReadonlySet<string> = new Set(['', ...services])
-  const isServing = (isOver = load?.isOverloaded()): boolean => !draining.aborted && !isOver
+  const isServing = (isOverloaded = load?.isOverloaded()): boolean => !draining.aborted && !isOverloaded
   const statusOf = (serving: boolean): JsonObject => ({ status: serving ? 'SERVING' : 'NOT_SERVING' })
 
   return [
@@ -59,10 +59,10 @@ function serviceOf(request: unknown): string {
 function nextChange(load: HealthOptions['load'], ...signals: readonly AbortSignal[]): Promise<boolean> {
   return new Promise((resolve) => {
     const finish = (): void => settle(false)
-    const settle = (isOver: boolean): void => {
+    const settle = (isOverloaded: boolean): void => {
       unwatch?.()
       for (const signal of signals) signal.removeEventListener('abort', finish)
-      resolve(isOver)
+      resolve(isOverloaded)
     }
     const unwatch = load?.watch(settle)
     for (const signal of signals) {

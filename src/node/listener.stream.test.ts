@@ -6,35 +6,35 @@ import type { Exchange } from '../http/exchange.ts'
 import { eventStream, sseHeaders } from '../http/sse-writer.ts'
 import { listen } from './listen.ts'
 
-interface Watched {
+interface ObservedStream {
   readonly exchange: Exchange
   pulled: number
   isReleased: boolean
   signal: AbortSignal | undefined
 }
 
-/** Streams from a source, and notes what becomes of it. */
-function watch(source: () => AsyncGenerator<string>): Watched {
-  const watched: Watched = {
+/** An exchange that streams from a source, and records what happens to it. */
+function observe(source: () => AsyncGenerator<string>): ObservedStream {
+  const observed: ObservedStream = {
     pulled: 0,
     isReleased: false,
     signal: undefined,
     exchange: async ({ signal }) => {
-      watched.signal = signal
+      observed.signal = signal
       return { status: 200, headers: sseHeaders, body: body() }
     },
   }
   async function* body() {
     try {
       for await (const item of source()) {
-        watched.pulled += item.length
+        observed.pulled += item.length
         yield item
       }
     } finally {
-      watched.isReleased = true
+      observed.isReleased = true
     }
   }
-  return watched
+  return observed
 }
 
 async function serve(exchange: Exchange): Promise<string> {
@@ -43,8 +43,8 @@ async function serve(exchange: Exchange): Promise<string> {
   return url
 }
 
-/** A caller that reads nothing. */
-async function ask(url: string, method = 'GET'): Promise<Socket> {
+/** Sends a request and reads nothing. */
+async function request(url: string, method = 'GET'): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   await once(socket, 'connect')
@@ -61,7 +61,7 @@ async function* silent() {
   await new Promise(() => {})
 }
 
-/** Not a generator, which would see its release only after its next item. */
+/** Not a generator, which would handle `return` only after its next item. */
 function createSilentSource() {
   const source = {
     isReleased: false,
@@ -75,8 +75,8 @@ function createSilentSource() {
   return source
 }
 
-test('a stream arrives whole, although it is longer than all buffers on its way', async () => {
-  const { exchange } = watch(() => megabytes(20))
+test('a stream longer than all buffers arrives completely', async () => {
+  const { exchange } = observe(() => megabytes(20))
   const response = await fetch(await serve(exchange))
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   let length = 0
@@ -84,72 +84,72 @@ test('a stream arrives whole, although it is longer than all buffers on its way'
   expect(length).toBe(20_000_000)
 })
 
-test('from the source of a caller that does not read, little is pulled', async () => {
-  const watched = watch(() => megabytes(200))
+test('the server pulls little from the source while the caller does not read', async () => {
+  const observed = observe(() => megabytes(200))
   const before = process.memoryUsage().rss
-  await ask(await serve(watched.exchange))
+  await request(await serve(observed.exchange))
   await sleep(300)
-  const settled = watched.pulled
+  const settled = observed.pulled
   await sleep(200)
-  expect(watched.pulled).toBe(settled)
-  expect(watched.pulled).toBeLessThan(20_000_000)
+  expect(observed.pulled).toBe(settled)
+  expect(observed.pulled).toBeLessThan(20_000_000)
   expect(process.memoryUsage().rss - before).toBeLessThan(40_000_000)
 })
 
-test('the headers are sent before the first item is there', async () => {
-  const { exchange } = watch(async function* () {
+test('the headers are sent before the first item exists', async () => {
+  const { exchange } = observe(async function* () {
     await new Promise(() => {})
     yield 'never'
   })
   expect((await fetch(await serve(exchange))).status).toBe(200)
 })
 
-test('a caller that leaves while it does not read releases the source', async () => {
-  const watched = watch(() => megabytes(200))
-  const socket = await ask(await serve(watched.exchange))
+test('a caller that disconnects without reading releases the source', async () => {
+  const observed = observe(() => megabytes(200))
+  const socket = await request(await serve(observed.exchange))
   await sleep(100)
-  expect(watched.isReleased).toBe(false)
+  expect(observed.isReleased).toBe(false)
   socket.destroy()
-  await expect.poll(() => watched.isReleased).toBe(true)
-  expect(watched.signal?.aborted).toBe(true)
+  await expect.poll(() => observed.isReleased).toBe(true)
+  expect(observed.signal?.aborted).toBe(true)
 })
 
-test('a caller that leaves a silent stream of events releases its source', async () => {
+test('a caller that disconnects from a silent event stream releases its source', async () => {
   const source = createSilentSource()
   const exchange: Exchange = async ({ signal }) => {
     return { status: 200, headers: sseHeaders, body: eventStream(source, { heartbeat: 10_000, signal }) }
   }
-  const socket = await ask(await serve(exchange))
+  const socket = await request(await serve(exchange))
   await sleep(50)
   expect(source.isReleased).toBe(false)
   socket.destroy()
   await expect.poll(() => source.isReleased).toBe(true)
 })
 
-test('the source of an answer that nobody waits for any more is released', async () => {
+test('the source is released if the caller disconnected before the response started', async () => {
   const source = createSilentSource()
   const exchange: Exchange = async ({ signal }) => {
     await once(signal, 'abort')
     return { status: 200, headers: sseHeaders, body: source }
   }
-  const socket = await ask(await serve(exchange))
+  const socket = await request(await serve(exchange))
   await sleep(20)
   socket.destroy()
   await expect.poll(() => source.isReleased).toBe(true)
 })
 
-test('HEAD gets the headers and releases the source unread', async () => {
-  const watched = watch(silent)
-  const response = await fetch(await serve(watched.exchange), { method: 'HEAD' })
+test('HEAD returns the headers and reads nothing from the source', async () => {
+  const observed = observe(silent)
+  const response = await fetch(await serve(observed.exchange), { method: 'HEAD' })
   expect(response.headers.get('content-type')).toBe('text/event-stream')
-  expect(watched.pulled).toBe(0)
+  expect(observed.pulled).toBe(0)
 })
 
-test('a finished stream leaves its connection to the next request', async () => {
-  const { exchange } = watch(async function* () {
+test('a connection can be reused after a stream has finished', async () => {
+  const { exchange } = observe(async function* () {
     yield 'a'
   })
-  const socket = (await ask(await serve(exchange))).setEncoding('utf8')
+  const socket = (await request(await serve(exchange))).setEncoding('utf8')
   let received = ''
   socket.on('data', (data) => {
     received += data
@@ -159,7 +159,7 @@ test('a finished stream leaves its connection to the next request', async () => 
   await expect.poll(() => received.match(/HTTP\/1.1 200/g)).toHaveLength(2)
 })
 
-test('of a thousand callers that leave, nothing stays', async () => {
+test('a thousand callers that disconnect leave nothing open', async () => {
   let open = 0
   const url = await serve(async ({ signal }) => {
     open++
@@ -167,7 +167,7 @@ test('of a thousand callers that leave, nothing stays', async () => {
     return { status: 200, headers: sseHeaders, body: eventStream(silent(), { heartbeat: 10_000, signal }) }
   })
   for (let batch = 0; batch < 10; batch++) {
-    const sockets = await Promise.all(Array.from({ length: 100 }, () => ask(url)))
+    const sockets = await Promise.all(Array.from({ length: 100 }, () => request(url)))
     await Promise.all(sockets.map((socket) => once(socket, 'readable')))
     for (const socket of sockets) socket.destroy()
   }

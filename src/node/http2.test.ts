@@ -51,11 +51,11 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
 const GET = 'GET /one HTTP/1.1\r\nHost: a\r\n\r\n'
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 const settings = Buffer.from('000000040000000000', 'hex')
-/** GET / */
+/** A HEADERS frame: GET / */
 const headers = Buffer.from('000006010500000001828684010161', 'hex')
 
-describe('what a connection speaks', () => {
-  test('is found out by its first bytes', async () => {
+describe('the protocol of a connection', () => {
+  test('the first bytes select HTTP/1.1 or HTTP/2', async () => {
     const { url, port } = await serve()
     expect(await (await fetch(`${url}/one`)).text()).toBe('hello /one')
     expect(await get(openHttp2(url), '/two')).toBe('hello /two')
@@ -63,41 +63,41 @@ describe('what a connection speaks', () => {
     await expect.poll(() => socket.received.match(/hello \/one/g)).toHaveLength(2)
   })
 
-  test('is found out also if they come one by one', async () => {
+  test('the protocol is detected if the bytes arrive one by one', async () => {
     const { port } = await serve()
-    const plain = await open(port)
+    const http1 = await open(port)
     for (const byte of 'POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n') {
-      plain.write(byte)
+      http1.write(byte)
       await sleep(1)
     }
-    await expect.poll(() => plain.received).toMatch(/hello \/p$/)
-    const newer = await open(port)
+    await expect.poll(() => http1.received).toMatch(/hello \/p$/)
+    const http2 = await open(port)
     for (const byte of preface) {
-      newer.write(byte)
+      http2.write(byte)
       await sleep(1)
     }
-    newer.write(Buffer.concat([settings, headers]))
-    await expect.poll(() => newer.received).toContain('hello /')
+    http2.write(Buffer.concat([settings, headers]))
+    await expect.poll(() => http2.received).toContain('hello /')
   })
 
-  test('must be shown in time', async () => {
+  test('a connection that does not show its protocol in time is closed', async () => {
     const { port } = await serve(hello, { requestTimeout: 100 })
     const connections = await Promise.all(['', 'P', 'PRI * HTTP'].map((bytes) => open(port, bytes)))
     await Promise.all(connections.map((socket) => once(socket, 'close')))
     expect(connections.map(({ received }) => received)).toEqual(['', '', ''])
   })
 
-  test('may be nothing that anybody speaks', async () => {
+  test('a connection with garbage is closed and affects no other', async () => {
     const { url, port } = await serve()
-    const rubbish = await open(port, `${preface}rubbish that is no frame of HTTP/2`)
-    await once(rubbish, 'close')
+    const garbage = await open(port, `${preface}garbage instead of an HTTP/2 frame`)
+    await once(garbage, 'close')
     const gone = await open(port, 'PR')
     gone.end()
     await once(gone, 'close')
     expect(await get(openHttp2(url), '/')).toBe('hello /')
   })
 
-  test('does not matter without gRPC: then it is HTTP/1.1', async () => {
+  test('a server without gRPC speaks only HTTP/1.1', async () => {
     const { url } = await serve(hello, { grpc: undefined })
     const session = openHttp2(url)
     const [error] = await once(session, 'error')
@@ -105,8 +105,8 @@ describe('what a connection speaks', () => {
   })
 })
 
-describe('a connection of HTTP/2', () => {
-  test('ends when it was idle for long enough, and not before', async () => {
+describe('an HTTP/2 connection', () => {
+  test('an idle connection is closed after keepAliveTimeout and not before', async () => {
     const { url } = await serve(hello, { keepAliveTimeout: 300 })
     const session = openHttp2(url)
     const closed = once(session, 'close')
@@ -117,7 +117,7 @@ describe('a connection of HTTP/2', () => {
     expect(idle).toBeLessThan(1_000)
   })
 
-  test('stays while a stream is open and its peer is there', async () => {
+  test('a connection with an open stream stays while its peer acknowledges pings', async () => {
     const { url } = await serve(never, { keepAliveTimeout: 50 })
     const session = openHttp2(url)
     session.request({ ':path': '/' }).on('error', () => {})
@@ -125,13 +125,13 @@ describe('a connection of HTTP/2', () => {
     expect(session.closed).toBe(false)
   })
 
-  test('is cut when its peer does not answer any more', async () => {
+  test('a connection is cut when its peer does not acknowledge a ping', async () => {
     const { port } = await serve(never, { keepAliveTimeout: 100 })
-    const mute = await open(port, Buffer.concat([Buffer.from(preface), settings, headers]))
-    expect(await timed(() => once(mute, 'close'))).toBeLessThan(1_000)
+    const silent = await open(port, Buffer.concat([Buffer.from(preface), settings, headers]))
+    expect(await timed(() => once(silent, 'close'))).toBeLessThan(1_000)
   })
 
-  test('has requests that must come to their end', async () => {
+  test('an incomplete request is cancelled after requestTimeout', async () => {
     const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `${await bytes(100)}` })
     const { url } = await serve(read, { requestTimeout: 100 })
     const stream = openHttp2(url).request({ ':method': 'POST', ':path': '/' })
@@ -141,7 +141,7 @@ describe('a connection of HTTP/2', () => {
     expect(stream.rstCode).toBe(8)
   })
 
-  test('tells the exchange that a caller has left, and only then', async () => {
+  test('the signal of a request aborts when its caller cancels, and only then', async () => {
     const signals: AbortSignal[] = []
     const { url } = await serve(async ({ path, signal }) => {
       signals.push(signal)
@@ -156,7 +156,7 @@ describe('a connection of HTTP/2', () => {
     await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([false, true])
   })
 
-  test('refuses a body over the limit without reading it to its end', async () => {
+  test('a body over the limit is rejected without being read to its end', async () => {
     const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `${(await bytes(100)).length}` })
     const { url } = await serve(read)
     const session = openHttp2(url)
@@ -168,7 +168,7 @@ describe('a connection of HTTP/2', () => {
     expect(await get(session, '/')).toBe('0')
   })
 
-  test('breaks off a stream whose source fails, and reports it', async () => {
+  test('a stream whose source fails is broken off and reported', async () => {
     const errors: unknown[] = []
     async function* source() {
       yield 'one'
@@ -185,7 +185,7 @@ describe('a connection of HTTP/2', () => {
     expect(errors).toEqual([new Error('the source failed')])
   })
 
-  test('lets go of a stream whose reader leaves, and reads no more than it takes', async () => {
+  test('a stream pulls no more than its reader takes, and releases its source on cancel', async () => {
     let pulled = 0
     let released = false
     async function* source() {
@@ -212,8 +212,8 @@ describe('a connection of HTTP/2', () => {
   })
 })
 
-describe('closing', () => {
-  test('ends idle, unused and undecided connections at once', async () => {
+describe('closing a shared port', () => {
+  test('closing ends idle, unused and undetected connections at once', async () => {
     const { url, port, close } = await serve()
     const session = openHttp2(url)
     expect(await get(session, '/')).toBe('hello /')
@@ -224,31 +224,31 @@ describe('closing', () => {
     await ended
   })
 
-  test('lets running answers finish', async () => {
-    const gate = Promise.withResolvers<void>()
+  test('closing lets running HTTP/2 requests finish', async () => {
+    const released = Promise.withResolvers<void>()
     const { url, close } = await serve(async () => {
-      await gate.promise
+      await released.promise
       return { status: 200, headers: {}, body: 'late' }
     })
     const answer = get(openHttp2(url), '/')
     await sleep(50)
     const closed = close({ deadline: 5_000 })
     await sleep(50)
-    gate.resolve()
+    released.resolve()
     expect(await answer).toBe('late')
     expect(await timed(() => closed)).toBeLessThan(1_000)
   })
 
-  test('cuts off at the deadline what has not finished', async () => {
+  test('closing cuts off unfinished HTTP/2 requests at the deadline', async () => {
     const { url, port, close } = await serve(never)
     const session = openHttp2(url)
     session.request({ ':path': '/' }).on('error', () => {})
-    const deaf = await open(port, Buffer.concat([Buffer.from(preface), settings, headers]))
+    const unresponsive = await open(port, Buffer.concat([Buffer.from(preface), settings, headers]))
     await sleep(50)
-    const ended = Promise.all([once(session, 'close'), once(deaf, 'close')])
-    const took = await timed(() => close({ deadline: 100 }))
-    expect(took).toBeGreaterThan(90)
-    expect(took).toBeLessThan(1_000)
+    const ended = Promise.all([once(session, 'close'), once(unresponsive, 'close')])
+    const duration = await timed(() => close({ deadline: 100 }))
+    expect(duration).toBeGreaterThan(90)
+    expect(duration).toBeLessThan(1_000)
     await ended
   })
 })
