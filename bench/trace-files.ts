@@ -4,7 +4,7 @@ import { Session } from 'node:inspector/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect } from '../src/entries/client.node.ts'
-import { agent, createSqliteLog, serve } from '../src/entries/index.ts'
+import { agent, createSqliteLog, type ServeOptions, serve } from '../src/entries/index.ts'
 import { sendForTask } from './calls.ts'
 import { withDirectory } from './work-directory.ts'
 
@@ -12,7 +12,7 @@ import { withDirectory } from './work-directory.ts'
  * Lists the files of src/ that run code during one warm call, with the number of functions that ran in each:
  *
  *     node bench/trace-files.ts send      handles a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
- *     node bench/trace-files.ts connect   connects to an agent and sends it a message
+ *     node bench/trace-files.ts connect   connects to an agent that speaks 0.3 only and sends it a message
  *
  * It runs the sources, not the build, and counts by V8's precise coverage.
  */
@@ -35,7 +35,7 @@ const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> 
   },
   /** The agent for `connect`, in a separate process so that only the client is counted. */
   async serve(directory) {
-    const { url, close } = await serveAgent(directory)
+    const { url, close } = await serveAgent(directory, { dialects: { speak: ['v0.3'] } })
     process.send?.(url)
     await once(process, 'disconnect')
     await close()
@@ -47,13 +47,14 @@ const scenario = scenarios[name]
 if (!scenario) throw new Error(`no scenario ${name}; there are send and connect`)
 await (directory === undefined ? withDirectory(scenario) : scenario(directory))
 
-async function serveAgent(directory: string) {
+async function serveAgent(directory: string, options: ServeOptions = {}) {
   const echo = agent({ name: 'Bench' }, async (turn) => {
     void turn.status('working')
     void turn.artifact('answer').close('Hello from the bench')
     await turn.status('completed')
   })
-  return await serve(echo, { log: createSqliteLog({ file: join(directory, 'trace.db') }), signals: false })
+  const log = createSqliteLog({ file: join(directory, 'trace.db') })
+  return await serve(echo, { log, signals: false, ...options })
 }
 
 async function trace(call: () => Promise<unknown>): Promise<void> {

@@ -2,7 +2,7 @@ import { withDeadline } from '../base/abort.ts'
 import { BoundedMap } from '../base/bounded-map.ts'
 import type { Clock } from '../base/clock.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
-import { clientDialects, readLegacyCard } from '../dialects/client-dialects.ts'
+import { clientDialects } from '../dialects/client-dialects.ts'
 import { readPeerCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { decodeUtf8, JsonError, parseJsonText } from '../http/json.ts'
@@ -44,7 +44,7 @@ export interface FoundCard {
 export async function findCard(target: Target, options: FindCardOptions): Promise<FoundCard> {
   if (isModel(target)) return { card: target }
   const { wire, url } = await loadCard(target, options)
-  const { card, evidence, alternativeVersion } = await readPeerCard(wire, clientDialects, readLegacyCard)
+  const { card, evidence, alternativeVersion } = await readPeerCard(wire)
   options.trace.add({ type: 'reading', detail: evidence })
   return {
     card,

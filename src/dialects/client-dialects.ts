@@ -1,6 +1,5 @@
 import { lazyImport } from '../protocol/lazy-import.ts'
 import type { DialectInfo } from './dialect.ts'
-import type { ReadCard } from './peer-card.ts'
 import { v1_0Client } from './v1.0/client.ts'
 import { methods } from './v1.0/methods.ts'
 
@@ -44,9 +43,7 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
   },
 ]
 
-export const readLegacyCard: ReadCard = async (wire, dialects) => (await loadLegacy()).readLegacyCard(wire, dialects)
-
 /** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
-function loadLegacy(): Promise<typeof import('./legacy.ts')> {
+export function loadLegacy(): Promise<typeof import('./legacy.ts')> {
   return lazyImport('call an agent of a version before A2A 1.0', import('./legacy.ts'))
 }

@@ -1,18 +1,12 @@
 import { isObject, type JsonObject } from '../base/json.ts'
-import { decodeCardAs, type ReadCard } from './peer-card.ts'
 
 export { v0_1Client } from './v0.1/client.ts'
 export { v0_2Client } from './v0.2/client.ts'
 export { v0_3Client } from './v0.3/client.ts'
 export { v0_3ProtoClient } from './v0.3-proto/client.ts'
 
-/** Reads a card of a version before 1.0. The members of the card show which version it is. */
-export const readLegacyCard: ReadCard = async (wire, dialects) => {
-  const { versions, ...rest } = detectVersions(wire)
-  return { card: await decodeCardAs(versions, wire, dialects), ...rest }
-}
-
-function detectVersions(wire: JsonObject) {
+/** The versions that a card from before 1.0 may have, and the members that show it. */
+export function detectVersions(wire: JsonObject): DetectedVersions {
   const { protocolVersion } = wire
   if (typeof protocolVersion === 'string') {
     return { versions: ['0.3', '0.2'], evidence: `protocolVersion is ${protocolVersion}` }
@@ -25,6 +19,15 @@ function detectVersions(wire: JsonObject) {
   const missing = missingMemberOf0_2(wire)
   if (missing) return { versions: ['0.1'], evidence: `there is no ${missing}`, alternativeVersion: '0.2' }
   return { versions: ['0.2', '0.3'], evidence: 'no member distinguishes 0.2 from 0.1', alternativeVersion: '0.1' }
+}
+
+export interface DetectedVersions {
+  /** The versions by which the card is read, the likeliest first. */
+  readonly versions: readonly string[]
+  /** What determined the versions, as text for the operator. */
+  readonly evidence: string
+  /** Set if the card is ambiguous: another version, which is as likely. */
+  readonly alternativeVersion?: string
 }
 
 /** Members that 0.2 introduced. */

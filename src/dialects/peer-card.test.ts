@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { clientDialects, readLegacyCard } from './client-dialects.ts'
 import { readPeerCard } from './peer-card.ts'
 
-const read = (wire: unknown) => readPeerCard(wire, clientDialects, readLegacyCard)
+const read = readPeerCard
 const skill = { id: 's', name: 'S', description: 'Does', tags: ['x'] }
 const legacy = {
   name: 'A',

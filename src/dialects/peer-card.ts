@@ -1,49 +1,41 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { DialectInfo } from './dialect.ts'
+import { clientDialects, loadLegacy } from './client-dialects.ts'
+import type { DetectedVersions } from './legacy.ts'
 
 /** The card of another agent, and how its version was determined. */
-export interface PeerCard {
+export interface PeerCard extends Omit<DetectedVersions, 'versions'> {
   readonly card: AgentCard
-  /** What determined the version, as text for the operator. */
-  readonly evidence: string
-  /** Set if the card is ambiguous: another version, which is as likely. */
-  readonly alternativeVersion?: string
 }
 
-export type ReadCard = (wire: JsonObject, dialects: readonly DialectInfo[]) => Promise<PeerCard>
-
-/** Reads a card of any version; `readLegacy` reads those before 1.0. */
-export async function readPeerCard(
-  wire: unknown,
-  dialects: readonly DialectInfo[],
-  readLegacy: ReadCard,
-): Promise<PeerCard> {
+/** Reads a card of any version. The code for versions before 1.0 is loaded if the card needs it. */
+export async function readPeerCard(wire: unknown): Promise<PeerCard> {
   if (!isObject(wire)) throw notACard('it is no object')
+  const { versions, ...detected } = await detectVersions(wire)
+  return { card: await decodeCardAs(versions, wire), ...detected }
+}
+
+async function detectVersions(wire: JsonObject): Promise<DetectedVersions> {
   if (wire.agent_id !== undefined && wire.supported_protocols !== undefined) {
     throw new A2AError('unsupported-operation', 'This is the card of a mesh agent, which cannot be called over A2A.')
   }
   const { supportedInterfaces, protocolVersion } = wire
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) {
     const evidence = 'supportedInterfaces names the versions'
-    return { card: await decodeCardAs(['1.0'], wire, dialects), evidence }
+    return { versions: ['1.0'], evidence }
   }
   if (typeof wire.url !== 'string') throw notACard('it names no url and no supportedInterfaces')
   if (typeof protocolVersion === 'string' && /^[1-9]/.test(protocolVersion)) {
     const evidence = `protocolVersion is ${protocolVersion}, but there are no supportedInterfaces`
-    return { card: await decodeCardAs(['1.0'], wire, dialects), evidence }
+    return { versions: ['1.0'], evidence }
   }
-  return await readLegacy(wire, dialects)
+  return (await loadLegacy()).detectVersions(wire)
 }
 
 /** Reads a card by the schemas of these versions. A card that breaks them is read leniently, as far as possible. */
-export async function decodeCardAs(
-  versions: readonly string[],
-  wire: JsonObject,
-  dialects: readonly DialectInfo[],
-): Promise<AgentCard> {
-  const candidates = versions.flatMap((version) => dialects.filter((dialect) => dialect.version === version))
+async function decodeCardAs(versions: readonly string[], wire: JsonObject): Promise<AgentCard> {
+  const candidates = versions.flatMap((version) => clientDialects.filter((dialect) => dialect.version === version))
   const decoders = await Promise.all(candidates.map(({ load }) => load()))
   const strict = decoders.map(({ decodeCard }) => decodeCard)
   const lenient = decoders.map(({ decodeCard, decodeLenientCard }) => decodeLenientCard ?? decodeCard)
