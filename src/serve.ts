@@ -18,7 +18,7 @@ import {
 } from './serve-options.ts'
 import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
 import { slug } from './server/card.ts'
-import type { GrpcKit } from './server/grpc-router.ts'
+import type { GrpcModule } from './server/grpc-router.ts'
 import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
 import { type HandlerOptions, mergeOptions } from './server/options.ts'
@@ -183,7 +183,7 @@ function createLoggedLoad(options: OverloadOptions = {}, logger: Logger): Server
 }
 
 /** Loaded only when gRPC is enabled. */
-async function loadGrpc(): Promise<GrpcKit> {
+async function loadGrpc(): Promise<GrpcModule> {
   const [{ createGrpc }, { tenantOf }] = await Promise.all([
     import('./transports/grpc/server.ts'),
     import('./transports/grpc/tenant.ts'),

@@ -58,7 +58,7 @@ describe('several schemes', () => {
     expect(error.message).toContain('one, two')
   })
 
-  it('a caller is not told why its credentials were rejected', async () => {
+  it('the error does not say why the credentials were rejected', async () => {
     const error = await errorOf(options, { one: 'bad' })
     const challenge = 'one realm="Ada", error="invalid_token", two realm="Ada", error="invalid_token"'
     expect(error).toMatchObject({ code: 'unauthenticated', message: 'The credentials were not accepted.', challenge })

@@ -23,8 +23,8 @@ export interface AuthOptions {
   /** The accepted schemes, by the names that cards give them. */
   readonly schemes?: Readonly<Record<string, Scheme>>
   /**
-   * Alternatives, of which a caller must meet one: all schemes that it names, each with all its scopes. Defaults to any
-   * one of the schemes, with any scopes.
+   * Alternatives. A caller must meet one: all schemes that it names, each with all its scopes. Defaults to any one of
+   * the schemes, with any scopes.
    */
   readonly require?: readonly SecurityRequirement[]
   /** Accepts callers without credentials. They can read a task by its id, and list the tasks of a context they name. */
@@ -159,9 +159,7 @@ export interface MissingGrants {
   readonly scopes: readonly string[]
 }
 
-/**
- * What is missing to meet the nearest requirement. Undefined if one is met: all of its schemes, each with its scopes.
- */
+/** The grants that the nearest requirement lacks. Undefined if one is met: all of its schemes, each with its scopes. */
 export function missingGrants(requirements: readonly SecurityRequirement[], grants: Grants): MissingGrants | undefined {
   let nearest: MissingGrants | undefined
   for (const requirement of requirements) {
@@ -191,7 +189,7 @@ function isLess(one: MissingGrants, other: MissingGrants): boolean {
 function checkOptions({ schemes = {}, require: required, anonymous = false }: AuthOptions): void {
   const names = Object.keys(schemes)
   if (names.length === 0 && !anonymous) {
-    throw new TypeError(`auth: expected some schemes, or 'none' to let everybody in`)
+    throw new TypeError(`auth: expected some schemes, or 'none' to accept every caller`)
   }
   if (required?.length === 0) throw new TypeError('auth.require: expected at least one requirement, or none at all')
   for (const requirement of required ?? []) {
@@ -201,13 +199,13 @@ function checkOptions({ schemes = {}, require: required, anonymous = false }: Au
       throw new TypeError(`auth.require: there is no scheme ${unknown.join(', ')}, but ${names.join(', ') || 'none'}`)
     }
     if (requiredNames.length === 0) {
-      throw new TypeError('auth.require: {} lets everybody in: say `anonymous: true` instead')
+      throw new TypeError('auth.require: {} accepts every caller: use `anonymous: true` instead')
     }
   }
   const authorities = new Set(Object.values(schemes).flatMap(({ authority }) => authority ?? []))
   if (authorities.size > 1) {
     throw new TypeError(
-      `auth.schemes: ${[...authorities].join(' and ')} may give one id to two people: tell them apart by the idPrefix of a scheme`,
+      `auth.schemes: ${[...authorities].join(' and ')} may give one id to two people: set the idPrefix of a scheme to keep them apart`,
     )
   }
 }

@@ -18,7 +18,7 @@ export interface Scheme {
   authenticate(request: AuthRequest): AuthResult | Promise<AuthResult>
   /** The server has to request a certificate when a caller connects. */
   readonly needsCertificate?: boolean
-  /** Who assigns the ids of its principals, if they are used unchanged. Ids of two authorities must not mix. */
+  /** The party that assigns the ids of its principals, if they are used unchanged. Ids of two authorities must not mix. */
   readonly authority?: string
 }
 

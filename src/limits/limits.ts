@@ -33,7 +33,7 @@ export interface CountedRate extends RateState {
   readonly rate: RateLimit
 }
 
-/** What a quota limits at once, by slots. */
+/** A resource that a quota limits by slots. */
 export type LimitedResource = 'turns' | 'streams' | 'queued'
 
 export interface Limits {

@@ -3,6 +3,9 @@ import { silentLogger } from '../../test/support/logger.ts'
 import { connect } from '../client/connect.ts'
 import { apiKey, hashApiKey } from '../entries/auth.ts'
 import { agent, type ServeOptions, serve } from '../entries/index.ts'
+import type { Incoming } from '../http/exchange.ts'
+import type { Limits } from '../limits/limits.ts'
+import { createAuthentication } from './authentication.ts'
 import { createHandler } from './handler.ts'
 import { createHost } from './host.ts'
 import type { HandlerOptions } from './options.ts'
@@ -61,5 +64,74 @@ describe('the auth option', () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-key') }] })
     expect(await statusOf({ auth: 'none' })).toBe(400) // Accepted, but anonymous callers cannot list all tasks.
     expect(await statusOf({ auth: { schemes: { key } } })).toBe(401)
+  })
+})
+
+describe('createAuthentication', () => {
+  const incoming = (key: string) => ({ header: (name: string) => (name === 'x-api-key' ? key : undefined) }) as Incoming
+
+  /** Records the steps of the pipeline in order. */
+  async function pipeline({ isOverloaded = false, isAllowed = true } = {}) {
+    const steps: string[] = []
+    const state = { policy: 'principal', rate: { limit: 1, window: 60 }, remaining: 0, fullAfter: 60, retryAfter: 30 }
+    const limits: Pick<Limits, 'count'> = {
+      async count({ id }) {
+        steps.push(`count ${id}`)
+        return [{ ...state, isAllowed }]
+      },
+    }
+    const load = {
+      isOverloaded() {
+        steps.push('load')
+        return isOverloaded
+      },
+    }
+    const hash = await hashApiKey('right')
+    const key = apiKey({
+      keys(candidate) {
+        steps.push('scheme')
+        return candidate === hash ? { id: 'ada', hash } : undefined
+      },
+    })
+    const context = { profile: { name: 'Echo' }, logger, load, limits: limits as Limits }
+    return { steps, authentication: createAuthentication({ schemes: { key } }, context) }
+  }
+
+  it('a call passes the overload check, the schemes and the request count, in this order', async () => {
+    const { steps, authentication } = await pipeline()
+    expect(await authentication.authenticate(incoming('right'))).toMatchObject({ id: 'ada' })
+    expect(steps).toEqual(['load', 'scheme', 'count ada'])
+  })
+
+  it('an overloaded server checks no credentials', async () => {
+    const { steps, authentication } = await pipeline({ isOverloaded: true })
+    expect(() => authentication.authenticate(incoming('right'))).toThrow(
+      expect.objectContaining({ code: 'unavailable', metadata: { reason: 'overload' } }),
+    )
+    expect(steps).toEqual(['load'])
+  })
+
+  it('a call with wrong credentials is not counted', async () => {
+    const { steps, authentication } = await pipeline()
+    expect(() => authentication.authenticate(incoming('wrong'))).toThrow(
+      expect.objectContaining({ code: 'unauthenticated' }),
+    )
+    expect(steps).toEqual(['load', 'scheme'])
+  })
+
+  it('a call beyond its rate is rejected and has rate headers', async () => {
+    const { authentication } = await pipeline({ isAllowed: false })
+    const request = incoming('right')
+    await expect(authentication.authenticate(request)).rejects.toMatchObject({ code: 'rate-limited' })
+    expect(authentication.rateHeaders?.(request)).toMatchObject({ 'x-ratelimit-limit': '1' })
+    expect(authentication.rateHeaders?.(incoming('right'))).toBeUndefined()
+  })
+
+  it('a page only identifies its caller, and another transport only admits its principal', async () => {
+    const { steps, authentication } = await pipeline()
+    await authentication.identify(incoming('right'))
+    expect(steps.splice(0)).toEqual(['scheme'])
+    await authentication.admit({ id: 'eve' })
+    expect(steps).toEqual(['load', 'count eve'])
   })
 })

@@ -120,7 +120,7 @@ export function requireAuthOption(where: string, options: { readonly auth: unkno
   if (choice === 'none' || (typeof choice === 'object' && choice !== null)) return
   const problem = choice === undefined ? 'nothing says who may call' : `auth is ${JSON.stringify(choice)}`
   throw new TypeError(
-    `${where}: ${problem}. Declare it: \`auth: { schemes: … }\`, or \`auth: 'none'\` to let in whoever can reach it.`,
+    `${where}: ${problem}. Declare it: \`auth: { schemes: … }\`, or \`auth: 'none'\` to accept every caller.`,
   )
 }
 

@@ -12,7 +12,7 @@ import type { Mount } from './mount.ts'
 import { unknownTenantService } from './tenants.ts'
 
 /** The gRPC code that a host needs. It is slow to load, so it is passed in where gRPC is enabled. */
-export interface GrpcKit {
+export interface GrpcModule {
   readonly createGrpc: (options: GrpcOptions) => GrpcExchange
   readonly tenantOf: (incoming: GrpcIncoming, limit: number) => Promise<TenantCall>
   /** Aborts when the server takes no new work. */
@@ -28,7 +28,7 @@ export interface GrpcRouter {
   refreshRoutes(mounts: readonly Mount[]): void
 }
 
-export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcKit): GrpcRouter {
+export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcModule): GrpcRouter {
   let routes: readonly GrpcRoute[] = []
   let bodyLimit = 0
   const unknownTenant = createGrpc({

@@ -6,7 +6,7 @@ import type { Load } from '../http/load.ts'
 import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { requireAuthOption } from './authentication.ts'
-import { createGrpcRouter, type GrpcKit } from './grpc-router.ts'
+import { createGrpcRouter, type GrpcModule } from './grpc-router.ts'
 import type { HostedAgent } from './hosted-agent.ts'
 import { errorPage } from './http-endpoint.ts'
 import { createMount, type Mount, withPath } from './mount.ts'
@@ -17,7 +17,7 @@ const maxChallenges = 8
 
 export interface HostOptions {
   /** Serves gRPC as well. Passed in because its code is slow to load. */
-  readonly grpc?: GrpcKit
+  readonly grpc?: GrpcModule
   /** Load of the server: while it is too high, calls are rejected. `serve` passes its own. */
   readonly load?: Load | undefined
 }

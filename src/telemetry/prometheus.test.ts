@@ -5,11 +5,11 @@ import { createMetricRegistry } from './prometheus.ts'
 describe('text', () => {
   it('counters and gauges are written with escaped labels', () => {
     const registry = createMetricRegistry({ labels: { agent: 'A "good"\n\\one' } })
-    const counter = registry.counter('seen_total', 'What was\nseen \\ here.', ['what'])
+    const counter = registry.counter('seen_total', 'Seen\nat \\ here.', ['what'])
     counter.add(1, 'a')
     counter.add(2.5, 'a')
     counter.add(1, 'b"\\')
-    const level = registry.level('open', 'What is open.')
+    const level = registry.level('open', 'Open ones.')
     level.add(3)
     level.add(-1)
     registry.gauge('now', 'As of now.', () => 7)
@@ -18,7 +18,7 @@ describe('text', () => {
     expect(families.get('seen_total')).toEqual({
       name: 'seen_total',
       type: 'counter',
-      help: 'What was\\nseen \\\\ here.',
+      help: 'Seen\\nat \\\\ here.',
       samples: [
         { name: 'seen_total', labels: { agent, what: 'a' }, value: 3.5 },
         { name: 'seen_total', labels: { agent, what: 'b"\\' }, value: 1 },
