@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
 import { toFetch } from './fetch.ts'
 
-/** Answers with what it understood. */
+/** Responds with the request as it received it. */
 const mirror: Exchange = async (incoming) => ({
   status: 200,
   headers: { 'content-type': 'application/json' },
@@ -22,8 +22,8 @@ const mirror: Exchange = async (incoming) => ({
   }),
 })
 
-describe('the request', () => {
-  test('arrives whole', async () => {
+describe('a request', () => {
+  it('arrives complete', async () => {
     const response = await toFetch(mirror)(
       new Request('https://agent.example:8443/a%20b?x=1&y', {
         method: 'POST',
@@ -44,19 +44,19 @@ describe('the request', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['/agent', '/'],
     ['/agent/', '/'],
     ['/agent/rpc', '/rpc'],
     ['/agents', '/agents'],
     ['/rpc', '/rpc'],
-  ])('at the base /agent the path of %s is %s', async (target, path) => {
+  ])('to %s has the path %s below the base /agent', async (target, path) => {
     const response = await toFetch(mirror, { base: '/agent' })(new Request(`http://localhost${target}`))
     expect(await response.json()).toMatchObject({ base: '/agent', path, body: '' })
   })
 })
 
-describe('the limit of a body', () => {
+describe('a body limit', () => {
   const read: Exchange = async (incoming) => {
     try {
       return { status: 200, headers: {}, body: `${(await incoming.bytes(10)).length}` }
@@ -65,13 +65,13 @@ describe('the limit of a body', () => {
     }
   }
 
-  test('a body of that length passes, a longer one does not', async () => {
+  it('accepts a body of its length and rejects a longer one', async () => {
     const post = (body: string) => toFetch(read)(new Request('http://localhost/', { method: 'POST', body }))
     expect(await (await post('x'.repeat(10))).text()).toBe('10')
     expect((await post('x'.repeat(11))).status).toBe(413)
   })
 
-  test('a declared length over the limit is refused unread', async () => {
+  it('rejects a declared length beyond it without reading', async () => {
     let pulled = false
     const pull = () => {
       pulled = true
@@ -83,7 +83,7 @@ describe('the limit of a body', () => {
     expect(pulled).toBe(false)
   })
 
-  test('an endless body is left as soon as it is too long', async () => {
+  it('stops reading an endless body as soon as it is too long', async () => {
     let pulls = 0
     let isCanceled = false
     const body = new ReadableStream<Uint8Array>({
@@ -104,50 +104,50 @@ describe('the limit of a body', () => {
 
 describe('a stream', () => {
   function createStream() {
-    const seen = { pulled: 0, isReleased: false, signal: undefined as AbortSignal | undefined }
+    const state = { pulled: 0, isReleased: false, signal: undefined as AbortSignal | undefined }
     async function* body() {
       try {
-        for (;;) yield `${++seen.pulled};`
+        for (;;) yield `${++state.pulled};`
       } finally {
-        seen.isReleased = true
+        state.isReleased = true
       }
     }
     const exchange: Exchange = async ({ signal }: Incoming) => {
-      seen.signal = signal
+      state.signal = signal
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() }
     }
-    return { seen, exchange }
+    return { state, exchange }
   }
 
-  test('is pulled only as it is read', async () => {
-    const { seen, exchange } = createStream()
+  it('is pulled only as it is read', async () => {
+    const { state, exchange } = createStream()
     const response = await toFetch(exchange)(new Request('http://localhost/'))
-    expect(seen.pulled).toBe(0)
+    expect(state.pulled).toBe(0)
     const reader = response.body?.getReader()
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('1;')
-    expect(seen.pulled).toBe(1)
+    expect(state.pulled).toBe(1)
   })
 
-  test('is released, and its signal aborted, when the reader leaves', async () => {
-    const { seen, exchange } = createStream()
+  it('is released, and its signal aborted, when the reader cancels', async () => {
+    const { state, exchange } = createStream()
     const response = await toFetch(exchange)(new Request('http://localhost/'))
     const reader = response.body?.getReader()
     await reader?.read()
     await reader?.cancel()
-    expect(seen.isReleased).toBe(true)
-    expect(seen.signal?.aborted).toBe(true)
+    expect(state.isReleased).toBe(true)
+    expect(state.signal?.aborted).toBe(true)
   })
 
-  test('is not begun for HEAD', async () => {
-    const { seen, exchange } = createStream()
+  it('is not started for HEAD', async () => {
+    const { state, exchange } = createStream()
     const response = await toFetch(exchange)(new Request('http://localhost/', { method: 'HEAD' }))
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(response.body).toBeNull()
-    expect(seen.pulled).toBe(0)
-    expect(seen.signal?.aborted).toBe(true)
+    expect(state.pulled).toBe(0)
+    expect(state.signal?.aborted).toBe(true)
   })
 
-  test('that fails is reported and breaks off without detail', async () => {
+  it('that fails is reported, and the caller sees no detail', async () => {
     const reported: unknown[] = []
     async function* body() {
       yield 'a'
@@ -162,7 +162,7 @@ describe('a stream', () => {
   })
 })
 
-test('the signal of the request aborts the signal of the exchange', async () => {
+it('the signal of the request aborts the signal of the exchange', async () => {
   const controller = new AbortController()
   const handler = toFetch(async ({ signal }) => {
     controller.abort()
@@ -172,7 +172,7 @@ test('the signal of the request aborts the signal of the exchange', async () => 
   expect(await response.text()).toBe('true')
 })
 
-test('an answer without a body may have a status that allows none', async () => {
+it('a response without a body may have a status that allows none', async () => {
   const response = await toFetch(async () => ({ status: 304, headers: { etag: '"a"' } }))(
     new Request('http://localhost/'),
   )
@@ -180,7 +180,7 @@ test('an answer without a body may have a status that allows none', async () => 
   expect(await response.text()).toBe('')
 })
 
-test('an exchange that throws is a bare 500', async () => {
+it('an exchange that throws yields a bare 500', async () => {
   const exchange: Exchange = async () => {
     throw new Error('secret')
   }
@@ -189,7 +189,7 @@ test('an exchange that throws is a bare 500', async () => {
   expect(await response.text()).toBe('{"error":"internal error"}')
 })
 
-test('a caller that leaves a stream served by Hono releases its source', async () => {
+it('a stream served by Hono releases its source when the caller disconnects', async () => {
   const source = { signal: undefined as AbortSignal | undefined, isReleased: false }
   async function* body() {
     try {
@@ -215,7 +215,7 @@ test('a caller that leaves a stream served by Hono releases its source', async (
   await expect.poll(() => source).toMatchObject({ isReleased: true, signal: { aborted: true } })
 })
 
-test('it mounts into Hono in a line', async () => {
+it('a handler mounts into Hono in one line', async () => {
   const routed = new Hono().all('/agent/*', (context) => toFetch(mirror, { base: '/agent' })(context.req.raw))
   const mounted = new Hono().mount('/agent', toFetch(mirror, { base: '/agent' }))
   for (const app of [routed, mounted]) {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { JsonError, parseJson } from './json.ts'
+import { describe, expect, it } from 'vitest'
+import { isJson, JsonError, parseJson, parseJsonText } from './json.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string, depth?: number): unknown => parseJson(encode(text), depth === undefined ? {} : { depth })
 
-describe('what is read', () => {
-  test('any JSON comes out as JSON.parse reads it', () => {
+describe('accepted JSON', () => {
+  it('is parsed as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8 }), fc.nat(4), (text, indent) => {
         const value = JSON.parse(text)
@@ -15,53 +15,53 @@ describe('what is read', () => {
     )
   })
 
-  test('a text is refused exactly when JSON.parse refuses it', () => {
+  it('is exactly the JSON that JSON.parse accepts, apart from duplicate keys', () => {
     fc.assert(
       fc.property(almostJson(), (text) => {
         const ours = attempt(() => parse(text))
-        fc.pre(!ours.refusal?.startsWith('duplicate'))
-        const engines = attempt(() => JSON.parse(text))
-        expect(ours.value).toEqual(engines.value)
-        expect(ours.refusal === undefined).toBe(engines.refusal === undefined)
+        fc.pre(!ours.error?.startsWith('duplicate'))
+        const engine = attempt(() => JSON.parse(text))
+        expect(ours.value).toEqual(engine.value)
+        expect(ours.error === undefined).toBe(engine.error === undefined)
       }),
       { numRuns: 2_000 },
     )
   })
 
-  test('a byte order mark is passed over', () => {
+  it('may start with a byte order mark', () => {
     expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 })
   })
 
-  test('a key named __proto__ is a key like any other', () => {
+  it('may have a key named __proto__, which is a key like any other', () => {
     const value = parse('{"__proto__":{"isAdmin":true}}') as Record<string, unknown>
     expect(Object.keys(value)).toEqual(['__proto__'])
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(value.isAdmin).toBeUndefined()
   })
 
-  test('strings may hold what looks like structure', () => {
+  it('may have structural characters in strings', () => {
     const value = { 'a{': '[[[{"x":1}', 'b:': '\\', '"': '\\"{', c: '\\\\' }
     expect(parse(JSON.stringify(value), 1)).toEqual(value)
   })
 })
 
-describe('what is refused', () => {
-  test.each([
+describe('rejected JSON', () => {
+  it.each([
     ['{"a":1,"b":2,"a":3}', 'duplicate key "a" at position 13'],
     ['{"a":1,"\\u0061":2}', 'duplicate key "a" at position 7'],
     ['[{"a":{"b":1,"b":1}}]', 'duplicate key "b" at position 13'],
     ['{"":1,"":1}', 'duplicate key "" at position 6'],
     ['{"__proto__":1,"__proto__":1}', 'duplicate key "__proto__" at position 15'],
-  ])('two members with one key are refused: %s', (text, message) => {
+  ])('has two members with the same key: %s', (text, message) => {
     expect(() => parse(text)).toThrow(new JsonError(message))
   })
 
-  test('a long key is not echoed whole', () => {
+  it('is not echoed with a long key', () => {
     const long = 'k'.repeat(1000)
     expect(() => parse(`{"${long}":1,"${long}":1}`)).toThrow(/^duplicate key "k{40}…" at position 1006$/)
   })
 
-  test('a member put into any object a second time is found', () => {
+  it('has a member that was added to any object a second time', () => {
     const withObject = fc
       .dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 })
       .chain((object) => fc.record({ object: fc.constant(object), key: fc.constantFrom(...Object.keys(object)) }))
@@ -73,11 +73,11 @@ describe('what is refused', () => {
     )
   })
 
-  test('the same key in two objects is no duplicate', () => {
+  it('does not include the same key in two objects', () => {
     expect(parse('[{"a":1},{"a":{"a":[{"a":1}]}}]')).toEqual([{ a: 1 }, { a: { a: [{ a: 1 }] } }])
   })
 
-  test.each([
+  it.each([
     ['', 0],
     [' ', 1],
     ['{', 1],
@@ -95,23 +95,23 @@ describe('what is refused', () => {
     ['"open', 5],
     ['{} {}', 3],
     [']', 0],
-  ])('%j is not JSON from position %d on', (text, position) => {
+  ])('%j is invalid at position %d', (text, position) => {
     expect(() => parse(text)).toThrow(new JsonError(`not valid JSON at position ${position}`))
   })
 
-  test('where the engine tells a position, ours is the same or the start of that token', () => {
+  it('is located at the position that the engine reports, or at the start of that token', () => {
     fc.assert(
       fc.property(almostJson(), (text) => {
-        const engines = positionIn(() => JSON.parse(text))
+        const expected = positionIn(() => JSON.parse(text))
         const ours = positionIn(() => parse(text))
-        if (engines === undefined || ours === undefined) return
-        expect(ours).toBeLessThanOrEqual(engines)
-        expect(text.slice(ours, engines)).toMatch(/^([\d.eE+-]*|[a-z]*|\\.*)$/)
+        if (expected === undefined || ours === undefined) return
+        expect(ours).toBeLessThanOrEqual(expected)
+        expect(text.slice(ours, expected)).toMatch(/^([\d.eE+-]*|[a-z]*|\\.*)$/)
       }),
     )
   })
 
-  test('bytes that are not UTF-8 are refused', () => {
+  it('includes bytes that are not UTF-8', () => {
     for (const bytes of [
       [0x22, 0xff, 0x22],
       [0x22, 0xc3, 0x22],
@@ -122,7 +122,7 @@ describe('what is refused', () => {
     }
   })
 
-  test('nesting is refused beyond its limit and accepted up to it', () => {
+  it('is nested beyond the limit', () => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
     expect(parse(nested(64))).toBeDefined()
     expect(() => parse(nested(65))).toThrow(new JsonError('nested deeper than 64 levels'))
@@ -130,14 +130,51 @@ describe('what is refused', () => {
     expect(() => parse('['.repeat(5_000_000))).toThrow(new JsonError('nested deeper than 64 levels'))
   })
 
-  test('a fault deep in a large body is not searched for', () => {
+  it('is not searched for an error deep in a large body', () => {
     expect(() => parse(`[${'1,'.repeat(1_000_000)}]`)).toThrow(
       /^not valid JSON, or a duplicate key, after position \d+$/,
     )
   })
 })
 
-/** JSON with up to three characters taken out, doubled or exchanged. */
+it('parseJsonText parses text and limits its depth', () => {
+  expect(parseJsonText('{"a":[1]}')).toEqual({ a: [1] })
+  expect(() => parseJsonText('[[[]]]', { depth: 2 })).toThrow(new JsonError('nested deeper than 2 levels'))
+  expect(() => parseJsonText('{')).toThrow(new JsonError('not valid JSON'))
+})
+
+describe('a content type', () => {
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json ; charset=utf8',
+    'application/a2a+json',
+    'application/a2a+json; version="1.0; charset=latin1"',
+    'application/json-rpc',
+    'application/json;',
+  ])('%j declares JSON', (type) => {
+    expect(isJson(type)).toBe(true)
+  })
+
+  it.each([
+    undefined,
+    '',
+    'text/plain',
+    'text/json',
+    'application/jsonp',
+    'application/json, text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'application/json; charset="utf-16"',
+    'application/json; v=1; CHARSET=iso-8859-1',
+    'application/json; charset=',
+  ])('%j declares no JSON that we read', (type) => {
+    expect(isJson(type)).toBe(false)
+  })
+})
+
+/** JSON with up to three characters removed, doubled or replaced. */
 function almostJson(): fc.Arbitrary<string> {
   const edit = fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -173,15 +210,15 @@ function almostJson(): fc.Arbitrary<string> {
   })
 }
 
-function attempt(read: () => unknown): { readonly value?: unknown; readonly refusal?: string } {
+function attempt(read: () => unknown): { readonly value?: unknown; readonly error?: string } {
   try {
     return { value: read() }
   } catch (error) {
-    return { refusal: (error as Error).message }
+    return { error: (error as Error).message }
   }
 }
 
 function positionIn(read: () => unknown): number | undefined {
-  const told = /not valid JSON at position (\d+)|in JSON at position (\d+)/.exec(attempt(read).refusal ?? '')
-  return told === null ? undefined : Number(told[1] ?? told[2])
+  const position = /not valid JSON at position (\d+)|in JSON at position (\d+)/.exec(attempt(read).error ?? '')
+  return position === null ? undefined : Number(position[1] ?? position[2])
 }

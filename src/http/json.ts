@@ -1,33 +1,3 @@
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-/** Characters searched for the position of an error, so that a hostile body costs little more than a valid one. */
-const maxSearched = 256 * 1024
-
-const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-
-/** All characters except control characters, quotes and backslashes. */
-const plainCharacters = /[ !#-[\]-\uffff]*/y
-
-const escapeSequence = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
-
-const QUOTE = 0x22
-
-const COLON = 0x3a
-
-const OPEN_ARRAY = 0x5b
-
-const BACKSLASH = 0x5c
-
-const CLOSE_ARRAY = 0x5d
-
-const OPEN_OBJECT = 0x7b
-
-const CLOSE_OBJECT = 0x7d
-
-const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json', 'application/json-rpc'])
-
-const parameter = /;\s*([^\s;=]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
-
 export interface JsonLimits {
   /** Maximum nesting of arrays and objects. Defaults to 64. */
   readonly depth?: number
@@ -84,6 +54,8 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function isDeeper(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1))
@@ -92,6 +64,14 @@ function isDeeper(value: unknown, depth: number): boolean {
 function tooDeep(depth: number): JsonError {
   return new JsonError(`nested deeper than ${depth} levels`)
 }
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
 
 /** Counts the members of all objects and limits the depth. Validity is left to `JSON.parse`. */
 function scan(text: string, depth: number): number {
@@ -130,6 +110,16 @@ function endOfString(text: string, start: number): number {
     from = quote + 1
   }
 }
+
+/** Characters searched for the position of an error, so that a hostile body costs little more than a valid one. */
+const maxSearched = 256 * 1024
+
+const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+/** All characters except control characters, quotes and backslashes. */
+const plainCharacters = /[ !#-[\]-\uffff]*/y
+
+const escapeSequence = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 
 /**
  * Parses a text that is known to be invalid again, slowly, and throws the first error with its position, which engines
@@ -216,6 +206,10 @@ function countMembers(value: unknown): number {
   }
   return members
 }
+
+const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json', 'application/json-rpc'])
+
+const parameter = /;\s*([^\s;=]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
 
 function isUtf8(parameters: string): boolean {
   for (const [, name = '', value = ''] of parameters.matchAll(parameter)) {

@@ -9,7 +9,7 @@ function open(options: Partial<LoadOptions> = {}) {
 }
 
 describe('a load', () => {
-  it('is over with one request more than there may be, until one ends', () => {
+  it('is exceeded by one request beyond the limit, until a request ends', () => {
     const load = open()
     load.begin()
     load.begin()
@@ -20,7 +20,7 @@ describe('a load', () => {
     expect(load.isOverloaded()).toBe(false)
   })
 
-  it('has room for so many bytes of bodies, and gets them back', () => {
+  it('is exceeded by body bytes beyond the limit, until they are released', () => {
     const load = open()
     expect(load.take(600)).toBe(true)
     expect(load.take(600)).toBe(false)
@@ -30,7 +30,7 @@ describe('a load', () => {
     expect(load.take(1_000)).toBe(true)
   })
 
-  it('looks at the memory in time, also while nobody comes', async () => {
+  it('checks the memory periodically, also without requests', async () => {
     let memory = 0
     const load = open({ memory: () => memory })
     memory = 1
@@ -39,18 +39,18 @@ describe('a load', () => {
     await expect.poll(load.isOverloaded).toBe(false)
   })
 
-  it('looks at the memory with every request when half of it is used, and with every sixteenth before', () => {
-    let looks = 0
+  it('checks the memory with every sixteenth request, and with every request once half of it is used', () => {
+    let checks = 0
     let memory = 0.1
-    const look = () => {
-      looks++
+    const check = () => {
+      checks++
       return memory
     }
-    const load = open({ memory: look })
+    const load = open({ memory: check })
     const requests = (count: number) => {
-      const before = looks
+      const before = checks
       for (let n = 0; n < count; n++) load.begin()
-      return looks - before
+      return checks - before
     }
     expect(requests(32)).toBe(2)
     memory = 0.6
@@ -58,19 +58,19 @@ describe('a load', () => {
     expect(requests(16)).toBe(16)
   })
 
-  it('tells once when it begins to be over, and once when that has passed', async () => {
+  it('reports once when an overload begins and once when it has passed', async () => {
     let memory = 0
-    const told: (readonly [boolean, LoadState])[] = []
+    const reports: (readonly [boolean, LoadState])[] = []
     const load = open({ memory: () => memory })
-    const unwatch = load.watch((isOver, standing) => told.push([isOver, standing]))
+    const unwatch = load.watch((isOverloaded, state) => reports.push([isOverloaded, state]))
     memory = 1.5
-    await expect.poll(() => told).toEqual([[true, { requests: 0, bodyBytes: 0, memory: 1.5 }]])
+    await expect.poll(() => reports).toEqual([[true, { requests: 0, bodyBytes: 0, memory: 1.5 }]])
     memory = 0
-    await expect.poll(() => told.length, { timeout: 5_000 }).toBe(2)
-    expect(told[1]?.[0]).toBe(false)
+    await expect.poll(() => reports.length, { timeout: 5_000 }).toBe(2)
+    expect(reports[1]?.[0]).toBe(false)
     unwatch()
     memory = 2
     await sleep(250)
-    expect(told).toHaveLength(2)
+    expect(reports).toHaveLength(2)
   })
 })

@@ -7,14 +7,14 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
   yield Uint8Array.of(3)
 }
 
-it('reads everything that comes, unless it is too much', async () => {
+it('a body is read completely unless it exceeds the limit', async () => {
   for (const body of [chunks, () => new Response(Uint8Array.of(1, 2, 3)).body]) {
     expect(await readLimited(body(), 3)).toEqual(Uint8Array.of(1, 2, 3))
     await expect(readLimited(body(), 2)).rejects.toThrow(BodyTooLarge)
   }
 })
 
-it('lets go of a stream that is too long', async () => {
+it('a stream beyond the limit is canceled', async () => {
   let isCanceled = false
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(10)),
@@ -26,6 +26,6 @@ it('lets go of a stream that is too long', async () => {
   expect(isCanceled).toBe(true)
 })
 
-it('reads nothing from no body', async () => {
+it('a missing body has no bytes', async () => {
   expect(await readLimited(null, 0)).toEqual(new Uint8Array())
 })

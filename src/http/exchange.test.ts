@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { BodyTooLarge, type Exchange, type Incoming, runExchange } from './exchange.ts'
 
 const incoming: Incoming = {
@@ -19,12 +19,12 @@ async function run(exchange: Exchange, request = incoming) {
   return { outgoing, reported }
 }
 
-test('what an exchange answers is the answer', async () => {
+it('a response of an exchange is passed through', async () => {
   const created = { status: 201, headers: {} }
   expect(await run(async () => created)).toEqual({ outgoing: created, reported: [] })
 })
 
-test('what an exchange throws is reported, and the caller sees nothing of it', async () => {
+it('an error of an exchange is reported, and the caller sees no detail of it', async () => {
   const bug = new Error('secret detail')
   const { outgoing, reported } = await run(async () => {
     throw bug
@@ -37,14 +37,14 @@ test('what an exchange throws is reported, and the caller sees nothing of it', a
   })
 })
 
-test('an exchange may throw before it gives a promise', async () => {
+it('an exchange may throw before it returns a promise', async () => {
   const { outgoing } = await run(() => {
     throw new Error('early')
   })
   expect(outgoing.status).toBe(500)
 })
 
-test('a body over the limit is the doing of the caller', async () => {
+it('a body over the limit is reported to the caller only', async () => {
   const { outgoing, reported } = await run(async () => {
     throw new BodyTooLarge(10)
   })
@@ -52,10 +52,10 @@ test('a body over the limit is the doing of the caller', async () => {
   expect(outgoing).toMatchObject({ status: 413, body: '{"error":"the body is longer than 10 bytes"}' })
 })
 
-test('an exchange that stops because the caller has gone is no bug', async () => {
-  const gone = { ...incoming, signal: AbortSignal.abort() }
+it('an error after the caller has disconnected is not reported', async () => {
+  const disconnected = { ...incoming, signal: AbortSignal.abort() }
   const { reported } = await run(async ({ signal }) => {
     throw signal.reason
-  }, gone)
+  }, disconnected)
   expect(reported).toEqual([])
 })

@@ -1,26 +1,29 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { type OriginOptions, originOf } from './origin.ts'
+import { describe, expect, it } from 'vitest'
+import { isLoopback, type OriginOptions, originOf } from './origin.ts'
 
-interface Situation extends OriginOptions {
+interface RequestContext extends OriginOptions {
   readonly secure?: boolean
   readonly base?: string
 }
 
-function origin(headers: Record<string, string>, { secure = false, base = '', ...options }: Situation = {}): string {
+function origin(
+  headers: Record<string, string>,
+  { secure = false, base = '', ...options }: RequestContext = {},
+): string {
   return originOf({ secure, base, header: (name) => headers[name] }, options)
 }
 
 const behindProxy = { trustProxy: true }
 
-test('an explicit public URL wins over everything', () => {
+it('an explicit public URL takes precedence over all headers', () => {
   const headers = { host: 'inner:1', 'x-forwarded-host': 'outer' }
   expect(origin(headers, { publicUrl: 'https://agent.example/a/', base: '/b', ...behindProxy })).toBe(
     'https://agent.example/a',
   )
 })
 
-test('without a proxy the connection and its Host are believed', () => {
+it('without a proxy, the origin comes from the connection and its Host header', () => {
   expect(origin({ host: 'agent.example:4000' })).toBe('http://agent.example:4000')
   expect(origin({ host: '[::1]:4000' }, { secure: true })).toBe('https://[::1]:4000')
   expect(origin({ host: 'my_agent' }, { base: '/agents/echo' })).toBe('http://my_agent/agents/echo')
@@ -28,7 +31,7 @@ test('without a proxy the connection and its Host are believed', () => {
 })
 
 describe('behind a trusted proxy', () => {
-  test.each([
+  it.each([
     ['proto=https;host=outer.example', 'https://outer.example'],
     ['for=192.0.2.60;Proto=HTTPS;By=203.0.113.43; Host="outer.example:8443"', 'https://outer.example:8443'],
     ['for="[2001:db8::1]:4711";host=outer.example, host=middle;proto=https', 'http://outer.example'],
@@ -38,11 +41,11 @@ describe('behind a trusted proxy', () => {
     ['proto=gopher;host=outer.example', 'http://outer.example'],
     ['garbage', 'http://inner'],
     ['', 'http://inner'],
-  ])('Forwarded: %s means %s', (forwarded, expected) => {
+  ])('Forwarded: %s yields %s', (forwarded, expected) => {
     expect(origin({ host: 'inner', forwarded }, behindProxy)).toBe(expected)
   })
 
-  test('X-Forwarded headers count where Forwarded is silent', () => {
+  it('X-Forwarded headers apply where Forwarded has no value', () => {
     const headers = {
       host: 'inner:4000',
       'x-forwarded-host': 'outer.example, middle',
@@ -53,7 +56,7 @@ describe('behind a trusted proxy', () => {
     expect(origin({ ...headers, forwarded: 'host=other.example' }, behindProxy)).toBe('https://other.example/agents')
   })
 
-  test('a prefix that is not a plain path is left out', () => {
+  it('a prefix that is not a plain path is ignored', () => {
     for (const prefix of ['//evil.example', '/a b', 'agents', '/a?b', '/"<script>', '/']) {
       expect(origin({ host: 'inner', 'x-forwarded-prefix': prefix }, behindProxy)).toBe('http://inner')
     }
@@ -86,23 +89,41 @@ describe('a hostile host', () => {
     '',
   ]
 
-  test.each(examples)('%j is never echoed', (host) => {
+  it.each(examples)('%j is never echoed', (host) => {
     expect(origin({ host })).toBe('http://localhost')
     expect(origin({ 'x-forwarded-host': host.replaceAll(',', ' ') }, behindProxy)).toBe('http://localhost')
   })
 
-  test('whatever comes, the origin is a URL of that origin and nothing more', () => {
+  it('any input yields a bare origin URL', () => {
     const hostile = fc.string({ unit: fc.constantFrom(...'ab1é.-_:;,=@/\\?#%[]"<> \t\r\n\0', 'host=', 'proto=https') })
     fc.assert(
       fc.property(hostile, hostile, (host, forwarded) => {
-        const found = origin({ host, forwarded, 'x-forwarded-host': forwarded }, behindProxy)
-        const url = new URL(found)
+        const result = origin({ host, forwarded, 'x-forwarded-host': forwarded }, behindProxy)
+        const url = new URL(result)
         expect([url.pathname, url.search, url.hash, url.username]).toEqual(['/', '', '', ''])
       }),
     )
   })
 
-  test('a missing host is localhost', () => {
+  it('a missing host becomes localhost', () => {
     expect(origin({})).toBe('http://localhost')
   })
+})
+
+describe('the loopback host', () => {
+  it.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.8.8.8', '::1', '[::1]', '::ffff:127.0.0.1'])(
+    'includes %s',
+    (host) => expect(isLoopback(host)).toBe(true),
+  )
+
+  it.each([
+    '0.0.0.0',
+    '::',
+    '192.168.1.2',
+    'example.com',
+    '127.0.0.1.example.com',
+    'localhost.example.com',
+    '',
+    '1.127.0.0.1',
+  ])('does not include %j', (host) => expect(isLoopback(host)).toBe(false))
 })
