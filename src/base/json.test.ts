@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { toJson } from './json.ts'
+import { isList, isObject, sameJson, toJson } from './json.ts'
 
-it('copies a value as JSON would bring it back, without members that have no value', () => {
+it('toJson copies a value as JSON, without undefined members', () => {
   const shared = { x: 1 }
   const value = { a: [shared, shared, null, 'text'], b: undefined, c: { d: true } }
   const copy = toJson(value, 'It')
@@ -18,6 +18,17 @@ it.each([
   [loop, 'It.list[0].again: expected a value that JSON can hold, got a value that contains itself'],
   [[Number.NaN], 'It[0]: expected a value that JSON can hold, got NaN'],
   [10n, 'It: expected a value that JSON can hold, got 10'],
-])('names the place of what JSON cannot hold (%#)', (value, problem) => {
-  expect(() => toJson(value, 'It')).toThrow(problem)
+])('toJson names the path of a value that JSON cannot hold (%#)', (value, message) => {
+  expect(() => toJson(value, 'It')).toThrow(message)
+})
+
+it('an object is neither null nor a list', () => {
+  expect([{}, null, [], 'a'].map(isObject)).toEqual([true, false, false, false])
+  expect([[], {}].map(isList)).toEqual([true, false])
+})
+
+it('sameJson ignores the order of members and undefined members', () => {
+  expect(sameJson({ a: 1, b: [{ c: null }] }, { b: [{ c: null, d: undefined }], a: 1 })).toBe(true)
+  for (const other of [{ a: 2 }, { a: 1, b: 1 }, [1], null, 'a']) expect(sameJson({ a: 1 }, other)).toBe(false)
+  expect(sameJson([], {})).toBe(false)
 })

@@ -13,9 +13,7 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
-/**
- * Whether two values are the same once they are JSON: the order of members, and members without a value, say nothing.
- */
+/** Whether two values are the same JSON. The order of members and undefined members do not matter. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
@@ -27,52 +25,52 @@ export function sameJson(one: unknown, other: unknown): boolean {
 }
 
 /**
- * A copy of the value as JSON would bring it back, so that it makes no difference whether it was stored meanwhile.
- * Throws for what JSON cannot hold, naming the place.
+ * Copies a value as if it were written as JSON and read again, so that stored and live values are alike. Throws a
+ * `TypeError` with the path of a value that JSON cannot represent.
  */
-export function toJson(value: unknown, what: string): Json | undefined {
-  return value === undefined ? undefined : copy(value, what, undefined)
+export function toJson(value: unknown, name: string): Json | undefined {
+  return value === undefined ? undefined : copy(value, name, undefined)
 }
 
 function membersOf(value: object): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
-function copy(value: unknown, key: string | number, within: Place | undefined): Json {
+function copy(value: unknown, key: string | number, parent: Position | undefined): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  if (typeof value !== 'object') throw notJson(key, within, describe(value))
-  for (let place = within; place; place = place.within) {
-    if (place.of === value) throw notJson(key, within, 'a value that contains itself')
+  if (typeof value !== 'object') throw notJson(key, parent, describe(value))
+  for (let position = parent; position; position = position.parent) {
+    if (position.value === value) throw notJson(key, parent, 'a value that contains itself')
   }
-  const inside = { of: value, key, within }
-  if (Array.isArray(value)) return value.map((each, index) => copy(each, index, inside))
+  const position = { value, key, parent }
+  if (Array.isArray(value)) return value.map((item, index) => copy(item, index, position))
   const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) throw notJson(key, within, describe(value))
+  if (prototype !== Object.prototype && prototype !== null) throw notJson(key, parent, describe(value))
   const members: Record<string, Json> = {}
   for (const name of Object.keys(value)) {
     const member: unknown = value[name as keyof typeof value]
-    if (member !== undefined) members[name] = copy(member, name, inside)
+    if (member !== undefined) members[name] = copy(member, name, position)
   }
   return members
 }
 
-/** An object on the way to a value. Where a value is, is written out only if it must be told. */
-interface Place {
-  readonly of: object
+/** The containers of a value, innermost first. The path is built only for an error. */
+interface Position {
+  readonly value: object
   readonly key: string | number
-  readonly within: Place | undefined
+  readonly parent: Position | undefined
 }
 
-function notJson(key: string | number, within: Place | undefined, came: string): TypeError {
+function notJson(key: string | number, parent: Position | undefined, actual: string): TypeError {
   return new TypeError(
-    `${nameOf(key, within)}: expected a value that JSON can hold, got ${came}. Return plain objects, lists and texts.`,
+    `${pathOf(key, parent)}: expected a value that JSON can hold, got ${actual}. Return plain objects, lists and texts.`,
   )
 }
 
-function nameOf(key: string | number, within: Place | undefined): string {
-  if (!within) return `${key}`
-  const outer = nameOf(within.key, within.within)
+function pathOf(key: string | number, parent: Position | undefined): string {
+  if (!parent) return `${key}`
+  const outer = pathOf(parent.key, parent.parent)
   return typeof key === 'number' ? `${outer}[${key}]` : `${outer}.${key}`
 }
 

@@ -1,6 +1,6 @@
 import { type Trace, traceIdOf } from './trace-context.ts'
 
-/** Where the operator reads what happens. A pino logger fits. */
+/** Receives log lines for the operator. Compatible with pino. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -8,7 +8,7 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
-/** Says only what an operator must know, on the standard error output. */
+/** Writes warnings and errors to the console and drops the rest. */
 export const consoleLogger: Logger = {
   debug() {},
   info() {},
@@ -16,43 +16,43 @@ export const consoleLogger: Logger = {
   error: (fields, message) => console.error(message, fields),
 }
 
-/** Takes out what must not be in a line. */
-export type Clean = <T>(value: T) => T
+/** Removes secrets from a log line. */
+export type Redact = <T>(value: T) => T
 
-/** A logger that says in every line which task it is about. A class, because there is one for every turn. */
+/** Adds the task and its trace to every line. A class, because there is one per turn. */
 export class TaskLogger implements Logger {
   readonly #logger: Logger
   readonly #task: TaskIds
   readonly #trace: Trace | undefined
-  readonly #clean: Clean | undefined
+  readonly #redact: Redact | undefined
 
-  constructor(logger: Logger, task: TaskIds, trace: Trace | undefined, clean?: Clean) {
+  constructor(logger: Logger, task: TaskIds, trace: Trace | undefined, redact?: Redact) {
     this.#logger = logger
     this.#task = task
     this.#trace = trace
-    this.#clean = clean
+    this.#redact = redact
   }
 
   debug(fields: object, message: string): void {
-    this.#logger.debug(this.#with(fields), this.#clean ? this.#clean(message) : message)
+    this.#logger.debug(this.#with(fields), this.#redact ? this.#redact(message) : message)
   }
 
   info(fields: object, message: string): void {
-    this.#logger.info(this.#with(fields), this.#clean ? this.#clean(message) : message)
+    this.#logger.info(this.#with(fields), this.#redact ? this.#redact(message) : message)
   }
 
   warn(fields: object, message: string): void {
-    this.#logger.warn(this.#with(fields), this.#clean ? this.#clean(message) : message)
+    this.#logger.warn(this.#with(fields), this.#redact ? this.#redact(message) : message)
   }
 
   error(fields: object, message: string): void {
-    this.#logger.error(this.#with(fields), this.#clean ? this.#clean(message) : message)
+    this.#logger.error(this.#with(fields), this.#redact ? this.#redact(message) : message)
   }
 
   #with(fields: object): object {
     const { taskId, contextId } = this.#task
-    const told = this.#clean ? this.#clean(fields) : fields
-    return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...told }
+    const redacted = this.#redact ? this.#redact(fields) : fields
+    return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...redacted }
   }
 }
 

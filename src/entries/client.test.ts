@@ -56,7 +56,7 @@ describe('the client of Node', () => {
     const client = await connect(origin)
     const failure = await failureOf(client.send('Hello'))
     expect(failure).toMatchObject({ code: 'unavailable', reason: 'guarded', url: 'http://169.254.169.254/rpc' })
-    expect(failure.message).toContain('is not asked: 169.254.169.254 has the keys of cloud machines')
+    expect(failure.message).toContain('is not asked: 169.254.169.254 is a cloud metadata service')
     expect(failure.hint).toContain(`createGuardedFetch({ allow: ['169.254.169.254'] })`)
     expect(client.explain().lines.join()).toContain('is not asked')
   })

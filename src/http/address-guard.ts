@@ -64,13 +64,13 @@ export function createGuard(options: GuardOptions = {}): Guard {
 
   function checkLiteral(host: string, address: string): void {
     const parsed = parseAddress(address)
-    if (!parsed) throw new RequestRefused('bad-url', `${host} leads to ${address}, which is no address`)
+    if (!parsed) throw new RequestRefused('bad-url', `${host} resolves to ${address}, which is not an address`)
     const reason = refusalReasonOf(parsed)
     if (reason === undefined) return
     const isListed = allowed.some(
       ({ network }) => network && isAllowedBy(network, reason, () => isWithin(parsed, network)),
     )
-    if (!isListed) refuse(reason, host, host === address ? '' : ` leads to ${address}, which`)
+    if (!isListed) refuse(reason, host, host === address ? '' : ` resolves to ${address}, which`)
   }
 
   return {
@@ -78,19 +78,16 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const { protocol, username, password, port } = url
       const host = hostOf(url)
       if (!(schemes as readonly string[]).includes(protocol.slice(0, -1))) {
-        throw new RequestRefused(
-          'scheme',
-          `${protocol} is none of the schemes that may be asked: ${schemes.join(', ')}`,
-        )
+        throw new RequestRefused('scheme', `${protocol} is not an allowed scheme, which are ${schemes.join(', ')}`)
       }
       if (username !== '' || password !== '') {
         throw new RequestRefused(
           'userinfo',
-          `the address of ${host} has a name or password in it: give credentials apart`,
+          `the URL of ${host} contains a user name or password: pass credentials separately`,
         )
       }
       if (badPorts.has(Number(port === '' ? 80 : port))) {
-        throw new RequestRefused('port', `port ${port} of ${host} is one of another protocol than HTTP`)
+        throw new RequestRefused('port', `port ${port} of ${host} belongs to another protocol than HTTP`)
       }
       if (isHostAllowed(host, allowed)) return
       if (parseAddress(host)) checkLiteral(host, host)
@@ -155,18 +152,18 @@ const metadataAddresses = ['169.254.169.254', '169.254.170.2', '100.100.100.200'
   .map((text) => ipaddr.parse(text).toNormalizedString())
 
 const reasonTexts: Readonly<Record<RefusalReason, string>> = {
-  'bad-url': 'is no address',
-  scheme: 'has a scheme that may not be asked',
-  userinfo: 'has credentials in its address',
+  'bad-url': 'is not a valid address',
+  scheme: 'has a scheme that is not allowed',
+  userinfo: 'has credentials in its URL',
   port: 'is at a port of another protocol',
-  metadata: 'has the keys of cloud machines',
+  metadata: 'is a cloud metadata service',
   loopback: 'is this machine',
   private: 'is in a private network',
   'link-local': 'is only in the local network',
-  shared: 'is in the network of a carrier',
-  multicast: 'is not one machine',
-  unspecified: 'is no machine',
-  translated: 'hides another address',
+  shared: 'is in a carrier-grade NAT network',
+  multicast: 'is a multicast address',
+  unspecified: 'is the unspecified address',
+  translated: 'embeds another address',
   reserved: 'is not in the public internet',
   redirect: 'redirects',
   downgrade: 'redirects away from TLS',

@@ -19,7 +19,7 @@ export interface Hop {
 export function nextHop(hop: Hop, status: number, location: string): Hop {
   const { url: from } = hop
   if (!URL.canParse(location, from.href)) {
-    throw new RequestRefused('bad-url', `${from.host} redirects to what is no address`)
+    throw new RequestRefused('bad-url', `${from.host} redirects to an invalid address`)
   }
   const url = new URL(location, from.href)
   if (from.protocol === 'https:' && url.protocol === 'http:') {
