@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { configuredKeys, generateSigningKey } from '../../src/entries/mesh.ts'
-import { snippetsOf } from '../support/package/snippets.ts'
+import { readAsSnippet, snippetsOf } from '../support/package/snippets.ts'
 import { openPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { startReplica } from './registry/replicas.ts'
@@ -19,17 +19,12 @@ it.each(programs.map((code, index) => [index + 1, code] as const))('snippet %d o
   expect(stdout).not.toBe('')
 })
 
-it('the last snippet is code that is tested here', async () => {
+it('the last snippet is a file that these tests run', async () => {
   const page = await readFile(new URL('../../docs/registry.md', import.meta.url), 'utf8')
-  const code = await readFile(new URL('./registry/replicas.ts', import.meta.url), 'utf8')
-  const shown = code
-    .replace('../../../src/mesh/index.ts', 'parley-a2a/mesh')
-    .replace('../../../src/node/registry.ts', 'parley-a2a/node')
-    .replace('../../../src/stores/postgres/index.ts', 'parley-a2a/postgres')
-  expect(page).toContain(shown)
+  expect(page).toContain(await readAsSnippet(new URL('./registry/replicas.ts', import.meta.url)))
 })
 
-it('the replicas of the guide are one registry', async () => {
+it('the replicas of the guide share one registry', async () => {
   const pool = await openPool()
   const key = await generateSigningKey()
   const trust = { key, keys: await configuredKeys({}) }

@@ -11,11 +11,12 @@ import {
   type OidcServer,
   startOidcServer,
 } from '../support/auth/oidc-server.ts'
+import { readAsSnippet } from '../support/package/snippets.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { byKey, issueKey } from './security/api-key.ts'
 import { byPassword } from './security/basic.ts'
-import { byOneOrBoth } from './security/combined.ts'
-import { byOwnWay } from './security/custom.ts'
+import { byTokenOrKeyAndToken } from './security/combined.ts'
+import { bySignedName } from './security/custom.ts'
 import { byIntrospection } from './security/introspection.ts'
 import { byToken } from './security/jwt.ts'
 import { byCertificate } from './security/mutual-tls.ts'
@@ -24,13 +25,12 @@ import { byOpenId } from './security/open-id.ts'
 const page = await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')
 const recipes = new URL('./security/', import.meta.url)
 
-it('every recipe of the page is code that is tested here', async () => {
+it('the page shows every recipe file', async () => {
   const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
   const names = await readdir(recipes)
   expect(names).toHaveLength(8)
   for (const name of names) {
-    const code = await readFile(new URL(name, recipes), 'utf8')
-    expect(snippets).toContain(code.replace("'../../../src/auth/index.ts'", "'parley-a2a/auth'"))
+    expect(snippets).toContain(await readAsSnippet(new URL(name, recipes)))
   }
 })
 
@@ -41,8 +41,11 @@ async function open(options: TestServerOptions): Promise<string> {
   return server.url
 }
 
-/** A token as any client gets it. */
-async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
+/** Requests a token with client credentials. */
+async function requestToken(
+  { origin }: OidcServer,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const { clientId, clientSecret } = confidentialClient
   const response = await fetch(`${origin}/token`, {
     method: 'POST',
@@ -52,82 +55,84 @@ async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<strin
   return (await response.json()).access_token
 }
 
-const ask = async (url: string, headers: Readonly<Record<string, string>> = {}) =>
+const statusOf = async (url: string, headers: Readonly<Record<string, string>> = {}) =>
   (await fetch(`${url}/tasks`, { headers: { 'a2a-version': '1.0', ...headers } })).status
 
-const withToken = (url: string, token: string) => ask(url, { authorization: `Bearer ${token}` })
+const statusWithToken = (url: string, token: string) => statusOf(url, { authorization: `Bearer ${token}` })
 
-describe('a recipe against a real provider', () => {
-  it('by the address of its keys', async () => {
+describe('recipes with an OpenID provider', () => {
+  it('byToken accepts tokens with the right audience and scope', async () => {
     const provider = await startOidcServer()
     const url = await open({ auth: byToken(provider.origin, audience) })
-    expect(await withToken(url, await tokenOf(provider, { resource: audience, scope: 'read' }))).toBe(200)
-    expect(await withToken(url, await tokenOf(provider, { resource: audience }))).toBe(403)
-    expect(await withToken(url, await tokenOf(provider, { resource: 'https://other.test/', scope: 'read' }))).toBe(401)
-    expect(await ask(url)).toBe(401)
+    expect(await statusWithToken(url, await requestToken(provider, { resource: audience, scope: 'read' }))).toBe(200)
+    expect(await statusWithToken(url, await requestToken(provider, { resource: audience }))).toBe(403)
+    expect(
+      await statusWithToken(url, await requestToken(provider, { resource: 'https://other.test/', scope: 'read' })),
+    ).toBe(401)
+    expect(await statusOf(url)).toBe(401)
   })
 
-  it('by OpenID Connect, also with our client', async () => {
+  it('byOpenId accepts the client of this package', async () => {
     const provider = await startOidcServer()
     const url = await open({ auth: byOpenId(provider.origin, audience) })
     const parameters = { resource: audience }
     const program = clientCredentials({ ...confidentialClient, issuer: provider.origin, scopes: ['read'], parameters })
     expect((await (await connect(url, { auth: [program] })).send('who?')).text).toBe('program: read')
-    expect(await withToken(url, await tokenOf(provider))).toBe(401)
+    expect(await statusWithToken(url, await requestToken(provider))).toBe(401)
   })
 
-  it('by introspection, also with our client', async () => {
+  it('byIntrospection accepts the client of this package', async () => {
     const provider = await startOidcServer()
     const { clientId, clientSecret } = introspectionClient
     const url = await open({ auth: byIntrospection(provider.origin, clientId, clientSecret) })
     const program = clientCredentials({ ...confidentialClient, tokenUrl: `${provider.origin}/token` })
     expect((await (await connect(url, { auth: [program] })).send('who?')).text).toBe('program: read')
-    expect(await withToken(url, 'made-up')).toBe(401)
+    expect(await statusWithToken(url, 'made-up')).toBe(401)
   })
 
-  it('by a token, or by a token and a key', async () => {
+  it('byTokenOrKeyAndToken accepts a token, or a key with a token', async () => {
     const provider = await startOidcServer()
     const { key, stored } = await issueKey('ci')
-    const url = await open({ auth: byOneOrBoth(provider.origin, audience, [stored]) })
-    const reading = await tokenOf(provider, { resource: audience, scope: 'read' })
-    const plain = await tokenOf(provider, { resource: audience })
-    expect(await withToken(url, reading)).toBe(200)
-    expect(await withToken(url, plain)).toBeGreaterThanOrEqual(401)
-    expect(await ask(url, { 'x-api-key': key })).toBe(401)
-    expect(await ask(url, { 'x-api-key': key, authorization: `Bearer ${plain}` })).toBe(200)
+    const url = await open({ auth: byTokenOrKeyAndToken(provider.origin, audience, [stored]) })
+    const readToken = await requestToken(provider, { resource: audience, scope: 'read' })
+    const plainToken = await requestToken(provider, { resource: audience })
+    expect(await statusWithToken(url, readToken)).toBe(200)
+    expect(await statusWithToken(url, plainToken)).toBeGreaterThanOrEqual(401)
+    expect(await statusOf(url, { 'x-api-key': key })).toBe(401)
+    expect(await statusOf(url, { 'x-api-key': key, authorization: `Bearer ${plainToken}` })).toBe(200)
   })
 })
 
-describe('a recipe that needs no provider', () => {
-  it('by a key', async () => {
+describe('recipes without a provider', () => {
+  it('byKey accepts the key and not its hash', async () => {
     const { key, stored } = await issueKey('ci')
     expect(JSON.stringify(stored)).not.toContain(key)
     const url = await open({ auth: byKey([stored]) })
     expect((await (await connect(url, { auth: [apiKey(key)] })).send('who?')).text).toBe('ci: reports:read')
-    expect(await ask(url, { 'x-api-key': stored.hash })).toBe(401)
+    expect(await statusOf(url, { 'x-api-key': stored.hash })).toBe(401)
   })
 
-  it('by a name and a password', async () => {
+  it('byPassword accepts the password', async () => {
     const url = await open({ auth: await byPassword('open sesame') })
     const ada = basic({ username: 'ada', password: 'open sesame' })
     expect((await (await connect(url, { auth: [ada] })).send('who?')).text).toBe('ada: reports:read')
-    expect(await ask(url, { authorization: `Basic ${btoa('ada:open')}` })).toBe(401)
+    expect(await statusOf(url, { authorization: `Basic ${btoa('ada:open')}` })).toBe(401)
   })
 
-  it('by a way of its own', async () => {
-    const url = await open({ auth: byOwnWay('shared') })
+  it('bySignedName accepts a valid signature', async () => {
+    const url = await open({ auth: bySignedName('shared') })
     const mac = (name: string, secret = 'shared') => createHmac('sha256', secret).update(name).digest('hex')
-    expect(await ask(url, { authorization: `Signed ada:${mac('ada')}` })).toBe(200)
-    expect(await ask(url, { authorization: `Signed bob:${mac('ada')}` })).toBe(401)
-    expect(await ask(url, { authorization: `Signed ada:${mac('ada', 'guessed')}` })).toBe(401)
-    expect(await withToken(url, 'x')).toBe(401)
+    expect(await statusOf(url, { authorization: `Signed ada:${mac('ada')}` })).toBe(200)
+    expect(await statusOf(url, { authorization: `Signed bob:${mac('ada')}` })).toBe(401)
+    expect(await statusOf(url, { authorization: `Signed ada:${mac('ada', 'guessed')}` })).toBe(401)
+    expect(await statusWithToken(url, 'x')).toBe(401)
   })
 
-  it('by a certificate', async () => {
+  it('byCertificate accepts certificates of its trust domain', async () => {
     const ca = certify({ commonName: 'Example CA' })
     const { key, cert } = certify({ commonName: 'localhost', dns: ['localhost'], issuer: ca })
     const url = await open(byCertificate(key, cert, ca.cert))
-    const statusOf = (uri: string) =>
+    const statusFor = (uri: string) =>
       new Promise((resolve, reject) => {
         const caller = certify({ commonName: 'caller', uris: [uri], issuer: ca })
         const agent = new Agent({ ca: ca.cert, key: caller.key, cert: caller.cert })
@@ -138,8 +143,8 @@ describe('a recipe that needs no provider', () => {
           .on('error', reject)
           .end()
       })
-    expect(await statusOf('spiffe://example.com/prod/billing')).toBe(200)
-    expect(await statusOf('spiffe://example.com/test/billing')).toBe(401)
-    expect(await statusOf('spiffe://other.com/prod/billing')).toBe(401)
+    expect(await statusFor('spiffe://example.com/prod/billing')).toBe(200)
+    expect(await statusFor('spiffe://example.com/test/billing')).toBe(401)
+    expect(await statusFor('spiffe://other.com/prod/billing')).toBe(401)
   })
 })

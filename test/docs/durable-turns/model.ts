@@ -1,4 +1,4 @@
-/** What the poems of the guide are made with. */
+/** The model of the poem example. */
 export const model = {
   async *stream(prompt: string) {
     yield* prompt.split(' ')

@@ -1,6 +1,6 @@
 import type { Server } from '../../../src/entries/index.ts'
 
-export async function forgetAlice(server: Server) {
+export async function eraseAlice(server: Server) {
   const { tasks, pushConfigs } = await server.erase({ principal: { id: 'alice', tenant: 'acme' } })
   return `removed ${tasks.length} tasks and ${pushConfigs} webhooks`
 }

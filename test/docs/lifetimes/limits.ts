@@ -8,7 +8,7 @@ const echo = agent({ name: 'Echo' }, (turn) => turn.text)
 export function start(directory: string) {
   return serve(echo, {
     directory,
-    retention: { ended: 30 * day, failed: 90 * day, answered: day, tombstones: 30 * day },
     turns: { deadline: 10 * minute, inactivityTimeout: minute, queueLimit: 20, blockFor: 55_000 },
+    retention: { ended: 30 * day, failed: 90 * day, answered: day, tombstones: 30 * day },
   })
 }

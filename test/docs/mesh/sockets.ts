@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { WebSocketServer } from 'ws'
 import type { MeshLink, MeshPeer } from '../../../src/entries/mesh.ts'
 
-/** Beside envelopes that are posted, at the same port. */
+/** Accepts WebSockets on the port that also takes envelopes by POST. */
 export function acceptSockets(server: Server, price: MeshPeer): void {
   const sockets = new WebSocketServer({ server, maxPayload: 10 * 2 ** 20 })
   sockets.on('connection', (socket) => price.accept(socket))

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { MeshPeerOptions } from '../../../src/entries/mesh.ts'
+import { serveRegistry } from '../../../src/entries/node.ts'
 import { createPostgresEntries, createPostgresReplayCache } from '../../../src/entries/postgres.ts'
-import { serveRegistry } from '../../../src/node/serve-registry.ts'
 
 export async function startReplica(pool: Pool, trust: Pick<MeshPeerOptions, 'key' | 'keys'>) {
   return await serveRegistry({

@@ -1,14 +1,14 @@
 import { apiKey, hashApiKey, newApiKey } from '../../../src/entries/auth.ts'
 
-/** Once for each caller, who must keep the key: nobody can read it again. What is kept here is its hash. */
+/** Issues a key to a caller. The caller must keep it: the server stores only its hash. */
 export async function issueKey(id: string) {
   const key = newApiKey()
   return { key, stored: { id, tenant: 'acme', scopes: ['reports:read'], hash: await hashApiKey(key) } }
 }
 
-type Stored = Awaited<ReturnType<typeof issueKey>>['stored']
+type IssuedKey = Awaited<ReturnType<typeof issueKey>>['stored']
 
-/** Keys that are known when the server starts; or `keys: async (hash) => await database.keyByHash(hash)`. */
-export function byKey(keys: readonly Stored[]) {
+/** A list of keys. For keys in a database: `keys: async (hash) => await database.keyByHash(hash)`. */
+export function byKey(keys: readonly IssuedKey[]) {
   return { schemes: { ci: apiKey({ keys }) }, require: [{ ci: ['reports:read'] }] }
 }

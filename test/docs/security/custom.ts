@@ -3,8 +3,8 @@ import { custom } from '../../../src/entries/auth.ts'
 
 const digest = (name: string, secret: string) => createHmac('sha256', secret).update(name).digest()
 
-/** Callers that share a secret with us sign their name. */
-export function byOwnWay(secret: string) {
+/** Callers sign their name with a shared secret. */
+export function bySignedName(secret: string) {
   const signed = custom({
     card: { type: 'http', scheme: 'Signed', description: 'Signed <name>:<HMAC-SHA256 of it, in hex>' },
     authenticate({ header }) {

@@ -1,6 +1,6 @@
 import { oauth2 } from '../../../src/entries/auth.ts'
 
-/** The agent is known to the provider by an id and a secret of its own, with which it looks tokens up. */
+/** The agent has its own client id and secret at the provider, and looks up tokens with them. */
 export function byIntrospection(provider: string, clientId: string, clientSecret: string) {
   const corp = oauth2({
     flow: { type: 'client-credentials', tokenUrl: `${provider}/token`, scopes: { read: 'Reads reports' } },

@@ -1,6 +1,6 @@
 import { mutualTls } from '../../../src/entries/auth.ts'
 
-/** `key` and `cert` are the server's own; `ca` vouches for callers. */
+/** `key` and `cert` belong to the server; `ca` issues the certificates of callers. */
 export function byCertificate(key: string, cert: string, ca: string) {
   const mesh = mutualTls({
     id: 'spiffe',

@@ -7,6 +7,16 @@ export async function snippetsOf(page: string): Promise<readonly string[]> {
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => withSources(code))
 }
 
+/** The code of a file in `test/` as a page shows it: it imports the package instead of the sources. */
+export async function readAsSnippet(file: URL): Promise<string> {
+  const code = await readFile(file, 'utf8')
+  return code.replace(/'(?:\.\.\/)+(src\/entries\/[^']+)'/g, (_, path: string) => {
+    const [name] = Object.entries(tsconfig.compilerOptions.paths).find(([, [entry]]) => entry === `./${path}`) ?? []
+    if (name === undefined) throw new Error(`${path} is not an entry of the package`)
+    return `'${name}'`
+  })
+}
+
 function withSources(code: string): string {
   return code.replace(/from '((?!node:|\.)[^']*)'/g, (_, name: string) => {
     if (!name.startsWith('parley-a2a')) return `from '${import.meta.resolve(name)}'`

@@ -1,8 +1,0 @@
-import type { MeshLink, MeshPeer } from '../../../src/entries/mesh.ts'
-import { createGuardedFetch } from '../../../src/entries/node.ts'
-
-const guarded = createGuardedFetch()
-
-export function linkToStranger(shop: MeshPeer, agentId: string, endpoint: string): MeshLink {
-  return shop.link({ agentId, endpoint, fetch: guarded })
-}
