@@ -1,4 +1,4 @@
-/** Values that readers of a protocol have stumbled over before. */
+/** Values that have broken protocol readers before. */
 
 const long = 'x'.repeat(5_000)
 
@@ -110,7 +110,7 @@ export const queries = [
   `a=${long}`,
 ]
 
-/** `undefined` takes the header away. */
+/** `undefined` removes the header. */
 export const headers: readonly (readonly [string, readonly (string | undefined)[]])[] = [
   ['a2a-version', [undefined, '', '1', '1.0.1', '0.3', '9.9', '1.0, 1.0', 'one', '-1', '1e0', '99999.0', long]],
   ['idempotency-key', ['k', 'k-1', 'k-2', '', 'x'.repeat(255), 'x'.repeat(256), '\u00fc', '{}']],

@@ -1,63 +1,65 @@
 import { createRandom } from '../support/random.ts'
-import { malformed, type RawRequest } from './malformed.ts'
+import { createMalformedRequest, type RawRequest } from './malformed-request.ts'
 import { faultOfResponse, type RawOutcome } from './response-faults.ts'
 
-/** `FUZZ_SEED=7 FUZZ_ROUNDS=1000000 npx vitest run test/fuzz` looks elsewhere, and for longer. */
+/** `FUZZ_SEED=7 FUZZ_ROUNDS=1000000 npx vitest run test/fuzz` uses another seed and more rounds. */
 export const seed = Number(process.env.FUZZ_SEED ?? 1)
 export const rounds = Number(process.env.FUZZ_ROUNDS ?? 90_000)
 
-export interface Fuzzing {
-  /** The numbers of the first and of the one after the last request. Each has its own chance, so it can be repeated. */
+export interface FuzzOptions {
+  /** Number of the first request. The number seeds the request, so that it can be repeated. */
   readonly from: number
+  /** One more than the number of the last request. */
   readonly to: number
   readonly exchange: (request: RawRequest) => Promise<RawOutcome>
 }
 
-/** Exchanges malformed requests, many at a time, and throws at the first answer that is not decent. */
-export async function fuzz({ from, to, exchange }: Fuzzing): Promise<void> {
+/** Sends malformed requests concurrently, and throws at the first invalid response. */
+export async function fuzz({ from, to, exchange }: FuzzOptions): Promise<void> {
   const taskIds = createTaskIds()
   let next = Math.round(from)
 
-  async function work(): Promise<void> {
+  async function worker(): Promise<void> {
     while (next < to) {
       const number = next++
-      const request = malformed(createRandom(seed * 1_000_003 + number), taskIds.all)
-      const outcome = await inTime(exchange(request)).catch((cause) => {
-        throw new Error(`Request ${number} got no answer: ${tell(request)}`, { cause })
+      const request = createMalformedRequest(createRandom(seed * 1_000_003 + number), taskIds.all)
+      const outcome = await withTimeout(exchange(request)).catch((cause) => {
+        throw new Error(`Request ${number} got no response: ${describe(request)}`, { cause })
       })
       const fault = faultOfResponse(outcome)
-      if (fault !== undefined) throw new Error(`Request ${number} got ${fault}: ${tell(request)} → ${tell(outcome)}`)
-      taskIds.notice(outcome.body)
+      if (fault !== undefined)
+        throw new Error(`Request ${number} got ${fault}: ${describe(request)} → ${describe(outcome)}`)
+      taskIds.collect(outcome.body)
     }
   }
-  await Promise.all(Array.from({ length: 32 }, work))
+  await Promise.all(Array.from({ length: 32 }, worker))
 }
 
-/** Ids of tasks that were answered just now, so that requests meet tasks that run, and tasks that have ended. */
+/** Ids of recent tasks, so that requests refer to running and to ended ones. */
 function createTaskIds() {
-  const all = ['nobody-knows']
-  let turn = 0
+  const all = ['unknown-task']
+  let count = 0
   return {
     all,
-    notice(body: string): void {
+    collect(body: string): void {
       const id = /"task":\{"id":"([^"]+)"/.exec(body)?.[1]
-      if (id !== undefined) all[++turn % 16] = id
+      if (id !== undefined) all[++count % 16] = id
     },
   }
 }
 
-/** Nothing here takes long, so whoever gets no answer for so long will not get any. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(reject, 20_000, new Error('too late'))
+/** No request takes long, so a missing response after this time is a failure. */
+async function withTimeout<T>(work: Promise<T>): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(reject, 20_000, new Error('timed out'))
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-function tell(value: object): string {
+function describe(value: object): string {
   const text = JSON.stringify(value, (_key, inner) =>
     inner instanceof Uint8Array ? Buffer.from(inner).toString('latin1') : inner,
   )

@@ -2,20 +2,20 @@ import type { Random } from '../support/random.ts'
 
 const json = '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}'
 const post = (...lines: string[]) => ['POST / HTTP/1.1', 'Host: h', ...lines, '', ''].join('\r\n')
-const whole = `${post('Content-Type: application/json', `Content-Length: ${json.length}`)}${json}`
+const validRequest = `${post('Content-Type: application/json', `Content-Length: ${json.length}`)}${json}`
 
-/** What port scanners, other protocols, and smugglers say. */
-const openings: readonly string[] = [
-  whole,
-  whole.repeat(3),
-  whole.replaceAll('\r\n', '\n'),
-  whole.replace('HTTP/1.1', 'HTTP/9.9'),
-  whole.replace('POST', 'PROPFIND'),
-  whole.replace('POST /', 'CONNECT h:443'),
-  whole.replace('POST /', 'OPTIONS *'),
-  whole.replace('POST /', 'POST http://h/'),
-  whole.replace('Host: h\r\n', ''),
-  whole.replace('Host: h', 'Host: h\r\nHost: i'),
+/** What port scanners, other protocols and request smugglers send. */
+const messages: readonly string[] = [
+  validRequest,
+  validRequest.repeat(3),
+  validRequest.replaceAll('\r\n', '\n'),
+  validRequest.replace('HTTP/1.1', 'HTTP/9.9'),
+  validRequest.replace('POST', 'PROPFIND'),
+  validRequest.replace('POST /', 'CONNECT h:443'),
+  validRequest.replace('POST /', 'OPTIONS *'),
+  validRequest.replace('POST /', 'POST http://h/'),
+  validRequest.replace('Host: h\r\n', ''),
+  validRequest.replace('Host: h', 'Host: h\r\nHost: i'),
   post('Content-Type: application/json', 'Content-Length: 1000'),
   post('Content-Length: 5', 'Content-Length: 6'),
   post('Content-Length: 5', 'Transfer-Encoding: chunked'),
@@ -39,19 +39,19 @@ const openings: readonly string[] = [
   '',
 ]
 
-/** Bytes as they may come to an open port. */
-export function garbage(random: Random): Uint8Array {
+/** Bytes that may arrive at an open port. */
+export function createGarbage(random: Random): Uint8Array {
   if (random.chance(0.2)) return random.bytes(1 + random.below(2_000))
-  const opening = Buffer.from(random.pick(openings), 'latin1')
-  const at = random.below(opening.length + 1)
+  const message = Buffer.from(random.pick(messages), 'latin1')
+  const index = random.below(message.length + 1)
   switch (random.below(4)) {
     case 0:
-      return opening
+      return message
     case 1:
-      return opening.subarray(0, at)
+      return message.subarray(0, index)
     case 2:
-      return Buffer.concat([opening.subarray(0, at), random.bytes(1 + random.below(32)), opening.subarray(at)])
+      return Buffer.concat([message.subarray(0, index), random.bytes(1 + random.below(32)), message.subarray(index)])
     default:
-      return Buffer.concat([opening, random.bytes(random.below(500))])
+      return Buffer.concat([message, random.bytes(random.below(500))])
   }
 }

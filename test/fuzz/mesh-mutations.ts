@@ -2,7 +2,7 @@ import type { Random } from '../support/random.ts'
 
 type Path = readonly (string | number)[]
 
-const oddValues: readonly unknown[] = [
+const awkwardValues: readonly unknown[] = [
   null,
   true,
   false,
@@ -28,7 +28,7 @@ const oddValues: readonly unknown[] = [
   100,
   101,
 ]
-const oddCharacters = [
+const awkwardCharacters = [
   '\n',
   '\u0000',
   '\ud800',
@@ -43,7 +43,7 @@ const oddCharacters = [
   'ß',
   '\u2028',
 ]
-const oddNumbers = [
+const awkwardNumbers = [
   '1e400',
   '-1e400',
   '1e-400',
@@ -56,9 +56,9 @@ const oddNumbers = [
   'NaN',
   '01',
 ]
-const oddNames = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'message_id ', 'Payload', 'payload']
+const awkwardNames = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'message_id ', 'Payload', 'payload']
 
-/** A small or a large change of a message; the text is perhaps no JSON any more. */
+/** Applies one or two random changes. The result may not be JSON. */
 export function mutate(text: string, random: Random): string {
   const changes = 1 + random.below(2)
   let changed = text
@@ -66,11 +66,11 @@ export function mutate(text: string, random: Random): string {
   return changed
 }
 
-/** Sometimes one bit of it is another one, and the bytes are perhaps no UTF-8 any more. */
+/** Sometimes flips one bit. The result may not be UTF-8. */
 export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   if (bytes.length === 0 || !random.chance(0.15)) return bytes
-  const at = random.below(bytes.length)
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8))
+  const index = random.below(bytes.length)
+  bytes[index] = (bytes[index] ?? 0) ^ (1 << random.below(8))
   return bytes
 }
 
@@ -79,24 +79,24 @@ const mutations: readonly ((text: string, random: Random) => string)[] = [
   swapType,
   addMember,
   removeMember,
-  trickCharacters,
-  trickCharacters,
+  insertCharacter,
+  insertCharacter,
   nest,
   repeatName,
   hugeNumber,
-  cut,
-  space,
+  removeCharacters,
+  insertSpace,
 ]
 
 function swapType(text: string, random: Random): string {
-  return edit(text, random, () => random.pick(oddValues))
+  return edit(text, random, () => random.pick(awkwardValues))
 }
 
 function addMember(text: string, random: Random): string {
   return edit(text, random, (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-    const name = random.chance(0.5) ? random.pick(oddNames) : `x${random.below(100)}`
-    return Object.defineProperty({ ...value }, name, { value: random.pick(oddValues), enumerable: true })
+    const name = random.chance(0.5) ? random.pick(awkwardNames) : `x${random.below(100)}`
+    return Object.defineProperty({ ...value }, name, { value: random.pick(awkwardValues), enumerable: true })
   })
 }
 
@@ -104,11 +104,11 @@ function removeMember(text: string, random: Random): string {
   return edit(text, random, () => undefined)
 }
 
-function trickCharacters(text: string, random: Random): string {
+function insertCharacter(text: string, random: Random): string {
   return edit(text, random, (value) => {
     if (typeof value !== 'string') return value
-    const at = random.below(value.length + 1)
-    return value.slice(0, at) + random.pick(oddCharacters) + value.slice(random.chance(0.5) ? at : at + 1)
+    const index = random.below(value.length + 1)
+    return value.slice(0, index) + random.pick(awkwardCharacters) + value.slice(random.chance(0.5) ? index : index + 1)
   })
 }
 
@@ -124,7 +124,7 @@ function nest(text: string, random: Random): string {
 function hugeNumber(text: string, random: Random): string {
   return replaceMark(
     edit(text, random, () => mark),
-    random.pick(oddNumbers),
+    random.pick(awkwardNumbers),
   )
 }
 
@@ -133,19 +133,19 @@ function repeatName(text: string, random: Random): string {
   const value = random.pick(['"x"', 'null', '{}', '"request"'])
   const starts = [...text.matchAll(/\{/g)].map(({ index }) => index)
   if (starts.length === 0) return text
-  const at = random.pick(starts)
-  const rest = text.slice(at + 1)
-  return `${text.slice(0, at + 1)}"${name}":${value}${rest.startsWith('}') ? '' : ','}${rest}`
+  const index = random.pick(starts)
+  const rest = text.slice(index + 1)
+  return `${text.slice(0, index + 1)}"${name}":${value}${rest.startsWith('}') ? '' : ','}${rest}`
 }
 
-function cut(text: string, random: Random): string {
-  const at = random.below(text.length)
-  return text.slice(0, at) + text.slice(at + 1 + random.below(4))
+function removeCharacters(text: string, random: Random): string {
+  const index = random.below(text.length)
+  return text.slice(0, index) + text.slice(index + 1 + random.below(4))
 }
 
-function space(text: string, random: Random): string {
-  const at = random.below(text.length)
-  return text.slice(0, at) + random.pick([' ', '\n', '\t', '\u00a0', '\ufeff', ',']) + text.slice(at)
+function insertSpace(text: string, random: Random): string {
+  const index = random.below(text.length)
+  return text.slice(0, index) + random.pick([' ', '\n', '\t', '\u00a0', '\ufeff', ',']) + text.slice(index)
 }
 
 const mark = '@@mark@@'
@@ -154,7 +154,7 @@ function replaceMark(text: string, written: string): string {
   return text.replace(JSON.stringify(mark), written)
 }
 
-/** Changes the value at any place of the message, if it can be read. */
+/** Changes the value at a random path of the message, if the text is JSON. */
 function edit(text: string, random: Random, change: (value: unknown) => unknown): string {
   let message: unknown
   try {
@@ -168,12 +168,15 @@ function edit(text: string, random: Random, change: (value: unknown) => unknown)
 
 function pathsIn(value: unknown, path: Path = []): readonly Path[] {
   if (typeof value !== 'object' || value === null || path.length > 8) return [path]
-  return [path, ...Object.entries(value).flatMap(([key, each]) => pathsIn(each, [...path, key]))]
+  return [path, ...Object.entries(value).flatMap(([key, member]) => pathsIn(member, [...path, key]))]
 }
 
 function changeAt(value: unknown, [step, ...rest]: Path, change: (value: unknown) => unknown): unknown {
   if (step === undefined) return change(value)
-  if (Array.isArray(value)) return value.map((each, at) => (String(at) === step ? changeAt(each, rest, change) : each))
+  if (Array.isArray(value))
+    return value.map((item, index) => (String(index) === step ? changeAt(item, rest, change) : item))
   const members = Object.entries(value as object)
-  return Object.fromEntries(members.map(([key, each]) => [key, key === step ? changeAt(each, rest, change) : each]))
+  return Object.fromEntries(
+    members.map(([key, member]) => [key, key === step ? changeAt(member, rest, change) : member]),
+  )
 }

@@ -7,8 +7,8 @@ export interface RawOutcome {
   readonly body: string
 }
 
-/** What must never be told: where the code lies, how it is called, and what it threw. */
-const inside = [
+/** Responses must not reveal paths of the code, stack traces and internal errors. */
+const internals = [
   fileURLToPath(new URL('../..', import.meta.url)),
   /node_modules|node:internal|file:\/\//,
   /\n\s+at \S|\\n\s+at \S/,
@@ -16,15 +16,14 @@ const inside = [
   /\b(?:Type|Range|Syntax|Reference)Error\b/,
 ]
 
-/** HTTP has no other number for codings and versions of it that nobody speaks here. */
-const unspoken: ReadonlySet<number> = new Set([501, 505])
+/** HTTP requires these codes for unsupported transfer codings and versions. */
+const allowedServerErrors: ReadonlySet<number> = new Set([501, 505])
 
-/** The fault of an answer, if it has one. Whatever was asked, an answer is JSON or events, and never an accident. */
+/** Returns why a response is invalid, or undefined. A response is JSON or an event stream, and never an internal error. */
 export function faultOfResponse({ status, type, body }: RawOutcome): string | undefined {
-  if (!(status >= 200 && status < 500) && !unspoken.has(status)) return `the status ${status}`
-  for (const secret of inside) {
-    if (typeof secret === 'string' ? body.includes(secret) : secret.test(body))
-      return `words from the inside: ${secret}`
+  if (!(status >= 200 && status < 500) && !allowedServerErrors.has(status)) return `the status ${status}`
+  for (const pattern of internals) {
+    if (typeof pattern === 'string' ? body.includes(pattern) : pattern.test(body)) return `internal details: ${pattern}`
   }
   if (body === '') return undefined
   if (type === 'text/event-stream') {
@@ -37,11 +36,11 @@ export function faultOfResponse({ status, type, body }: RawOutcome): string | un
 
 function faultOf(json: string): string | undefined {
   try {
-    const answer = JSON.parse(json)
-    if (typeof answer !== 'object' || answer === null) return 'no object'
-    // -32603 is our accident; only shutting down is told in the same number.
-    return answer.error?.code === -32603 ? `an internal error: ${answer.error.message}` : undefined
+    const response = JSON.parse(json)
+    if (typeof response !== 'object' || response === null) return 'a value that is not an object'
+    // -32603 is an internal error.
+    return response.error?.code === -32603 ? `an internal error: ${response.error.message}` : undefined
   } catch {
-    return 'something that is no JSON'
+    return 'a body that is not JSON'
   }
 }

@@ -22,7 +22,7 @@ function open(scheme: Scheme, more: AuthOptions = {}) {
   })
 }
 
-/** Our own client, which reads on the card where to get a token. */
+/** Calls with the client of this package, which finds the token endpoint through the card. */
 async function call(url: string, { origin }: OidcServer, options: ConnectOptions = {}): Promise<string> {
   const program = clientCredentials({
     ...confidentialClient,
@@ -33,8 +33,11 @@ async function call(url: string, { origin }: OidcServer, options: ConnectOptions
   return (await (await connect(url, { auth: [program], ...options })).send('who am I?')).text
 }
 
-/** A token as any other client would get it. */
-async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
+/** Requests a token with client credentials. */
+async function requestToken(
+  { origin }: OidcServer,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const { clientId, clientSecret } = confidentialClient
   const response = await fetch(`${origin}/token`, {
     method: 'POST',
@@ -48,8 +51,8 @@ async function statusFor(url: string, token: string): Promise<number> {
   return (await fetch(`${url}/tasks`, { headers: { authorization: `Bearer ${token}` } })).status
 }
 
-describe('with a real provider', () => {
-  it('OpenID Connect needs its issuer and an audience', async () => {
+describe('authentication with an OpenID provider', () => {
+  it('openId accepts tokens of its issuer with the right audience', async () => {
     const provider = await startOidcServer()
     const { server } = await open(openId({ issuer: provider.origin, audience: resource }), {
       require: [{ corp: ['read'] }],
@@ -59,18 +62,18 @@ describe('with a real provider', () => {
     const transport = grpc({ loopback: 'allow' })
     onTestFinished(() => transport.close())
     expect(await call(server.url, provider, { bindings: [transport] })).toBe('program: read')
-    expect(await statusFor(server.url, await tokenOf(provider, { resource: 'https://other.test/' }))).toBe(401)
-    expect(await statusFor(server.url, await tokenOf(provider))).toBe(401)
+    expect(await statusFor(server.url, await requestToken(provider, { resource: 'https://other.test/' }))).toBe(401)
+    expect(await statusFor(server.url, await requestToken(provider))).toBe(401)
   })
 
-  it('a JWT needs the address of the keys', async () => {
+  it('jwt accepts tokens signed with keys from the key URL', async () => {
     const provider = await startOidcServer()
     const keys = { url: `${provider.origin}/jwks` }
     const { server } = await open(jwt({ issuer: provider.origin, audience: resource, keys, typ: 'at+jwt' }))
-    expect(await statusFor(server.url, await tokenOf(provider, { resource }))).toBe(200)
+    expect(await statusFor(server.url, await requestToken(provider, { resource }))).toBe(200)
   })
 
-  it('OAuth2 with introspection takes tokens that only the provider can read', async () => {
+  it('oauth2 with introspection accepts opaque tokens', async () => {
     const provider = await startOidcServer()
     const flow = {
       type: 'client-credentials',
@@ -79,7 +82,7 @@ describe('with a real provider', () => {
     } as const
     const introspection = { url: `${provider.origin}/token/introspection`, ...introspectionClient }
     const { server } = await open(oauth2({ flow, introspection }), { require: [{ corp: ['read'] }] })
-    const opaque = await tokenOf(provider)
+    const opaque = await requestToken(provider)
     expect(opaque).not.toContain('.')
     expect(await statusFor(server.url, opaque)).toBe(200)
     expect(await statusFor(server.url, `${opaque.slice(0, -1)}x`)).toBe(401)

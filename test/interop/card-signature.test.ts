@@ -8,7 +8,7 @@ import { encodeCardAs } from '../../src/dialects/served-card.ts'
 import { fullCard } from '../contracts/dialects/full-objects.ts'
 
 const { signatures: _, ...card } = encodeCardAs('1.0', fullCard('1.0'))
-const emptyish = { ...card, description: '', securityRequirements: [{ schemes: { key: {} } }], skills: [] }
+const sparseCard = { ...card, description: '', securityRequirements: [{ schemes: { key: {} } }], skills: [] }
 
 async function newKey(alg: SignatureAlgorithm) {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
@@ -17,30 +17,30 @@ async function newKey(alg: SignatureAlgorithm) {
 }
 
 for (const alg of ['ES256', 'EdDSA'] as const) {
-  describe(`signatures of cards with ${alg}, ours and those of the official SDK`, () => {
+  describe(`card signatures with ${alg}`, () => {
     it.each([
       ['full', card],
-      ['with empty members', emptyish],
-    ])('are believed by the SDK if they are ours: %s', async (_, given) => {
+      ['with empty members', sparseCard],
+    ])('the SDK verifies cards that Parley signs: %s', async (_, unsigned) => {
       const { signing, pub } = await newKey(alg)
       const verify = verifyAgentCardSignature(async () => pub)
-      const signed = await signCard(given, signing)
+      const signed = await signCard(unsigned, signing)
       await expect(verify(AgentCard.fromJSON(signed))).resolves.toBeUndefined()
       await expect(verify(AgentCard.fromJSON({ ...signed, name: 'Another' }))).rejects.toThrow('No valid signatures')
     })
 
     it.each([
       ['full', card],
-      ['with empty members', emptyish],
-    ])('are believed by us if they are of the SDK: %s', async (_, given) => {
+      ['with empty members', sparseCard],
+    ])('Parley verifies cards that the SDK signs: %s', async (_, unsigned) => {
       const { privateKey, pub } = await newKey(alg)
       const sign = generateAgentCardSignature(privateKey, { alg, kid: 'one', typ: 'JOSE' })
-      const signed = AgentCard.toJSON(await sign(AgentCard.fromJSON(given))) as JsonObject
+      const signed = AgentCard.toJSON(await sign(AgentCard.fromJSON(unsigned))) as JsonObject
       const verify = cardVerifier({ keys: [pub] })
-      const believed = await verify(signed)
-      expect(believed).toMatchObject({ name: card.name, supportedInterfaces: card.supportedInterfaces })
-      // It does not sign them, so that they may be anybody's.
-      expect(believed).not.toHaveProperty('securitySchemes')
+      const verified = await verify(signed)
+      expect(verified).toMatchObject({ name: card.name, supportedInterfaces: card.supportedInterfaces })
+      // The SDK does not sign them, so their origin is unknown.
+      expect(verified).not.toHaveProperty('securitySchemes')
       await expect(verify({ ...signed, name: 'Another' })).rejects.toThrow('none of its signatures is valid')
     })
   })

@@ -17,45 +17,47 @@ import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-// From its sources, the code of the first stream may be loaded more slowly than a bridge has patience here.
-
-async function sdkServer(): Promise<string> {
+async function startSdkServer(): Promise<string> {
   return await startExpressServer((app, origin) => {
     const requestHandler = new DefaultRequestHandler(sdkCard(origin), new InMemoryTaskStore(), sdkAgent())
-    const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
+    const userBuilder = async () => ({ isAuthenticated: true, userName: 'alice' })
     app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
     app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }))
   })
 }
 
-async function parleyServer(): Promise<string> {
+async function startParleyServer(): Promise<string> {
   const { server } = await startTestServer(count, { profile, auth: { anonymous: { listAll: true } } })
   return server.url
 }
 
-function saying(text: string, more: object = {}) {
+function sendParameters(text: string, more: object = {}) {
   return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more } }
 }
 
 describe.each([
-  ['Parley', parleyServer],
-  ['@a2a-js/sdk 1.3.0', sdkServer],
-])('a peer of the mesh and an agent of %s', (_, start) => {
-  it('talk through a bridge, signed all along', async () => {
+  ['Parley', startParleyServer],
+  ['@a2a-js/sdk 1.3.0', startSdkServer],
+])('a mesh peer and an agent of %s', (_, start) => {
+  it('a mesh peer calls all operations through the bridge with signed messages', async () => {
     const client = await connect(await start(), { dialects: ['v1.0'] })
     const { link } = await startBridgedService({ client, patience: 300 })
 
-    expect(await link.request('a2a.send', saying('hello'))).toMatchObject({ message: { parts: [{ text: 'hi' }] } })
-    expect(await link.request('a2a.send', saying('count'))).toMatchObject({
+    expect(await link.request('a2a.send', sendParameters('hello'))).toMatchObject({
+      message: { parts: [{ text: 'hi' }] },
+    })
+    expect(await link.request('a2a.send', sendParameters('count'))).toMatchObject({
       task: {
         status: { state: 'TASK_STATE_COMPLETED' },
         artifacts: [{ parts: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] }],
       },
     })
-    expect(await link.request('a2a.send', saying('ask'))).toMatchObject({
+    expect(await link.request('a2a.send', sendParameters('ask'))).toMatchObject({
       task: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
     })
-    const { task } = (await link.request('a2a.send', saying('wait'))) as { task: { id: string; status: object } }
+    const { task } = (await link.request('a2a.send', sendParameters('wait'))) as {
+      task: { id: string; status: object }
+    }
     expect(task.status).toMatchObject({ state: 'TASK_STATE_WORKING' })
     const { id } = task
     expect(await link.request('a2a.get', { id })).toMatchObject({ id, status: { state: 'TASK_STATE_WORKING' } })
@@ -72,30 +74,34 @@ describe.each([
     })
   })
 
-  it('keep apart who began what, although they are all one to the agent', async () => {
+  it('a mesh peer cannot access tasks of another peer, although the agent sees one caller', async () => {
     const client = await connect(await start(), { dialects: ['v1.0'] })
     const { link, other } = await startBridgedService({ client, patience: 300 })
-    const { task } = (await link.request('a2a.send', saying('ask'))) as { task: { id: string; contextId: string } }
+    const { task } = (await link.request('a2a.send', sendParameters('ask'))) as {
+      task: { id: string; contextId: string }
+    }
     const { id, contextId } = task
     for (const method of ['a2a.get', 'a2a.cancel']) {
       await expect(other.request(method, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     }
     for (const more of [{ taskId: id }, { contextId }]) {
-      await expect(other.request('a2a.send', saying('count', more))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      await expect(other.request('a2a.send', sendParameters('count', more))).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+      })
     }
     expect(await other.request('a2a.list')).toMatchObject({ tasks: [], totalSize: 0 })
     expect(await link.request('a2a.list')).toMatchObject({ tasks: [{ id }], totalSize: 1 })
   })
 
-  it('do not talk where the message is not signed', async () => {
+  it('an unsigned message is refused', async () => {
     const client = await connect(await start(), { dialects: ['v1.0'] })
     const { endpoint } = await startBridgedService({ client })
-    const payload = { method: 'a2a.send', parameters: saying('hello') }
+    const payload = { method: 'a2a.send', parameters: sendParameters('hello') }
     expect((await post(endpoint, JSON.stringify(meshRequest({ payload })))).status).toBe(401)
   })
 })
 
-describe('the client of @a2a-js/sdk 1.3.0', () => {
+describe('the client of @a2a-js/sdk 1.3.0 and a mesh agent', () => {
   const keys = { ada: 'ada-secret-key-1', bob: 'bob-secret-key-1' }
   const methods: Readonly<Record<string, MeshMethod>> = {
     get_price: ({ symbol = 'TEA' }) => ({ symbol, price: 4.25 }),
@@ -107,11 +113,11 @@ describe('the client of @a2a-js/sdk 1.3.0', () => {
     const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     const skills = Object.keys(methods).map((id) => ({ id, name: id }))
-    const hashed = await Promise.all(
+    const storedKeys = await Promise.all(
       Object.entries(keys).map(async ([id, key]) => ({ id, hash: await hashApiKey(key) })),
     )
     const server = await serve(meshAgent({ link, profile: { name: 'Prices', skills }, answerAs: 'artifact' }), {
-      auth: { schemes: { key: apiKey({ keys: hashed }) } },
+      auth: { schemes: { key: apiKey({ keys: storedKeys }) } },
       directory: await temporaryDirectory(),
       signals: false,
       logger: silentLogger,
@@ -119,27 +125,27 @@ describe('the client of @a2a-js/sdk 1.3.0', () => {
       turns: { cancelGrace: 10, taskAfter: 50 },
     })
     onTestFinished(() => server.close())
-    return async (who: keyof typeof keys) => {
-      const authorized: typeof fetch = (url, init) => {
+    return async (caller: keyof typeof keys) => {
+      const authorizedFetch: typeof fetch = (url, init) => {
         const headers = new Headers(init?.headers)
-        headers.set('x-api-key', keys[who])
+        headers.set('x-api-key', keys[caller])
         return fetch(url, { ...init, headers })
       }
-      const transports = [new JsonRpcTransportFactory({ fetchImpl: authorized })]
+      const transports = [new JsonRpcTransportFactory({ fetchImpl: authorizedFetch })]
       return await new ClientFactory({ transports }).createFromUrl(server.url)
     }
   }
 
-  function asking(skillId: string, configuration: object = {}): SendMessageRequest {
+  function createRequest(skillId: string, configuration: object = {}): SendMessageRequest {
     const parts = [{ data: { symbol: 'COFFEE' } }]
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, metadata: { skillId } }
     return SendMessageRequest.fromJSON({ message, configuration })
   }
 
-  it('calls a peer of the mesh, and sees nothing of what another caller has asked it', async () => {
+  it('the client calls a mesh peer and does not see tasks of another caller', async () => {
     const as = await open()
     const [ada, bob] = [await as('ada'), await as('bob')]
-    const task = await ada.sendMessage(asking('get_price'))
+    const task = await ada.sendMessage(createRequest('get_price'))
     if (!('artifacts' in task)) return expect.fail('no task')
     expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
     expect(task.artifacts[0]?.parts[0]?.content).toMatchObject({ value: { symbol: 'COFFEE', price: 4.25 } })
@@ -149,9 +155,9 @@ describe('the client of @a2a-js/sdk 1.3.0', () => {
     expect((await bob.listTasks(ListTasksRequest.fromJSON({}))).totalSize).toBe(0)
   })
 
-  it('cancels what a peer takes too long for', async () => {
+  it('the client cancels a task that waits for a mesh peer', async () => {
     const client = await (await open())('ada')
-    const task = await client.sendMessage(asking('wait', { returnImmediately: true }))
+    const task = await client.sendMessage(createRequest('wait', { returnImmediately: true }))
     if (!('artifacts' in task)) return expect.fail('no task')
     const canceled = await client.cancelTask(CancelTaskRequest.fromJSON({ id: task.id }))
     expect(canceled.status?.state).toBe(TaskState.TASK_STATE_CANCELED)

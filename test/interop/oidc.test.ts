@@ -16,7 +16,7 @@ import {
 } from '../support/auth/oidc-server.ts'
 import { startAuthenticatingAgent } from '../support/servers/authenticating-agent.ts'
 
-async function agentBehind(oidc: OidcServer, scopes: readonly string[]) {
+async function startAgent(oidc: OidcServer, scopes: readonly string[]) {
   return await startAuthenticatingAgent({
     card: () => ({
       securitySchemes: { oidc: { openIdConnectSecurityScheme: { openIdConnectUrl: oidc.discovery } } },
@@ -26,19 +26,19 @@ async function agentBehind(oidc: OidcServer, scopes: readonly string[]) {
   })
 }
 
-describe('tokens of a real provider of OpenID Connect', () => {
-  it('are given to a program for its secret, and again when they have ended', async () => {
+describe('client credentials with an OpenID provider', () => {
+  it('clientCredentials requests a token, and a new one when it has expired', async () => {
     const oidc = await startOidcServer()
-    const { origin } = await agentBehind(oidc, ['read'])
+    const { origin } = await startAgent(oidc, ['read'])
     const client = await connect(origin, { auth: [clientCredentials({ ...confidentialClient, issuer: oidc.origin })] })
     expect((await client.send('Hello')).text).toBe('Welcome')
     oidc.forget()
     expect((await client.send('Hello')).text).toBe('Welcome')
   })
 
-  it('are not given for a wrong secret', async () => {
+  it('a wrong client secret is reported without the secret', async () => {
     const oidc = await startOidcServer()
-    const { origin } = await agentBehind(oidc, ['read'])
+    const { origin } = await startAgent(oidc, ['read'])
     const wrong = { ...confidentialClient, clientSecret: 'planted-secret', issuer: oidc.origin }
     const client = await connect(origin, { auth: [clientCredentials(wrong)] })
     const failure = await client.send('Hello').catch((error) => error)
@@ -47,9 +47,9 @@ describe('tokens of a real provider of OpenID Connect', () => {
     expect(JSON.stringify([failure.message, failure.hint, failure])).not.toContain('planted-secret')
   })
 
-  it('are given to a user who agrees in a browser, and refreshed without asking again', async () => {
+  it('authorizationCode asks the user once and refreshes the token', async () => {
     const oidc = await startOidcServer()
-    const { origin } = await agentBehind(oidc, ['openid', 'read'])
+    const { origin } = await startAgent(oidc, ['openid', 'read'])
     let visits = 0
     const authorize = (url: string) => {
       visits++
@@ -62,9 +62,9 @@ describe('tokens of a real provider of OpenID Connect', () => {
     expect(visits).toBe(1)
   })
 
-  it('are given to a user who agrees on another device', async () => {
+  it('deviceCode waits until the user agrees on another device', async () => {
     const oidc = await startOidcServer()
-    const { origin } = await agentBehind(oidc, ['openid', 'read'])
+    const { origin } = await startAgent(oidc, ['openid', 'read'])
     const pages: Promise<string>[] = []
     const onPrompt = ({ verificationUriComplete = '' }: DevicePrompt) =>
       void pages.push(browse(verificationUriComplete, 'nowhere'))

@@ -14,21 +14,21 @@ import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 import { listenOnFreePort } from '../support/servers/http-server.ts'
 
-/** On a port of this machine, with what it was told. */
-async function listeningReceiver(): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
-  const told: PushDelivery[] = []
+/** Starts a receiver on loopback that records its deliveries. */
+async function startReceiver(): Promise<{ receiver: Receiver; deliveries: PushDelivery[] }> {
+  const deliveries: PushDelivery[] = []
   const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
   const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hook`
-  const receiver = receive({ url, onEvent: (delivery) => void told.push(delivery) })
+  const receiver = receive({ url, onEvent: (delivery) => void deliveries.push(delivery) })
   onTestFinished(() => {
     receiver.close()
     server.closeAllConnections()
     server.close()
   })
-  return { receiver, told }
+  return { receiver, deliveries }
 }
 
-function start10(): Promise<string> {
+function startServer(): Promise<string> {
   return startExpressServer((app, origin) => {
     const store = new sdk1.InMemoryPushNotificationStore()
     const requestHandler = new sdk1.DefaultRequestHandler(
@@ -49,7 +49,7 @@ function start10(): Promise<string> {
   })
 }
 
-function start03(): Promise<string> {
+function startLegacyServer(): Promise<string> {
   return startExpressServer((app, origin) => {
     const store = new sdk03.InMemoryPushNotificationStore()
     const requestHandler = new sdk03.DefaultRequestHandler(
@@ -65,23 +65,26 @@ function start03(): Promise<string> {
 }
 
 const senders: readonly (readonly [string, () => Promise<string>, ConnectOptions, readonly string[]])[] = [
-  ['@a2a-js/sdk 1.3.0 in 1.0', start10, { dialects: ['v1.0'] }, ['v1.0']],
-  ['@a2a-js/sdk 1.3.0 in 0.3', start10, { dialects: ['v0.3'], bindings: ['JSONRPC'] }, ['v0.3', 'v1.0']],
-  ['@a2a-js/sdk 0.3.14', start03, {}, ['v0.3']],
+  ['@a2a-js/sdk 1.3.0 with A2A 1.0', startServer, { dialects: ['v1.0'] }, ['v1.0']],
+  ['@a2a-js/sdk 1.3.0 with A2A 0.3', startServer, { dialects: ['v0.3'], bindings: ['JSONRPC'] }, ['v0.3', 'v1.0']],
+  ['@a2a-js/sdk 0.3.14', startLegacyServer, {}, ['v0.3']],
 ]
 
 describe.each(senders)('a server of %s', (_, start, options, dialects) => {
-  it.each(['send', 'stream'] as const)('posts to the receiver with which a client says something: %s', async (how) => {
-    const { receiver, told } = await listeningReceiver()
-    const client = await connect(await start(), options)
-    if (how === 'send') await client.send('count', { push: receiver })
-    else for await (const _event of client.stream('count', { push: receiver }));
-    await expect.poll(() => told.at(-1) && stateOf(told.at(-1)), { timeout: 10_000 }).toBe('completed')
-    expect(told.every(({ dialect }) => dialects.includes(dialect))).toBe(true)
-    expect(new Set(told.map(({ taskId }) => taskId)).size).toBe(1)
-    expect(new Set(told.map(({ registration }) => registration)).size).toBe(1)
-    expect(told[0]?.registration).toMatch(/^[\w-]{22}$/)
-  })
+  it.each(['send', 'stream'] as const)(
+    'the server posts to the receiver that the client registers with %s',
+    async (operation) => {
+      const { receiver, deliveries } = await startReceiver()
+      const client = await connect(await start(), options)
+      if (operation === 'send') await client.send('count', { push: receiver })
+      else for await (const _event of client.stream('count', { push: receiver }));
+      await expect.poll(() => stateOf(deliveries.at(-1)), { timeout: 10_000 }).toBe('completed')
+      expect(deliveries.every(({ dialect }) => dialects.includes(dialect))).toBe(true)
+      expect(new Set(deliveries.map(({ taskId }) => taskId)).size).toBe(1)
+      expect(new Set(deliveries.map(({ registration }) => registration)).size).toBe(1)
+      expect(deliveries[0]?.registration).toMatch(/^[\w-]{22}$/)
+    },
+  )
 })
 
 function stateOf(delivery: PushDelivery | undefined): string | undefined {

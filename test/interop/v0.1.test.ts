@@ -4,7 +4,7 @@ import { collect } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { type JsonRpc, jsonRpc, type RpcAnswer } from '../support/wire/json-rpc.ts'
 
-/** No SDK of 0.1 is left on npm: these are the requests that its text prescribes. */
+/** There is no 0.1 SDK on npm: these are the requests of its specification. */
 async function open(): Promise<JsonRpc> {
   const { server } = await startTestServer(count, { profile })
   const card = await (await fetch(new URL('/.well-known/agent.json', server.url))).json()
@@ -15,25 +15,25 @@ function messageOf(text: string) {
   return { role: 'user', parts: [{ type: 'text', text }] }
 }
 
-async function begin(rpc: JsonRpc, id: string): Promise<AsyncGenerator<RpcAnswer>> {
+async function startWaitingTask(rpc: JsonRpc, id: string): Promise<AsyncGenerator<RpcAnswer>> {
   const events = rpc.stream('tasks/sendSubscribe', { id, message: messageOf('wait') }, 'begin')
-  for (const said of [undefined, saying('Counting')]) {
-    expect((await events.next()).value.result.status).toEqual({ state: 'working', message: said, timestamp })
+  for (const message of [undefined, agentMessage('Counting')]) {
+    expect((await events.next()).value.result.status).toEqual({ state: 'working', message, timestamp })
   }
   return events
 }
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-const saying = (text: string) => ({ role: 'agent', parts: [{ type: 'text', text }] })
+const agentMessage = (text: string) => ({ role: 'agent', parts: [{ type: 'text', text }] })
 
-describe('a client of A2A 0.1', () => {
-  it('finds at the old place a card with all that 0.1 requires', async () => {
+describe('an A2A 0.1 client', () => {
+  it('the card at /.well-known/agent.json has all members that 0.1 requires', async () => {
     const { server } = await startTestServer(count, { profile })
     const card = await (await fetch(new URL('/.well-known/agent.json', server.url))).json()
     expect(card).toMatchObject({ ...profile, url: `${server.url}/`, capabilities: { streaming: true } })
   })
 
-  it('names its task and its session itself', async () => {
+  it('the client chooses the ids of its task and its session', async () => {
     const rpc = await open()
     const answer = await rpc.call('tasks/send', { id: 't-1', sessionId: 's-1', message: messageOf('count') }, 7)
     const parts = ['one', 'two', 'three'].map((text) => ({ type: 'text', text }))
@@ -43,29 +43,29 @@ describe('a client of A2A 0.1', () => {
       result: {
         id: 't-1',
         sessionId: 's-1',
-        status: { state: 'completed', message: saying('Counted'), timestamp },
+        status: { state: 'completed', message: agentMessage('Counted'), timestamp },
         artifacts: [{ name: 'numbers', parts, index: 0 }],
       },
     })
     expect((await rpc.call('tasks/get', { id: 't-1' })).result).toEqual(answer.result)
   })
 
-  it('may write null wherever it has nothing to say', async () => {
+  it('null is accepted for every optional member', async () => {
     const rpc = await open()
-    const nothing = { sessionId: null, pushNotification: null, historyLength: null, metadata: null }
-    const { result } = await rpc.call('tasks/send', { id: 't-1', message: messageOf('count'), ...nothing })
+    const nulls = { sessionId: null, pushNotification: null, historyLength: null, metadata: null }
+    const { result } = await rpc.call('tasks/send', { id: 't-1', message: messageOf('count'), ...nulls })
     expect(result).toMatchObject({ id: 't-1', status: { state: 'completed' } })
     expect(result.history).toBeUndefined()
   })
 
-  it('gets a task also where the agent answers with a message, and the same task later', async () => {
+  it('a message of the agent becomes a task that can be read later', async () => {
     const rpc = await open()
     const { result } = await rpc.call('tasks/send', { id: 't-1', message: messageOf('hello') })
-    expect(result).toMatchObject({ id: 't-1', status: { state: 'completed', message: saying('hi') } })
+    expect(result).toMatchObject({ id: 't-1', status: { state: 'completed', message: agentMessage('hi') } })
     expect((await rpc.call('tasks/get', { id: 't-1' })).result).toMatchObject({ id: 't-1', status: result.status })
   })
 
-  it('reads states and artifacts, never a task, in a stream', async () => {
+  it('a stream contains status and artifact events and no task', async () => {
     const rpc = await open()
     const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('count') }, 'r-5'))
     expect(events.map(({ id }) => id)).toEqual(Array(7).fill('r-5'))
@@ -75,58 +75,58 @@ describe('a client of A2A 0.1', () => {
     })
     expect(events.map(({ result }) => result)).toEqual([
       { id: 't-1', status: { state: 'working', timestamp }, final: false },
-      { id: 't-1', status: { state: 'working', message: saying('Counting'), timestamp }, final: false },
+      { id: 't-1', status: { state: 'working', message: agentMessage('Counting'), timestamp }, final: false },
       chunk('one', { name: 'numbers', lastChunk: false }),
       chunk('two', { append: true, lastChunk: false }),
       chunk('three', { append: true, lastChunk: false }),
       chunk('', { append: true, lastChunk: true }),
-      { id: 't-1', status: { state: 'completed', message: saying('Counted'), timestamp }, final: true },
+      { id: 't-1', status: { state: 'completed', message: agentMessage('Counted'), timestamp }, final: true },
     ])
   })
 
-  it('is asked, and answers under the same id, even with the same words as before', async () => {
+  it('the client answers a question under the same task id, even with a repeated text', async () => {
     const rpc = await open()
-    const say = async (text: string) => (await rpc.call('tasks/send', { id: 't-1', message: messageOf(text) })).result
-    expect(await say('ask')).toMatchObject({ id: 't-1', status: { state: 'input-required' } })
-    expect(await say('ask')).toMatchObject({ id: 't-1', status: { state: 'input-required' } })
-    expect(await say('three')).toMatchObject({ id: 't-1', status: { state: 'completed' } })
+    const send = async (text: string) => (await rpc.call('tasks/send', { id: 't-1', message: messageOf(text) })).result
+    expect(await send('ask')).toMatchObject({ id: 't-1', status: { state: 'input-required' } })
+    expect(await send('ask')).toMatchObject({ id: 't-1', status: { state: 'input-required' } })
+    expect(await send('three')).toMatchObject({ id: 't-1', status: { state: 'completed' } })
     const { result } = await rpc.call('tasks/get', { id: 't-1', historyLength: 100 })
-    const said = result.history.filter(({ role }: { role: string }) => role === 'user')
-    expect(said).toEqual([messageOf('ask'), messageOf('ask'), messageOf('three')])
+    const userMessages = result.history.filter(({ role }: { role: string }) => role === 'user')
+    expect(userMessages).toEqual([messageOf('ask'), messageOf('ask'), messageOf('three')])
   })
 
-  it('is asked in a stream, whose last event is the question', async () => {
+  it('a question is the last event of a stream', async () => {
     const rpc = await open()
     const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('ask') }))
     expect(events.map(({ result }) => result)).toMatchObject([
       { status: { state: 'working' }, final: false },
-      { status: { state: 'working', message: saying('Counting') }, final: false },
-      { status: { state: 'input-required', message: saying('Up to what?') }, final: true },
+      { status: { state: 'working', message: agentMessage('Counting') }, final: false },
+      { status: { state: 'input-required', message: agentMessage('Up to what?') }, final: true },
     ])
   })
 
-  it('gets as much of the history as it wants, and none if it wants none', async () => {
+  it('historyLength limits the history', async () => {
     const rpc = await open()
     await rpc.call('tasks/send', { id: 't-1', message: messageOf('ask') })
     const sent = await rpc.call('tasks/send', { id: 't-1', message: messageOf('three'), historyLength: 1 })
-    expect(sent.result.history).toEqual([saying('Counting')])
+    expect(sent.result.history).toEqual([agentMessage('Counting')])
     const get = async (historyLength?: number) => (await rpc.call('tasks/get', { id: 't-1', historyLength })).result
-    expect((await get(2)).history).toEqual([messageOf('three'), saying('Counting')])
+    expect((await get(2)).history).toEqual([messageOf('three'), agentMessage('Counting')])
     expect((await get(0)).history).toBeUndefined()
     expect((await get()).history).toBeUndefined()
   })
 
-  it('cancels a task that runs, and so ends its stream', async () => {
+  it('canceling a running task ends its stream', async () => {
     const rpc = await open()
-    const events = await begin(rpc, 't-1')
+    const events = await startWaitingTask(rpc, 't-1')
     const { result } = await rpc.call('tasks/cancel', { id: 't-1' })
     expect(result).toMatchObject({ id: 't-1', status: { state: 'canceled' } })
     expect(await collect(events)).toMatchObject([{ id: 'begin', result: { id: 't-1', final: true } }])
   })
 
-  it('takes up a stream again', async () => {
+  it('tasks/resubscribe continues a stream', async () => {
     const rpc = await open()
-    await (await begin(rpc, 't-1')).return(undefined)
+    await (await startWaitingTask(rpc, 't-1')).return(undefined)
     const events = rpc.stream('tasks/resubscribe', { id: 't-1', historyLength: 5 }, 'again')
     const { value } = await events.next()
     expect(value).toMatchObject({ id: 'again', result: { id: 't-1', status: { state: 'working' }, final: false } })
@@ -136,7 +136,7 @@ describe('a client of A2A 0.1', () => {
     ])
   })
 
-  it('reads what a task that has ended came to when it takes up its stream', async () => {
+  it('tasks/resubscribe returns the final status of an ended task', async () => {
     const rpc = await open()
     await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
     const events = await collect(rpc.stream('tasks/resubscribe', { id: 't-1' }))
@@ -144,12 +144,12 @@ describe('a client of A2A 0.1', () => {
   })
 })
 
-describe('an error of A2A 0.1', () => {
+describe('A2A 0.1 errors', () => {
   const push = { url: 'https://example.com/hook' }
 
   it.each([
-    ['tasks/get', { id: 'nobody-knows' }, -32001, 'Task not found'],
-    ['tasks/cancel', { id: 'nobody-knows' }, -32001, 'Task not found'],
+    ['tasks/get', { id: 'unknown-task' }, -32001, 'Task not found'],
+    ['tasks/cancel', { id: 'unknown-task' }, -32001, 'Task not found'],
     ['tasks/cancel', { id: 't-1' }, -32002, 'Task cannot be canceled'],
     [
       'tasks/pushNotification/set',
@@ -167,7 +167,7 @@ describe('an error of A2A 0.1', () => {
     ['tasks/send', { id: 't-1', message: messageOf('more') }, -32009, 'Invalid task state'],
     ['tasks/send', { message: messageOf('count') }, -32602, 'Invalid parameters'],
     ['tasks/list', {}, -32601, 'Method not found'],
-  ])('of %s with %j is %i, in words that never change', async (method, params, code, message) => {
+  ])('%s with %j fails with %i and the text of the specification', async (method, params, code, message) => {
     const { server } = await startTestServer(count, { profile })
     const rpc = jsonRpc(server.url, { 'a2a-version': '0.1' })
     await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
@@ -176,7 +176,7 @@ describe('an error of A2A 0.1', () => {
     expect(error).toMatchObject({ code, message })
   })
 
-  it('before a stream begins is the only event of it', async () => {
+  it('an error before a stream starts is its only event', async () => {
     const rpc = await open()
     await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
     const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('more') }, 4))

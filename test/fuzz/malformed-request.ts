@@ -1,5 +1,5 @@
 import type { Random } from '../support/random.ts'
-import * as strange from './awkward-values.ts'
+import * as awkward from './awkward-values.ts'
 
 export interface RawRequest {
   readonly method: string
@@ -12,24 +12,24 @@ export interface RawRequest {
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** A request that was once valid, with one fault or several. */
-export function malformed(random: Random, taskIds: readonly string[]): RawRequest {
+/** A valid request with random faults. */
+export function createMalformedRequest(random: Random, taskIds: readonly string[]): RawRequest {
   const { params, ...envelope } = validEnvelope(random, taskIds)
-  // Most faults lie deep: whoever stumbles over the envelope never gets to see the rest.
+  // Most faults are in the parameters: a faulty envelope is refused before they are read.
   let faulty: Json = params ?? {}
   for (let faults = random.below(4); faults > 0; faults--) faulty = faultyValue(random, faulty)
-  let whole: Json = { ...envelope, params: faulty }
-  if (random.chance(0.1)) whole = wrongEnvelope(random, whole)
-  let text = JSON.stringify(whole)
+  let request: Json = { ...envelope, params: faulty }
+  if (random.chance(0.1)) request = wrongEnvelope(random, request)
+  let text = JSON.stringify(request)
   if (random.chance(0.1)) text = faultyText(random, text)
   let body: Uint8Array<ArrayBuffer> = new TextEncoder().encode(text)
   if (random.chance(0.1)) body = faultyBytes(random, body)
   const headers: Record<string, string> = { 'content-type': 'application/json', 'a2a-version': '1.0' }
   if (random.chance(0.4)) faultyHeader(random, headers)
   return {
-    method: random.chance(0.03) ? random.pick(strange.verbs) : 'POST',
-    path: random.chance(0.03) ? random.pick(strange.paths) : '/',
-    query: random.chance(0.05) ? random.pick(strange.queries) : '',
+    method: random.chance(0.03) ? random.pick(awkward.verbs) : 'POST',
+    path: random.chance(0.03) ? random.pick(awkward.paths) : '/',
+    query: random.chance(0.05) ? random.pick(awkward.queries) : '',
     headers,
     body,
   }
@@ -38,7 +38,7 @@ export function malformed(random: Random, taskIds: readonly string[]): RawReques
 function validEnvelope(random: Random, taskIds: readonly string[]): { [key: string]: Json } {
   const id = random.pick(taskIds)
   const message: Json = {
-    messageId: random.pick(strange.ids),
+    messageId: random.pick(awkward.ids),
     role: 'ROLE_USER',
     parts: [{ text: 'two words' }, { data: { a: [1, 2] } }, { raw: 'aGk=', filename: 'f' }, { url: 'https://h' }],
     metadata: { note: 'x' },
@@ -70,82 +70,86 @@ function wrongEnvelope(random: Random, envelope: { [key: string]: Json }): Json 
     case 1:
       return envelope.params ?? null
     case 2:
-      return { ...envelope, method: random.pick(strange.methods) }
+      return { ...envelope, method: random.pick(awkward.methods) }
     case 3:
-      return { ...envelope, id: random.pick(strange.values) as Json }
+      return { ...envelope, id: random.pick(awkward.values) as Json }
     default:
-      return { ...envelope, jsonrpc: random.pick(strange.values) as Json }
+      return { ...envelope, jsonrpc: random.pick(awkward.values) as Json }
   }
 }
 
-/** Swaps a type, drops a member, adds one, or buries one, at any depth. */
+/** Changes a value, removes a member, adds one, or nests one, at any depth. */
 function faultyValue(random: Random, value: Json): Json {
   if (Array.isArray(value) && value.length > 0 && random.chance(0.8)) {
     const index = random.below(value.length)
     return value.with(index, faultyValue(random, value[index] ?? null))
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return random.pick(strange.values) as Json
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return random.pick(awkward.values) as Json
   const keys = Object.keys(value)
   const key = keys.length === 0 ? 'x' : random.pick(keys)
   switch (random.below(16)) {
     case 0:
-      return random.pick(strange.values) as Json
+      return random.pick(awkward.values) as Json
     case 1:
       return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key))
     case 2:
-      return { ...value, [random.pick(strange.keys)]: random.pick(strange.values) as Json }
+      return { ...value, [random.pick(awkward.keys)]: random.pick(awkward.values) as Json }
     case 3:
-      return { ...value, [key]: buried(value[key] ?? null, random.pick([1, 5, 60, 65, 500])) }
+      return { ...value, [key]: nested(value[key] ?? null, random.pick([1, 5, 60, 65, 500])) }
     default:
       return { ...value, [key]: faultyValue(random, value[key] ?? null) }
   }
 }
 
-function buried(value: Json, depth: number): Json {
+function nested(value: Json, depth: number): Json {
   let outer = value
   for (let level = 0; level < depth; level++) outer = level % 2 ? [outer] : { a: outer }
   return outer
 }
 
 function faultyText(random: Random, text: string): string {
-  const at = random.below(text.length)
-  const brace = text.indexOf('{', at)
+  const index = random.below(text.length)
+  const brace = text.indexOf('{', index)
   switch (random.below(5)) {
-    case 0: // a key that comes twice
+    case 0: // a duplicate key
       return brace < 0 ? text : `${text.slice(0, brace + 1)}"id":1,"id":2,${text.slice(brace + 1)}`
-    case 1: // a number that no double can hold
-      return text.replace(/\b\d+\b/, random.pick(strange.numbers))
-    case 2: // brackets without an end
-      return `${text.slice(0, at)}${random.pick(['[', '{"a":'])}`.padEnd(text.length + random.below(20_000), '[')
+    case 1: // a number outside the range of a double
+      return text.replace(/\b\d+\b/, random.pick(awkward.numbers))
+    case 2: // unclosed brackets
+      return `${text.slice(0, index)}${random.pick(['[', '{"a":'])}`.padEnd(text.length + random.below(20_000), '[')
     case 3:
-      return `${text.slice(0, at)}${random.pick(strange.texts)}${text.slice(at)}`
-    default: // a piece of it twice
-      return text.slice(0, at) + text.slice(random.below(at + 1))
+      return `${text.slice(0, index)}${random.pick(awkward.texts)}${text.slice(index)}`
+    default: // a repeated piece
+      return text.slice(0, index) + text.slice(random.below(index + 1))
   }
 }
 
 function faultyBytes(random: Random, body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const at = random.below(body.length + 1)
+  const index = random.below(body.length + 1)
   switch (random.below(4)) {
     case 0: {
       const flipped = body.slice()
       for (let flips = 1 + random.below(8); flips > 0; flips--) {
-        const index = random.below(flipped.length)
-        flipped[index] = (flipped[index] ?? 0) ^ (1 << random.below(8))
+        const position = random.below(flipped.length)
+        flipped[position] = (flipped[position] ?? 0) ^ (1 << random.below(8))
       }
       return flipped
     }
     case 1:
-      return body.slice(0, at)
+      return body.slice(0, index)
     case 2:
-      return Uint8Array.from([...body.subarray(0, at), ...random.bytes(1 + random.below(16)), ...body.subarray(at)])
+      return Uint8Array.from([
+        ...body.subarray(0, index),
+        ...random.bytes(1 + random.below(16)),
+        ...body.subarray(index),
+      ])
     default:
       return random.bytes(random.below(64))
   }
 }
 
 function faultyHeader(random: Random, headers: Record<string, string>): void {
-  const [name, values] = random.pick(strange.headers)
+  const [name, values] = random.pick(awkward.headers)
   const value = random.pick(values)
   if (value === undefined) delete headers[name]
   else headers[name] = value
