@@ -19,11 +19,7 @@ const strings = defaultsTo(list(string()), [])
 
 const optionalStrings = implicit(list(string()))
 
-const Signature = object({ protected: string(), signature: string(), header: optional(struct()) })
-
 const description = implicit(string())
-
-const flowFields = { refreshUrl: implicit(string()), scopes: defaultsTo(map(string()), {}) }
 
 export const skillFields = {
   id: text,
@@ -37,12 +33,14 @@ export const skillFields = {
 
 const Extension = object({
   uri: string({ min: 1 }),
-  description: implicit(string()),
+  description,
   required: implicit(boolean()),
   params: optional(struct()),
 })
 
 export const extensions = implicit(list(Extension))
+
+const Signature = object({ protected: string(), signature: string(), header: optional(struct()) })
 
 export const cardFields = {
   name: string({ min: 1 }),
@@ -52,6 +50,43 @@ export const cardFields = {
   defaultOutputModes: strings,
   provider: optional(object({ organization: text, url: text })),
   signatures: implicit(list(Signature)),
+}
+
+const flowFields = { refreshUrl: implicit(string()), scopes: defaultsTo(map(string()), {}) }
+
+/** The flows of the proto of 0.3, which has no device code flow and no PKCE. */
+export const v0_3Flows = {
+  authorizationCode: object({ authorizationUrl: text, tokenUrl: text, ...flowFields }),
+  clientCredentials: object({ tokenUrl: text, ...flowFields }),
+  implicit: object({ authorizationUrl: text, ...flowFields }),
+  password: object({ tokenUrl: text, ...flowFields }),
+}
+
+const flows = {
+  ...v0_3Flows,
+  authorizationCode: object({
+    authorizationUrl: text,
+    tokenUrl: text,
+    pkceRequired: implicit(boolean()),
+    ...flowFields,
+  }),
+  deviceCode: object({ deviceAuthorizationUrl: text, tokenUrl: text, ...flowFields }),
+}
+
+export const Scheme = schemeWith(object({}, { oneOf: flows }))
+
+/** `schemes` is required: cards of older versions lack it, and would be read as if no credentials were required. */
+export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
+
+export function schemeWith<F>(oauthFlows: Schema<F>) {
+  const choices = {
+    apiKeySecurityScheme: object({ description, location: text, name: text }),
+    httpAuthSecurityScheme: object({ description, scheme: text, bearerFormat: implicit(string()) }),
+    oauth2SecurityScheme: object({ description, flows: oauthFlows, oauth2MetadataUrl: implicit(string()) }),
+    openIdConnectSecurityScheme: object({ description, openIdConnectUrl: text }),
+    mtlsSecurityScheme: object({ description }),
+  }
+  return object({}, { oneOf: choices })
 }
 
 /** Encodes a skill except for its security requirements. */
@@ -106,43 +141,8 @@ export function encodeRequirement(requirement: SecurityRequirement): JsonObject 
   return { schemes: mapValues(requirement, (scopes): JsonObject => (scopes.length > 0 ? { list: scopes } : {})) }
 }
 
-/** The flows of the proto of 0.3, which has no device code flow and no PKCE. */
-export const v0_3Flows = {
-  authorizationCode: object({ authorizationUrl: text, tokenUrl: text, ...flowFields }),
-  clientCredentials: object({ tokenUrl: text, ...flowFields }),
-  implicit: object({ authorizationUrl: text, ...flowFields }),
-  password: object({ tokenUrl: text, ...flowFields }),
-}
-
-const flows = {
-  ...v0_3Flows,
-  authorizationCode: object({
-    authorizationUrl: text,
-    tokenUrl: text,
-    pkceRequired: implicit(boolean()),
-    ...flowFields,
-  }),
-  deviceCode: object({ deviceAuthorizationUrl: text, tokenUrl: text, ...flowFields }),
-}
-
-export const Scheme = schemeWith(object({}, { oneOf: flows }))
-
-/** `schemes` is required: cards of older versions lack it, and would be read as if no credentials were required. */
-export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
-
 export function mapValues<T, U>(from: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
   return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value)]))
-}
-
-export function schemeWith<F>(oauthFlows: Schema<F>) {
-  const choices = {
-    apiKeySecurityScheme: object({ description, location: text, name: text }),
-    httpAuthSecurityScheme: object({ description, scheme: text, bearerFormat: implicit(string()) }),
-    oauth2SecurityScheme: object({ description, flows: oauthFlows, oauth2MetadataUrl: implicit(string()) }),
-    openIdConnectSecurityScheme: object({ description, openIdConnectUrl: text }),
-    mtlsSecurityScheme: object({ description }),
-  }
-  return object({}, { oneOf: choices })
 }
 
 function decodeFlow(wire: Flows): OAuthFlow {

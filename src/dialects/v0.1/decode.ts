@@ -184,8 +184,8 @@ function uuidOf(text: string): string {
 
 function hashOf(text: string, seed: number): number {
   let hash = seed
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), seed)
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), seed)
     hash ^= hash >>> 15
   }
   return hash >>> 0

@@ -23,9 +23,6 @@ import { historyLength, id, maxListItems, maxParts } from '../request-limits.ts'
 
 const wireStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
 
-/** The metadata key of states that 0.1 does not have. */
-const stateKey = 'a2a.state'
-
 const metadata = optional(struct())
 
 const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
@@ -40,33 +37,6 @@ const text = optional(string())
 const implicitText = implicit(string())
 
 const strings = optional(list(string()))
-
-/** Replaces a state that 0.1 does not have, and writes it into the metadata. */
-export function encodeState({ state, metadata }: StateFields<TaskState | 'unknown'>): StateFields<WireState> {
-  if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
-  const { wireState, name } = substitutes[state]
-  return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
-}
-
-/** Undoes `encodeState`. */
-export function decodeState({
-  state,
-  metadata,
-}: StateFields<TaskState | 'unknown'>): StateFields<TaskState | 'unknown'> {
-  for (const substituted of ['rejected', 'auth-required'] as const) {
-    const { wireState, name } = substitutes[substituted]
-    if (state === wireState && metadata?.[stateKey] === name) {
-      return { state: substituted, metadata: withoutKeys(metadata, { [stateKey]: name }) }
-    }
-  }
-  return { state, metadata }
-}
-
-export type TaskStatus = Infer<typeof TaskStatus>
-
-export type Artifact = Infer<typeof Artifact>
-
-export type Message = Infer<typeof Message>
 
 /** The spellings of states that agents use, including those of later versions. */
 const stateSpellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
@@ -112,13 +82,19 @@ const Data: Schema<Json> = {
   node: { is: 'any', of: [struct(), list(json())] },
 }
 
+export type Part = Infer<typeof Part>
+
 export const Part = tagged('type', {
   text: object({ text: string(), metadata }),
   file: object({ file: File, metadata }),
   data: object({ data: Data, metadata }),
 })
 
+export type Message = Infer<typeof Message>
+
 const Message = object({ role: literal('user', 'agent'), parts: list(Part), metadata })
+
+export type Artifact = Infer<typeof Artifact>
 
 const Artifact = object({
   name: optional(string()),
@@ -129,6 +105,8 @@ const Artifact = object({
   lastChunk: optional(boolean()),
   metadata,
 })
+
+export type TaskStatus = Infer<typeof TaskStatus>
 
 const TaskStatus = object({ state: State, message: optional(Message), timestamp: optional(timestamp({ zone: 'Z' })) })
 
@@ -154,8 +132,6 @@ export const PushConfig = object({
 })
 
 export const TaskPushConfig = object({ id, pushNotificationConfig: PushConfig })
-
-export type Part = Infer<typeof Part>
 
 /** A `historyLength` of 0 or none requests no history. */
 export const SendParams = object({
@@ -211,6 +187,30 @@ export const AgentCard = object({
   skills: list(AgentSkill),
   authentication: optional(Authentication),
 })
+
+/** The metadata key of states that 0.1 does not have. */
+const stateKey = 'a2a.state'
+
+/** Replaces a state that 0.1 does not have, and writes it into the metadata. */
+export function encodeState({ state, metadata }: StateFields<TaskState | 'unknown'>): StateFields<WireState> {
+  if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
+  const { wireState, name } = substitutes[state]
+  return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
+}
+
+/** Undoes `encodeState`. */
+export function decodeState({
+  state,
+  metadata,
+}: StateFields<TaskState | 'unknown'>): StateFields<TaskState | 'unknown'> {
+  for (const substituted of ['rejected', 'auth-required'] as const) {
+    const { wireState, name } = substitutes[substituted]
+    if (state === wireState && metadata?.[stateKey] === name) {
+      return { state: substituted, metadata: withoutKeys(metadata, { [stateKey]: name }) }
+    }
+  }
+  return { state, metadata }
+}
 
 /** A state, and the metadata of the task or event in that state. */
 interface StateFields<S> {

@@ -17,7 +17,7 @@ export const v0_1: ServerDialect = {
   // Artifact indexes are relative to a stream.
   cannotResume: true,
   encodeEvent,
-  pushFormat: pushFormat,
+  pushFormat,
   encodeError,
   encodeHttpError,
   encodeCard,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import type { JsonObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
@@ -9,7 +9,15 @@ import { decodeBareStatus, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
 import { decodeCard } from './card.ts'
-import { changeMembers, cleanEvent, cleanListTasksParams, cleanSendParams, cleanTask, items } from './lenient.ts'
+import {
+  cleanConfig,
+  cleanConfigPage,
+  cleanEvent,
+  cleanListTasksParams,
+  cleanSendParams,
+  cleanTask,
+  cleanTaskPage,
+} from './lenient.ts'
 import { decodePart, decodeReferences, toCarry } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
 import * as wire from './schemas.ts'
@@ -75,6 +83,22 @@ export const decodeResult: ResponseDecoder['decodeResult'] = {
   getExtendedCard: decodeCard,
 }
 
+export function decodeEvent(event: unknown): StreamEvent {
+  const response = readResult(wire.StreamResponse, cleanEvent(event))
+  if ('statusUpdate' in response) {
+    const { contextId = '', status, final, ...update } = response.statusUpdate
+    const generation = unknownGeneration
+    return { type: 'status', ...update, contextId, status: decodeStatus(status), generation, isLast: final }
+  }
+  if ('artifactUpdate' in response) {
+    const { contextId = '', artifact, ...update } = response.artifactUpdate
+    const generation = unknownGeneration
+    return { type: 'artifact', ...update, contextId, artifact: decodeArtifact(artifact), generation }
+  }
+  const outcome = decodeOutcome(response)
+  return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
+}
+
 function decodeSend(params: unknown): SendRequest {
   const { message, configuration, metadata } = readParams(wire.SendMessageRequest, params)
   if (message.role !== 'user') {
@@ -135,12 +159,6 @@ function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, extra
   return { ...decodePushConfig(config, allExtras), ...address }
 }
 
-/** In the text of 0.3, the result is a bare list. */
-function cleanTaskPage(page: unknown): unknown {
-  const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
-  return changeMembers(wrapped, { tasks: items(cleanTask) })
-}
-
 function decodeTask(task: Infer<typeof wire.Task>): Task {
   const { contextId = '', status, artifacts = [], history = [], ...rest } = task
   return {
@@ -163,33 +181,6 @@ function decodeArtifact({ parts, ...artifact }: Infer<typeof wire.Artifact>): Ar
 
 function decodeConfig({ name, pushNotificationConfig }: Infer<typeof wire.TaskPushConfig>): PushConfig {
   return decodeNamedConfig(pushNotificationConfig, name)
-}
-
-function cleanConfig(config: unknown): unknown {
-  if (!isObject(config) || typeof config.taskId !== 'string') return config
-  const { taskId, pushNotificationConfig } = config
-  const id = isObject(pushNotificationConfig) ? pushNotificationConfig.id : undefined
-  return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
-}
-
-function cleanConfigPage(page: unknown): unknown {
-  return changeMembers(Array.isArray(page) ? { configs: page } : page, { configs: items(cleanConfig) })
-}
-
-export function decodeEvent(event: unknown): StreamEvent {
-  const response = readResult(wire.StreamResponse, cleanEvent(event))
-  if ('statusUpdate' in response) {
-    const { contextId = '', status, final, ...update } = response.statusUpdate
-    const generation = unknownGeneration
-    return { type: 'status', ...update, contextId, status: decodeStatus(status), generation, isLast: final }
-  }
-  if ('artifactUpdate' in response) {
-    const { contextId = '', artifact, ...update } = response.artifactUpdate
-    const generation = unknownGeneration
-    return { type: 'artifact', ...update, contextId, artifact: decodeArtifact(artifact), generation }
-  }
-  const outcome = decodeOutcome(response)
-  return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
 
 function decodeOutcome(response: Infer<typeof wire.SendMessageResponse>): Outcome {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Clean } from '../read.ts'
+import { configName } from './resource-names.ts'
 
 // Rewrites what 0.3 clients and agents send over REST into the one form that the schemas read. Some use the names of 0.2,
 // or the JSON-RPC objects, which have a `kind` instead of a wrapper.
@@ -42,15 +43,33 @@ export function cleanTask(task: unknown): unknown {
   })
 }
 
+/** In the text of 0.3, the result is a bare list. */
+export function cleanTaskPage(page: unknown): unknown {
+  const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
+  return changeMembers(wrapped, { tasks: items(cleanTask) })
+}
+
+/** Adds the resource name to a config with a `taskId`, as in the JSON-RPC objects. */
+export function cleanConfig(config: unknown): unknown {
+  if (!isObject(config) || typeof config.taskId !== 'string') return config
+  const { taskId, pushNotificationConfig } = config
+  const id = isObject(pushNotificationConfig) ? pushNotificationConfig.id : undefined
+  return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
+}
+
+export function cleanConfigPage(page: unknown): unknown {
+  return changeMembers(Array.isArray(page) ? { configs: page } : page, { configs: items(cleanConfig) })
+}
+
 /** Returns a copy in which the members that exist are changed. Non-objects pass through; the schema rejects them. */
-export function changeMembers(value: unknown, changes: Readonly<Record<string, Clean>>): unknown {
+function changeMembers(value: unknown, changes: Readonly<Record<string, Clean>>): unknown {
   if (!isObject(value)) return value
   const entries = Object.entries(changes).filter(([member]) => value[member] !== undefined)
   return { ...value, ...Object.fromEntries(entries.map(([member, change]) => [member, change(value[member])])) }
 }
 
 /** Applies a change to all items of a list. */
-export function items(change: Clean): Clean {
+function items(change: Clean): Clean {
   return (list) => (Array.isArray(list) ? list.map(change) : list)
 }
 

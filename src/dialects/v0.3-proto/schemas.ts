@@ -6,7 +6,8 @@ import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
-// The objects of the proto of 0.3, `a2a.v1`. It has few required members. Here, members that are required in effect are required.
+// The objects of the proto of 0.3, `a2a.v1`. It has few required members. Here, members that are required in effect are
+// required.
 
 const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 

@@ -57,7 +57,7 @@ export const Part = tagged('kind', {
   data: object({ data: struct(), metadata }),
 })
 
-export const messageFields = {
+const messageFields = {
   messageId: id,
   role: literal('user', 'agent'),
   contextId: optional(id),
@@ -154,7 +154,7 @@ export const TaskParams = object({ id, metadata })
 
 export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
 
-export const State = literal(...states)
+const State = literal(...states)
 
 const milliseconds: Schema<number> = {
   read(value) {
@@ -199,7 +199,7 @@ const Capabilities = object({
   ),
 })
 
-export const skillFields = {
+const skillFields = {
   id: string(),
   name: string(),
   description: string(),
@@ -207,21 +207,6 @@ export const skillFields = {
   examples: optional(strings),
   inputModes: optional(strings),
   outputModes: optional(strings),
-}
-
-export const cardFields = {
-  ...addressFields,
-  name: string(),
-  description: string(),
-  version: string(),
-  capabilities: Capabilities,
-  defaultInputModes: strings,
-  defaultOutputModes: strings,
-  provider: optional(object({ organization: string(), url: string() })),
-  documentationUrl: text,
-  iconUrl: text,
-  supportsAuthenticatedExtendedCard: optional(boolean()),
-  signatures: optional(list(object({ protected: string(), signature: string(), header: optional(struct()) }))),
 }
 
 const flowFields = { refreshUrl: text, scopes: map(string()) }
@@ -255,13 +240,24 @@ export const SecurityScheme: Schema<Infer<typeof KnownScheme> | { readonly unusa
 }
 
 export const AgentCard = object({
-  ...cardFields,
+  ...addressFields,
+  name: string(),
+  description: string(),
+  version: string(),
+  capabilities: Capabilities,
+  defaultInputModes: strings,
+  defaultOutputModes: strings,
+  provider: optional(object({ organization: string(), url: string() })),
+  documentationUrl: text,
+  iconUrl: text,
+  supportsAuthenticatedExtendedCard: optional(boolean()),
+  signatures: optional(list(object({ protected: string(), signature: string(), header: optional(struct()) }))),
   skills: list(object({ ...skillFields, security: requirements })),
   securitySchemes: optional(map(SecurityScheme)),
   security: requirements,
 })
 
-export function hintForPart(value: unknown): string | undefined {
+function hintForPart(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || 'kind' in value) return undefined
   if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
   if ('text' in value || 'raw' in value || 'url' in value) {
@@ -270,7 +266,7 @@ export function hintForPart(value: unknown): string | undefined {
   return undefined
 }
 
-export function hintForRole(value: unknown): string | undefined {
+function hintForRole(value: unknown): string | undefined {
   if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
   return `"${value}" looks like A2A 1.0; in 0.3 write "${value.slice(5).toLowerCase()}"`
 }

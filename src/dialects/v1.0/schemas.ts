@@ -5,6 +5,8 @@ import { boolean, json, list, map, string, struct, withHint } from '../../schema
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
+// The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`.
+
 const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
 const tenant = implicit(string({ max: 256 }))
@@ -21,8 +23,6 @@ const partHint = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {
 const pageToken = implicit(string({ max: 4096 }))
 
 const securityRequirements = implicit(list(Requirement))
-
-// Names, presence and enum numbers are those of `lf.a2a.v1`.
 
 /** In the order of the enum numbers, from 1. */
 export const stateNames: Readonly<Record<model.TaskState, string>> = {

@@ -15,7 +15,7 @@ export const v1_0: ServerDialect = {
   encodeResult,
   encodeEvent,
   isReaderIndependent: true,
-  pushFormat: pushFormat,
+  pushFormat,
   encodeError,
   encodeHttpError,
   rest: restServerBinding,
