@@ -12,7 +12,7 @@ import { withDirectory } from './work-directory.ts'
  * Lists the files of src/ that run code during one warm call, with the number of functions that ran in each:
  *
  *     node bench/trace-files.ts send      handles a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
- *     node bench/trace-files.ts connect   connects to an agent that speaks 0.3 only and sends it a message
+ *     node bench/trace-files.ts connect   connects to an agent with a 0.3 card and sends it a message
  *
  * It runs the sources, not the build, and counts by V8's precise coverage.
  */
@@ -35,7 +35,7 @@ const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> 
   },
   /** The agent for `connect`, in a separate process so that only the client is counted. */
   async serve(directory) {
-    const { url, close } = await serveAgent(directory, { dialects: { speak: ['v0.3'] } })
+    const { url, close } = await serveAgent(directory, { dialects: { speak: ['v0.3'], cards: '0.3' } })
     process.send?.(url)
     await once(process, 'disconnect')
     await close()

@@ -1,4 +1,4 @@
-import { lazyImport } from '../protocol/lazy-import.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { DialectInfo } from './dialect.ts'
 import { v1_0Client } from './v1.0/client.ts'
 import { methods } from './v1.0/methods.ts'
@@ -44,6 +44,11 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
 ]
 
 /** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
-export function loadLegacy(): Promise<typeof import('./legacy.ts')> {
-  return lazyImport('call an agent of a version before A2A 1.0', import('./legacy.ts'))
+export async function loadLegacy(): Promise<typeof import('./legacy.ts')> {
+  try {
+    return await import('./legacy.ts')
+  } catch (cause) {
+    const problem = 'The code for A2A versions before 1.0 could not be loaded.'
+    throw new A2AError('unavailable', problem, { cause, reason: 'not-loaded' })
+  }
 }

@@ -1,14 +1,3 @@
-import { A2AError } from './errors.ts'
-
-/** Awaits a lazy import. If it fails, throws an error that names what cannot be done without the module. */
-export async function lazyImport<T>(purpose: string, loading: Promise<T>, reason = 'not-loaded'): Promise<T> {
-  try {
-    return await loading
-  } catch (cause) {
-    throw new A2AError('unavailable', `What is needed to ${purpose} could not be loaded.`, { cause, reason })
-  }
-}
-
 /** Imports an optional package. If it is not installed, throws an error that names the package and `user`, which needs it. */
 export async function importOptional<T>(load: () => Promise<T>, user: string, name: string): Promise<T> {
   try {

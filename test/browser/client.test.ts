@@ -144,7 +144,7 @@ describe('a page in Chromium', () => {
       const card = { name: 'Old', url: 'http://localhost/', protocolVersion: '0.3.0' }
       return await parley.connect(card).catch(({ code, reason, message }) => ({ code, reason, message }))
     })
-    const message = 'What is needed to call an agent of a version before A2A 1.0 could not be loaded.'
+    const message = 'The code for A2A versions before 1.0 could not be loaded.'
     expect(failure).toEqual({ code: 'unavailable', reason: 'not-loaded', message })
   })
 

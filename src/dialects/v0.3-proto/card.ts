@@ -7,7 +7,6 @@ import type {
   SecurityScheme,
 } from '../../protocol/card.ts'
 import type { Draft } from '../codec.ts'
-import { type CardSecurity, decodeLegacyCard } from '../legacy-card.ts'
 import { cleanSecurity, keepUnusable } from '../lenient-card.ts'
 import {
   decodeRequirement,
@@ -20,7 +19,7 @@ import {
   mapValues,
 } from '../proto-card.ts'
 import { readResult } from '../read.ts'
-import { decodeInterfaces, encodeInterfaces } from '../v0.3/card.ts'
+import { type CardSecurity, decodeInterfaces, decodeLegacyCard, encodeInterfaces } from '../v0.3/card.ts'
 import { carry } from './parts.ts'
 import * as wire from './schemas.ts'
 

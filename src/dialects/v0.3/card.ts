@@ -11,27 +11,10 @@ import type {
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
-import { type CardSecurity, decodeLegacyCard } from '../legacy-card.ts'
 import { readResult } from '../read.ts'
 import { readCarry, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 import { decodeRequirements, decodeSchemes, type EncodedSecurity, encodeSecurity } from './security.ts'
-
-const bindingSynonyms: ReadonlyMap<string, string> = new Map([
-  ['REST', 'HTTP+JSON'],
-  ['HTTP_JSON', 'HTTP+JSON'],
-])
-
-/** How the cards of 0.2 and 0.3 differ. */
-export interface CardVersion extends InterfaceVersion {
-  /** The types of security schemes that the version does not have. */
-  readonly unsupportedSchemes: readonly SecurityScheme['type'][]
-}
-
-export interface InterfaceVersion {
-  readonly version: string
-  readonly protocolVersion: string
-}
 
 const v0_3Card: CardVersion = { version: '0.3', protocolVersion: '0.3.0', unsupportedSchemes: [] }
 
@@ -53,6 +36,17 @@ export function decodeVersionedCard(value: unknown, defaultVersion: string): Age
   if (stateTransitionHistory !== undefined) extras.stateTransitionHistory = stateTransitionHistory
   if (Object.keys(unusable).length > 0) extras.unusable = unusable
   return { ...decodeLegacyCard(card, decodeInterfaces(addresses, defaultVersion), security), ...toCarry(extras) }
+}
+
+export interface InterfaceVersion {
+  readonly version: string
+  readonly protocolVersion: string
+}
+
+/** How the cards of 0.2 and 0.3 differ. */
+export interface CardVersion extends InterfaceVersion {
+  /** The types of security schemes that the version does not have. */
+  readonly unsupportedSchemes: readonly SecurityScheme['type'][]
 }
 
 /** Encodes a card of 0.2 or 0.3. */
@@ -80,6 +74,53 @@ export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): 
   return wire
 }
 
+/** A card of 0.2 or 0.3, in JSON or ProtoJSON, without its interfaces and security. */
+export interface LegacyCard extends Pick<AgentCard, SharedMember> {
+  readonly capabilities: Omit<AgentCard['capabilities'], 'extendedCard'> & { readonly stateTransitionHistory?: boolean }
+  readonly supportsAuthenticatedExtendedCard?: boolean
+  readonly skills: readonly Omit<AgentSkill, 'security'>[]
+}
+
+/** The security of a card, and its skills with theirs. */
+export type CardSecurity = Partial<Pick<AgentCard, 'securitySchemes' | 'security' | 'skills'>>
+
+export function decodeLegacyCard(
+  card: LegacyCard,
+  interfaces: AgentCard['interfaces'],
+  security: CardSecurity,
+): AgentCard {
+  const { stateTransitionHistory: _, ...capabilities } = card.capabilities
+  return {
+    name: card.name,
+    description: card.description,
+    version: card.version,
+    interfaces,
+    capabilities: { ...capabilities, extendedCard: card.supportsAuthenticatedExtendedCard },
+    defaultInputModes: card.defaultInputModes,
+    defaultOutputModes: card.defaultOutputModes,
+    skills: card.skills,
+    provider: card.provider,
+    documentationUrl: card.documentationUrl,
+    iconUrl: card.iconUrl,
+    ...security,
+    signatures: card.signatures,
+  }
+}
+
+/** The interfaces of a card, the preferred one first. */
+export function decodeInterfaces(addresses: Addresses, defaultVersion: string): readonly AgentInterface[] {
+  const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [], protocolVersion = defaultVersion } = addresses
+  const version = majorMinorOf(protocolVersion) ?? defaultVersion
+  const all = [{ url, transport: preferredTransport }, ...additionalInterfaces].map(
+    ({ url, transport }): AgentInterface => ({
+      url,
+      binding: bindingSynonyms.get(transport) ?? transport,
+      protocolVersion: version,
+    }),
+  )
+  return withoutDuplicates(all)
+}
+
 /** The address members of a card. If `received` ones mean the same interfaces, they are returned unchanged. */
 export function encodeInterfaces(
   interfaces: readonly AgentInterface[],
@@ -99,43 +140,6 @@ export function encodeInterfaces(
   }
 }
 
-/** The interfaces of a card, the preferred one first. */
-export function decodeInterfaces(addresses: Addresses, defaultVersion: string): readonly AgentInterface[] {
-  const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [], protocolVersion = defaultVersion } = addresses
-  const version = majorMinorOf(protocolVersion) ?? defaultVersion
-  const all = [{ url, transport: preferredTransport }, ...additionalInterfaces].map(
-    ({ url, transport }): AgentInterface => ({
-      url,
-      binding: bindingSynonyms.get(transport) ?? transport,
-      protocolVersion: version,
-    }),
-  )
-  return withoutDuplicates(all)
-}
-
-type Addresses = Infer<typeof wire.Addresses>
-
-/** The sample card of every version since 0.2.5 has 0.2.9, which was never released. */
-function majorMinorOf(text: string): string | undefined {
-  return text === '0.2.9' ? '0.3' : /^\d{1,4}\.\d{1,4}/.exec(text)?.[0]
-}
-
-/** Many cards list the main interface among the others as well. */
-function withoutDuplicates(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
-  const keyOf = ({ url, binding }: AgentInterface) => JSON.stringify([url, binding])
-  const first = new Map(interfaces.toReversed().map((candidate) => [keyOf(candidate), candidate]))
-  return interfaces.filter((candidate) => first.get(keyOf(candidate)) === candidate)
-}
-
-function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
-  return JSON.stringify(some) === JSON.stringify(others)
-}
-
-interface DecodedSecurity extends CardSecurity {
-  /** Schemes of an unknown type, as received. */
-  readonly unusable?: JsonObject
-}
-
 function decodeSecurity(card: WireCard): DecodedSecurity {
   const { schemes, unusable, flowSchemes } = decodeSchemes(card.securitySchemes ?? {}, schemeNamesIn(card))
   const decodeSecurityOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
@@ -150,11 +154,28 @@ function decodeSecurity(card: WireCard): DecodedSecurity {
 
 type WireCard = Infer<typeof wire.AgentCard>
 
+interface DecodedSecurity extends CardSecurity {
+  /** Schemes of an unknown type, as received. */
+  readonly unusable?: JsonObject
+}
+
 /** All scheme names in the card, including those of missing schemes. */
 function schemeNamesIn({ securitySchemes = {}, security = [], skills }: WireCard): ReadonlySet<string> {
   const requirements = [...security, ...skills.flatMap((skill) => skill.security ?? [])]
   return new Set([securitySchemes, ...requirements].flatMap((holder) => Object.keys(holder)))
 }
+
+/** The members that are the same in the model. */
+type SharedMember =
+  | 'name'
+  | 'description'
+  | 'version'
+  | 'defaultInputModes'
+  | 'defaultOutputModes'
+  | 'provider'
+  | 'documentationUrl'
+  | 'iconUrl'
+  | 'signatures'
 
 function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
   const { streaming, pushNotifications, extensions } = capabilities
@@ -190,3 +211,26 @@ function encodeSignature({ protected: protectedHeader, signature, header }: Card
   if (header !== undefined) wire.header = header
   return wire
 }
+
+function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others)
+}
+
+type Addresses = Infer<typeof wire.Addresses>
+
+/** Many cards list the main interface among the others as well. */
+function withoutDuplicates(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
+  const keyOf = ({ url, binding }: AgentInterface) => JSON.stringify([url, binding])
+  const first = new Map(interfaces.toReversed().map((candidate) => [keyOf(candidate), candidate]))
+  return interfaces.filter((candidate) => first.get(keyOf(candidate)) === candidate)
+}
+
+/** The sample card of every version since 0.2.5 has 0.2.9, which was never released. */
+function majorMinorOf(text: string): string | undefined {
+  return text === '0.2.9' ? '0.3' : /^\d{1,4}\.\d{1,4}/.exec(text)?.[0]
+}
+
+const bindingSynonyms: ReadonlyMap<string, string> = new Map([
+  ['REST', 'HTTP+JSON'],
+  ['HTTP_JSON', 'HTTP+JSON'],
+])
