@@ -6,21 +6,22 @@ import type { ResolveAgent } from './call-agent.ts'
 import { runSkills, type SkillRunner } from './run-skill.ts'
 import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
 
+/** What happens to a turn whose process is gone. */
 export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
 
 /**
- * A turn whose process is gone is failed, retried from its start, or resumed where it was (see docs/durable-turns.md).
- * At most so many attempts are made, 3 unless said; for `resume`, so many in a row that bring nothing new.
+ * A turn whose process is gone fails, is retried from its start, or is resumed where it was (see docs/durable-turns.md).
+ * `attempts` limits the attempts; for `resume`, it limits those in a row that store nothing new. Defaults to 3.
  */
 export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; readonly attempts?: number }
 
-/** What an author says of an agent. The rest of its card is derived from how it is served. */
+/** The agent's part of its card. The rest depends on how the agent is served. */
 export interface AgentProfile<S extends readonly SkillProfile[] = readonly SkillProfile[]> {
   readonly name: string
   readonly description?: string
   /** The version of the agent itself. */
   readonly version?: string
-  /** Those of `skill(…)` do their work themselves. */
+  /** Skills that are created by `skill(…)` have an implementation of their own. */
   readonly skills?: S
   readonly inputModes?: readonly string[]
   readonly outputModes?: readonly string[]
@@ -28,22 +29,22 @@ export interface AgentProfile<S extends readonly SkillProfile[] = readonly Skill
   readonly documentationUrl?: string
   readonly iconUrl?: string
   readonly extensions?: readonly AgentExtension[]
-  /** What becomes of its turns when their process is gone; `fail` unless said. */
+  /** What happens to a turn whose process is gone. Defaults to `fail`. */
   readonly recovery?: Recovery
 }
 
 export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly profile: AgentProfile
   readonly run: RuntimeFunction
-  /** Throws for a message that none of its skills can take, before anything is stored. */
+  /** Throws if no skill accepts the first message of a task. Called before the message is stored. */
   readonly check?: SkillRunner['check']
-  /** Never there: what a client learns from the type of the agent. */
+  /** Never set: it carries the types of the skills to typed clients. */
   readonly skillTypes?: Skills
-  /** How it finds other agents, unless its options say otherwise. */
+  /** Resolves the agents that this one calls, unless `calls.reach` is set. */
   readonly reach?: ResolveAgent
 }
 
-/** Without `work`, it can do what its skills can do. */
+/** Defines an agent. Without `work`, its typed skills do the work. */
 export function agent<const S extends readonly SkillProfile[] = readonly []>(
   profile: AgentProfile<S>,
   work?: AgentImplementation,
@@ -78,24 +79,25 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   }
 }
 
-function requireText(what: string, value: unknown): void {
+function requireText(member: string, value: unknown): void {
   if (typeof value === 'string' && value.trim() !== '') return
-  throw new TypeError(`agent(): expected ${what} to be a text that is not empty, got ${JSON.stringify(value)}`)
+  throw new TypeError(`agent(): expected ${member} to be a text that is not empty, got ${JSON.stringify(value)}`)
 }
 
-/** Those that the author names, and those that come with the work. */
+/** The extensions of the profile, and those of the implementation. */
 function extensionsIn(
   { extensions }: AgentProfile,
   work: AgentImplementation | undefined,
 ): readonly AgentExtension[] | undefined {
-  const own = extensionsOf(work).filter(({ uri }) => !extensions?.some((each) => each.uri === uri))
-  return own.length > 0 ? [...(extensions ?? []), ...own] : extensions
+  const declared = new Set(extensions?.map(({ uri }) => uri))
+  const added = extensionsOf(work).filter(({ uri }) => !declared.has(uri))
+  return added.length > 0 ? [...(extensions ?? []), ...added] : extensions
 }
 
 function requireDistinct(skills: readonly SkillProfile[], name: string): void {
   const ids = skills.map(({ id }) => id)
-  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
-  if (twice !== undefined) throw new TypeError(`agent(${name}): two skills have the id ${twice}`)
+  const duplicate = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (duplicate !== undefined) throw new TypeError(`agent(${name}): two skills have the id ${duplicate}`)
 }
 
 function profileOf(skill: SkillProfile): SkillProfile {
@@ -104,9 +106,9 @@ function profileOf(skill: SkillProfile): SkillProfile {
   return profile
 }
 
-/** What the card says of what its skills take and give. */
+/** Declares the JSON Schemas of the skills in the card. */
 function extensionOf(skills: readonly Skill[]): AgentExtension {
-  const said = skills.map(({ id, schemas: { input, output } }): [string, JsonObject] => [
+  const entries = skills.map(({ id, schemas: { input, output } }): [string, JsonObject] => [
     id,
     {
       ...(input?.jsonSchema && { input: input.jsonSchema }),
@@ -114,7 +116,7 @@ function extensionOf(skills: readonly Skill[]): AgentExtension {
     },
   ])
   const description = 'The JSON Schemas of what skills take and give. Name a skill in metadata.skillId of the message.'
-  return { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(said) } }
+  return { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(entries) } }
 }
 
 export type { AgentFunction } from './agent-function.ts'

@@ -7,20 +7,21 @@ import type { CredentialProvider } from '../protocol/principal.ts'
 import type { Service } from '../protocol/service.ts'
 import type { Content } from './turn-output.ts'
 
+/** Why a call to another agent failed. */
 export interface CallFailure {
-  /** The name of the agent, or what it was called by. */
+  /** The name of the agent, or the address under which it was called. */
   readonly agent: string
-  /** What happened, for the one who asked: with the other agent's own words, but none of the secrets it was sent. */
+  /** What happened, in the other agent's words, with the secrets redacted that it was sent. For the calling agent. */
   readonly message: string
   readonly code?: ErrorCode
-  /** How the other agent's task ended, if it came to that. */
+  /** The final state of the other agent's task, if it ended. */
   readonly state?: TaskState
   readonly taskId?: string
-  /** Why nothing was sent: `loop`, `too-deep`, `past-deadline`, `out-of-budget`; or `canceled`, `timeout`. */
+  /** Why nothing was sent (`loop`, `too-deep`, `past-deadline`, `out-of-budget`), or `canceled` or `timeout`. */
   readonly reason?: string
 }
 
-/** An agent that was asked gave no answer. What it said of it is not for our own callers, and is not shown to them. */
+/** Thrown when a called agent gives no answer. The caller of this agent gets `callerText`, and never the message. */
 export class CallFailed extends Error implements CallFailure {
   override readonly name = 'CallFailed'
   readonly agent: string
@@ -38,87 +39,85 @@ export class CallFailed extends Error implements CallFailure {
     this.reason = reason
   }
 
-  /** For whoever called us. */
+  /** The text for the caller of this agent. */
   get callerText(): string {
-    const word = this.state ?? this.reason ?? this.code
-    return `The agent "${this.agent}", which was asked for help, gave no answer${word ? ` (${word})` : ''}.`
+    const cause = this.state ?? this.reason ?? this.code
+    return `The agent "${this.agent}", which was asked for help, gave no answer${cause ? ` (${cause})` : ''}.`
   }
 }
 
-/** Such as `agent(…)` itself. */
+/** An agent in this process, as `agent(…)` returns it. */
 export interface LocalTarget {
   readonly fetch: (request: Request) => Promise<Response>
 }
 
-/** An agent that can be asked. A `Client` of `parley-a2a/client` is one. */
+/** A connected agent. A `Client` of `parley-a2a/client` is one. */
 export interface CalledAgent {
   readonly card: AgentCard
   readonly service: Service
 }
 
-/**
- * Whom to ask: an address, a card, an agent in this process that speaks `fetch`, or a client that is connected, with
- * the credentials that it has.
- */
+/** An agent to call: an address, a card, an agent in this process, or a connected client with its credentials. */
 export type CallTarget = string | URL | AgentCard | JsonObject | LocalTarget | CalledAgent
 
 export interface ReachOptions {
   readonly auth?: readonly CredentialProvider[]
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Told every secret before it is sent, so that it can be kept out of what is stored and shown. */
+  /** Call it with every secret before it is sent, so that the runtime redacts it in everything stored and shown. */
   readonly onSecret: (secret: string) => void
 }
 
-/** Finds an agent, and asks it with these credentials. */
-export type ResolveAgent = (target: Exclude<CallTarget, CalledAgent>, how: ReachOptions) => Promise<CalledAgent>
+/** Resolves a target to an agent that is called with these credentials. */
+export type ResolveAgent = (target: Exclude<CallTarget, CalledAgent>, options: ReachOptions) => Promise<CalledAgent>
 
 export interface CallOptions {
-  /** Names the call in the journal of a durable turn; by its agent and its place in the turn otherwise. */
+  /** Names the call in the journal of a durable turn. Defaults to its number and the name of the agent. */
   readonly name?: string
-  /** Goes on with a conversation. By default with the last one with this agent in the context of the turn. */
+  /** Continues a conversation; `new` starts one. Defaults to the last one with this agent in the context of the turn. */
   readonly contextId?: string | 'new'
-  /** Goes on with a task of the other agent. */
+  /** Continues a task of the other agent. */
   readonly taskId?: string
-  /** The skill that is wanted, by its id. */
+  /** The id of the skill to use. */
   readonly skill?: string
-  /** Of the message. */
+  /** The metadata of the message. */
   readonly metadata?: JsonObject
   /** Instead of the agent's own, such as `[bearer(() => turn.delegate('https://files.example.com', ['read']))]`. */
   readonly auth?: readonly CredentialProvider[]
-  /** Sent along where the wire has headers. */
+  /** Additional headers, on transports that have headers. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds until the answer is of no use any more; also the other agent is told. */
+  /** Timeout in milliseconds. The other agent gets it as a deadline. */
   readonly timeout?: number
-  /** How many calls the other agent may make for it. Half of what is left by default, where there is a budget. */
+  /** How many calls the other agent may make. Defaults to half of what is left, if the turn has a budget. */
   readonly budget?: number
-  /** Gives the call up, and cancels what the other agent does for it. The turn's own signal does so anyway. */
+  /** Aborts the call, and cancels the other agent's task. So does the signal of the turn. */
   readonly signal?: AbortSignal
-  /** What of the other agent's progress the caller is told: its status (default), also its artifacts, or nothing. */
+  /** What the caller sees of the other agent's progress: `status`, `all` (with artifacts) or `none`. Defaults to `status`. */
   readonly relay?: 'status' | 'all' | 'none'
 }
 
 export interface CallAnswer {
   /** The name of the agent. */
   readonly agent: string
-  /** The text of the message; or of the artifacts; or, if there is none, of the status. */
+  /** The text of the message, of the artifacts, or, without artifacts, of the status. */
   readonly text: string
   readonly artifacts: readonly Artifact[]
   readonly contextId?: string
-  /** Without its history. Undefined if the agent answered with a message. */
+  /** The task without its history. Undefined if the agent answered with a message. */
   readonly task?: Task
   readonly message?: Message
 }
 
-/** The answer when it is awaited; what happens meanwhile when it is iterated. */
+/** Await it for the answer. Iterate over it for the events until then. */
 export type AgentCall = Promise<CallAnswer> & AsyncIterable<StreamEvent>
 
-/** Asks another agent, as the one that this turn is of. */
+/** Calls another agent. */
 export type CallAgent = (agent: CallTarget, message: Content, options?: CallOptions) => AgentCall
 
+/** The arguments of one of several calls. */
 export type CallSpec = readonly [agent: CallTarget, message: Content, options?: CallOptions]
 
 export interface FanOutOptions {
-  /** How many are asked at once. 4 by default. */
+  /** How many calls run at the same time. Defaults to 4. */
   readonly concurrency?: number
 }
 
@@ -129,8 +128,8 @@ export type CallOutcome =
 
 export interface AgentCalls {
   readonly call: CallAgent
-  /** Asks all of them, and gives all answers and failures, in the order of the calls. */
+  /** Makes all calls, and resolves with all answers and failures in the order of the calls. */
   callAll(calls: readonly CallSpec[], options?: FanOutOptions): Promise<readonly CallOutcome[]>
-  /** Asks all of them, gives the first answer, and cancels the others. Throws if none answers. */
+  /** Makes all calls, resolves with the first answer, and cancels the others. Throws if no agent answers. */
   callFirst(calls: readonly CallSpec[], options?: FanOutOptions): Promise<CallAnswer>
 }

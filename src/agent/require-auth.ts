@@ -1,36 +1,39 @@
 import type { Principal } from '../protocol/model.ts'
 
-/** What a task needs before it can go on. */
+/** The credentials that a task needs. */
 export interface AuthNeed {
-  /** The name of one of the agent's own schemes, or a word for what is needed, such as `github` or `Bearer`. */
+  /** The name of one of the agent's security schemes, or of another system, such as `github`. */
   readonly scheme: string
   readonly scopes?: readonly string[]
-  /** For people. */
+  /** Shown to the user. */
   readonly description?: string
-  /** Where to go for it. */
+  /** Where the user can get the credentials. */
   readonly url?: string
 }
 
 export interface RequireAuthOptions {
-  /** Until when: a date, its ISO text, or milliseconds since 1970. Then the task fails. Not together with `outOfBand`. */
+  /**
+   * When the task fails if no credentials have come: a date, an ISO string, or milliseconds since 1970. Not together with
+   * `outOfBand`.
+   */
   readonly expiresAt?: Date | string | number
-  /** Gives the credentials if they come by another way than A2A, such as a page that the user visits. */
+  /** Resolves with credentials that come outside of A2A, such as through a page that the user visits. */
   readonly outOfBand?: (signal: AbortSignal) => Promise<string>
 }
 
-/** Credentials for a task. They are only in the memory of this process. */
+/** Credentials for a task. They exist only in the memory of this process. */
 export interface GivenAuth {
   readonly scheme: string
-  /** By a part or the metadata of a message, by the credentials of the request that brought it, or by another way. */
+  /** Whether they came in a message, with the request that brought it, or outside of A2A. */
   readonly by: 'message' | 'request' | 'out-of-band'
-  /** Who gave them. */
+  /** The caller that sent them. */
   readonly principal: Principal
-  /** The secret itself. Throws if it was given to a process that is gone: it is never stored. */
+  /** Returns the secret. Throws if the process that received it is gone: it is never stored. */
   secret(): string
 }
 
 /**
- * Makes the task `auth-required` and gives the credentials when they come. At once if the message, or the request that
- * brought it, has them already.
+ * Sets the task to `auth-required` and resolves with the credentials when they come. Resolves at once if the message, or
+ * the request that brought it, has them.
  */
 export type RequireAuth = (need: AuthNeed | string, options?: RequireAuthOptions) => Promise<GivenAuth>

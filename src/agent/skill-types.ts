@@ -2,17 +2,17 @@ import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { readSkillSchemas } from '../protocol/extensions/typed-skills.ts'
 
-/** How deep a schema is followed, and how far in all: those that contain themselves have no end. */
+/** Recursive schemas have no end: limits for the depth and the number of types. */
 const maxDepth = 12
 
 const maxTypes = 2_000
 
 export interface SkillTypesOptions {
-  /** Of the type. That of the agent, with `Skills` behind it, by default. */
+  /** The name of the type. Defaults to the name of the agent and `Skills`. */
   readonly name?: string
 }
 
-/** Writes what the skills of a card take and give as TypeScript, for `connect<ThatType>(…)`. */
+/** Generates the TypeScript type of an agent's skills from its card, for `connect<ThatType>(…)`. */
 export function skillTypesOf(
   card: Pick<AgentCard, 'name' | 'skills' | 'capabilities'>,
   { name = `${pascal(card.name)}Skills` }: SkillTypesOptions = {},
@@ -46,18 +46,18 @@ function pascal(name: string): string {
   return /^\p{L}/u.test(joined) ? joined : `Agent${joined}`
 }
 
-function typeOf(schema: Json | undefined, root: JsonObject, depth = 0, made = { types: 0 }): string {
+function typeOf(schema: Json | undefined, root: JsonObject, depth = 0, count = { types: 0 }): string {
   if (schema === false) return 'never'
-  if (!isObject(schema) || depth > maxDepth || ++made.types > maxTypes) return 'unknown'
-  const inner = (each: Json | undefined) => typeOf(each, root, depth + 1, made)
+  if (!isObject(schema) || depth > maxDepth || ++count.types > maxTypes) return 'unknown'
+  const inner = (member: Json | undefined) => typeOf(member, root, depth + 1, count)
   if (typeof schema.$ref === 'string') return inner(resolve(schema.$ref, root))
   if ('const' in schema) return literal(schema.const)
   if (isList(schema.enum)) return union(schema.enum.map(literal))
   const choices = schema.anyOf ?? schema.oneOf
   if (isList(choices)) return union(choices.map(inner))
-  if (isList(schema.allOf)) return schema.allOf.map((each) => `(${inner(each)})`).join(' & ') || 'unknown'
+  if (isList(schema.allOf)) return schema.allOf.map((member) => `(${inner(member)})`).join(' & ') || 'unknown'
   const { type } = schema
-  if (isList(type)) return union(type.map((each) => inner({ ...schema, type: each })))
+  if (isList(type)) return union(type.map((name) => inner({ ...schema, type: name })))
   switch (type) {
     case 'string':
       return 'string'
@@ -77,13 +77,13 @@ function typeOf(schema: Json | undefined, root: JsonObject, depth = 0, made = { 
   }
 }
 
-/** References within the schema alone. */
+/** Resolves references within the schema. Others are unknown. */
 function resolve(reference: string, root: JsonObject): Json | undefined {
   if (!reference.startsWith('#')) return undefined
   const path = reference.split('/').slice(1)
-  return path.reduce<Json | undefined>((at, segment) => {
+  return path.reduce<Json | undefined>((value, segment) => {
     const key = decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~')
-    return isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined
+    return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   }, root)
 }
 
@@ -92,7 +92,7 @@ function literal(value: Json | undefined): string {
 }
 
 function union(types: readonly string[]): string {
-  return [...new Set(types)].map((each) => (each.includes(' ') ? `(${each})` : each)).join(' | ') || 'never'
+  return [...new Set(types)].map((type) => (type.includes(' ') ? `(${type})` : type)).join(' | ') || 'never'
 }
 
 function arrayOf({ items, prefixItems }: JsonObject, inner: Inner): string {
@@ -103,12 +103,13 @@ function arrayOf({ items, prefixItems }: JsonObject, inner: Inner): string {
 
 type Inner = (schema: Json | undefined) => string
 
-function objectOf({ properties, required, additionalProperties: others }: JsonObject, inner: Inner): string {
+function objectOf({ properties, required, additionalProperties }: JsonObject, inner: Inner): string {
   const members = isObject(properties) ? Object.entries(properties) : []
-  const needed: readonly Json[] = isList(required) ? required : []
-  const told = members.map(
-    ([key, each]) => `readonly ${JSON.stringify(key)}${needed.includes(key) ? '' : '?'}: ${inner(each)}`,
+  const requiredKeys: readonly Json[] = isList(required) ? required : []
+  const types = members.map(
+    ([key, member]) => `readonly ${JSON.stringify(key)}${requiredKeys.includes(key) ? '' : '?'}: ${inner(member)}`,
   )
-  if (told.length > 0) return `{ ${told.join('; ')} }`
-  return isObject(others) ? `{ readonly [key: string]: ${inner(others)} }` : '{ readonly [key: string]: unknown }'
+  if (types.length > 0) return `{ ${types.join('; ')} }`
+  const valueType = isObject(additionalProperties) ? inner(additionalProperties) : 'unknown'
+  return `{ readonly [key: string]: ${valueType} }`
 }

@@ -8,29 +8,30 @@ import type { Turn } from './turn.ts'
 
 const json = ['application/json']
 
+/** The options of `skill()`. */
 export interface SkillOptions<Id extends string, I extends Schema, O extends Schema> extends Partial<AgentSkill> {
   readonly id: Id
   readonly name: string
-  /** What it takes. Without one, the text of the message. What does not fit never reaches `run`. */
+  /** The schema of the input. Invalid input never reaches `run`. Without a schema, the input is the text of the message. */
   readonly input?: I
-  /** What it gives. Without one, content, as every agent gives it. */
+  /** The schema of the output. Without one, `run` returns content like any agent. */
   readonly output?: O
-  /** The JSON Schemas for the card; asked of the library of the schema where that can tell. */
+  /** The JSON Schemas for the card. Default to the conversion by the schema library, if it has one. */
   readonly inputJsonSchema?: JsonObject
   readonly outputJsonSchema?: JsonObject
-  /** Returns the result; a generator may tell things before. Undefined if the turn has ended the task otherwise. */
-  readonly run: (input: Taken<I>, turn: Turn) => Giving<O>
+  /** Returns the result; a generator may yield content and events before. Undefined if the turn ended the task itself. */
+  readonly run: (input: RunInput<I>, turn: Turn) => RunOutput<O>
 }
 
 export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
 
-/** By any library of Standard Schema; its JSON Schema is told in the card, if it is known. */
+/** A Standard Schema, and its JSON Schema for the card if there is one. */
 export interface SkillSchema {
   readonly schema: StandardSchemaV1
   readonly jsonSchema: JsonObject | undefined
 }
 
-/** A skill that does its work itself, and knows what it takes and gives. */
+/** A skill with an implementation and schemas of its own. */
 export interface Skill<Id extends string = string, Types extends SkillType = SkillType> extends SkillProfile {
   readonly id: Id
   readonly schemas: {
@@ -38,14 +39,19 @@ export interface Skill<Id extends string = string, Types extends SkillType = Ski
     readonly output: SkillSchema | undefined
   }
   readonly run: (input: unknown, turn: Turn) => unknown
-  /** Never there: what callers learn from the type of the agent. */
+  /** Never set: it carries the types to typed clients. */
   readonly types?: Types
 }
 
-/** A skill whose input and output are checked, and told in the card. `agent({ name, skills: [skill(…)] })` has it. */
+/**
+ * Defines a skill whose input and output are validated and declared in the card.
+ *
+ * @example
+ * agent({ name: 'Math', skills: [skill({ id: 'add', name: 'Add', input: z.object({ a: z.number(), b: z.number() }), run: add })] })
+ */
 export function skill<const Id extends string, I extends Schema = undefined, O extends Schema = undefined>(
   options: SkillOptions<Id, I, O>,
-): Skill<Id, { input: Sent<I>; output: Got<O> }> {
+): Skill<Id, { input: ClientInput<I>; output: ClientOutput<O> }> {
   const { input, output, inputJsonSchema, outputJsonSchema, run, ...profile } = options
   if (typeof run !== 'function') throw new TypeError(`skill(${options.id}): expected run to be a function`)
   if (input) requireSchema(`skill(${options.id}).input`, input)
@@ -54,9 +60,12 @@ export function skill<const Id extends string, I extends Schema = undefined, O e
     ...(input && { inputModes: json }),
     ...(output && { outputModes: json }),
     ...profile,
-    schemas: { input: told(input, 'input', inputJsonSchema), output: told(output, 'output', outputJsonSchema) },
-    // Only what the schema has made of the input gets here.
-    run: (given, turn) => run(given as Taken<I>, turn),
+    schemas: {
+      input: skillSchema(input, 'input', inputJsonSchema),
+      output: skillSchema(output, 'output', outputJsonSchema),
+    },
+    // The runner passes only validated input.
+    run: (value, turn) => run(value as RunInput<I>, turn),
   }
 }
 
@@ -64,18 +73,18 @@ export function isSkill(profile: SkillProfile): profile is Skill {
   return 'run' in profile && 'schemas' in profile
 }
 
-/** The types of skills by their ids, for callers. */
+/** The types of skills by their ids, for typed clients. */
 export type SkillTypes<S extends readonly SkillProfile[]> = {
-  readonly [Each in S[number] as Each['id']]: Each extends Skill<string, infer Types> ? Types : TextSkill
+  readonly [Profile in S[number] as Profile['id']]: Profile extends Skill<string, infer Types> ? Types : TextSkill
 }
 
 type Schema = StandardSchemaV1 | undefined
 
-/** What `run` gets, and what a caller must send. */
-type Taken<I extends Schema> = I extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<I> : string
+/** The input of `run`. */
+type RunInput<I extends Schema> = I extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<I> : string
 
-/** What `run` returns, and what a caller gets of it. */
-type Giving<O extends Schema> = O extends StandardSchemaV1 ? Returned<StandardSchemaV1.InferInput<O>> : AgentReturn
+/** The return value of `run`. */
+type RunOutput<O extends Schema> = O extends StandardSchemaV1 ? Returned<StandardSchemaV1.InferInput<O>> : AgentReturn
 
 type Returned<T> = T | undefined | Promise<T | undefined> | AsyncGenerator<AgentYield, T | undefined>
 
@@ -84,10 +93,12 @@ interface TextSkill extends SkillType {
   readonly output: string
 }
 
-type Sent<I extends Schema> = I extends StandardSchemaV1 ? StandardSchemaV1.InferInput<I> : string
+/** What a client sends. */
+type ClientInput<I extends Schema> = I extends StandardSchemaV1 ? StandardSchemaV1.InferInput<I> : string
 
-type Got<O extends Schema> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
+/** What a client gets. */
+type ClientOutput<O extends Schema> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
 
-function told(schema: Schema, side: SchemaSide, given: JsonObject | undefined): SkillSchema | undefined {
-  return schema && { schema, jsonSchema: given ?? jsonSchemaOf(schema, side, 'draft-2020-12') }
+function skillSchema(schema: Schema, side: SchemaSide, jsonSchema: JsonObject | undefined): SkillSchema | undefined {
+  return schema && { schema, jsonSchema: jsonSchema ?? jsonSchemaOf(schema, side, 'draft-2020-12') }
 }

@@ -3,16 +3,16 @@ import { isList, type Json, type JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, type Message, type Part, type TaskState, toTimestamp } from '../protocol/model.ts'
 
-/** Whose voice it is, and by which clock it speaks. */
+/** The ids that an event needs. */
 export interface TaskIds {
   readonly taskId: string
   readonly contextId: string
 }
 
-/** What an author may write where text is meant: a string, a part, or several parts. */
+/** Content of a message or an artifact: a string, a part, or several parts. */
 export type Content = string | Part | readonly Part[]
 
-/** What an agent says, in the form in which it is stored. */
+/** Creates the messages and status events of an agent. */
 export interface AgentEvents {
   message(content: Content): Message
   status(state: TaskState, content?: Content): StatusEvent
@@ -36,7 +36,7 @@ export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => num
   }
 }
 
-/** By which it is said. */
+/** Takes the events of an agent. */
 export interface EventSink {
   /** Resolves when the event is stored. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
@@ -49,43 +49,44 @@ export interface ArtifactOptions {
   readonly metadata?: JsonObject
 }
 
-/** A piece of an artifact. Bytes become a raw part. */
+/** A chunk of an artifact. Bytes become a raw part. */
 export type Chunk = Content | Uint8Array
 
-/** Writes one artifact piece by piece. It alone knows which piece is the first and which the last. */
+/** Writes one artifact in chunks, and marks the first and the last one. */
 export interface ArtifactWriter {
   readonly artifactId: string
-  /** Resolves when the chunk is stored: awaiting it slows the agent down to the speed of the store. */
+  /** Resolves when the chunk is stored. Awaiting it slows the agent down to the speed of the store. */
   write(chunk: Chunk): Promise<void>
-  /** Marks the artifact as complete, with a last chunk if one is given. */
+  /** Completes the artifact, with an optional last chunk. */
   close(chunk?: Chunk): Promise<void>
 }
 
+/** A file to add as an artifact: its bytes, its text, or where it can be fetched. */
 export interface File {
   readonly name: string
   readonly mediaType?: string
   readonly content: Uint8Array | string | URL
 }
 
-/** What an agent can say of its work. The promises resolve when it is stored. */
+/** Emits events of an agent. The promises resolve when the event is stored. */
 export interface TurnOutput {
   status(state: TaskState, content?: Content): Promise<void>
   artifact(name: string, options?: ArtifactOptions): ArtifactWriter
-  /** Adds a whole artifact that is one JSON value. */
+  /** Adds a complete artifact with one JSON value. */
   data(value: Json, name?: string): Promise<void>
-  /** Adds a whole artifact that is one file. */
+  /** Adds a complete artifact with one file. */
   file(file: File): Promise<void>
 }
 
-export function createTurnOutput(voice: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
+export function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
   function artifact(name: string, { mediaType, ...options }: ArtifactOptions = {}): ArtifactWriter {
     return createArtifactWriter({ artifact: { artifactId: newArtifactId(), name, ...options }, mediaType, emit })
   }
 
   return {
-    status: (state, content) => emit(voice.status(state, content)),
+    status: (state, content) => emit(agentEvents.status(state, content)),
     artifact,
-    // A copy: what is stored does not change when the agent goes on working with its value.
+    // A copy: the agent may change its value while the event waits to be stored.
     data: (value, name = 'data') =>
       artifact(name).close({ data: structuredClone(value), mediaType: 'application/json' }),
     file: (file) => artifact(file.name).close(filePart(file)),
@@ -97,14 +98,14 @@ export function toParts(content: Content): readonly Part[] {
   return isList(content) ? content : [content]
 }
 
-/** A rejected promise for an author: who awaits it hears of it, who does not is not killed by it. */
+/** A rejected promise. If the agent does not await it, it is no unhandled rejection. */
 export function rejected(reason: string): Promise<never> {
-  const rejected = Promise.reject(new Error(reason))
-  rejected.catch(() => {})
-  return rejected
+  const promise = Promise.reject(new Error(reason))
+  promise.catch(() => {})
+  return promise
 }
 
-export interface ArtifactWriterOptions {
+interface ArtifactWriterOptions {
   readonly artifact: Omit<Artifact, 'parts'>
   readonly mediaType?: string
   readonly emit: (event: ArtifactEvent) => Promise<void>
@@ -112,17 +113,17 @@ export interface ArtifactWriterOptions {
 
 function createArtifactWriter({ artifact, mediaType, emit }: ArtifactWriterOptions): ArtifactWriter {
   const { artifactId } = artifact
-  let begun = false
-  let closed = false
+  let isStarted = false
+  let isClosed = false
 
   function send(parts: readonly Part[], lastChunk: boolean): Promise<void> {
-    if (closed) return rejected(`The artifact ${artifact.name ?? artifactId} is closed already.`)
-    // Name and description go with the first chunk only: readers keep them.
-    const event: ArtifactEvent = begun
+    if (isClosed) return rejected(`The artifact ${artifact.name ?? artifactId} is closed already.`)
+    // Only the first chunk carries name and description.
+    const event: ArtifactEvent = isStarted
       ? { type: 'artifact', artifact: { artifactId, parts }, append: true, lastChunk }
       : { type: 'artifact', artifact: { ...artifact, parts }, lastChunk }
-    begun = true
-    closed = lastChunk
+    isStarted = true
+    isClosed = lastChunk
     return emit(event)
   }
 
@@ -140,7 +141,7 @@ function chunkParts(chunk: Chunk, mediaType: string | undefined): readonly Part[
 }
 
 function filePart({ name, mediaType, content }: File): Part {
-  const about = { filename: name, ...(mediaType !== undefined && { mediaType }) }
-  if (content instanceof URL) return { url: content.href, ...about }
-  return { raw: toBase64(typeof content === 'string' ? new TextEncoder().encode(content) : content), ...about }
+  const members = { filename: name, ...(mediaType !== undefined && { mediaType }) }
+  if (content instanceof URL) return { url: content.href, ...members }
+  return { raw: toBase64(typeof content === 'string' ? new TextEncoder().encode(content) : content), ...members }
 }

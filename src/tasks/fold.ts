@@ -2,26 +2,24 @@ import type { ArtifactEvent, StoredEvent } from '../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../protocol/model.ts'
 import type { NewTask, Snapshot, TaskLog } from './log.ts'
 
-/** So many events are cheaper to fold again than to keep a snapshot of. */
-const worthKeeping = 512
+/** Below this many events, refolding is cheaper than storing a snapshot. */
+const minSnapshotEvents = 512
 
-/** What of a log is folded. */
+/** The part of a log that folding needs. */
 export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
 
-/**
- * The task as the sum of its events. It grows in place, so that an event costs the same however many came before it.
- */
+/** The task as the sum of its events. It grows in place, so that the cost of an event does not depend on their number. */
 export interface Fold {
   readonly generation: number
   apply(stored: StoredEvent): void
-  /** The task so far. Undefined as long as the agent has made no task of the exchange. */
+  /** The current task. Undefined until the exchange becomes a task. */
   task(): Task | undefined
-  /** Every message so far, oldest first; also of an exchange that is no task. */
+  /** All messages, oldest first, also before the exchange becomes a task. */
   messages(): readonly Message[]
   snapshot(): Snapshot
 }
 
-/** Folds a task from its newest snapshot and what came after; a reader who had to fold much leaves a new snapshot. */
+/** Folds a task from its newest snapshot and the events after it. Stores a new snapshot if these were many. */
 export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
   const snapshot = await log.snapshot(task.taskId)
   const fold = createFold(task, snapshot)
@@ -31,14 +29,14 @@ export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
     for (const event of stored) fold.apply(event)
   }
   const folded = fold.generation - (snapshot?.generation ?? 0)
-  // Only when it has doubled, so that keeping snapshots costs each event a constant share.
-  if (folded >= worthKeeping && folded >= (snapshot?.generation ?? 0)) await log.keepSnapshot(fold.snapshot())
+  // Only if the number of events has doubled, so that the cost of snapshots per event is constant.
+  if (folded >= minSnapshotEvents && folded >= (snapshot?.generation ?? 0)) await log.keepSnapshot(fold.snapshot())
   return fold
 }
 
 /**
- * Everything up to a generation, as what comes after it is read on. The first event of a task has nothing before it, so
- * that reading may as well begin there.
+ * Folds a task up to a generation, from which a reader continues. For the first event, the fold is empty: the reader can
+ * start there without a read.
  */
 export async function foldUntil(log: FoldedLog, task: NewTask, last: number): Promise<Fold> {
   if (last === 1) return createFold(task)
@@ -53,18 +51,18 @@ export async function foldUntil(log: FoldedLog, task: NewTask, last: number): Pr
 }
 
 /**
- * An object as its maker sees it, while everybody else gets it readonly. Members that change are plain values and not
- * getters: a getter in an object literal is a hidden class of its own for every object, and these are made per request.
+ * A writable view of a readonly type, for the code that creates the object. Members that change are plain values, because
+ * a getter in an object literal gives every object its own hidden class, and these objects are created per request.
  */
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapshot): Fold {
-  let status = kept?.status
-  const history: Message[] = [...(kept?.history ?? [])]
-  const artifacts = new Map<string, Growing>()
-  for (const artifact of kept?.artifacts ?? []) artifacts.set(artifact.artifactId, { artifact })
+export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Snapshot): Fold {
+  let status = snapshot?.status
+  const history: Message[] = [...(snapshot?.history ?? [])]
+  const artifacts = new Map<string, GrowingArtifact>()
+  for (const artifact of snapshot?.artifacts ?? []) artifacts.set(artifact.artifactId, { artifact })
 
-  /** The status message enters the history when something replaces or answers it, and so at its place in time. */
+  /** A status message enters the history when it is replaced or answered, so that the history is in order of time. */
   function retireStatusMessage() {
     if (!status?.message) return
     history.push(status.message)
@@ -72,7 +70,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
   }
 
   const fold: Mutable<Fold> = {
-    generation: kept?.generation ?? 0,
+    generation: snapshot?.generation ?? 0,
     apply(stored) {
       fold.generation = stored.generation
       const { event } = stored
@@ -99,7 +97,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
     task() {
       if (!status) return undefined
       const { generation } = fold
-      return { id: taskId, contextId, status, artifacts: assembled(artifacts), history: [...history], generation }
+      return { id: taskId, contextId, status, artifacts: assemble(artifacts), history: [...history], generation }
     },
     messages: () => [...history],
     snapshot: () => ({
@@ -108,43 +106,43 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
       owner,
       generation: fold.generation,
       status,
-      artifacts: assembled(artifacts),
+      artifacts: assemble(artifacts),
       history: [...history],
     }),
   }
   return fold
 }
 
-/** The status after its message has entered the history. */
+/** The status after its message has moved to the history. */
 export function withoutMessage({ message: _, ...status }: TaskStatus): TaskStatus {
   return status
 }
 
-interface Growing {
+interface GrowingArtifact {
   artifact: Artifact
-  /** All of its parts, once there are more than it came with. */
+  /** All parts, once chunks were appended. */
   parts?: Part[]
 }
 
-function addArtifact(artifacts: Map<string, Growing>, { artifact, append, lastChunk }: ArtifactEvent): void {
-  const known = append ? artifacts.get(artifact.artifactId) : undefined
-  if (!known) {
+function addArtifact(artifacts: Map<string, GrowingArtifact>, { artifact, append, lastChunk }: ArtifactEvent): void {
+  const growing = append ? artifacts.get(artifact.artifactId) : undefined
+  if (!growing) {
     artifacts.set(artifact.artifactId, { artifact })
     return
   }
-  // The mark that closes an artifact needs a part on the wire; it is no content.
+  // The last chunk needs a part on the wire. An empty text in it is not content.
   const content = lastChunk ? artifact.parts.filter((part) => !isEmptyText(part)) : artifact.parts
-  known.parts ??= [...known.artifact.parts]
-  known.parts.push(...content)
+  growing.parts ??= [...growing.artifact.parts]
+  growing.parts.push(...content)
   const { metadata } = artifact
-  if (metadata) known.artifact = { ...known.artifact, metadata: { ...known.artifact.metadata, ...metadata } }
+  if (metadata) growing.artifact = { ...growing.artifact, metadata: { ...growing.artifact.metadata, ...metadata } }
 }
 
 function isEmptyText(part: Part): boolean {
   return 'text' in part && part.text === ''
 }
 
-function assembled(artifacts: ReadonlyMap<string, Growing>): readonly Artifact[] {
+function assemble(artifacts: ReadonlyMap<string, GrowingArtifact>): readonly Artifact[] {
   const all: Artifact[] = []
   for (const { artifact, parts } of artifacts.values()) all.push(parts ? { ...artifact, parts: [...parts] } : artifact)
   return all

@@ -2,22 +2,44 @@ import type { StoredEvent } from '../protocol/events.ts'
 import type { TaskLog } from './log.ts'
 
 /**
- * Everything beyond `after`: what is stored, then what comes, without gap or repeat. It is pulled, so a slow reader
- * slows only itself; it ends when the signal aborts, or the task is erased. Who reads decides what was the last event.
+ * Reads the events after `after` in pages: first the stored ones, then new ones as they arrive, without gap or repeat. A
+ * slow reader slows down only itself. Ends when the signal aborts or the task is erased; the reader decides which event
+ * is the last one.
  */
+export async function* followPages(
+  log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
+  taskId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly StoredEvent[], void> {
+  let seen = after
+  let isWoken = false
+  while (!signal.aborted) {
+    const page = await log.read(taskId, seen)
+    const last = page.at(-1)
+    if (last) {
+      yield page
+      seen = last.generation
+    } else if (isWoken && !(await log.head(taskId))) return
+    await log.wait(taskId, seen, signal)
+    isWoken = true
+  }
+}
+
+/** Like `followPages`, event by event. */
 export async function* follow(...args: Parameters<typeof followPages>): AsyncGenerator<StoredEvent, void> {
   for await (const page of followPages(...args)) yield* page
 }
 
-/** Who waits for which task. It holds nothing for a task that nobody waits for. */
+/** The readers that wait for new events, by task. Holds nothing for a task without readers. */
 export interface Wakeups {
-  /** Resolves at the next `wake` of this task, or when the signal aborts. */
+  /** Resolves at the next `wake` of the task, or when the signal aborts. */
   wait(taskId: string, signal: AbortSignal): Promise<void>
   wake(taskId: string): void
   wakeAll(): void
-  /** How many are waiting now. */
+  /** The number of waiting readers. */
   readonly size: number
-  /** The tasks that somebody waits for. */
+  /** The ids of the tasks with waiting readers. */
   awaited(): readonly string[]
 }
 
@@ -57,26 +79,5 @@ export function createWakeups(): Wakeups {
     wakeAll() {
       for (const taskId of [...waiting.keys()]) wake(taskId)
     },
-  }
-}
-
-/** The same, with the events that are there together in one piece, for readers that are in a hurry. */
-export async function* followPages(
-  log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
-  taskId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<readonly StoredEvent[], void> {
-  let seen = after
-  let isWoken = false
-  while (!signal.aborted) {
-    const page = await log.read(taskId, seen)
-    const last = page.at(-1)
-    if (last) {
-      yield page
-      seen = last.generation
-    } else if (isWoken && !(await log.head(taskId))) return
-    await log.wait(taskId, seen, signal)
-    isWoken = true
   }
 }

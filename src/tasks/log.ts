@@ -3,65 +3,69 @@ import type { Artifact, Message, TaskStatus } from '../protocol/model.ts'
 import { tenantPrefix } from '../protocol/principal.ts'
 import type { EndedPhase, Phase } from '../protocol/states.ts'
 
-/** How much one `read` answers at the most, so that a slow reader holds little. */
+/** The most that one `read` returns, so that a slow reader holds little memory. */
 export const readLimit = { events: 256, bytes: 256 * 1024 }
 
+/** The owners whose tasks a policy adds to a caller's own. */
 export type VisibleOwners = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
 
-/** Whose tasks can be seen: those of one owner, and of whom a policy adds. */
+/** The tasks that a caller can see: its own, and those of the owners that a policy adds. */
 export interface Scope {
   readonly owner: string
   readonly also?: VisibleOwners
 }
 
-/** Whether what belongs to this owner can be seen. */
-export function isWithin({ owner, also }: Scope, asked: string): boolean {
-  if (asked === owner) return true
+/** Whether the tasks of an owner are in a scope. */
+export function isWithin({ owner, also }: Scope, taskOwner: string): boolean {
+  if (taskOwner === owner) return true
   if (also === undefined) return false
   if (also === 'everyone') return true
   const { owners = [], tenants = [] } = also
-  return owners.includes(asked) || tenants.some((tenant) => asked.startsWith(tenantPrefix(tenant)))
+  return owners.includes(taskOwner) || tenants.some((tenant) => taskOwner.startsWith(tenantPrefix(tenant)))
 }
 
+/** The ids of a task. */
 export interface NewTask {
   readonly taskId: string
   readonly contextId: string
-  /** Whose task it is: see `ownerOf`. */
+  /** The owner of the task, as `ownerOf` returns it. */
   readonly owner: string
 }
 
 export interface LeaseRequest {
-  /** Who wants it, for people who look into the store. */
+  /** The process that wants the lease, for operators who look into the store. */
   readonly holder: string
-  /** Milliseconds. */
+  /** Lifetime in milliseconds. */
   readonly ttl: number
 }
 
-/** A key under which one caller's message is stored at most once. */
+/** A key under which a message is stored at most once. */
 export interface Claim {
   readonly key: string
-  /** Tells the same request from another one. */
+  /** A hash of the request. Another digest under the same key is a conflict. */
   readonly digest: string
 }
 
 export interface CreateOptions {
   readonly lease: LeaseRequest
-  /** Claimed for the task's owner, all of them or none. */
+  /** Claimed for the owner of the task, all or none. */
   readonly claims?: readonly Claim[]
 }
 
 export interface Lease {
-  /** Grows with every lease of this task; an append with an old one is refused. */
+  /** Grows with every lease of the task. An append with an older fence is rejected. */
   readonly fence: number
 }
 
+/** The message that was stored under a key. */
 export interface ClaimRecord {
   readonly digest: string
   readonly taskId: string
-  /** The generation of the message that was stored under the key. */
+  /** The generation of the message. */
   readonly generation: number
 }
 
+/** One of the keys was claimed before. */
 export interface AlreadyClaimed {
   readonly type: 'known'
   readonly claimed: ClaimRecord
@@ -70,37 +74,39 @@ export interface AlreadyClaimed {
 export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | AlreadyClaimed
 
 export interface AppendOptions {
-  /** The writer's fence. Without one only a caller's `message` and `cancel` may be appended. */
+  /** The fence of the writer's lease. Without one, only `message` and `cancel` events may be appended. */
   readonly fence?: number
-  /** Take the lease in the same step if it is free. */
+  /** Takes the lease in the same step, if it is free. */
   readonly lease?: LeaseRequest
   readonly claims?: readonly Claim[]
 }
 
 export type Appended =
   | { readonly type: 'stored'; readonly generation: number; readonly lease?: Lease }
-  /** Somebody else appended first; the log is at `generation`. */
+  /** Another writer appended first. The log is at `generation`. */
   | { readonly type: 'behind'; readonly generation: number }
-  /** The lease belongs to somebody else by now. */
+  /** Another process holds the lease. */
   | { readonly type: 'fenced' }
-  /** There is no such task, or only its tombstone. */
+  /** The task does not exist, or only its tombstone does. */
   | { readonly type: 'gone' }
   | AlreadyClaimed
 
+/** The state of a task without its events. */
 export interface TaskHead extends NewTask {
   readonly generation: number
-  /** `expired`: a tombstone is all that is left. */
+  /** `expired`: only a tombstone is left. */
   readonly phase: Phase | 'expired'
-  /** There is none before the agent made a task of it. */
+  /** Undefined until the exchange becomes a task. */
   readonly status?: TaskStatus
-  /** The dialect of the last message in it. */
+  /** The dialect of the last message. */
   readonly dialect?: string
-  /** Milliseconds since 1970: when it was created, and when its status last changed. */
+  /** Milliseconds since 1970. */
   readonly created: number
+  /** When the status last changed, in milliseconds since 1970. */
   readonly changed: number
 }
 
-/** A fold that was kept: everything up to and including `generation`. */
+/** A stored fold of all events up to and including `generation`. */
 export interface Snapshot extends NewTask {
   readonly generation: number
   readonly status?: TaskStatus
@@ -118,7 +124,7 @@ export interface ListQuery extends Scope {
   readonly phase?: Phase
   /** Milliseconds since 1970, inclusive. */
   readonly changedSince?: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly cursor?: ListCursor
   readonly limit: number
 }
@@ -133,71 +139,71 @@ export interface HeldLease extends Lease {
   readonly taskId: string
 }
 
-/** Tasks of an owner, of a context, or both. */
+/** The tasks of an owner, of a context, or of an owner in a context. */
 export type TaskSelection =
   | { readonly owner: string; readonly contextId?: string }
   | { readonly owner?: string; readonly contextId: string }
 
 export interface ErasedTask extends NewTask {
-  /** How many events of it were removed. */
+  /** The number of removed events. */
   readonly events: number
-  /** Webhooks of it that were removed in the same go, by a log that keeps them beside its tasks. */
+  /** The removed webhooks, if the log stores them beside its tasks. */
   readonly webhooks?: readonly { readonly owner: string; readonly id: string }[]
 }
 
 /**
- * The one source of truth about tasks: an append-only list of numbered events per task.
+ * The source of truth about tasks: an append-only list of numbered events per task.
  *
- * Expected races are answered as values (`behind`, `fenced`, `known`, `gone`), and nothing is stored then. What is
- * stored is durable when the promise resolves.
+ * Expected races are returned as values (`behind`, `fenced`, `known`, `gone`), and nothing is stored then. Stored events
+ * are durable when the promise resolves.
  */
 export interface TaskLog {
-  /** Begins a task with generations 1, 2, … and leases it to its writer. */
+  /** Creates a task with generations 1, 2, …, and leases it to its writer. */
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions): Promise<Created>
 
   /**
-   * Appends all events or none as generations `after + 1`, …, if `after` is still the last one.
-   * The lease ends with the event that ends the task.
+   * Appends all events or none as generations `after + 1`, …, if `after` is still the last one. The lease ends with the
+   * event that ends the task.
    */
   append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions): Promise<Appended>
 
-  /** Where a task stands, without its events. With a scope: as if there were none but those within it. */
+  /** Reads the head of a task. With a scope, a task outside of it does not exist. */
   head(taskId: string, scope?: Scope): Promise<TaskHead | undefined>
 
-  /** What is stored beyond `after`, oldest first: at least one event if there is any, at most about `readLimit`. */
+  /** Reads the events after `after`, oldest first: at least one if there is any, and at most about `readLimit`. */
   read(taskId: string, after: number): Promise<readonly StoredEvent[]>
 
-  /** Resolves once something beyond `after` may be there, or the signal aborts. May wake early, never too late. */
+  /** Resolves when there may be events after `after`, or when the signal aborts. May resolve early, never too late. */
   wait(taskId: string, after: number, signal: AbortSignal): Promise<void>
 
-  /** The newest kept fold of a task, so that reading it need not start at its first event. */
+  /** Reads the newest snapshot of a task, so that folding need not start at the first event. */
   snapshot(taskId: string): Promise<Snapshot | undefined>
   keepSnapshot(snapshot: Snapshot): Promise<void>
 
-  /** The tasks within a scope, newest status first. Exchanges that never became tasks are not among them. */
+  /** Lists the tasks in a scope, newest status first, without exchanges that never became tasks. */
   list(query: ListQuery): Promise<HeadPage>
 
-  /** What a claimed key stands for. */
+  /** Finds the message that was stored under a key. */
   claimed(owner: string, key: string): Promise<ClaimRecord | undefined>
 
-  /** Takes the lease if nobody holds it or it has run out. Every new lease has a higher fence. */
+  /** Takes the lease if it is free or has expired. Every new lease has a higher fence. */
   acquire(taskId: string, lease: LeaseRequest): Promise<Lease | undefined>
-  /** Prolongs leases; answers the ids of those tasks whose lease is lost. */
+  /** Renews leases. Returns the ids of the tasks whose lease is lost. */
   renew(leases: readonly HeldLease[], ttl: number): Promise<readonly string[]>
   /**
-   * Gives the lease back, unless something beyond `after` was stored meanwhile: then `false`, and it is kept. Whoever
-   * wants it can take it at once; if nobody has until `wakeAt` (milliseconds since 1970), the task is an orphan then.
+   * Releases the lease, unless there are events after `after`: then it returns `false` and keeps the lease. If no process
+   * has taken it by `wakeAt` (milliseconds since 1970), the task becomes an orphan.
    */
   release(taskId: string, fence: number, after: number, wakeAt?: number): Promise<boolean>
-  /** Tasks whose lease has run out, or whose moment has come: nobody works on them, and somebody should. */
+  /** Finds tasks that no process works on although one should: their lease has expired, or `wakeAt` has passed. */
   orphans(limit: number): Promise<readonly TaskHead[]>
 
-  /** Removes the content of what ended before that moment, in one of these phases, leaving tombstones; answers how many. */
+  /** Removes the content of tasks that ended before that time in one of these phases. Returns how many tombstones it left. */
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<number>
-  /** Removes the tombstones of what ended before that moment, and the keys they claimed; answers how many. */
+  /** Removes the tombstones of tasks that ended before that time, and their claims. Returns how many. */
   forget(endedBefore: number, limit: number): Promise<number>
-  /** Removes tasks with all that belongs to them, whatever their state, and leaves no tombstones; answers which. */
-  erase(whose: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
+  /** Removes tasks in any state with everything that belongs to them, without tombstones. Returns them. */
+  erase(selection: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
 
   close(): Promise<void>
 }

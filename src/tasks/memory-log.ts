@@ -21,56 +21,41 @@ import {
 import { advanceHead, type HeadState, initialHead } from './task-head.ts'
 
 export interface MemoryLogOptions {
-  /** How many ended tasks are kept; beyond that the oldest become tombstones, and as many tombstones are kept. */
+  /** How many ended tasks are kept. Beyond that, the oldest become tombstones, of which as many are kept. Defaults to 10,000. */
   readonly keepEnded?: number
   /** For tests. */
   readonly clock?: Clock
 }
 
-export interface Entry {
-  readonly task: NewTask
-  readonly created: number
-  standing: HeadState
-  events: StoredEvent[]
-  readonly claims: string[]
-  snapshot?: Snapshot
-  /** Orders tasks whose status changed in the same millisecond. */
-  readonly key: number
-  fence: number
-  /** Until when it is leased; if nobody holds it, when it shall be an orphan. */
-  leaseUntil?: number
-  isHeld: boolean
-}
-
-/** The reference log: for tests, and for agents whose tasks may die with their process. */
+/** A log in memory: the reference implementation, for tests and for agents whose tasks may end with their process. */
 export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: MemoryLogOptions = {}): TaskLog {
   const wakeups = createWakeups()
-  const shelf = createShelf({ keepEnded, clock, onChange: (taskId) => wakeups.wake(taskId) })
-  const { tasks, ended, tombstones, claim, known, store, grant, bury, remove } = shelf
-  const breathe = createYielder()
+  const table = createTaskTable({ keepEnded, clock, onChange: (taskId) => wakeups.wake(taskId) })
+  const { tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove } = table
+  const yieldAfterBurst = createYielder()
   let lastKey = 0
 
-  function append(entry: Entry, after: number, events: readonly TaskEvent[], options: AppendOptions): Appended {
-    const found = known(entry.task.owner, options.claims)
-    if (found) return { type: 'known', claimed: found }
+  function append(entry: TaskEntry, after: number, events: readonly TaskEvent[], options: AppendOptions): Appended {
+    const claimed = findClaim(entry.task.owner, options.claims)
+    if (claimed) return { type: 'known', claimed }
     if (options.fence !== undefined && options.fence !== entry.fence) return { type: 'fenced' }
-    const { generation: last } = entry.standing
+    const { generation: last } = entry.head
     if (last !== after) return { type: 'behind', generation: last }
     claim(entry, after + 1, options.claims)
     const generation = store(entry, events)
-    return { type: 'stored', generation, lease: options.lease && grant(entry, options.lease) }
+    return { type: 'stored', generation, lease: options.lease && grantLease(entry, options.lease) }
   }
 
   return {
     async create(task, events, options) {
-      const found = known(task.owner, options.claims)
-      if (found) return { type: 'known', claimed: found }
+      const claimed = findClaim(task.owner, options.claims)
+      if (claimed) return { type: 'known', claimed }
       if (tasks.has(task.taskId)) throw new Error(`task ${task.taskId} exists already`)
       const created = clock.now()
-      const entry: Entry = {
+      const entry: TaskEntry = {
         task,
         created,
-        standing: initialHead(created),
+        head: initialHead(created),
         events: [],
         claims: [],
         key: ++lastKey,
@@ -81,17 +66,17 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
       tasks.set(task.taskId, entry)
       claim(entry, 1, options.claims)
       const generation = store(entry, events)
-      const pause = breathe()
-      if (pause) await pause
+      const yielding = yieldAfterBurst()
+      if (yielding) await yielding
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
 
     async append(taskId, after, events, options) {
       const entry = tasks.get(taskId)
-      if (!entry || entry.standing.phase === 'expired') return { type: 'gone' }
+      if (!entry || entry.head.phase === 'expired') return { type: 'gone' }
       const appended = append(entry, after, events, options)
-      const pause = breathe()
-      if (pause) await pause
+      const yielding = yieldAfterBurst()
+      if (yielding) await yielding
       return appended
     },
 
@@ -106,7 +91,7 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
 
     async wait(taskId, after, signal) {
       const entry = tasks.get(taskId)
-      if (entry && entry.standing.generation > after) return
+      if (entry && entry.head.generation > after) return
       await wakeups.wait(taskId, signal)
     },
 
@@ -116,33 +101,33 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
 
     async keepSnapshot(snapshot) {
       const entry = tasks.get(snapshot.taskId)
-      if (!entry || entry.standing.phase === 'expired') return
+      if (!entry || entry.head.phase === 'expired') return
       if (snapshot.generation > (entry.snapshot?.generation ?? 0)) entry.snapshot = snapshot
     },
 
     async list(query) {
       const matching = [...tasks.values()].filter((entry) => matches(entry, query))
-      matching.sort((a, b) => b.standing.changed - a.standing.changed || b.key - a.key)
+      matching.sort((a, b) => b.head.changed - a.head.changed || b.key - a.key)
       const { cursor, limit } = query
       const rest = cursor
-        ? matching.filter(({ standing, key }) => (standing.changed - cursor.changed || key - cursor.key) < 0)
+        ? matching.filter(({ head, key }) => (head.changed - cursor.changed || key - cursor.key) < 0)
         : matching
       const page = rest.slice(0, limit)
       const last = rest.length > limit ? page.at(-1) : undefined
       return {
         heads: page.map(headOf),
         total: matching.length,
-        next: last && { changed: last.standing.changed, key: last.key },
+        next: last && { changed: last.head.changed, key: last.key },
       }
     },
 
     async claimed(owner, key) {
-      return shelf.claimed(owner, key)
+      return table.claimed(owner, key)
     },
 
     async acquire(taskId, lease) {
       const entry = tasks.get(taskId)
-      return entry && grant(entry, lease)
+      return entry && grantLease(entry, lease)
     },
 
     async renew(leases, ttl) {
@@ -158,7 +143,7 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
     async release(taskId, fence, after, wakeAt) {
       const entry = tasks.get(taskId)
       if (!entry || entry.fence !== fence) return true
-      if (entry.standing.generation !== after) return false
+      if (entry.head.generation !== after) return false
       entry.isHeld = false
       entry.leaseUntil = isOver(entry) ? undefined : wakeAt
       return true
@@ -166,24 +151,24 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
 
     async orphans(limit) {
       const now = clock.now()
-      const found: TaskHead[] = []
+      const orphans: TaskHead[] = []
       for (const entry of tasks.values()) {
-        if (entry.leaseUntil !== undefined && entry.leaseUntil <= now) found.push(headOf(entry))
-        if (found.length === limit) break
+        if (entry.leaseUntil !== undefined && entry.leaseUntil <= now) orphans.push(headOf(entry))
+        if (orphans.length === limit) break
       }
-      return found
+      return orphans
     },
 
     async expire(endedBefore, limit, phases: readonly string[] | undefined) {
-      const isOld = ({ standing: { changed, phase } }: Entry) =>
+      const isOld = ({ head: { changed, phase } }: TaskEntry) =>
         changed < endedBefore && (phases === undefined || phases.includes(phase))
       const old = [...ended].filter(isOld).slice(0, limit)
-      for (const entry of old) bury(entry)
+      for (const entry of old) leaveTombstone(entry)
       return old.length
     },
 
     async forget(endedBefore, limit) {
-      const old = [...tombstones].filter(({ standing }) => standing.changed < endedBefore).slice(0, limit)
+      const old = [...tombstones].filter(({ head }) => head.changed < endedBefore).slice(0, limit)
       for (const entry of old) remove(entry)
       return old.length
     },
@@ -209,81 +194,96 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
   }
 }
 
-export interface ShelfOptions {
+interface TaskEntry {
+  readonly task: NewTask
+  readonly created: number
+  head: HeadState
+  events: StoredEvent[]
+  readonly claims: string[]
+  snapshot?: Snapshot
+  /** Orders tasks whose status changed in the same millisecond. */
+  readonly key: number
+  fence: number
+  isHeld: boolean
+  /** When the lease expires. Without a holder: when the task becomes an orphan. */
+  leaseUntil?: number
+}
+
+interface TaskTableOptions {
   /** How many ended tasks are kept, and as many tombstones. */
   readonly keepEnded: number
   readonly clock: Clock
-  /** Something of the task was stored. */
+  /** Called after events of a task were stored. */
   readonly onChange: (taskId: string) => void
 }
 
-export interface TaskTable {
-  readonly tasks: Map<string, Entry>
-  /** In the order of their end: the oldest first. */
-  readonly ended: Set<Entry>
-  readonly tombstones: Set<Entry>
-  claim(entry: Entry, generation: number, made?: readonly Claim[]): void
-  /** Who has the first of these keys that somebody has. */
-  known(owner: string, wanted?: readonly Claim[]): ClaimRecord | undefined
+interface TaskTable {
+  readonly tasks: Map<string, TaskEntry>
+  /** The ended tasks, in the order in which they ended. */
+  readonly ended: Set<TaskEntry>
+  readonly tombstones: Set<TaskEntry>
+  claim(entry: TaskEntry, generation: number, claims?: readonly Claim[]): void
+  /** The record of the first of these keys that is claimed. */
+  findClaim(owner: string, claims?: readonly Claim[]): ClaimRecord | undefined
   claimed(owner: string, key: string): ClaimRecord | undefined
-  /** The generation of the last of them. */
-  store(entry: Entry, events: readonly TaskEvent[]): number
-  grant(entry: Entry, lease: LeaseRequest): Lease | undefined
-  /** Leaves only a tombstone of it. */
-  bury(entry: Entry): void
-  remove(entry: Entry): void
+  /** Returns the generation of the last event. */
+  store(entry: TaskEntry, events: readonly TaskEvent[]): number
+  grantLease(entry: TaskEntry, lease: LeaseRequest): Lease | undefined
+  /** Removes the content of a task. */
+  leaveTombstone(entry: TaskEntry): void
+  remove(entry: TaskEntry): void
 }
 
-/** The tasks of a memory log, with who claimed which key, and room for so many that have ended. */
-function createShelf({ keepEnded, clock, onChange }: ShelfOptions): TaskTable {
-  const tasks = new Map<string, Entry>()
-  const claims = new Map<string, ClaimRecord>()
-  const ended = new Set<Entry>()
-  const tombstones = new Set<Entry>()
-  /** The oldest go many at a time: a set steps over every one that has left it before it comes to the first. */
+/** The tasks and claims of a memory log, with a limit for ended tasks. */
+function createTaskTable({ keepEnded, clock, onChange }: TaskTableOptions): TaskTable {
+  const tasks = new Map<string, TaskEntry>()
+  const records = new Map<string, ClaimRecord>()
+  const ended = new Set<TaskEntry>()
+  const tombstones = new Set<TaskEntry>()
+  /** The oldest are removed many at a time: iteration over a set skips every removed member first. */
   const burst = Math.floor(keepEnded / 10)
 
-  function claim(entry: Entry, generation: number, made: readonly Claim[] = []) {
+  function claim(entry: TaskEntry, generation: number, claims: readonly Claim[] = []) {
     const { owner, taskId } = entry.task
-    for (const { key, digest } of made) {
-      const claimed = claimKey(owner, key)
-      claims.set(claimed, { digest, taskId, generation })
-      entry.claims.push(claimed)
+    for (const { key, digest } of claims) {
+      const claimKey = claimKeyOf(owner, key)
+      records.set(claimKey, { digest, taskId, generation })
+      entry.claims.push(claimKey)
     }
   }
 
-  function known(owner: string, wanted: readonly Claim[] = []): ClaimRecord | undefined {
-    for (const { key } of wanted) {
-      const found = claims.get(claimKey(owner, key))
-      if (found) return found
+  function findClaim(owner: string, claims: readonly Claim[] = []): ClaimRecord | undefined {
+    for (const { key } of claims) {
+      const record = records.get(claimKeyOf(owner, key))
+      if (record) return record
     }
     return undefined
   }
 
-  function store(entry: Entry, events: readonly TaskEvent[]): number {
+  function store(entry: TaskEntry, events: readonly TaskEvent[]): number {
     for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
-    entry.standing = advanceHead(entry.standing, events, clock.now)
+    entry.head = advanceHead(entry.head, events, clock.now)
     if (isOver(entry)) retire(entry)
     onChange(entry.task.taskId)
-    return entry.standing.generation
+    return entry.head.generation
   }
 
-  function retire(entry: Entry) {
+  function retire(entry: TaskEntry) {
     entry.leaseUntil = undefined
     ended.add(entry)
     if (ended.size <= keepEnded + burst) return
     for (const oldest of ended) {
       if (ended.size <= keepEnded) break
-      bury(oldest)
+      leaveTombstone(oldest)
     }
   }
 
-  function bury(entry: Entry) {
+  function leaveTombstone(entry: TaskEntry) {
     ended.delete(entry)
     tombstones.add(entry)
     entry.events = []
     entry.snapshot = undefined
-    entry.standing = { ...entry.standing, phase: 'expired', status: undefined }
+    entry.head = { ...entry.head, phase: 'expired', status: undefined }
     if (tombstones.size <= keepEnded + burst) return
     for (const oldest of tombstones) {
       if (tombstones.size <= keepEnded) break
@@ -291,13 +291,13 @@ function createShelf({ keepEnded, clock, onChange }: ShelfOptions): TaskTable {
     }
   }
 
-  function remove(entry: Entry) {
+  function remove(entry: TaskEntry) {
     tombstones.delete(entry)
     tasks.delete(entry.task.taskId)
-    for (const key of entry.claims) claims.delete(key)
+    for (const key of entry.claims) records.delete(key)
   }
 
-  function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
+  function grantLease(entry: TaskEntry, { ttl }: LeaseRequest): Lease | undefined {
     const now = clock.now()
     if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
     entry.fence++
@@ -307,46 +307,46 @@ function createShelf({ keepEnded, clock, onChange }: ShelfOptions): TaskTable {
   }
 
   return {
-    ...{ tasks, ended, tombstones, claim, known, store, grant, bury, remove },
-    claimed: (owner, key) => claims.get(claimKey(owner, key)),
+    ...{ tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove },
+    claimed: (owner, key) => records.get(claimKeyOf(owner, key)),
   }
 }
 
-function claimKey(owner: string, key: string): string {
+function claimKeyOf(owner: string, key: string): string {
   return `${owner.length} ${owner} ${key}`
 }
 
-function isOver({ standing: { phase } }: Entry): boolean {
+function isOver({ head: { phase } }: TaskEntry): boolean {
   return phase === 'expired' || isEnded(phase)
 }
 
 /**
- * Memory is so fast that a busy writer would never let go of the event loop. After a burst of appends one of them
- * waits for the next turn of the loop, in which readers, sockets and timers get their share.
+ * Appends to memory are so fast that a busy writer would block the event loop. After a burst, one append waits for the
+ * next iteration of the loop, so that readers, sockets and timers get their share.
  */
 function createYielder(): () => Promise<void> | undefined {
   const burst = 64
-  const nextTurn = globalThis.setImmediate ?? ((then: () => void) => setTimeout(then, 0))
+  const defer = globalThis.setImmediate ?? ((callback: () => void) => setTimeout(callback, 0))
   let appends = 0
   return () => {
     if (++appends < burst) return undefined
     appends = 0
-    return new Promise((resolve) => nextTurn(resolve))
+    return new Promise((resolve) => defer(resolve))
   }
 }
 
-function headOf({ task, standing, created }: Entry): TaskHead {
-  return { ...task, ...standing, created }
+function headOf({ task, head, created }: TaskEntry): TaskHead {
+  return { ...task, ...head, created }
 }
 
-function matches({ task, standing }: Entry, query: ListQuery): boolean {
+function matches({ task, head }: TaskEntry, query: ListQuery): boolean {
   const { contextId, phase, changedSince } = query
   return (
-    standing.phase !== 'expired' &&
-    isTask(standing.phase) &&
+    head.phase !== 'expired' &&
+    isTask(head.phase) &&
     isWithin(query, task.owner) &&
     (contextId === undefined || task.contextId === contextId) &&
-    (phase === undefined || standing.phase === phase) &&
-    (changedSince === undefined || standing.changed >= changedSince)
+    (phase === undefined || head.phase === phase) &&
+    (changedSince === undefined || head.changed >= changedSince)
   )
 }

@@ -4,7 +4,7 @@ import type { Phase } from '../protocol/states.ts'
 import { withoutMessage } from './fold.ts'
 import type { TaskHead } from './log.ts'
 
-/** The part of a head that events change. */
+/** The part of a head that changes with events. */
 export interface HeadState {
   readonly generation: number
   readonly phase: TaskHead['phase']
@@ -13,13 +13,14 @@ export interface HeadState {
   readonly dialect?: string
 }
 
-/** Where a task stands after these events: what every log keeps beside them. */
-export function advanceHead(
-  standing: HeadState,
-  events: readonly TaskEvent[],
-  now: () => number = Date.now,
-): HeadState {
-  let { phase, status, changed, dialect } = standing
+/** The head of a task before its first event. */
+export function initialHead(now: number): HeadState {
+  return { generation: 0, phase: 'received' satisfies Phase, changed: now }
+}
+
+/** The head of a task after these events. Every log stores it beside the events. */
+export function advanceHead(head: HeadState, events: readonly TaskEvent[], now: () => number = Date.now): HeadState {
+  let { phase, status, changed, dialect } = head
   for (const event of events) {
     if (event.type === 'status') {
       phase = event.status.state
@@ -34,10 +35,5 @@ export function advanceHead(
       changed = now()
     }
   }
-  return { generation: standing.generation + events.length, phase, status, changed, dialect }
-}
-
-/** Where a new exchange stands before its first event. */
-export function initialHead(now: number): HeadState {
-  return { generation: 0, phase: 'received' satisfies Phase, changed: now }
+  return { generation: head.generation + events.length, phase, status, changed, dialect }
 }
