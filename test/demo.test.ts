@@ -12,7 +12,7 @@ const main = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
 const isBuilt = existsSync(new URL('../dist/index.js', import.meta.url))
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 
-/** Starts the demo in a folder of its own and gives what it prints until it is ready. */
+/** Starts the demo in a temporary directory and returns its output up to the point where it is ready. */
 async function startDemo() {
   const directory = await temporaryDirectory()
   const demo = spawn(process.execPath, [main], { cwd: directory, env: { ...process.env, PORT: '0' } })
@@ -21,26 +21,26 @@ async function startDemo() {
     demo.kill('SIGKILL')
     await ended
   })
-  let printed = ''
+  let output = ''
   for await (const chunk of demo.stdout) {
-    printed += chunk
-    if (printed.includes('Stop it')) break
+    output += chunk
+    if (output.includes('Stop it')) break
   }
-  return { directory, demo, ended, printed }
+  return { directory, demo, ended, output }
 }
 
-/** Does what a reader does: copies the line and runs it. */
-async function run(line: string): Promise<string> {
-  if (hasCurl) return (await promisify(execFile)('bash', ['-c', line])).stdout
-  const [, url = '', body = ''] = /^curl \S+ (\S+) .* -d '(.*)'$/.exec(line) ?? []
+/** Runs a printed curl command; without curl, sends the same request. */
+async function run(command: string): Promise<string> {
+  if (hasCurl) return (await promisify(execFile)('bash', ['-c', command])).stdout
+  const [, url = '', body = ''] = /^curl \S+ (\S+) .* -d '(.*)'$/.exec(command) ?? []
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
   return await (await fetch(url, { method: 'POST', headers, body })).text()
 }
 
 describe.skipIf(!isBuilt)('the demo', () => {
-  it('prints a line to copy that answers at once, and one that shows the answer grow', async () => {
-    const { directory, printed } = await startDemo()
-    const [send = '', stream = ''] = printed.match(/curl .*/g) ?? []
+  it('the printed curl commands send and stream a message', async () => {
+    const { directory, output } = await startDemo()
+    const [send = '', stream = ''] = output.match(/curl .*/g) ?? []
 
     const { result } = JSON.parse(await run(send)) as WireResponse<WireOutcome>
     expect(result?.task?.status).toMatchObject({
@@ -56,10 +56,10 @@ describe.skipIf(!isBuilt)('the demo', () => {
     expect(existsSync(join(directory, '.parley', 'echo.db'))).toBe(true)
   })
 
-  it('prints where it is and where its card is', async () => {
-    const { printed } = await startDemo()
-    const address = /address\s+(\S+)/.exec(printed)?.[1] ?? ''
-    const card = await fetch(/card\s+(\S+)/.exec(printed)?.[1] ?? '')
+  it('the demo prints its URL and the URL of its card', async () => {
+    const { output } = await startDemo()
+    const address = /address\s+(\S+)/.exec(output)?.[1] ?? ''
+    const card = await fetch(/card\s+(\S+)/.exec(output)?.[1] ?? '')
     const { name, supportedInterfaces } = (await card.json()) as {
       name: string
       supportedInterfaces: { url: string }[]
@@ -67,7 +67,7 @@ describe.skipIf(!isBuilt)('the demo', () => {
     expect({ name, url: supportedInterfaces[0]?.url }).toEqual({ name: 'Echo', url: `${address}/` })
   })
 
-  it('stops at Ctrl-C', async () => {
+  it('SIGINT stops the demo', async () => {
     const { demo, ended } = await startDemo()
     demo.kill('SIGINT')
     expect(await ended).toBe(0)

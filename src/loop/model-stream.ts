@@ -42,7 +42,7 @@ export async function streamStep(
   { timeout, maxTextLength }: { readonly timeout: ModelTimeout; readonly maxTextLength: number },
 ): Promise<ModelStep> {
   const calls: ToolCall[] = []
-  const said: ModelStep['said'] = []
+  const content: ModelStep['said'] = []
   let text = ''
   let reasoning = ''
   let charactersLeft = maxTextLength
@@ -73,7 +73,7 @@ export async function streamStep(
           break
         case 'reasoning-end':
           if (reasoning !== '') onReasoning(reasoning)
-          said.push(reasoningPart(reasoning, part.providerMetadata))
+          content.push(reasoningPart(reasoning, part.providerMetadata))
           reasoning = ''
           break
         case 'tool-call': {
@@ -110,10 +110,10 @@ export async function streamStep(
   }
   if (finish === undefined) throw new Error('the stream of the model ended without a finish part')
   if (reasoning !== '') onReasoning(reasoning)
-  if (text !== '') said.push({ type: 'text', text })
+  if (text !== '') content.push({ type: 'text', text })
   const inputTokens = usage?.inputTokens.total ?? 0
   const outputTokens = usage?.outputTokens.total ?? 0
-  return { said, text, calls, inputTokens, outputTokens, finish }
+  return { said: content, text, calls, inputTokens, outputTokens, finish }
 }
 
 /** Aborts a model call when the model sends nothing for too long, or when the loop is aborted. It cannot be reused after that. */

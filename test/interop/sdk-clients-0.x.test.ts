@@ -42,7 +42,7 @@ describe.each(bindings0_3_7)('the client of @a2a-js/sdk 0.3.7 over %s', (_, crea
   })
 })
 
-/** What this SDK hides from its users depends on the binding. */
+/** The gaps of this SDK depend on the binding. */
 const bindings0_3_14 = [
   ['JSON-RPC', () => new client0_3_14.JsonRpcTransportFactory(), {}],
   ['REST', () => new client0_3_14.RestTransportFactory(), { hasAppend: false }],

@@ -22,7 +22,7 @@ type Binding = (typeof bindings)[number]
 
 const legacyCompat = { enabled: true }
 
-/** What the SDK hides from users of 0.3, depending on the binding. */
+/** Data of 0.3 that the SDK does not pass on to its users, by binding. */
 const legacyGaps: Readonly<Record<Binding, object>> = {
   'JSON-RPC': {},
   REST: { hasAppend: false },

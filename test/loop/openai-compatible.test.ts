@@ -5,7 +5,14 @@ import { type AgentLoopOptions, createAgentLoop } from '../../src/loop/agent-loo
 import { localTool } from '../../src/loop/tools/tool.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { pair } from '../../src/testing/pair.ts'
-import { type Act, begins, chunk, refuses, scriptedOpenAI, streams } from '../support/models/scripted-openai.ts'
+import {
+  chunk,
+  type Respond,
+  scriptedOpenAI,
+  sendError,
+  sendStream,
+  startStream,
+} from '../support/models/scripted-openai.ts'
 
 const add = localTool({
   name: 'add',
@@ -14,7 +21,7 @@ const add = localTool({
   run: ({ a, b }) => ({ sum: a + b }),
 })
 
-const calling = (name: string, ...pieces: string[]) => [
+const toolCallChunks = (name: string, ...pieces: string[]) => [
   chunk({
     role: 'assistant',
     tool_calls: [{ index: 0, id: 'c-1', type: 'function', function: { name, arguments: '' } }],
@@ -22,10 +29,10 @@ const calling = (name: string, ...pieces: string[]) => [
   ...pieces.map((text) => chunk({ tool_calls: [{ index: 0, function: { arguments: text } }] })),
   chunk({}, 'tool_calls'),
 ]
-const saying = (...texts: string[]) => [...texts.map((content) => chunk({ content })), chunk({}, 'stop')]
+const textChunks = (...texts: string[]) => [...texts.map((content) => chunk({ content })), chunk({}, 'stop')]
 
-async function run(acts: Act[], options: Partial<AgentLoopOptions> = {}) {
-  const { model, asked: requests } = await scriptedOpenAI(...acts)
+async function run(steps: Respond[], options: Partial<AgentLoopOptions> = {}) {
+  const { model, requests } = await scriptedOpenAI(...steps)
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
   const loop = createAgentLoop({ model, tools: [add], onError, ...options })
@@ -40,8 +47,8 @@ async function run(acts: Act[], options: Partial<AgentLoopOptions> = {}) {
 
 it('the loop streams text, joins chunked tool arguments, and sums the usage', async () => {
   const { requests, texts, last } = await run([
-    streams(...calling('add', '{"a":1', ',"b":', '2}')),
-    streams(...saying('It is', ' three')),
+    sendStream(...toolCallChunks('add', '{"a":1', ',"b":', '2}')),
+    sendStream(...textChunks('It is', ' three')),
   ])
   expect(texts).toEqual(['It is', ' three', ''])
   expect(last).toMatchObject({
@@ -54,10 +61,10 @@ it('the loop streams text, joins chunked tool arguments, and sums the usage', as
 
 it('the model receives errors for invalid calls, and the loop continues', async () => {
   const { requests, status } = await run([
-    streams(...calling('fly', '{}')),
-    streams(...calling('add', '{"a":')),
-    streams(...calling('add', '{"a":"x"}')),
-    streams(...saying('Sorry')),
+    sendStream(...toolCallChunks('fly', '{}')),
+    sendStream(...toolCallChunks('add', '{"a":')),
+    sendStream(...toolCallChunks('add', '{"a":"x"}')),
+    sendStream(...textChunks('Sorry')),
   ])
   expect(status?.state).toBe('completed')
   const results = requests.slice(1).map(({ messages }) => `${messages.at(-1)?.content}`)
@@ -66,20 +73,24 @@ it('the model receives errors for invalid calls, and the loop continues', async 
   expect(results[2]).toContain('do not fit: a: ')
 })
 
-it.each<[string, Act, string]>([
+it.each<[string, Respond, string]>([
   [
     'reports an error',
-    begins(saying('It').slice(0, 1), (response) =>
+    startStream(textChunks('It').slice(0, 1), (response) =>
       response.end('data: {"error":{"message":"sk-very-secret is overloaded"}}\n\n'),
     ),
     'broke off',
   ],
-  ['closes the connection', begins(saying('It').slice(0, 1), (response) => response.destroy()), 'broke off'],
-  ['sends invalid JSON', begins(saying('It').slice(0, 1), (response) => response.end('data: {"choi\n\n')), 'broke off'],
-  ['refuses the key', refuses(401, 'bad key sk-very-secret'), 'could not be called'],
-  ['hangs', begins(saying('It').slice(0, 1), () => {}), 'sent nothing for 0.2 seconds'],
-])('the task fails without secrets in its text if the provider %s', async (_, act, text) => {
-  const { status, events, errors } = await run([act], { modelTimeout: 200 })
+  ['closes the connection', startStream(textChunks('It').slice(0, 1), (response) => response.destroy()), 'broke off'],
+  [
+    'sends invalid JSON',
+    startStream(textChunks('It').slice(0, 1), (response) => response.end('data: {"choi\n\n')),
+    'broke off',
+  ],
+  ['refuses the key', sendError(401, 'bad key sk-very-secret'), 'could not be called'],
+  ['hangs', startStream(textChunks('It').slice(0, 1), () => {}), 'sent nothing for 0.2 seconds'],
+])('the task fails without secrets in its text if the provider %s', async (_, respond, text) => {
+  const { status, events, errors } = await run([respond], { modelTimeout: 200 })
   expect(status?.state).toBe('failed')
   expect(status?.message && textOf(status.message)).toContain(text)
   expect(JSON.stringify(events)).not.toContain('sk-very-secret')
@@ -87,16 +98,16 @@ it.each<[string, Act, string]>([
 })
 
 it('an overloaded provider is retried up to modelRetries times', async () => {
-  const { requests, status } = await run([refuses(503, 'overloaded'), streams(...saying('Hi'))])
+  const { requests, status } = await run([sendError(503, 'overloaded'), sendStream(...textChunks('Hi'))])
   expect([status?.state, requests.length]).toEqual(['completed', 2])
-  const { status: failed, requests: single } = await run([refuses(503, 'overloaded')], { modelRetries: 0 })
+  const { status: failed, requests: single } = await run([sendError(503, 'overloaded')], { modelRetries: 0 })
   expect([failed?.state, single.length]).toEqual(['failed', 1])
 })
 
 it('the task fails if the model calls tools endlessly or sends an empty answer', async () => {
-  const endless = await run([streams(...calling('add', '{"a":1,"b":2}'))], { maxSteps: 3 })
+  const endless = await run([sendStream(...toolCallChunks('add', '{"a":1,"b":2}'))], { maxSteps: 3 })
   expect(endless.status?.message && textOf(endless.status.message)).toContain('did not finish within 3 steps')
   expect(endless.requests).toHaveLength(3)
-  const empty = await run([streams(...saying())])
+  const empty = await run([sendStream(...textChunks())])
   expect(empty.status?.message && textOf(empty.status.message)).toBe('The model gave an empty answer (stop).')
 })

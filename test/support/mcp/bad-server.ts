@@ -1,9 +1,9 @@
-/** A server by hand, as bad as servers can be. What it has is the first argument, as JSON. */
+/** A faulty MCP server: it returns the tools of its first argument (JSON) without validation, in an endless list. */
 import { createInterface } from 'node:readline'
 
 const tools = JSON.parse(process.argv[2] ?? '[]')
 
-function answer(id: unknown, result: object): void {
+function respond(id: unknown, result: object): void {
   console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
 }
 
@@ -11,9 +11,8 @@ for await (const line of createInterface(process.stdin)) {
   const { id, method, params } = JSON.parse(line)
   if (method === 'initialize') {
     const { protocolVersion } = params
-    answer(id, { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'bad', version: '1' } })
+    respond(id, { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'bad', version: '1' } })
   }
-  // Its list has no end.
-  if (method === 'tools/list') answer(id, { tools, nextCursor: `${Number(params?.cursor ?? 0) + 1}` })
-  if (method === 'tools/call') answer(id, { content: [{ type: 'text', text: `called ${params.name}` }] })
+  if (method === 'tools/list') respond(id, { tools, nextCursor: `${Number(params?.cursor ?? 0) + 1}` })
+  if (method === 'tools/call') respond(id, { content: [{ type: 'text', text: `called ${params.name}` }] })
 }

@@ -3,12 +3,12 @@ import type { JsonObject } from '../../../src/base/json.ts'
 import { A2AError, agent, skill } from '../../../src/entries/index.ts'
 import { clientTools } from '../../../src/protocol/extensions/client-tools.ts'
 
-/** What has happened to it, for tests in the same process; elsewhere, the skill `canceled` tells. */
+/** Number of canceled runs of `slow`. The skill `canceled` returns it. */
 let canceled = 0
 
 const none = z.object({})
 
-/** An agent with a skill for everything that a task can come to. */
+/** An agent with a skill for every outcome of a task. */
 export const testAgent = agent({
   name: 'Test agent',
   description: 'Does everything.',
@@ -42,7 +42,7 @@ export const testAgent = agent({
         await turn.status('working', 'Warming up')
         await new Promise((resolve) => turn.signal.addEventListener('abort', resolve, { once: true }))
         canceled++
-        return 'never heard'
+        return 'discarded'
       },
     }),
     skill({ id: 'trace', name: 'Trace', run: (_, turn) => turn.trace?.traceparent ?? 'none' }),
@@ -85,7 +85,7 @@ export const testAgent = agent({
   ],
 })
 
-/** Asks as the extension for client tools does. */
+/** Asks with the client-tools extension. */
 export const askingAgent = agent({ name: 'Asking' }, async function* (turn) {
   if (turn.task) return JSON.stringify(turn.message.parts)
   const fields = { size: { type: 'integer' }, gift: { type: 'boolean' } }

@@ -1,12 +1,12 @@
 import { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
-/** What has happened to it, for tests in the same process; over stdio, ask for it. */
+/** Counters for tests in the same process. Over stdio, call the tool `canceled`. */
 export interface Events {
   canceled: number
 }
 
-/** A server of the official package, with a tool for everything that tools of MCP can do. */
+/** A server of the official SDK, with a tool for every kind of result. */
 export function testServer(events: Events = { canceled: 0 }): McpServer {
   const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
   const none = z.object({})

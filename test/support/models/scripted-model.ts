@@ -16,23 +16,28 @@ export const textReply = (...deltas: string[]): Part[] => [
   ...deltas.map((delta): Part => ({ type: 'text-delta', id: '1', delta })),
   finish('stop'),
 ]
-export const toolCalls = (...made: [name: string, input: string][]): Part[] => [
-  ...made.map(([toolName, input], at): Part => ({ type: 'tool-call', toolCallId: `call-${at}`, toolName, input })),
+export const toolCalls = (...calls: [name: string, input: string][]): Part[] => [
+  ...calls.map(
+    ([toolName, input], index): Part => ({ type: 'tool-call', toolCallId: `call-${index}`, toolName, input }),
+  ),
   finish('tool-calls'),
 ]
 
-/** A model that says one after the other, and the last again and again. */
+/** A model that returns one step per call, and repeats the last one. */
 export function scriptedModel(...steps: Part[][]) {
-  let at = 0
+  let calls = 0
   return new MockLanguageModelV4({
     doStream: async () => ({
-      stream: simulateReadableStream({ chunks: steps[Math.min(at++, steps.length - 1)] ?? [], chunkDelayInMs: null }),
+      stream: simulateReadableStream({
+        chunks: steps[Math.min(calls++, steps.length - 1)] ?? [],
+        chunkDelayInMs: null,
+      }),
     }),
   })
 }
 
-/** What the model was told last of the tools that it called. */
-export function lastToolResults(asked: MockLanguageModelV4): unknown {
-  const last = asked.doStreamCalls.at(-1)?.prompt.at(-1)
+/** The tool results in the last prompt of the model. */
+export function lastToolResults(model: MockLanguageModelV4): unknown {
+  const last = model.doStreamCalls.at(-1)?.prompt.at(-1)
   return last?.role === 'tool' ? last.content.map((part) => ('output' in part ? part.output : part)) : last
 }

@@ -3,22 +3,22 @@ import type { AddressInfo } from 'node:net'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { onTestFinished } from 'vitest'
 
-/** What a provider that speaks as OpenAI does to one request. */
-export type Act = (response: ServerResponse) => void
+/** How the provider handles one request. */
+export type Respond = (response: ServerResponse) => void
 
-interface Told {
+interface ChatRequest {
   readonly messages: readonly { readonly role: string; readonly content?: unknown; readonly tool_call_id?: string }[]
   readonly tools?: readonly object[]
   readonly stream?: boolean
 }
 
-/** Such a provider on loopback, through the real package that talks to it. The last act is repeated. */
-export async function scriptedOpenAI(...acts: Act[]) {
-  const asked: Told[] = []
+/** An OpenAI-compatible provider on loopback, with the AI SDK's client for it. The last step is repeated. */
+export async function scriptedOpenAI(...steps: Respond[]) {
+  const requests: ChatRequest[] = []
   const server = createServer(async (request, response) => {
-    const act = acts[Math.min(asked.length, acts.length - 1)]
-    asked.push(await bodyOf(request))
-    act?.(response)
+    const respond = steps[Math.min(requests.length, steps.length - 1)]
+    requests.push(await readBody(request))
+    respond?.(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -27,10 +27,10 @@ export async function scriptedOpenAI(...acts: Act[]) {
   })
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   const provider = createOpenAICompatible({ name: 'scripted', baseURL, apiKey: 'sk-very-secret', includeUsage: true })
-  return { model: provider('a-model'), asked }
+  return { model: provider('a-model'), requests }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Told> {
+async function readBody(request: IncomingMessage): Promise<ChatRequest> {
   let text = ''
   for await (const chunk of request) text += chunk
   return JSON.parse(text)
@@ -50,26 +50,26 @@ const usage = { choices: [], usage: { prompt_tokens: 7, completion_tokens: 3, to
 
 function write(response: ServerResponse, chunks: readonly object[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  for (const each of chunks) response.write(`data: ${JSON.stringify(each)}\n\n`)
+  for (const data of chunks) response.write(`data: ${JSON.stringify(data)}\n\n`)
 }
 
-/** A whole stream. */
-export function streams(...chunks: object[]): Act {
+/** Sends a complete stream. */
+export function sendStream(...chunks: object[]): Respond {
   return (response) => {
     write(response, [...chunks, usage])
     response.end('data: [DONE]\n\n')
   }
 }
 
-/** A stream that begins so, and then this happens. */
-export function begins(chunks: readonly object[], then: Act): Act {
+/** Sends the start of a stream, and continues with `then`. */
+export function startStream(chunks: readonly object[], then: Respond): Respond {
   return (response) => {
     write(response, chunks)
     setTimeout(() => then(response), 20)
   }
 }
 
-export function refuses(status: number, message: string): Act {
+export function sendError(status: number, message: string): Respond {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ error: { message, type: 'error', code: null, param: null } }))
