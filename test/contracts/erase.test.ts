@@ -15,14 +15,14 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 startServerFirst()
 
-/** In everything that alice says, and that is said to her. */
-const secret = 'planted-word'
+/** Part of everything that alice sends and receives. */
+const secret = 'planted-secret'
 const alice: Principal = { id: 'alice', tenant: 'acme' }
 const bob: Principal = { id: 'bob', tenant: 'acme' }
 
 interface OpenedLog {
   readonly log: LogWithWebhooks
-  /** All that is stored, as one text; closes the log. */
+  /** Returns everything stored as one text, and closes the log. */
   dump(): Promise<string>
 }
 
@@ -58,18 +58,18 @@ async function openPostgres(): Promise<OpenedLog> {
   }
 }
 
-/** What is told to webhooks is of no interest here. */
+/** Accepts all deliveries. */
 const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
 
 it.each(logs.slice(1))(
-  'a process that dies while it erases leaves no webhook of a task that is gone: %s',
+  'a process that crashes during an erasure leaves no webhook of an erased task: %s',
   async (_, open) => {
     const { log, dump } = await open()
     const dying: LogWithWebhooks = {
       ...log,
-      async erase(whose, limit) {
-        await log.erase(whose, limit)
-        throw new Error('the process is gone')
+      async erase(selection, limit) {
+        await log.erase(selection, limit)
+        throw new Error('the process crashed')
       },
     }
     const { service, erase, drain } = createTestRuntime(async (turn) => turn.requireInput('more?'), {
@@ -82,26 +82,26 @@ it.each(logs.slice(1))(
     for (const id of ids) {
       await service.createPushConfig({ taskId: task.id, id, url: `https://${secret}.test/` }, call)
     }
-    await expect(erase({ contextId: 'hers' })).rejects.toThrow('the process is gone')
+    await expect(erase({ contextId: 'hers' })).rejects.toThrow('the process crashed')
     await drain(0)
     const stored = await dump()
     for (const word of [secret, task.id]) expect(stored.includes(word)).toBe(false)
   },
 )
 
-describe.each(logs)('what is erased from %s', (_, open) => {
+describe.each(logs)('erasure from the %s log', (_, open) => {
   it.each<[string, EraseRequest]>([
     ['by principal', { principal: alice }],
     ['by context', { contextId: 'hers' }],
     ['by both', { principal: alice, contextId: 'hers' }],
   ])(
-    '%s is told, and nothing of it is left: words, artifacts, journal, snapshots, keys, webhooks',
-    async (_how, whose) => {
+    'an erasure %s is reported and leaves no messages, artifacts, journal, snapshots, keys or webhooks',
+    async (_how, request) => {
       const { log, dump } = await open()
       const { service, erase, drain } = createTestRuntime(
         async (turn) => {
           await turn.step(`step of ${turn.text}`, () => turn.text)
-          await turn.artifact('told').close(`about ${turn.text}`)
+          await turn.artifact('result').close(`about ${turn.text}`)
           await turn.requireInput(`more of ${turn.text}?`)
         },
         { log, push: { fetch }, recovery: 'resume' },
@@ -116,19 +116,19 @@ describe.each(logs)('what is erased from %s', (_, open) => {
       const his = await begin(bob, 'bobs-word', 'his')
       await until(async () => (await log.orphans(10)).length === 0)
       const generation = (await log.head(hers))?.generation
-      expect(await erase(whose)).toEqual({
+      expect(await erase(request)).toEqual({
         tasks: [{ taskId: hers, contextId: 'hers', events: generation }],
         pushConfigs: 1,
       })
       const call = callOf({ principal: bob })
       expect(JSON.stringify(await service.getTask({ taskId: his }, call))).toContain('about bobs-word')
       expect((await service.listPushConfigs({ taskId: his }, call)).configs).toHaveLength(1)
-      for (const ask of [service.getTask, service.listPushConfigs]) {
-        await expect(ask({ taskId: hers }, callOf({ principal: alice }))).rejects.toMatchObject({
+      for (const read of [service.getTask, service.listPushConfigs]) {
+        await expect(read({ taskId: hers }, callOf({ principal: alice }))).rejects.toMatchObject({
           code: 'task-not-found',
         })
       }
-      expect(await erase(whose)).toEqual({ tasks: [], pushConfigs: 0 })
+      expect(await erase(request)).toEqual({ tasks: [], pushConfigs: 0 })
       await drain(0)
       const stored = await dump()
       expect(/kept|bobs-word/.test(stored)).toBe(true)

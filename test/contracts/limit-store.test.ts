@@ -24,14 +24,14 @@ async function openPostgres(placeTtl = 30) {
     await Promise.all(pools.map((pool) => pool.end()))
     await drop()
   })
-  return { open, pools, store: open(), pool: pools[0] ?? expect.fail('it was opened') }
+  return { open, pools, store: open(), pool: pools[0] ?? expect.fail('no pool') }
 }
 
 startServerFirst()
 describe.each(Object.keys(stores))('limit store: %s', (name) => {
-  const open = async () => (await stores[name]?.()) ?? expect.fail('is declared')
+  const open = async () => (await stores[name]?.()) ?? expect.fail('unknown store')
 
-  it('gives so many uses in a window, and says how one stands', async () => {
+  it('a rate limit allows a number of uses per window and reports its state', async () => {
     const store = await open()
     const rate = { limit: 2, window: 60 }
     expect(await store.take('a', rate)).toMatchObject({ isAllowed: true, remaining: 1, retryAfter: 0 })
@@ -43,7 +43,7 @@ describe.each(Object.keys(stores))('limit store: %s', (name) => {
     expect(await store.take('b', rate)).toMatchObject({ isAllowed: true })
   })
 
-  it('gives uses back steadily', async () => {
+  it('uses become available again steadily', async () => {
     const store = await open()
     const rate = { limit: 2, window: 0.6 }
     for (const _ of [1, 2]) expect((await store.take('a', rate)).isAllowed).toBe(true)
@@ -51,7 +51,7 @@ describe.each(Object.keys(stores))('limit store: %s', (name) => {
     expect((await store.take('a', rate)).isAllowed).toBe(false)
   })
 
-  it('gives so many places, each to one, and takes each back once', async () => {
+  it('a concurrency limit has a number of places, and each is released once', async () => {
     const store = await open()
     const [one, other] = [await store.hold('a', 2), await store.hold('a', 2)]
     expect([one, other]).toEqual([expect.any(Function), expect.any(Function)])
@@ -63,16 +63,16 @@ describe.each(Object.keys(stores))('limit store: %s', (name) => {
     expect(await store.hold('a', 2)).toBeUndefined()
   })
 
-  it('gives no more than there are to many who come at once', async () => {
+  it('concurrent callers get no more than the limit', async () => {
     const store = await open()
     const many = Array.from({ length: 30 })
     const held = await Promise.all(many.map(async () => await store.hold('a', 5)))
-    expect(held.filter((each) => each !== undefined)).toHaveLength(5)
+    expect(held.filter((release) => release !== undefined)).toHaveLength(5)
     const taken = await Promise.all(many.map(async () => await store.take('a', { limit: 5, window: 600 })))
     expect(taken.filter(({ isAllowed }) => isAllowed)).toHaveLength(5)
   })
 
-  it('knows callers of whatever name apart', async () => {
+  it('keys may be any string', async () => {
     const store = await open()
     const names = ['a\u0000b', 'a\nb', 'a\u001fb', '\ud800', 'a\\0000b', '', 'ä', 'x'.repeat(2_000)]
     for (const key of names) {
@@ -86,7 +86,7 @@ describe.each(Object.keys(stores))('limit store: %s', (name) => {
 })
 
 describe('limits in PostgreSQL', () => {
-  it('are in the numbered format of the schema, made once by those who come first together', async () => {
+  it('the tables are created once by concurrent processes, in the versioned schema', async () => {
     const { open, pool } = await openPostgres()
     const rate = { limit: 3, window: 600 }
     const taken = await Promise.all([open(), open(), open(), open()].map((store) => store.take('a', rate)))
@@ -94,20 +94,20 @@ describe('limits in PostgreSQL', () => {
     expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: migrations.length }])
   })
 
-  it('give the places of a process that is gone to others, after a while, and of no other', async () => {
+  it('the places of a crashed process become free after a while, and only those', async () => {
     const { open, store, pool, pools } = await openPostgres(0.6)
     expect(await open().hold('a', 1)).toBeDefined()
-    await pools.pop()?.end() // It cannot say that it is still there.
+    await pools.pop()?.end() // so that it cannot renew its place
     expect(await store.hold('a', 1)).toBeUndefined()
     await expect.poll(async () => await store.hold('a', 1), { timeout: 5_000 }).toBeDefined()
-    // Who is there keeps its place for as long as it likes.
+    // A living process keeps its place.
     const untils = async () => (await pool.query('SELECT until FROM parley.limit_places')).rows[0].until.getTime()
     const until = await untils()
     await expect.poll(untils, { timeout: 5_000 }).toBeGreaterThan(until + 600)
     expect(await open().hold('a', 1)).toBeUndefined()
   })
 
-  it('forget whom nobody has to remember', async () => {
+  it('unused keys are removed', async () => {
     const { store, pool } = await openPostgres(0.3)
     await store.take('a', { limit: 10, window: 1 })
     const rows = async () => (await pool.query('SELECT key FROM parley.limit_rates')).rows.length
@@ -115,7 +115,7 @@ describe('limits in PostgreSQL', () => {
     await expect.poll(rows, { timeout: 5_000 }).toBe(0)
   })
 
-  it('say at once that a schema has no name for one, and fail while the database is away', async () => {
+  it('an invalid schema name is rejected at once, and calls fail while the database is unreachable', async () => {
     const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' })
     onTestFinished(() => pool.end())
     expect(() => createPostgresLimits({ pool, schema: 'a"; DROP' })).toThrow('The schema must be a name')

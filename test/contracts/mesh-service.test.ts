@@ -31,32 +31,32 @@ const contract: ServiceContract = {
   },
 }
 
-describe('the service of a peer of the mesh', () => {
+describe('service: mesh peer', () => {
   describe('sending', () => sendMessageContract(contract))
   describe('tasks', () => taskContract(contract))
   describe('errors', () => errorContract(contract))
 
-  it('streams a long task as the task at first and then what changes, though the mesh has no streams', async () => {
-    const [half, whole] = [deferred(), deferred()]
+  it('a stream over the mesh yields the task first, and then its changes', async () => {
+    const [first, second] = [deferred(), deferred()]
     const service = await contract.open(async (turn) => {
       await turn.status('working', 'Counting')
       const numbers = turn.artifact('numbers')
       await numbers.write('one')
-      await half.promise
+      await first.promise
       await numbers.write('two')
-      await whole.promise
+      await second.promise
       await turn.status('completed', 'Counted')
     })
     const events: StreamEvent[] = []
     for await (const event of service.streamMessage({ message: messageOf('count') }, callOf())) {
       events.push(event)
-      const words = describeEvent(event)
-      if (words.includes('one')) half.resolve()
-      if (words.includes('two')) whole.resolve()
+      const text = describeEvent(event)
+      if (text.includes('one')) first.resolve()
+      if (text.includes('two')) second.resolve()
     }
-    const words = events.map(describeEvent)
-    expect(words[0]).toBe('task working')
-    expect(words.filter((each) => !/^(task|status) working/.test(each))).toEqual([
+    const texts = events.map(describeEvent)
+    expect(texts[0]).toBe('task working')
+    expect(texts.filter((text) => !/^(task|status) working/.test(text))).toEqual([
       'artifact one',
       'artifact two, more',
       'status completed: Counted',
@@ -64,7 +64,7 @@ describe('the service of a peer of the mesh', () => {
     expect(events.map(({ isLast }) => isLast === true)).toEqual(events.map((_, n) => n === events.length - 1))
   })
 
-  it('streams up to a question, which is the last of that stream', async () => {
+  it('a stream over the mesh ends with a question', async () => {
     const service = await contract.open(countingAgent)
     const events = await collect(service.streamMessage({ message: messageOf('ask') }, callOf()))
     const last = events.at(-1)
@@ -72,7 +72,7 @@ describe('the service of a peer of the mesh', () => {
     expect(last?.isLast).toBe(true)
   })
 
-  it('goes on with a stream although a look fails for a while, and ends it with the error of one that keeps failing', async () => {
+  it('a stream over the mesh survives failed polls for a while, and ends with the error of a persistent failure', async () => {
     const done = deferred()
     const handler = createHandler(
       agent({ name: 'Test' }, async (turn) => {
@@ -87,7 +87,7 @@ describe('the service of a peer of the mesh', () => {
     const flaky: MeshLink = {
       ...link,
       async request(method, parameters, options) {
-        if (method === 'a2a.get' && failures-- > 0) throw new MeshError('SERVICE_UNAVAILABLE', 'Come again.')
+        if (method === 'a2a.get' && failures-- > 0) throw new MeshError('SERVICE_UNAVAILABLE', 'Try again.')
         if (failures < 0) done.resolve()
         return await link.request(method, parameters, options)
       },
@@ -96,21 +96,21 @@ describe('the service of a peer of the mesh', () => {
     const events = await collect(service.streamMessage({ message: messageOf('tea') }, callOf()))
     expect(events.map(describeEvent).at(-1)).toBe('status completed')
     failures = Number.POSITIVE_INFINITY
-    const hopeless = service.streamMessage({ message: messageOf('tea') }, callOf())
-    await expect(collect(hopeless)).rejects.toMatchObject({ code: 'unavailable' })
+    const failing = service.streamMessage({ message: messageOf('tea') }, callOf())
+    await expect(collect(failing)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('follows a task from where it is, and refuses one that has ended unless its end is wanted', async () => {
+  it('a subscription over the mesh starts at the current state, and rejects ended tasks by default', async () => {
     const service = await contract.open(async (turn) => void (await turn.data({ price: 4.25 })))
     const { id: taskId } = taskOf(await send(service, 'tea'))
     await expect(service.subscribeToTask({ taskId }, callOf()).next()).rejects.toMatchObject({
       code: 'unsupported-operation',
     })
-    const told = await collect(service.subscribeToTask({ taskId, includeEnded: true }, callOf()))
-    expect(told).toMatchObject([{ type: 'task', task: { id: taskId, status: { state: 'completed' } }, isLast: true }])
+    const events = await collect(service.subscribeToTask({ taskId, includeEnded: true }, callOf()))
+    expect(events).toMatchObject([{ type: 'task', task: { id: taskId, status: { state: 'completed' } }, isLast: true }])
   })
 
-  it('leaves when its reader does', async () => {
+  it('a stream over the mesh ends when its signal aborts', async () => {
     const leaving = new AbortController()
     const service = await contract.open(async (turn) => {
       await turn.status('working')

@@ -25,7 +25,7 @@ test('processes that start together migrate once', async () => {
   ])
 })
 
-test('two new versions that start together, and an old one at work: all go on', async () => {
+test('an old version keeps working while new versions migrate the schema', async () => {
   const pool = await openPool()
   const old = await createPostgresLog({ pool })
   const task = newTask()
@@ -49,7 +49,7 @@ test('two new versions that start together, and an old one at work: all go on', 
 })
 
 test.each(upTo(migrations.length - 1))(
-  'a schema of format %i is brought up to date, and what is in it stays',
+  'a schema of format %i is upgraded without losing its contents',
   async (format) => {
     const pool = await openPool()
     await migrate(pool, 'parley', migrations.slice(0, format))
@@ -69,7 +69,7 @@ test.each(upTo(migrations.length - 1))(
   },
 )
 
-test('a version that cannot work with a newer schema says so and changes nothing', async () => {
+test('a version that cannot work with a newer schema is rejected and changes nothing', async () => {
   const pool = await openPool()
   await migrate(pool, 'parley', [...migrations, { ...additive, breaksOlder: true }])
   await expect(createPostgresLog({ pool })).rejects.toThrow(
@@ -78,7 +78,7 @@ test('a version that cannot work with a newer schema says so and changes nothing
   expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: migrations.length + 1 }])
 })
 
-test('a migration that fails leaves nothing behind', async () => {
+test('a failed migration leaves nothing behind', async () => {
   const pool = await openPool()
   await migrate(pool, 'parley', migrations)
   await expect(migrate(pool, 'parley', [...migrations, { sql: `${additive.sql} SELECT 1 / 0` }])).rejects.toThrow(
@@ -88,7 +88,7 @@ test('a migration that fails leaves nothing behind', async () => {
   expect(columns.rows).toHaveLength(0)
 })
 
-test('logs of different schemas have nothing in common', async () => {
+test('logs in different schemas are independent', async () => {
   const pool = await openPool()
   const [one, two] = [
     await createPostgresLog({ pool, schema: 'one' }),
@@ -100,7 +100,7 @@ test('logs of different schemas have nothing in common', async () => {
   await expect(createPostgresLog({ pool, schema: 'x"; DROP' })).rejects.toThrow(/must be a name/)
 })
 
-test('an append is one statement, however many events and tasks it is for', async () => {
+test('appends to several tasks are one statement', async () => {
   const pool = await openPool()
   const log = await createPostgresLog({ pool })
   onTestFinished(() => log.close())
@@ -120,7 +120,7 @@ test('an append is one statement, however many events and tasks it is for', asyn
   expect(statements).toHaveLength(2)
 })
 
-test('the events tell under which lease they were written', async () => {
+test('events are stored with the fence of their lease', async () => {
   const pool = await openPool()
   const log = await createPostgresLog({ pool })
   onTestFinished(() => log.close())

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { NewWebhook, PushStore, StoredWebhook, Webhook } from '../../src/push/store.ts'
 import { until } from '../support/async.ts'
 
-/** A store in which nothing is yet. Opened twice, it is the same as in two processes, if it can be. */
+/** Empty storage. Stores that are opened twice behave as in two processes, if they can be shared. */
 export interface PushStorage {
   open(): Promise<PushStore>
   cleanup(): Promise<void>
@@ -26,11 +26,11 @@ const webhook: Webhook = {
   created: past,
 }
 
-function newWebhook(more: Partial<NewWebhook> = {}): NewWebhook {
-  return { taskId: 't', owner: 'o', id: 'i', due: past, webhook, ...more }
+function newWebhook(overrides: Partial<NewWebhook> = {}): NewWebhook {
+  return { taskId: 't', owner: 'o', id: 'i', due: past, webhook, ...overrides }
 }
 
-/** What every store of webhooks promises. */
+/** The behaviour of every webhook store. */
 export function pushStoreContract(createStorage: () => Promise<PushStorage>): void {
   async function openStore(): Promise<PushStore> {
     const storage = await createStorage()
@@ -40,23 +40,23 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
 
   async function addWebhook(
     store: PushStore,
-    more: Partial<NewWebhook> = {},
+    overrides: Partial<NewWebhook> = {},
     lease?: typeof alice,
   ): Promise<StoredWebhook> {
-    return (await store.add(newWebhook(more), lease)) ?? expect.fail('it was there already')
+    return (await store.add(newWebhook(overrides), lease)) ?? expect.fail('the webhook exists')
   }
 
-  describe('a webhook', () => {
-    it('is kept as it was given, under any names', async () => {
+  describe('webhooks', () => {
+    it('a webhook is stored unchanged, with any strings as its key', async () => {
       const store = await openStore()
-      const strange = { taskId: 't\n\\ \u001f', owner: 'ö\u0000', id: '"é\u2028' }
-      const stored = await addWebhook(store, { ...strange, due: undefined })
-      expect(stored).toEqual({ ...strange, due: undefined, webhook, revision: 1, place: stored.place })
-      expect(await store.get(strange)).toEqual(stored)
-      expect(await store.list({ taskId: strange.taskId, limit: 10 })).toEqual([stored])
+      const odd = { taskId: 't\n\\ \u001f', owner: 'ö\u0000', id: '"é\u2028' }
+      const stored = await addWebhook(store, { ...odd, due: undefined })
+      expect(stored).toEqual({ ...odd, due: undefined, webhook, revision: 1, place: stored.place })
+      expect(await store.get(odd)).toEqual(stored)
+      expect(await store.list({ taskId: odd.taskId, limit: 10 })).toEqual([stored])
     })
 
-    it('is added once for each task, owner and id', async () => {
+    it('a webhook is added once per task, owner and id', async () => {
       const store = await openStore()
       const first = await addWebhook(store)
       expect(await store.add(newWebhook({ due: 5 }))).toBeUndefined()
@@ -67,7 +67,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
       expect(await store.list({ taskId: 't', limit: 10 })).toHaveLength(3)
     })
 
-    it('is changed only by who has seen its last change', async () => {
+    it('an edit is refused if the revision is not the newest', async () => {
       const store = await openStore()
       const first = await addWebhook(store)
       const second = await store.edit({ ...first, due: undefined, webhook: { ...webhook, cursor: 3 } })
@@ -76,7 +76,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
       expect(await store.get(first)).toEqual(second)
     })
 
-    it('is gone once it was removed, and removing it again does nothing', async () => {
+    it('a removed webhook is gone, and removing it again does nothing', async () => {
       const store = await openStore()
       const stored = await addWebhook(store)
       expect(await store.remove(stored)).toBe(true)
@@ -86,7 +86,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
     })
   })
 
-  it('webhooks are listed in the order in which they were added, page by page', async () => {
+  it('webhooks are listed in the order of insertion, page by page', async () => {
     const store = await openStore()
     for (const id of ['z', 'a', 'm']) await addWebhook(store, { id })
     await addWebhook(store, { taskId: 'other', id: 'x' })
@@ -98,7 +98,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
   })
 
   describe('leases', () => {
-    it('are for what is due and nobody has, those that have waited longest first', async () => {
+    it('a claim leases due webhooks without a lease, the longest overdue first', async () => {
       const store = await openStore()
       await addWebhook(store, { id: 'later', due: Date.now() + 60_000 })
       await addWebhook(store, { id: 'never', due: undefined })
@@ -110,7 +110,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
       expect(await store.claim(bob, 10)).toEqual([])
     })
 
-    it('are never given to two, whoever asks at once', async () => {
+    it('concurrent claims never lease the same webhook', async () => {
       const store = await openStore()
       for (let at = 0; at < 20; at++) await addWebhook(store, { id: `${at}` })
       const claims = await Promise.all([alice, bob, alice, bob].map((lease) => store.claim(lease, 7)))
@@ -119,7 +119,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
       expect(ids).toHaveLength(20)
     })
 
-    it('run out, and then belong to who takes them', async () => {
+    it('an expired lease belongs to the next claimant', async () => {
       const store = await openStore()
       const stored = await addWebhook(store, {}, { holder: 'alice', ttl: 30 })
       let taken: readonly StoredWebhook[] = []
@@ -133,7 +133,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
       expect(await store.renew(bob, [stored])).toEqual([])
     })
 
-    it('are prolonged until they are given back', async () => {
+    it('a lease is held until it is released', async () => {
       const store = await openStore()
       const stored = await addWebhook(store, {}, { holder: 'alice', ttl: 200 })
       expect(await store.renew(alice, [stored])).toEqual([])
@@ -145,8 +145,8 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
     })
   })
 
-  describe('what the holder has come to', () => {
-    it('is stored for many at once, and answers those that were edited or removed meanwhile', async () => {
+  describe('progress', () => {
+    it('progress is stored for several webhooks, and the edited and removed ones are returned', async () => {
       const store = await openStore()
       const [one, two, three] = [
         await addWebhook(store, { id: '1' }, alice),
@@ -155,15 +155,15 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
       ]
       const edited = await store.edit({ ...two, webhook: { ...webhook, givenUp: 7 } })
       await store.remove(three)
-      const moved = (stored: StoredWebhook) => ({ ...stored, due: 4_000, webhook: { ...webhook, cursor: 5 } })
-      const refused = await store.settle('alice', [moved(one), moved(two), moved(three)])
+      const advanced = (stored: StoredWebhook) => ({ ...stored, due: 4_000, webhook: { ...webhook, cursor: 5 } })
+      const refused = await store.settle('alice', [advanced(one), advanced(two), advanced(three)])
       expect(refused.map(({ id }) => id).sort()).toEqual(['2', '3'])
-      expect(await store.get(one)).toEqual({ ...moved(one), revision: 2 })
+      expect(await store.get(one)).toEqual({ ...advanced(one), revision: 2 })
       expect(await store.get(two)).toEqual(edited)
       expect(await store.renew(alice, [two])).toHaveLength(1)
     })
 
-    it('is stored with the lease kept, or given back', async () => {
+    it('progress is stored with the lease kept or released', async () => {
       const store = await openStore()
       const stored = await addWebhook(store, {}, alice)
       expect(await store.settle('alice', [stored])).toEqual([])
@@ -173,7 +173,7 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
     })
   })
 
-  it('those with nothing to do are removed after a while', async () => {
+  it('idle webhooks expire', async () => {
     const store = await openStore()
     await addWebhook(store, { id: 'busy' })
     for (const id of ['1', '2', '3']) await addWebhook(store, { id, due: undefined })
@@ -184,9 +184,9 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
   })
 }
 
-/** What it promises beyond that if several processes share it. */
+/** The further behaviour of a store that several processes share. */
 export function sharedPushStoreContract(createStorage: () => Promise<PushStorage>): void {
-  it('several processes see the same webhooks, and each of them is worked on by one', async () => {
+  it('several processes see the same webhooks, and one of them leases each', async () => {
     const storage = await createStorage()
     onTestFinished(() => storage.cleanup())
     const [one, other] = [await storage.open(), await storage.open()]

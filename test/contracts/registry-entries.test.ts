@@ -17,7 +17,7 @@ describe('registry entries: SQLite', () => {
     createSqliteEntries({ file: join(await temporaryDirectory(), 'made', 'registry.db'), ...options }),
   )
 
-  it('survive the process, and are shared by two', async () => {
+  it('entries survive the process and are shared by two', async () => {
     const file = join(await temporaryDirectory(), 'registry.db')
     const first = createSqliteEntries({ file })
     await put(first, entryOf('tea-agent'))
@@ -29,10 +29,10 @@ describe('registry entries: SQLite', () => {
     await third.remove('tea-agent')
     await waiting
     expect((await second.changes(before, 1)).changes).toMatchObject([{ type: 'removed' }])
-    expect(await second.lease('upkeep', 'second', 60_000)).toBe(true)
-    expect(await third.lease('upkeep', 'third', 60_000)).toBe(false)
-    expect(await second.lease('upkeep', 'second', -1)).toBe(true)
-    expect(await third.lease('upkeep', 'third', 60_000)).toBe(true)
+    expect(await second.lease('maintenance', 'second', 60_000)).toBe(true)
+    expect(await third.lease('maintenance', 'third', 60_000)).toBe(false)
+    expect(await second.lease('maintenance', 'second', -1)).toBe(true)
+    expect(await third.lease('maintenance', 'third', 60_000)).toBe(true)
     await second.close()
     await third.close()
   })
@@ -41,15 +41,15 @@ describe('registry entries: SQLite', () => {
 describe('registry entries: PostgreSQL', () => {
   registryEntriesContract(async (options) => await createPostgresEntries({ pool: await openPool(), ...options }))
 
-  it('are one registry for two replicas, who hear of each other at once', async () => {
+  it('two replicas share one registry and are notified of changes at once', async () => {
     const pool = await openPool()
-    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
-    const begun = performance.now()
+    const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
+    const startedAt = performance.now()
     const before = await latestOf(two)
     const waiting = two.wait(before, AbortSignal.timeout(10_000))
     await put(one, entryOf('tea-agent'))
     await waiting
-    expect(performance.now() - begun).toBeLessThan(5_000)
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
     expect(await two.get('tea-agent')).toEqual(entryOf('tea-agent'))
     expect(await two.changes(before, 10)).toMatchObject({
       changes: [{ number: before + 1, type: 'registered' }],
@@ -57,9 +57,9 @@ describe('registry entries: PostgreSQL', () => {
     })
   })
 
-  it('number what replicas change at once without a gap', async () => {
+  it('concurrent changes of replicas are numbered without a gap', async () => {
     const pool = await openPool()
-    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
+    const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
     const before = await latestOf(one)
     const ids = Array.from({ length: 40 }, (_, at) => `agent-${at}`)
     await Promise.all(ids.map((id, at) => put(at % 2 ? one : two, entryOf(id))))
@@ -70,17 +70,17 @@ describe('registry entries: PostgreSQL', () => {
     expect((await two.find({ limit: 1 })).total).toBe(40)
   })
 
-  it('let one replica at a time hold what only one may', async () => {
+  it('only one replica at a time holds a lease', async () => {
     const pool = await openPool()
-    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
-    expect(await one.lease('upkeep', 'one', 60_000)).toBe(true)
-    expect(await two.lease('upkeep', 'two', 60_000)).toBe(false)
-    expect(await one.lease('upkeep', 'one', -1)).toBe(true)
-    expect(await two.lease('upkeep', 'two', 60_000)).toBe(true)
+    const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
+    expect(await one.lease('maintenance', 'one', 60_000)).toBe(true)
+    expect(await two.lease('maintenance', 'two', 60_000)).toBe(false)
+    expect(await one.lease('maintenance', 'one', -1)).toBe(true)
+    expect(await two.lease('maintenance', 'two', 60_000)).toBe(true)
   })
 })
 
-async function opened(options: PostgresEntriesOptions) {
+async function openEntries(options: PostgresEntriesOptions) {
   const entries = await createPostgresEntries(options)
   onTestFinished(() => entries.close())
   return entries

@@ -8,7 +8,7 @@ export interface OpenOptions {
 }
 export type OpenEntries = (options: OpenOptions) => Promise<EntryStore>
 
-/** What every store of registry entries does. */
+/** The behaviour of every store of registry entries. */
 export function registryEntriesContract(open: OpenEntries): void {
   async function openStore(options: OpenOptions = {}): Promise<EntryStore> {
     const entries = await open(options)
@@ -16,7 +16,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     return entries
   }
 
-  it('gives back what was put, until it is removed', async () => {
+  it('a stored entry can be read until it is removed', async () => {
     const entries = await openStore()
     const entry = entryOf('tea-agent', { fingerprint: 'sha256:ab', trouble: 'said', owner: 'alice' })
     expect(await put(entries, entry)).toBe('added')
@@ -28,7 +28,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.find({ limit: 10 })).toEqual({ entries: [], total: 0 })
   })
 
-  it('keeps any text', async () => {
+  it('entries may contain any text', async () => {
     const entries = await openStore()
     const name = 'odd \u0000\n\ud800 \\ 名前 \u{1f375}'
     const entry = { ...a2aEntry('https://odd.example/card.json'), name, owner: `o${name}` }
@@ -39,7 +39,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.remove(entry.id)).toBe(true)
   })
 
-  it('forgets what an agent no longer offers when it registers again', async () => {
+  it('a new registration replaces the terms of the old one', async () => {
     const entries = await openStore()
     await put(entries, entryOf('tea-agent'), ['c:prices', 'c:news'])
     expect(await put(entries, entryOf('tea-agent', { name: 'Renamed' }), ['c:weather'])).toBe('replaced')
@@ -48,7 +48,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.find({ limit: 10 })).total).toBe(1)
   })
 
-  it('finds those that have all of the terms, written exactly so', async () => {
+  it('a search finds the entries that have all terms, case-sensitively', async () => {
     const entries = await openStore()
     await put(entries, entryOf('both-agent'), ['c:prices', 'c:news'])
     await put(entries, entryOf('news-agent'), ['c:news', 'c:Prices'])
@@ -57,7 +57,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(idsOf(await entries.find({ terms: [], limit: 10 }))).toEqual(['both-agent', 'news-agent'])
   })
 
-  it('finds by how terms begin, each entry once', async () => {
+  it('a search by prefix finds each entry once', async () => {
     const entries = await openStore()
     await put(entries, entryOf('tea-agent'), ['w:price', 'w:prices', 'w:tea', 'c:x'])
     await put(entries, entryOf('toy-agent'), ['w:price', 'w:toys'])
@@ -67,7 +67,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.find({ terms: ['c:x'], prefixes: ['w:z'], limit: 10 })).toEqual({ entries: [], total: 0 })
   })
 
-  it('tells them by name and then by id, page by page, and counts what is beyond', async () => {
+  it('entries are sorted by name and id, paged, and counted in total', async () => {
     const entries = await openStore()
     for (const id of ['c-agent', 'a-agent', 'b-agent']) {
       await put(entries, entryOf(id, { name: id === 'c-agent' ? 'A' : 'B' }))
@@ -82,7 +82,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     }
   })
 
-  it('tells kinds apart', async () => {
+  it('a search can be restricted to a kind', async () => {
     const entries = await openStore()
     await put(entries, entryOf('tea-agent'))
     await put(entries, a2aEntry('https://tea.example/card.json'), ['c:prices'])
@@ -96,7 +96,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.find({ kind: 'mesh', limit: 10 })).total).toBe(0)
   })
 
-  it('tells the healthy from the others: by trouble and, in the mesh, by when they were seen', async () => {
+  it('a search by health considers trouble and, for mesh peers, when they were seen', async () => {
     const entries = await openStore()
     await put(entries, entryOf('fresh-agent', { seen: 100 }))
     await put(entries, entryOf('old-agent', { seen: 99 }))
@@ -119,7 +119,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     }
   })
 
-  it('tells the best first, and those in trouble last', async () => {
+  it('a search by rank puts the best entries first and unhealthy ones last', async () => {
     const entries = await openStore()
     for (const [id, rank] of [
       ['a-agent', 30],
@@ -135,7 +135,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     }
   })
 
-  it('remembers when an agent was last seen, never earlier, and how it is', async () => {
+  it('touching an entry updates when it was seen, never to an earlier time, and its trouble', async () => {
     const entries = await openStore()
     await put(entries, entryOf('tea-agent', { seen: 100 }))
     expect(await entries.touch('tea-agent', 200, 'said')).toMatchObject({ seen: 200, trouble: 'said' })
@@ -145,7 +145,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.touch('no-agent', 250, 'said')).toBeUndefined()
   })
 
-  it('removes those of a kind and of long ago, so many at once', async () => {
+  it('expiry removes old entries of one kind, up to the limit', async () => {
     const entries = await openStore()
     for (const [index, id] of ['a-agent', 'b-agent', 'c-agent'].entries()) {
       await put(entries, entryOf(id, { seen: index }))
@@ -158,7 +158,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.find({ limit: 10 })).total).toBe(2)
   })
 
-  it('takes nobody new when it is full, and those that it knows all the same', async () => {
+  it('a full store refuses new entries and accepts updates', async () => {
     const entries = await openStore({ capacity: 1 })
     expect(await put(entries, entryOf('a-agent'))).toBe('added')
     expect(await put(entries, entryOf('b-agent'))).toBe('full')
@@ -168,7 +168,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await put(entries, entryOf('b-agent'))).toBe('added')
   })
 
-  it('lets nobody replace what belongs to somebody else, also not at the same time', async () => {
+  it('an entry cannot be replaced by another owner, even concurrently', async () => {
     const entries = await openStore()
     const entry = a2aEntry('https://tea.example/')
     const puts = await Promise.all(['alice', 'bob'].map((owner) => put(entries, { ...entry, owner })))
@@ -176,7 +176,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await put(entries, entry)).toBe('taken')
   })
 
-  it('notes what is known of an entry that is still there, and leaves it to its owner', async () => {
+  it('noting updates an existing entry and keeps its owner', async () => {
     const entries = await openStore()
     const entry = a2aEntry('https://tea.example/')
     expect(await entries.note(entry, { terms: [], rank: 1 })).toBe(false)
@@ -187,7 +187,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.find({ terms: ['s:new'], limit: 1 })).total).toBe(1)
   })
 
-  it('knows who has to be looked at, the most urgent first', async () => {
+  it('due entries are listed, the most urgent first', async () => {
     const entries = await openStore()
     for (const [id, due] of [
       ['a-agent', 30],
@@ -203,7 +203,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.due(30, 10)).map(({ id }) => id)).toEqual(['c-agent', 'a-agent'])
   })
 
-  it('lets an owner have so many and no more, and the operator as many as there is room for', async () => {
+  it('the number of entries per owner is limited, except for the operator', async () => {
     const entries = await openStore()
     const limits = { maxOwned: 2 }
     const add = (id: string, owner?: string) =>
@@ -219,7 +219,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.get('h-agent')).toBeUndefined()
   })
 
-  it('keeps catalogs until they are dropped', async () => {
+  it('catalogs are stored until they are dropped', async () => {
     const entries = await openStore()
     const url = 'https://tea.example/.well-known/ai-catalog.json'
     const catalog = { url, due: 5, readAt: 1, failures: 0, inline: [`${url}#a`] }
@@ -235,7 +235,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.catalogs()).toHaveLength(1)
   })
 
-  it('numbers what changed, and wakes those who wait for it', async () => {
+  it('changes are numbered, and waiting readers are woken', async () => {
     const entries = await openStore()
     const base = await latestOf(entries)
     const waiting = entries.wait(base, AbortSignal.timeout(5_000))
@@ -259,7 +259,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     await entries.wait(latest - 1, AbortSignal.timeout(5_000))
   })
 
-  it('says so when it no longer knows what changed', async () => {
+  it('a reader that is too far behind gets no changes', async () => {
     const entries = await openStore({ changesKept: 2 })
     const base = await latestOf(entries)
     for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
@@ -270,7 +270,7 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.changes(0, 10)).toEqual({ changes: undefined, latest })
   })
 
-  it('ends the waiting of those who leave, and of all when it closes', async () => {
+  it('waiting ends when the signal aborts or the store closes', async () => {
     const entries = await openStore()
     const leaving = new AbortController()
     const base = await latestOf(entries)

@@ -7,14 +7,14 @@ import { mark, replayCacheContract } from './replay-cache.ts'
 
 startServerFirst()
 
-describe('the memory of messages: of one process', () => replayCacheContract(createReplayCache))
+describe('replay cache: memory', () => replayCacheContract(createReplayCache))
 
-describe('the memory of messages: PostgreSQL', () => {
-  replayCacheContract(async (options) => await opened({ pool: await openPool(), ...options }))
+describe('replay cache: PostgreSQL', () => {
+  replayCacheContract(async (options) => await openCache({ pool: await openPool(), ...options }))
 
-  it('is one for two replicas, also for what comes to both at once', async () => {
+  it('two replicas share a cache, even for messages that reach both at once', async () => {
     const pool = await openPool()
-    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
+    const [one, two] = [await openCache({ pool }), await openCache({ pool: secondPool(pool) })]
     const until = Date.now() + 60_000
     const ids = Array.from({ length: 50 }, () => crypto.randomUUID())
     const claims = await Promise.all(
@@ -27,7 +27,7 @@ describe('the memory of messages: PostgreSQL', () => {
   })
 })
 
-async function opened(options: PostgresReplayCacheOptions) {
+async function openCache(options: PostgresReplayCacheOptions) {
   const cache = await createPostgresReplayCache(options)
   onTestFinished(() => cache.close())
   return cache

@@ -11,9 +11,9 @@ export const mark = (messageId: string, more = {}) => ({
   ...more,
 })
 
-/** What every memory of messages does. */
+/** The behaviour of every replay cache. */
 export function replayCacheContract(open: OpenReplayCache): void {
-  it('gives a message to work on once', async () => {
+  it('a message can be claimed once', async () => {
     const cache = await open({ now: () => 0 })
     expect(await cache.claim(mark('a'))).toBe('new')
     expect(await cache.claim(mark('a'))).toBe('pending')
@@ -21,7 +21,7 @@ export function replayCacheContract(open: OpenReplayCache): void {
     expect(await cache.claim(mark('a'))).toEqual({ reply: 'the answer' })
   })
 
-  it('takes the same id with other content, and the same nonce with another id, for a replay', async () => {
+  it('the same id with other content, or the same nonce with another id, is a replay', async () => {
     const cache = await open({ now: () => 0 })
     await cache.claim(mark('a'))
     expect(await cache.claim(mark('a', { digest: 'other' }))).toBe('replay')
@@ -30,7 +30,7 @@ export function replayCacheContract(open: OpenReplayCache): void {
     expect(await cache.claim(mark('c', { nonce: undefined }))).toBe('new')
   })
 
-  it('forgets when it may', async () => {
+  it('a message is forgotten after its time', async () => {
     let now = 0
     const cache = await open({ now: () => now })
     await cache.claim(mark('a'))
@@ -42,14 +42,14 @@ export function replayCacheContract(open: OpenReplayCache): void {
     expect(await cache.claim(mark('b', { nonce: 'n-a', until: 900 }))).toBe('new')
   })
 
-  it('takes a message again that was given back', async () => {
+  it('a released message can be claimed again', async () => {
     const cache = await open({ now: () => 0 })
     await cache.claim(mark('a'))
     await cache.release(mark('a'))
     expect(await cache.claim(mark('a'))).toBe('new')
   })
 
-  it('refuses what it could not remember, and says when it can', async () => {
+  it('a full cache refuses new messages and says when to retry', async () => {
     let now = 0
     const cache = await open({ capacity: 2, now: () => now })
     await cache.claim(mark('a', { until: 2_500 }))
@@ -60,7 +60,7 @@ export function replayCacheContract(open: OpenReplayCache): void {
     expect(await cache.claim(mark('c', { until: 5_000 }))).toBe('new')
   })
 
-  it('keeps so many answers; a message whose answer is gone is still known', async () => {
+  it('the size of stored replies is bounded, and a message without its reply is still known', async () => {
     const cache = await open({ replySize: 10, now: () => 0 })
     for (const [at, id] of ['a', 'b', 'c'].entries()) {
       await cache.claim(mark(id, { until: 360 + at }))

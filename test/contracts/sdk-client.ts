@@ -4,66 +4,65 @@ import { collect, until } from '../support/async.ts'
 import { failureOf, type SdkClient, type SdkEvent, taskOf } from '../support/sdk/sdk-client.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
-/** What there is to know of a client before it is tried. */
+/** How to connect a client of an SDK, and which features it supports. */
 export interface SdkClientTraits {
-  /** Finds its way from the origin of a server, by the card where it looks for one, or where it is told to look. */
+  /** Connects to the origin of a server by the card at its default path, or at `cardPath`. */
   readonly connect: (origin: string, cardPath?: string) => Promise<SdkClient>
-  /** Whether an event says that it is the last one, as before 1.0. */
+  /** Whether the last event is marked as final, as before 1.0. */
   readonly hasFinal: boolean
-  /** What following a task that has ended comes to. */
+  /** The result of a subscription to an ended task. */
   readonly lateSubscription: 'the task' | 'UnsupportedOperationError'
-  /** Whether it tells its user that a chunk continues another. From 0.3.8 on, what reads the proto of 0.3 forgets it. */
+  /** Whether the client reports `append` of a chunk. Since 0.3.8, its reader of the 0.3 proto loses it. */
   readonly hasAppend?: boolean
-  /** Whether it can ask for no history at all: in the gRPC of 0.3, none is the same as nothing said. */
+  /** Whether the client can request no history: in 0.3 gRPC, a length of 0 equals an unset one. */
   readonly hasNoHistory?: boolean
-  /** Whether it can list tasks, as since 1.0. */
+  /** Whether the client can list tasks, as since 1.0. */
   readonly hasList?: boolean
-  /** Whether it can ask for an extended card. */
+  /** Whether the client can request an extended card. */
   readonly hasExtendedCard?: boolean
-  /** What it understands when it writes to a task that has ended. */
+  /** The error that the client reports for a message to an ended task. */
   readonly endedTaskError?: string
   readonly serverOptions?: TestServerOptions
 }
 
 /** The behaviour of the clients of every SDK, on every binding, with our server. */
-export function sdkClientContract(contract: SdkClientTraits): void {
-  messagesContract(contract)
-  subscriptionsContract(contract)
-  errorsContract(contract)
+export function sdkClientContract(traits: SdkClientTraits): void {
+  messagesContract(traits)
+  subscriptionsContract(traits)
+  errorsContract(traits)
 }
 
-/** How a client finds an agent, writes to it and reads what it says. */
-function messagesContract(contract: SdkClientTraits): void {
-  const { hasAppend = true, hasNoHistory = true, hasList = false } = contract
-  const final = finalOf(contract)
+function messagesContract(traits: SdkClientTraits): void {
+  const { hasAppend = true, hasNoHistory = true, hasList = false } = traits
+  const final = finalOf(traits)
   const more = hasAppend ? ', more' : ''
 
   it.each([undefined, '.well-known/agent-card.json', '.well-known/agent.json'])(
-    'finds its way by the card at %s',
+    'the client connects by the card at %s',
     async (cardPath) => {
-      const peer = await open(contract, cardPath)
-      expect(await peer.card()).toMatchObject(profile)
-      expect(await peer.send('hello')).toEqual({ message: 'hi' })
+      const client = await open(traits, cardPath)
+      expect(await client.card()).toMatchObject(profile)
+      expect(await client.send('hello')).toEqual({ message: 'hi' })
     },
   )
 
-  it('gets a task when it has ended, and the same task again later', async () => {
-    const peer = await open(contract)
-    const task = taskOf(await peer.send('count'))
+  it('the client gets the completed task, and can read it again', async () => {
+    const client = await open(traits)
+    const task = taskOf(await client.send('count'))
     expect(task).toMatchObject({ state: 'completed', artifacts: [['one', 'two', 'three']] })
-    expect(await peer.get(task.id)).toEqual(task)
+    expect(await client.get(task.id)).toEqual(task)
   })
 
-  it('does not wait for the end if it says so', async () => {
-    const peer = await open(contract)
-    const { id, state } = taskOf(await peer.send('wait', { blocking: false }))
+  it('a non-blocking send does not wait for the result', async () => {
+    const client = await open(traits)
+    const { id, state } = taskOf(await client.send('wait', { blocking: false }))
     expect(state).toMatch(/^(submitted|working)$/)
-    await peer.cancel(id)
+    await client.cancel(id)
   })
 
-  it('reads every event of a stream in its order, until it ends', async () => {
-    const events = await collect((await open(contract)).stream('count'))
-    expect(wordsOf(events)).toEqual([
+  it('the client reads all events of a stream in order', async () => {
+    const events = await collect((await open(traits)).stream('count'))
+    expect(textsOf(events)).toEqual([
       'task working',
       'artifact one',
       `artifact two${more}`,
@@ -74,44 +73,44 @@ function messagesContract(contract: SdkClientTraits): void {
     expect(new Set(events.map(({ taskId }) => taskId)).size).toBe(1)
   })
 
-  it('reads a stream that is one message', async () => {
-    expect(wordsOf(await collect((await open(contract)).stream('hello')))).toEqual(['message: hi'])
+  it('the client reads a stream of one message', async () => {
+    expect(textsOf(await collect((await open(traits)).stream('hello')))).toEqual(['message: hi'])
   })
 
-  it('is asked, and answers', async () => {
-    const peer = await open(contract)
-    const { id, state } = taskOf(await peer.send('ask'))
+  it('the client answers a question', async () => {
+    const client = await open(traits)
+    const { id, state } = taskOf(await client.send('ask'))
     expect(state).toBe('input-required')
-    expect(taskOf(await peer.send('three', { taskId: id }))).toMatchObject({ id, state: 'completed' })
+    expect(taskOf(await client.send('three', { taskId: id }))).toMatchObject({ id, state: 'completed' })
   })
 
-  it('is asked in a stream, which ends with the question, and answers in another', async () => {
-    const peer = await open(contract)
-    const asked = await collect(peer.stream('ask'))
-    expect(wordsOf(asked)).toEqual(['task working', `status input-required: Up to what?${final}`])
-    const answered = await collect(peer.stream('three', { taskId: `${asked[0]?.taskId}` }))
-    expect(answered.at(-1)).toEqual({ taskId: asked[0]?.taskId, words: `status completed: Counted${final}` })
+  it('a stream ends with a question, and the client answers in another stream', async () => {
+    const client = await open(traits)
+    const question = await collect(client.stream('ask'))
+    expect(textsOf(question)).toEqual(['task working', `status input-required: Up to what?${final}`])
+    const answer = await collect(client.stream('three', { taskId: `${question[0]?.taskId}` }))
+    expect(answer.at(-1)).toEqual({ taskId: question[0]?.taskId, words: `status completed: Counted${final}` })
   })
 
-  it('gets as much of the history as it wants', async () => {
-    const peer = await open(contract)
-    const { id } = taskOf(await peer.send('ask'))
-    await peer.send('three', { taskId: id })
-    const whole = ['ask', 'Counting', 'Up to what?', 'three', 'Counting']
-    expect((await peer.get(id)).history).toEqual(whole)
-    expect((await peer.get(id, 2)).history).toEqual(whole.slice(-2))
-    expect((await peer.get(id, 0)).history).toEqual(hasNoHistory ? [] : whole)
+  it('the client gets the requested length of history', async () => {
+    const client = await open(traits)
+    const { id } = taskOf(await client.send('ask'))
+    await client.send('three', { taskId: id })
+    const history = ['ask', 'Counting', 'Up to what?', 'three', 'Counting']
+    expect((await client.get(id)).history).toEqual(history)
+    expect((await client.get(id, 2)).history).toEqual(history.slice(-2))
+    expect((await client.get(id, 0)).history).toEqual(hasNoHistory ? [] : history)
   })
 
   if (hasList) {
-    it('lists tasks page by page, the latest first', async () => {
-      const peer = await open(contract)
+    it('the client lists tasks page by page, newest first', async () => {
+      const client = await open(traits)
       const sent: string[] = []
-      for (let n = 0; n < 3; n++) sent.unshift(taskOf(await peer.send('count')).id)
+      for (let n = 0; n < 3; n++) sent.unshift(taskOf(await client.send('count')).id)
       const listed: string[] = []
       let nextPageToken: string | undefined
       do {
-        const page = await peer.list?.(2, nextPageToken)
+        const page = await client.list?.(2, nextPageToken)
         listed.push(...(page?.ids ?? []))
         nextPageToken = page?.nextPageToken
       } while (nextPageToken)
@@ -120,101 +119,99 @@ function messagesContract(contract: SdkClientTraits): void {
   }
 }
 
-/** How a client follows a task that takes its time, and stops it. */
-function subscriptionsContract(contract: SdkClientTraits): void {
-  const { lateSubscription } = contract
-  const final = finalOf(contract)
+function subscriptionsContract(traits: SdkClientTraits): void {
+  const { lateSubscription } = traits
+  const final = finalOf(traits)
 
-  it('cancels a task that runs, and none that has ended', async () => {
-    const peer = await open(contract)
-    const id = await begin(peer)
-    expect(await peer.cancel(id)).toMatchObject({ id, state: 'canceled' })
-    expect(await failureOf(() => peer.cancel(id))).toBe('TaskNotCancelableError')
+  it('the client can cancel a running task, but not an ended one', async () => {
+    const client = await open(traits)
+    const id = await startTask(client)
+    expect(await client.cancel(id)).toMatchObject({ id, state: 'canceled' })
+    expect(await failureOf(() => client.cancel(id))).toBe('TaskNotCancelableError')
   })
 
-  it('follows a task that runs until it ends', async () => {
-    const peer = await open(contract)
-    const id = await begin(peer)
-    const events = peer.subscribe(id)
+  it('the client follows a running task until it ends', async () => {
+    const client = await open(traits)
+    const id = await startTask(client)
+    const events = client.subscribe(id)
     expect((await events.next()).value).toEqual({ taskId: id, words: 'task working' })
-    await peer.cancel(id)
-    expect(wordsOf(await collect(events))).toEqual([`status canceled${final}`])
+    await client.cancel(id)
+    expect(textsOf(await collect(events))).toEqual([`status canceled${final}`])
   })
 
-  it('leaves a stream without harm to the task', async () => {
-    const peer = await open(contract)
-    const events = peer.stream('wait')
+  it('closing a stream does not affect the task', async () => {
+    const client = await open(traits)
+    const events = client.stream('wait')
     const { value: first } = await events.next()
     await events.return(undefined)
-    expect(await peer.get(`${first?.taskId}`)).toMatchObject({ state: 'working' })
+    expect(await client.get(`${first?.taskId}`)).toMatchObject({ state: 'working' })
   })
 
-  it(`gets ${lateSubscription} when it follows a task that has ended`, async () => {
-    const peer = await open(contract)
-    const { id } = taskOf(await peer.send('count'))
+  it(`a subscription to an ended task gives ${lateSubscription}`, async () => {
+    const client = await open(traits)
+    const { id } = taskOf(await client.send('count'))
     if (lateSubscription === 'the task') {
-      expect(await collect(peer.subscribe(id))).toEqual([{ taskId: id, words: 'task completed' }])
+      expect(await collect(client.subscribe(id))).toEqual([{ taskId: id, words: 'task completed' }])
     } else {
-      expect(await failureOf(() => collect(peer.subscribe(id)))).toBe(lateSubscription)
+      expect(await failureOf(() => collect(client.subscribe(id)))).toBe(lateSubscription)
     }
   })
 }
 
-/** What a client understands of our errors. */
-function errorsContract(contract: SdkClientTraits): void {
-  const { hasExtendedCard = true, endedTaskError = 'UnsupportedOperationError' } = contract
+function errorsContract(traits: SdkClientTraits): void {
+  const { hasExtendedCard = true, endedTaskError = 'UnsupportedOperationError' } = traits
 
-  it('understands that a task has ended', async () => {
-    const peer = await open(contract)
-    const { id } = taskOf(await peer.send('count'))
-    expect(await failureOf(() => peer.send('more', { taskId: id }))).toContain(endedTaskError)
+  it('the client recognises the error of an ended task', async () => {
+    const client = await open(traits)
+    const { id } = taskOf(await client.send('count'))
+    expect(await failureOf(() => client.send('more', { taskId: id }))).toContain(endedTaskError)
   })
 
-  it('understands that there is no such task', async () => {
-    const peer = await open(contract)
-    const taskId = 'nobody-knows'
-    expect(await failureOf(() => peer.get(taskId))).toBe('TaskNotFoundError')
-    expect(await failureOf(() => peer.cancel(taskId))).toBe('TaskNotFoundError')
-    expect(await failureOf(() => collect(peer.subscribe(taskId)))).toBe('TaskNotFoundError')
-    expect(await failureOf(() => peer.send('more', { taskId }))).toBe('TaskNotFoundError')
-    expect(await failureOf(() => collect(peer.stream('more', { taskId })))).toBe('TaskNotFoundError')
+  it('the client recognises the error of an unknown task', async () => {
+    const client = await open(traits)
+    const taskId = 'unknown-task'
+    expect(await failureOf(() => client.get(taskId))).toBe('TaskNotFoundError')
+    expect(await failureOf(() => client.cancel(taskId))).toBe('TaskNotFoundError')
+    expect(await failureOf(() => collect(client.subscribe(taskId)))).toBe('TaskNotFoundError')
+    expect(await failureOf(() => client.send('more', { taskId }))).toBe('TaskNotFoundError')
+    expect(await failureOf(() => collect(client.stream('more', { taskId })))).toBe('TaskNotFoundError')
   })
 
-  it('understands that there is no push', async () => {
-    const peer = await open(contract)
-    const { id } = taskOf(await peer.send('count'))
+  it('the client recognises that push is not supported', async () => {
+    const client = await open(traits)
+    const { id } = taskOf(await client.send('count'))
     const failures: Record<string, string> = {}
-    for (const [name, attempt] of Object.entries(peer.push)) failures[name] = await failureOf(() => attempt(id))
-    const expected = Object.keys(peer.push).map((name) => [name, 'PushNotificationNotSupportedError'])
+    for (const [name, attempt] of Object.entries(client.push)) failures[name] = await failureOf(() => attempt(id))
+    const expected = Object.keys(client.push).map((name) => [name, 'PushNotificationNotSupportedError'])
     expect(failures).toEqual(Object.fromEntries(expected))
   })
 
   if (hasExtendedCard) {
-    it('understands that there is no extended card', async () => {
-      const peer = await open(contract)
-      expect(await failureOf(async () => peer.extendedCard?.())).toBe('UnsupportedOperationError')
+    it('the client recognises that there is no extended card', async () => {
+      const client = await open(traits)
+      expect(await failureOf(async () => client.extendedCard?.())).toBe('UnsupportedOperationError')
     })
   }
 }
 
-/** A client of a server of its own. */
+/** Starts a server and connects a client to it. */
 async function open({ connect, serverOptions }: SdkClientTraits, cardPath?: string): Promise<SdkClient> {
   const { server } = await startTestServer(count, { profile, ...serverOptions })
   return await connect(server.url, cardPath)
 }
 
-/** Begins a task that runs until it is canceled. */
-async function begin(peer: SdkClient): Promise<string> {
-  const { id } = taskOf(await peer.send('wait', { blocking: false }))
-  await until(async () => (await peer.get(id)).state === 'working')
+/** Starts a task that runs until it is canceled. */
+async function startTask(client: SdkClient): Promise<string> {
+  const { id } = taskOf(await client.send('wait', { blocking: false }))
+  await until(async () => (await client.get(id)).state === 'working')
   return id
 }
 
-/** What the last event of a stream says beside its state. */
+/** The text that marks the last event of a stream. */
 function finalOf({ hasFinal }: SdkClientTraits): string {
   return hasFinal ? ', final' : ''
 }
 
-function wordsOf(events: readonly SdkEvent[]): string[] {
+function textsOf(events: readonly SdkEvent[]): string[] {
   return events.map(({ words }) => words)
 }

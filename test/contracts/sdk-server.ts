@@ -8,38 +8,38 @@ import { collect, until } from '../support/async.ts'
 import { faultyFetch } from '../support/wire/faulty-fetch.ts'
 import { codeOf, describeEvent, stateOf, taskIdOf, textsOf } from './service/contract.ts'
 
-/** A server of another SDK with the agent of `interop-agent.ts`, and what it can do. */
+/** A server of an SDK with the agent of `interop-agent.ts`, and the features it supports. */
 export interface SdkServer {
-  /** Starts one for the test, and gives its origin. */
+  /** Starts a server for the test and returns its origin. */
   readonly start: () => Promise<string>
-  /** Made for each test, if it has to be released. */
+  /** Client options. A function is called for each test. */
   readonly options?: ConnectOptions | (() => ConnectOptions)
-  /** The way that the client is to find. */
+  /** The endpoint that the client must choose. */
   readonly endpoint: { readonly dialect: string; readonly binding: string }
   readonly canList?: boolean
-  /** Beyond one config per task: configs can be listed and deleted. */
+  /** Whether push configs can be listed and deleted. */
   readonly canListConfigs?: boolean
   readonly hasExtendedCard?: boolean
-  /** How a message to a task that has ended is refused. */
+  /** The error code of a message to an ended task. */
   readonly endedTaskError: string
-  /** What makes streams break after so many events, one number each. */
+  /** Options that break each stream after the given number of events. */
   readonly withBrokenStreams?: (cuts: readonly number[]) => ConnectOptions
 }
 
 const numbers = ['one', 'two', 'three']
 
-/** What our client does with every server of every SDK. */
+/** The behaviour of our client with the servers of every SDK. */
 export function sdkServerContract(server: SdkServer): void {
   const { start, options, endpoint, canList = false, canListConfigs = true, hasExtendedCard = true } = server
   const { withBrokenStreams = breakingFetch } = server
-  const given = () => (typeof options === 'function' ? options() : options)
+  const clientOptions = () => (typeof options === 'function' ? options() : options)
   const quick = { minDelay: 1, maxDelay: 10 }
 
-  const open = async (more: ConnectOptions = {}): Promise<Client> =>
-    await connect(await start(), { retry: quick, resume: quick, polling: quick, ...given(), ...more })
+  const open = async (overrides: ConnectOptions = {}): Promise<Client> =>
+    await connect(await start(), { retry: quick, resume: quick, polling: quick, ...clientOptions(), ...overrides })
 
-  /** A task that runs until it is canceled. */
-  async function begin(client: Client): Promise<string> {
+  /** Starts a task that runs until it is canceled. */
+  async function startTask(client: Client): Promise<string> {
     const events = client.stream('wait')
     const { value } = await events.next()
     const id = taskIdOf(value)
@@ -48,14 +48,14 @@ export function sdkServerContract(server: SdkServer): void {
     return id
   }
 
-  it('finds its way, and gets an answer', async () => {
+  it('the client connects and gets an answer', async () => {
     const client = await open()
     expect(client.card).toMatchObject({ name: 'Ada', skills: [{ id: 'count' }] })
     expect(await client.send('hello')).toMatchObject({ type: 'message', text: 'hi' })
     expect(client.explain().endpoint).toMatchObject(endpoint)
   })
 
-  it('gets a task when it has ended, and the same task again later', async () => {
+  it('the client gets the completed task, and can read it again', async () => {
     const client = await open()
     const { task, text } = await client.send('count')
     expect(text).toBe('onetwothree')
@@ -65,16 +65,16 @@ export function sdkServerContract(server: SdkServer): void {
     expect(again.status).toEqual(task?.status)
   })
 
-  it('does not wait for the end if it says so', async () => {
+  it('a send with returnImmediately does not wait for the result', async () => {
     const client = await open()
     const { task } = await client.send('wait', { returnImmediately: true })
     expect(task?.status.state).toMatch(/^(submitted|working)$/)
     await client.task(task?.id ?? '').cancel()
   })
 
-  it('reads every event of a stream in its order, until it ends', async () => {
+  it('the client reads all events of a stream in order', async () => {
     const events = await collect((await open()).stream('count'))
-    expect(events.map(describeEvent).filter((words) => !/working|submitted/.test(words))).toEqual([
+    expect(events.map(describeEvent).filter((text) => !/working|submitted/.test(text))).toEqual([
       'artifact one',
       'artifact two, more',
       'artifact three, more, last',
@@ -85,33 +85,33 @@ export function sdkServerContract(server: SdkServer): void {
     expect(new Set(events.map(taskIdOf)).size).toBe(1)
   })
 
-  it('reads a stream that is one message', async () => {
+  it('the client reads a stream of one message', async () => {
     expect((await collect((await open()).stream('hello'))).map(describeEvent)).toEqual(['message: hi'])
   })
 
-  it('is asked, and answers', async () => {
+  it('the client answers a question', async () => {
     const conversation = (await open()).conversation()
-    const asked = await conversation.send('ask')
-    expect(asked.task?.status.state).toBe('input-required')
-    const answered = await conversation.send('three')
-    expect(answered.task).toMatchObject({ id: asked.task?.id, status: { state: 'completed' } })
+    const question = await conversation.send('ask')
+    expect(question.task?.status.state).toBe('input-required')
+    const answer = await conversation.send('three')
+    expect(answer.task).toMatchObject({ id: question.task?.id, status: { state: 'completed' } })
   })
 
-  it('is asked in a stream, which ends with the question', async () => {
+  it('a stream ends with a question', async () => {
     const events = await collect((await open()).stream('ask'))
     expect(describeEvent(events.at(-1) as StreamEvent)).toBe('status input-required: Up to what?')
   })
 
-  it('gets the history of a task', async () => {
+  it('the client reads the history of a task', async () => {
     const client = await open()
     const { task } = await client.send('count')
     const { history } = await client.task(task?.id ?? '').get({ historyLength: 10 })
     expect(history.map(textOf)).toContain('count')
   })
 
-  it('cancels a task that runs, and none that has ended', async () => {
+  it('the client can cancel a running task, but not an ended one', async () => {
     const client = await open()
-    const task = client.task(await begin(client))
+    const task = client.task(await startTask(client))
     const canceled = await task.cancel()
     expect(['canceled', 'working']).toContain(canceled.status.state)
     await until(async () => stateOf(await task.get()) === 'canceled')
@@ -119,9 +119,9 @@ export function sdkServerContract(server: SdkServer): void {
     expect(await codeOf(client.task(done?.id ?? '').cancel())).toBe('task-not-cancelable')
   })
 
-  it('follows a task that runs until it ends', async () => {
+  it('the client follows a running task until it ends', async () => {
     const client = await open()
-    const task = client.task(await begin(client))
+    const task = client.task(await startTask(client))
     const events = task.subscribe()
     expect(describeEvent((await events.next()).value as StreamEvent)).toMatch(/working/)
     await task.cancel()
@@ -129,7 +129,7 @@ export function sdkServerContract(server: SdkServer): void {
     expect(describeEvent(rest.at(-1) as StreamEvent)).toMatch(/^(status|task) canceled/)
   })
 
-  it('gets what has ended from whoever follows it too late', async () => {
+  it('a subscription to an ended task yields the task', async () => {
     const client = await open()
     const { task } = await client.send('count')
     const events = await collect(client.task(task?.id ?? '').subscribe())
@@ -137,34 +137,34 @@ export function sdkServerContract(server: SdkServer): void {
     expect((await client.task(task?.id ?? '').wait()).text).toBe('onetwothree')
   })
 
-  it.each([1, 2, 3, 4])('goes on with a stream that breaks after %d events', async (events) => {
+  it.each([1, 2, 3, 4])('a stream that breaks after %d events is resumed', async (events) => {
     const notices: Notice[] = []
     const client = await open({ ...withBrokenStreams([events, 1]), onNotice: (notice) => notices.push(notice) })
-    const told = await collect(client.stream('count'))
-    const chunks = told.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
-    const first = told[0]?.type === 'task' ? told[0].task.artifacts.flatMap(({ parts }) => parts) : []
+    const received = await collect(client.stream('count'))
+    const chunks = received.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
+    const first = received[0]?.type === 'task' ? received[0].task.artifacts.flatMap(({ parts }) => parts) : []
     expect([...first, ...chunks].map((part) => ('text' in part ? part.text : ''))).toEqual(numbers)
-    expect(describeEvent(told.at(-1) as StreamEvent)).toBe('status completed: Counted')
+    expect(describeEvent(received.at(-1) as StreamEvent)).toBe('status completed: Counted')
     expect(notices.filter(({ type }) => type === 'best-effort')).toHaveLength(1)
   })
 
-  it('understands errors', async () => {
+  it('the client recognises the errors of the server', async () => {
     const client = await open()
     const { task } = await client.send('count')
-    const nobody = client.task('nobody-knows')
-    expect(await codeOf(nobody.get())).toBe('task-not-found')
-    expect(await codeOf(nobody.cancel())).toBe('task-not-found')
-    expect(await codeOf(collect(nobody.subscribe()))).toBe('task-not-found')
-    expect(await codeOf(client.send('more', { taskId: 'nobody-knows' }))).toBe('task-not-found')
+    const unknown = client.task('unknown-task')
+    expect(await codeOf(unknown.get())).toBe('task-not-found')
+    expect(await codeOf(unknown.cancel())).toBe('task-not-found')
+    expect(await codeOf(collect(unknown.subscribe()))).toBe('task-not-found')
+    expect(await codeOf(client.send('more', { taskId: 'unknown-task' }))).toBe('task-not-found')
     expect(await codeOf(client.send('more', { taskId: task?.id ?? '' }))).toBe(server.endedTaskError)
   })
 
-  it('keeps push configs', async () => {
+  it('push configs can be created, read, listed and deleted', async () => {
     const client = await open()
     const { task } = await client.send('count')
     const { push } = client.task(task?.id ?? '')
-    const made = await push.create({ id: 'c', url: 'https://example.com/hook', token: 't' })
-    expect(made).toMatchObject({ url: 'https://example.com/hook' })
+    const created = await push.create({ id: 'c', url: 'https://example.com/hook', token: 't' })
+    expect(created).toMatchObject({ url: 'https://example.com/hook' })
     expect(await push.get('c')).toMatchObject({ url: 'https://example.com/hook', token: 't' })
     if (!canListConfigs) return
     expect((await collect(push.list())).map(({ url }) => url)).toEqual(['https://example.com/hook'])
@@ -172,7 +172,7 @@ export function sdkServerContract(server: SdkServer): void {
     expect(await collect(push.list())).toEqual([])
   })
 
-  it.runIf(canList)('lists tasks', async () => {
+  it.runIf(canList)('tasks can be listed', async () => {
     const client = await open()
     const ids: string[] = []
     for (const _ of numbers) ids.push((await client.send('count')).task?.id ?? '')
@@ -180,7 +180,7 @@ export function sdkServerContract(server: SdkServer): void {
     expect(listed.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
   })
 
-  it.runIf(hasExtendedCard)('gets the extended card', async () => {
+  it.runIf(hasExtendedCard)('the extended card can be read', async () => {
     expect(await (await open()).extendedCard()).toMatchObject({ name: 'Ada, extended' })
   })
 }

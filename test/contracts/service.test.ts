@@ -11,7 +11,7 @@ import { startTestServer } from '../support/servers/test-server.ts'
 import type { ServiceContract } from './service/contract.ts'
 import { serviceContract } from './service.ts'
 
-/** A client of one dialect and one binding, without a socket between it and the agent. */
+/** A client with one dialect and binding, connected to the agent without a socket. */
 function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
   return async (run: AgentFunction) => {
     const handler = createHandler(agent({ name: 'Test' }, run), {
@@ -25,7 +25,7 @@ function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
   }
 }
 
-/** The same over gRPC, which needs a port. */
+/** A gRPC client, which needs a port. */
 function overGrpc(dialect: DialectName): ServiceContract['open'] {
   return async (run: AgentFunction) => {
     const { server } = await startTestServer(run, { grpc: true })
@@ -51,12 +51,12 @@ const oldest = {
 
 const services: readonly (readonly [string, ServiceContract])[] = [
   [
-    'the runtime',
+    'runtime',
     {
       async open(run) {
-        const house = createTestRuntime(run, { cancelGrace: 50 })
-        onTestFinished(() => house.drain(0))
-        return house.service
+        const { service, drain } = createTestRuntime(run, { cancelGrace: 50 })
+        onTestFinished(() => drain(0))
+        return service
       },
     },
   ],
@@ -66,9 +66,9 @@ const services: readonly (readonly [string, ServiceContract])[] = [
   ['0.3 over gRPC', { open: overGrpc('v0.3-proto'), ...older, canList: false }],
   ['0.3 over JSON-RPC', { open: over('v0.3', 'JSONRPC'), ...older }],
   ['0.3 over REST', { open: over('v0.3-proto', 'HTTP+JSON'), ...older }],
-  ['0.3 over REST with the objects of JSON-RPC', { open: over('v0.3', 'HTTP+JSON'), ...older }],
+  ['0.3 over REST with JSON-RPC objects', { open: over('v0.3', 'HTTP+JSON'), ...older }],
   ['0.2 over JSON-RPC', { open: over('v0.2', 'JSONRPC'), ...older, canList: false }],
   ['0.1 over JSON-RPC', { open: over('v0.1', 'JSONRPC'), ...oldest }],
 ]
 
-describe.each(services)('the service of %s', (_, contract) => serviceContract(contract))
+describe.each(services)('service: %s', (_, contract) => serviceContract(contract))

@@ -5,7 +5,7 @@ import { sendMessageContract } from './service/sending.ts'
 import { streamContract } from './service/streaming.ts'
 import { taskContract } from './service/tasks.ts'
 
-/** What holds for every `Service`, whatever makes it: a runtime, or a client over any dialect and binding. */
+/** The behaviour of every `Service`: of the runtime, and of clients in any dialect and binding. */
 export function serviceContract(contract: ServiceContract): void {
   describe('sending', () => sendMessageContract(contract))
   describe('streaming', () => streamContract(contract))

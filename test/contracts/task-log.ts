@@ -9,7 +9,7 @@ import { readingContract } from './task-log/reading.ts'
 import { retentionContract } from './task-log/retention.ts'
 import { sharingContract } from './task-log/sharing.ts'
 
-/** What every task log promises. */
+/** The behaviour of every task log. */
 export function taskLogContract(open: OpenLog): void {
   describe('appending', () => appendingContract(open))
   describe('claims', () => claimsContract(open))
@@ -17,11 +17,11 @@ export function taskLogContract(open: OpenLog): void {
   describe('listing', () => listingContract(open))
   describe('leases', () => leasesContract(open))
   describe('retention', () => retentionContract(open))
-  describe('as a whole', () => modelContract(open))
+  describe('model', () => modelContract(open))
 }
 
-/** What a log promises beyond that if its tasks outlive the process and several processes share them. */
+/** The further behaviour of a durable log that several processes share. */
 export function sharedLogContract(createStorage: () => Promise<SharedStorage>): void {
   describe('sharing', () => sharingContract(createStorage))
-  describe('as a whole', () => sharedModelContract(createStorage))
+  describe('model', () => sharedModelContract(createStorage))
 }

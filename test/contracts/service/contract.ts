@@ -6,30 +6,30 @@ import type { Artifact, Part, Task } from '../../../src/protocol/model.ts'
 import { textOf } from '../../../src/protocol/model.ts'
 import type { Service } from '../../../src/protocol/service.ts'
 
-/** A service in front of an agent, and how much of the model reaches it. */
+/** How to open a service for an agent, and which features its protocol version supports. */
 export interface ServiceContract {
-  /** Released after the test. */
+  /** Opens a service that is released after the test. */
   readonly open: (run: AgentFunction) => Promise<Service>
-  /** An agent may answer with a message; otherwise every answer is a task. */
+  /** Whether an agent can answer with a message; otherwise every answer is a task. */
   readonly hasMessages?: boolean
-  /** A stream begins with the task; otherwise with its status. */
+  /** Whether a stream begins with the task; otherwise with its status. */
   readonly startsWithTask?: boolean
-  /** Callers may ask for an answer before the task rests. */
+  /** Whether a send can return before the task has ended. */
   readonly canReturnImmediately?: boolean
   readonly canList?: boolean
-  /** A send that is repeated under its key is recognised. */
+  /** Whether idempotency keys are supported. */
   readonly canRepeat?: boolean
-  /** A stream goes on after an event that was seen. */
+  /** Whether streams can be resumed. */
   readonly canResume?: boolean
-  /** Configs can also be listed and deleted, and there may be an extended card. */
+  /** Whether push configs can also be listed and deleted, and extended cards read. */
   readonly isComplete?: boolean
-  /** How a message to a task that has ended is refused. */
+  /** The error code of a message to an ended task. */
   readonly endedTaskError?: 'task-ended' | 'unsupported-operation'
-  /** What following a task that has ended comes to: its end, or the same refusal. */
+  /** The result of a subscription to an ended task. */
   readonly lateSubscription?: 'the task' | 'an error'
 }
 
-/** Does with a message whatever a caller has to understand: an answer, a question, a long wait, or work in pieces. */
+/** An agent that answers, asks, waits, fails, or counts in chunks, depending on the message. */
 export async function countingAgent(turn: Turn): Promise<string | undefined> {
   switch (turn.text) {
     case 'hello':
@@ -54,7 +54,7 @@ export async function countingAgent(turn: Turn): Promise<string | undefined> {
   return undefined
 }
 
-/** What an event says, in words. */
+/** A short text for an event. */
 export function describeEvent(event: StreamEvent): string {
   switch (event.type) {
     case 'message':
@@ -99,7 +99,7 @@ export function generationOf(event: StreamEvent): number {
   }
 }
 
-/** The code of the error that a try must end in. */
+/** The error code of a call that must fail. */
 export async function codeOf(attempt: Promise<unknown>): Promise<string> {
   try {
     return `no error, but ${JSON.stringify(await attempt)}`

@@ -7,21 +7,21 @@ import { codeOf, countingAgent } from './contract.ts'
 export function errorContract(contract: ServiceContract) {
   const { open, endedTaskError = 'task-ended', hasMessages = true, isComplete = true } = contract
 
-  it('tell that there is no such task', async () => {
+  it('an unknown task is reported as not found', async () => {
     const service = await open(countingAgent)
-    const taskId = 'nobody-knows'
+    const taskId = 'unknown-task'
     const call = callOf()
     expect(await codeOf(service.getTask({ taskId }, call))).toBe('task-not-found')
     expect(await codeOf(service.cancelTask({ taskId }, call))).toBe('task-not-found')
     expect(await codeOf(collect(service.subscribeToTask({ taskId }, call)))).toBe('task-not-found')
-    // Where callers name tasks themselves, a new name begins one.
+    // In 0.1, callers choose the task id, so an unknown one creates a task.
     if (!hasMessages) return
     expect(await codeOf(send(service, 'more', { taskId }))).toBe('task-not-found')
     const message = messageOf('more', { taskId })
     expect(await codeOf(collect(service.streamMessage({ message }, call)))).toBe('task-not-found')
   })
 
-  it('tell that a task has ended', async () => {
+  it('a message to an ended task is rejected', async () => {
     const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'count'))
     expect(await codeOf(send(service, 'more', { taskId }))).toBe(endedTaskError)
@@ -29,7 +29,7 @@ export function errorContract(contract: ServiceContract) {
     expect(await codeOf(collect(service.streamMessage({ message }, callOf())))).toBe(endedTaskError)
   })
 
-  it('tell that there is no push', async () => {
+  it('push operations are rejected if push is disabled', async () => {
     const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'count'))
     const ref = { taskId, id: 'c' }
@@ -42,7 +42,7 @@ export function errorContract(contract: ServiceContract) {
     expect(await codeOf(service.deletePushConfig(ref, call))).toBe(refused)
   })
 
-  it('tell that there is no extended card', async () => {
+  it('a missing extended card is reported as unsupported', async () => {
     expect(await codeOf((await open(countingAgent)).getExtendedCard({}, callOf()))).toBe('unsupported-operation')
   })
 }

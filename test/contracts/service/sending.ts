@@ -19,13 +19,13 @@ export function sendMessageContract({
   canReturnImmediately = true,
   canRepeat = true,
 }: ServiceContract) {
-  it('may be answered by a message', async () => {
+  it('an agent can answer with a message', async () => {
     const outcome = await send(await open(countingAgent), 'hello')
     if (hasMessages) expect(outcome.type === 'message' && textOf(outcome.message)).toBe('hi')
     else expect(textOf(taskOf(outcome).status.message ?? { parts: [] })).toBe('hi')
   })
 
-  it('waits until the task rests, and gives all of it', async () => {
+  it('a blocking send returns the complete task', async () => {
     const task = taskOf(await send(await open(countingAgent), 'count', { historyLength: 10 }))
     expect(stateOf(task)).toBe('completed')
     expect(textOf(task.status.message ?? { parts: [] })).toBe('Counted')
@@ -34,25 +34,25 @@ export function sendMessageContract({
     expect(task.history.map(textOf)).toEqual(['count', 'Counting'])
   })
 
-  it.runIf(canReturnImmediately)('does not wait if told so', async () => {
+  it.runIf(canReturnImmediately)('a send with returnImmediately does not wait for the result', async () => {
     const service = await open(countingAgent)
     const { id, status } = taskOf(await send(service, 'wait', { returnImmediately: true }))
     expect(status.state).toMatch(/^(submitted|working)$/)
     await until(async () => stateOf(await service.getTask({ taskId: id }, callOf())) === 'working')
   })
 
-  it('goes on with a task that asks', async () => {
+  it('an answer to a question continues the task', async () => {
     const service = await open(countingAgent)
-    const asked = taskOf(await send(service, 'ask'))
-    expect(stateOf(asked)).toBe('input-required')
-    expect(textOf(asked.status.message ?? { parts: [] })).toBe('Up to what?')
-    const done = taskOf(await send(service, 'three', { taskId: asked.id }))
-    expect(done.id).toBe(asked.id)
-    expect(done.contextId).toBe(asked.contextId)
+    const question = taskOf(await send(service, 'ask'))
+    expect(stateOf(question)).toBe('input-required')
+    expect(textOf(question.status.message ?? { parts: [] })).toBe('Up to what?')
+    const done = taskOf(await send(service, 'three', { taskId: question.id }))
+    expect(done.id).toBe(question.id)
+    expect(done.contextId).toBe(question.contextId)
     expect(stateOf(done)).toBe('completed')
   })
 
-  it('begins a new task in the context that it names', async () => {
+  it('a message with a context id creates a new task in that context', async () => {
     const service = await open(countingAgent)
     const first = taskOf(await send(service, 'count'))
     const message = messageOf('count', { contextId: first.contextId })
@@ -61,7 +61,7 @@ export function sendMessageContract({
     expect(second.id).not.toBe(first.id)
   })
 
-  it('carries every kind of part there and back', async () => {
+  it('every kind of part survives the round trip', async () => {
     const service = await open(async (turn) => {
       await turn.artifact('same').close(turn.message.parts.filter((part) => !('carry' in part)))
     })
@@ -69,7 +69,7 @@ export function sendMessageContract({
     expect(task.artifacts[0]?.parts).toMatchObject(parts)
   })
 
-  it('carries what is sent beside the message', async () => {
+  it('request and message metadata reach the agent', async () => {
     const service = await open(async (turn) => {
       await turn.data({ beside: turn.metadata, within: turn.message.metadata ?? {} })
     })
@@ -78,7 +78,7 @@ export function sendMessageContract({
     expect(task.artifacts[0]?.parts[0]).toMatchObject({ data: { beside: { beside: 2 }, within: { within: 1 } } })
   })
 
-  it.runIf(canRepeat)('is done once, however often it is tried under one key', async () => {
+  it.runIf(canRepeat)('a repeated send with the same idempotency key is executed once', async () => {
     const service = await open(countingAgent)
     const message = messageOf('count')
     const call = { idempotencyKey: 'the key' }

@@ -21,10 +21,10 @@ export function streamContract(contract: ServiceContract) {
   const stream = (service: Service, text: string, taskId?: string) =>
     service.streamMessage({ message: messageOf(text, taskId === undefined ? {} : { taskId }) }, callOf())
 
-  it('tells everything, in its order, until the task rests', async () => {
+  it('a stream yields all events in order until the task ends', async () => {
     const events = await collect(stream(await open(countingAgent), 'count'))
     const words = events.map(describeEvent)
-    // Whoever is named in advance is a task before the agent has said a word.
+    // In 0.1, callers choose the task id, so the task exists before the agent starts.
     expect(words.slice(words.indexOf(begun('working', 'Counting')))).toEqual([begun('working', 'Counting'), ...counted])
     expect(new Set(events.map(taskIdOf)).size).toBe(1)
     const generations = events.map(generationOf)
@@ -32,23 +32,23 @@ export function streamContract(contract: ServiceContract) {
     expect(events.map(({ isLast }) => isLast === true)).toEqual(events.map((_, n) => n === events.length - 1))
   })
 
-  it('may be one message', async () => {
+  it('a stream can consist of one message', async () => {
     const events = await collect(stream(await open(countingAgent), 'hello'))
     if (hasMessages) expect(events.map(describeEvent)).toEqual(['message: hi'])
     else expect(events.map(describeEvent).at(-1)).toBe('status completed: hi')
   })
 
-  it('ends with a question, and goes on in another stream', async () => {
+  it('a stream ends with a question, and the answer opens another stream', async () => {
     const service = await open(countingAgent)
-    const asked = await collect(stream(service, 'ask'))
-    expect(asked.map(describeEvent).at(-1)).toBe('status input-required: Up to what?')
-    const taskId = taskIdOf(asked[0])
-    const answered = await collect(stream(service, 'three', taskId))
-    expect(answered.map(taskIdOf).every((id) => id === taskId)).toBe(true)
-    expect(answered.map(describeEvent).at(-1)).toBe('status completed: Counted')
+    const question = await collect(stream(service, 'ask'))
+    expect(question.map(describeEvent).at(-1)).toBe('status input-required: Up to what?')
+    const taskId = taskIdOf(question[0])
+    const answer = await collect(stream(service, 'three', taskId))
+    expect(answer.map(taskIdOf).every((id) => id === taskId)).toBe(true)
+    expect(answer.map(describeEvent).at(-1)).toBe('status completed: Counted')
   })
 
-  it.runIf(canResume)('goes on exactly after the event that was seen last', async () => {
+  it.runIf(canResume)('a resumed stream continues after the last seen event', async () => {
     const service = await open(countingAgent)
     const events = await collect(stream(service, 'count'))
     const taskId = taskIdOf(events[0])
@@ -59,7 +59,7 @@ export function streamContract(contract: ServiceContract) {
     }
   })
 
-  it('can be followed from where the task is', async () => {
+  it('a subscription starts at the current state of the task', async () => {
     const go = deferred()
     const service = await open(async (turn) => {
       await turn.status('working', 'Waiting')
@@ -76,7 +76,7 @@ export function streamContract(contract: ServiceContract) {
     await opened.return(undefined)
   })
 
-  it('of a task that has ended is refused, or tells the end', async () => {
+  it('a subscription to an ended task is rejected, or yields the end', async () => {
     const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'count'))
     const following = collect(service.subscribeToTask({ taskId }, callOf()))
@@ -87,7 +87,7 @@ export function streamContract(contract: ServiceContract) {
       )
   })
 
-  it('ends when its reader leaves, and the task goes on', async () => {
+  it('a stream ends when its signal aborts, and the task continues', async () => {
     const service = await open(countingAgent)
     const leaving = new AbortController()
     const events = service.streamMessage({ message: messageOf('wait') }, callOf({ signal: leaving.signal }))
@@ -97,7 +97,7 @@ export function streamContract(contract: ServiceContract) {
     expect(stateOf(await service.getTask({ taskId }, callOf()))).toBe('working')
   })
 
-  it('is also left by whoever stops reading', async () => {
+  it('a stream can be closed early, and the task continues', async () => {
     const service = await open(countingAgent)
     const events = stream(service, 'wait')
     const taskId = taskIdOf(await nextOf(events))

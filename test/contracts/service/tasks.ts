@@ -5,14 +5,14 @@ import type { ServiceContract } from './contract.ts'
 import { codeOf, countingAgent, stateOf, taskIdOf, textsOf } from './contract.ts'
 
 export function taskContract({ open, canList = true }: ServiceContract) {
-  it('can be got as they were sent back', async () => {
+  it('a task can be read as it was returned by the send', async () => {
     const service = await open(countingAgent)
     const task = taskOf(await send(service, 'count', { historyLength: 10 }))
     const again = await service.getTask({ taskId: task.id, historyLength: 10 }, callOf())
     expect({ ...again, generation: 0 }).toEqual({ ...task, generation: 0 })
   })
 
-  it('are got with as much of their history as was asked for', async () => {
+  it('a task is returned with the requested length of history', async () => {
     const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'ask'))
     await send(service, 'three', { taskId })
@@ -24,7 +24,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
     expect(await historyOf(0)).toEqual([])
   })
 
-  it.runIf(canList)('can be listed, page by page', async () => {
+  it.runIf(canList)('tasks can be listed page by page', async () => {
     const service = await open(countingAgent)
     const sent: string[] = []
     for (const _ of [1, 2, 3]) {
@@ -39,7 +39,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
     expect(second.nextPageToken).toBe('')
   })
 
-  it.runIf(canList)('are listed by their state, and with artifacts if asked for', async () => {
+  it.runIf(canList)('tasks can be listed by state, and with artifacts', async () => {
     const service = await open(countingAgent)
     const { id } = taskOf(await send(service, 'ask'))
     await send(service, 'count')
@@ -49,7 +49,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
     expect(done.tasks.flatMap(({ artifacts }) => artifacts.map(textsOf))).toEqual(['one|two|three'])
   })
 
-  it('can be canceled while they run, and not again', async () => {
+  it('a running task can be canceled once', async () => {
     const service = await open(countingAgent)
     const events = service.streamMessage({ message: messageOf('wait') }, callOf())
     const { value } = await events.next()
@@ -59,7 +59,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
     expect(await codeOf(service.cancelTask({ taskId }, callOf()))).toBe('task-not-cancelable')
   })
 
-  it('can fail', async () => {
+  it('a failed task has the message of the agent', async () => {
     const task = taskOf(await send(await open(countingAgent), 'fail'))
     expect(stateOf(task)).toBe('failed')
     expect(textOf(task.status.message ?? { parts: [] })).toBe('Out of fingers')

@@ -17,7 +17,7 @@ import {
 } from './fixtures.ts'
 
 export function appendingContract(open: OpenLog): void {
-  test('events are numbered 1, 2, 3… without a hole, across create and appends', async () => {
+  test('events are numbered 1, 2, 3… without a gap, across create and appends', async () => {
     const log = await openForTest(open)
     const task = newTask()
     const created = await log.create(task, [message(), status('working')], { lease })
@@ -32,7 +32,7 @@ export function appendingContract(open: OpenLog): void {
     )
   })
 
-  test('a journal entry is an event like all, and leaves the task as it stands', async () => {
+  test('a journal entry is stored as an event, and changes only the generation of the head', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, step, status('input-required', 1_000, 'Which?'))
     await log.append(taskId, 3, [message('this')], {})
@@ -49,7 +49,7 @@ export function appendingContract(open: OpenLog): void {
     expect(await log.append(taskId, 5, [step], { fence: 7 })).toEqual({ type: 'fenced' })
   })
 
-  test('an append that is behind is told the newest generation and stores nothing', async () => {
+  test('an append that is behind returns the newest generation and stores nothing', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, status('working'))
     for (const after of [0, 1, 3]) {
@@ -58,7 +58,7 @@ export function appendingContract(open: OpenLog): void {
     expect(await readGenerations(log, taskId)).toEqual([1, 2])
   })
 
-  test('of racing appends after the same generation exactly one is stored, and stored whole', async () => {
+  test('exactly one of several racing appends is stored, and completely', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     const outcomes = await Promise.all(
@@ -78,7 +78,7 @@ export function appendingContract(open: OpenLog): void {
     ])
   })
 
-  test('writers that try again until they are stored lose and double nothing', async () => {
+  test('writers that retry until they are stored neither lose nor repeat an event', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     await Promise.all(
@@ -103,13 +103,13 @@ export function appendingContract(open: OpenLog): void {
     expect(await log.append(task.taskId, 1, [status('working')], { fence: 1 })).toMatchObject({ type: 'stored' })
     expect(await log.acquire(task.taskId, lease)).toEqual({ fence: 2 })
     expect(await log.append(task.taskId, 2, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
-    // Also when it is behind: that its lease is lost is what it must learn first.
+    // A lost lease is reported before a stale generation.
     expect(await log.append(task.taskId, 1, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
     expect(await log.append(task.taskId, 2, [chunk('mine')], { fence: 2 })).toMatchObject({ type: 'stored' })
     expect(await readGenerations(log, task.taskId)).toEqual([1, 2, 3])
   })
 
-  test("a caller's message and wish to cancel need no fence", async () => {
+  test("a caller's message and cancel request need no fence", async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     expect(await log.append(taskId, 1, [message('more')], {})).toMatchObject({ type: 'stored', generation: 2 })
@@ -118,19 +118,19 @@ export function appendingContract(open: OpenLog): void {
 
   test('nothing can be appended to a task that does not exist', async () => {
     const log = await openForTest(open)
-    expect(await log.append('nobody', 0, [message()], {})).toEqual({ type: 'gone' })
-    expect(await log.head('nobody')).toBeUndefined()
-    expect(await log.read('nobody', 0)).toEqual([])
+    expect(await log.append('unknown', 0, [message()], {})).toEqual({ type: 'gone' })
+    expect(await log.head('unknown')).toBeUndefined()
+    expect(await log.read('unknown', 0)).toEqual([])
   })
 
-  test('a task id can be used once', async () => {
+  test('a task id can be used only once', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     await expect(log.create(newTask({ taskId }), [message('again')], { lease })).rejects.toThrow(/exists already/)
     expect(await readAll(log, taskId)).toEqual([{ generation: 1, event: message() }])
   })
 
-  test('the head says where a task stands', async () => {
+  test('the head contains the generation, the phase and the status of a task', async () => {
     const log = await openForTest(open)
     const task = newTask()
     const before = Date.now()
@@ -152,19 +152,19 @@ export function appendingContract(open: OpenLog): void {
 
   test('the message of a status leaves the head when a message answers it', async () => {
     const log = await openForTest(open)
-    const asked = status('input-required', 1_000, 'Which one?')
-    const taskId = await createTask(log, {}, asked)
+    const question = status('input-required', 1_000, 'Which one?')
+    const taskId = await createTask(log, {}, question)
     await log.append(taskId, 2, [chunk('a')], { fence: 1 })
-    expect((await log.head(taskId))?.status).toEqual(asked.status)
+    expect((await log.head(taskId))?.status).toEqual(question.status)
     await log.append(taskId, 3, [message('this one')], {})
     expect((await log.head(taskId))?.status).toEqual(status('input-required', 1_000).status)
     await log.append(taskId, 4, [chunk('b')], { fence: 1 })
     expect((await log.head(taskId))?.status).toEqual(status('input-required', 1_000).status)
-    await log.append(taskId, 5, [message('and'), asked], { fence: 1 })
-    expect((await log.head(taskId))?.status).toEqual(asked.status)
+    await log.append(taskId, 5, [message('and'), question], { fence: 1 })
+    expect((await log.head(taskId))?.status).toEqual(question.status)
   })
 
-  test('the head knows the dialect of the last message that told its own', async () => {
+  test('the head contains the dialect of the last message that has one', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     expect((await log.head(taskId))?.dialect).toBeUndefined()
@@ -174,7 +174,7 @@ export function appendingContract(open: OpenLog): void {
     expect((await log.head(taskId))?.dialect).toBe('1.0')
   })
 
-  test('an exchange that was answered has ended without a status', async () => {
+  test('an answered exchange has ended without a status', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, reply)
     const head = await log.head(taskId)
@@ -182,7 +182,7 @@ export function appendingContract(open: OpenLog): void {
     expect(head?.status).toBeUndefined()
   })
 
-  test('whatever is a string can be an id, an owner or a text', async () => {
+  test('any string can be an id, an owner or a text', async () => {
     const log = await openForTest(open)
     const odd = `'"%\\ \u0000 \u2028 é 😀`
     const task = newTask({ taskId: odd, contextId: `c${odd}`, owner: `o${odd}` })

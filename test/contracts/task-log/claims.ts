@@ -4,7 +4,7 @@ import { createTask, lease, message, newTask, type OpenLog, openForTest, readGen
 const claim = (key: string, digest = 'd') => ({ key, digest })
 
 export function claimsContract(open: OpenLog): void {
-  test('a key that is claimed answers with what was stored under it, whatever the digest', async () => {
+  test('a claimed key returns what was stored under it, for any digest', async () => {
     const log = await openForTest(open)
     const first = newTask()
     await log.create(first, [message()], { lease, claims: [claim('k')] })
@@ -27,7 +27,7 @@ export function claimsContract(open: OpenLog): void {
     expect(await readGenerations(log, taskId)).toEqual([1, 2, 3])
   })
 
-  test('keys are claimed all together or not at all', async () => {
+  test('several keys are claimed together or not at all', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     await log.append(taskId, 1, [message()], { claims: [claim('taken')] })
@@ -42,7 +42,7 @@ export function claimsContract(open: OpenLog): void {
     const taskId = await createTask(log)
     expect(await log.append(taskId, 7, [message()], { claims: [claim('k')] })).toMatchObject({ type: 'behind' })
     expect(await log.append(taskId, 1, [message()], { fence: 7, claims: [claim('k')] })).toEqual({ type: 'fenced' })
-    expect(await log.append('nobody', 0, [message()], { claims: [claim('k')] })).toEqual({ type: 'gone' })
+    expect(await log.append('unknown', 0, [message()], { claims: [claim('k')] })).toEqual({ type: 'gone' })
     expect(await log.claimed('alice', 'k')).toBeUndefined()
   })
 
@@ -55,7 +55,7 @@ export function claimsContract(open: OpenLog): void {
     expect(await log.claimed('carol', 'k')).toBeUndefined()
   })
 
-  test('of many that race for a key exactly one gets it', async () => {
+  test('exactly one of several racing claims gets a key', async () => {
     const log = await openForTest(open)
     const outcomes = await Promise.all(
       upTo(20).map(() => log.create(newTask(), [message()], { lease, claims: [claim('k')] })),

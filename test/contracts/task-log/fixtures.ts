@@ -5,20 +5,20 @@ import type { NewTask, TaskLog } from '../../../src/tasks/log.ts'
 
 export interface OpenedLog {
   readonly log: TaskLog
-  /** Closes it and removes what it leaves behind. */
+  /** Closes the log and removes its storage. */
   readonly cleanup: () => Promise<void>
 }
 
 /** Opens a new, empty log. */
 export type OpenLog = () => Promise<OpenedLog>
 
-/** A place where several logs, each as in a process of its own, keep the same tasks. */
+/** Storage that several logs share, as in several processes. */
 export interface SharedStorage {
   open(): Promise<TaskLog>
   cleanup(): Promise<void>
 }
 
-/** A log for one test. */
+/** Opens a log for one test. */
 export async function openForTest(open: OpenLog): Promise<TaskLog> {
   const { log, cleanup } = await open()
   onTestFinished(cleanup)
@@ -56,7 +56,7 @@ export const reply: TaskEvent = {
   message: { messageId: 'r', role: 'agent', parts: [{ text: 'hi' }] },
 }
 
-/** Begins a task whose lease has fence 1. */
+/** Creates a task whose lease has fence 1. */
 export async function createTask(
   log: TaskLog,
   overrides: Partial<NewTask> = {},

@@ -17,13 +17,13 @@ import {
 const short = { holder: 'test', ttl: 40 }
 
 export function leasesContract(open: OpenLog): void {
-  test('who creates a task holds its lease', async () => {
+  test('the creator of a task holds its lease', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     expect(await log.acquire(taskId, lease)).toBeUndefined()
   })
 
-  test('a lease that was given back can be taken, by one only, with a higher fence', async () => {
+  test('a released lease can be acquired, by one holder only, with a higher fence', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     expect(await log.release(taskId, 1, 1)).toBe(true)
@@ -31,7 +31,7 @@ export function leasesContract(open: OpenLog): void {
     expect(taken.filter(Boolean)).toEqual([{ fence: 2 }])
   })
 
-  test('a lease that has run out can be taken', async () => {
+  test('an expired lease can be acquired', async () => {
     const log = await openForTest(open)
     const task = newTask()
     await log.create(task, [message()], { lease: short })
@@ -40,7 +40,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.acquire(task.taskId, lease)).toEqual({ fence: 2 })
   })
 
-  test('a lease that is renewed does not run out', async () => {
+  test('a renewed lease does not expire', async () => {
     const log = await openForTest(open)
     const task = newTask()
     await log.create(task, [message()], { lease: short })
@@ -50,7 +50,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
   })
 
-  test('renewing tells which leases are lost', async () => {
+  test('a renewal returns the lost leases', async () => {
     const log = await openForTest(open)
     const held = await createTask(log)
     const released = await createTask(log)
@@ -58,12 +58,12 @@ export function leasesContract(open: OpenLog): void {
     const taken = newTask()
     await log.create(taken, [message()], { lease: { ...lease, ttl: 0 } })
     await log.acquire(taken.taskId, lease)
-    const leases = [held, released, taken.taskId, 'nobody'].map((taskId) => ({ taskId, fence: 1 }))
-    expect(await log.renew(leases, 10_000)).toEqual([released, taken.taskId, 'nobody'])
+    const leases = [held, released, taken.taskId, 'unknown'].map((taskId) => ({ taskId, fence: 1 }))
+    expect(await log.renew(leases, 10_000)).toEqual([released, taken.taskId, 'unknown'])
     expect(await log.renew([], 10_000)).toEqual([])
   })
 
-  test('a lease is kept when something was stored that its holder has not seen', async () => {
+  test('a release is refused if its holder has not seen the newest event', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     await log.append(taskId, 1, [message('one more')], {})
@@ -72,7 +72,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.release(taskId, 1, 2)).toBe(true)
   })
 
-  test('of a message and a release that race, the message is seen by its writer or finds the lease free', async () => {
+  test('a message that races a release is seen by the writer or finds the lease free', async () => {
     const log = await openForTest(open)
     for (const first of ['message', 'release']) {
       const taskId = await createTask(log)
@@ -89,17 +89,17 @@ export function leasesContract(open: OpenLog): void {
     }
   })
 
-  test('who was fenced off may release, and takes nothing from the new holder', async () => {
+  test('a release with an old fence succeeds and does not affect the new holder', async () => {
     const log = await openForTest(open)
     const task = newTask()
     await log.create(task, [message()], { lease: { ...lease, ttl: 0 } })
     await log.acquire(task.taskId, lease)
     expect(await log.release(task.taskId, 1, 1)).toBe(true)
     expect(await log.acquire(task.taskId, lease)).toBeUndefined()
-    expect(await log.release('nobody', 1, 1)).toBe(true)
+    expect(await log.release('unknown', 1, 1)).toBe(true)
   })
 
-  test('an append takes the lease in the same step if it is free', async () => {
+  test('an append acquires a free lease in the same step', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     expect(await log.append(taskId, 1, [message()], { lease })).toEqual({
@@ -118,7 +118,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.append(taskId, 3, [status('working')], { fence: 2 })).toMatchObject({ type: 'stored' })
   })
 
-  test('a task whose lease has run out is an orphan until somebody takes it', async () => {
+  test('a task with an expired lease is an orphan until its lease is acquired', async () => {
     const log = await openForTest(open)
     const held = await createTask(log, {}, status('working'))
     const orphan = await beginAbandoned(log)
@@ -131,7 +131,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
   })
 
-  test('a lease that is renewed for no time is an orphan at once, whoever looks', async () => {
+  test('a lease that is renewed for 0 ms makes the task an orphan at once', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, status('working'))
     expect(await log.renew([{ taskId, fence: 1 }], 0)).toEqual([])
@@ -140,7 +140,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.append(taskId, 2, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
   })
 
-  test('a lease that was given back until a moment can be taken at once, and makes an orphan at that moment', async () => {
+  test('a lease that is released until a time can be acquired at once, and makes an orphan at that time', async () => {
     const log = await openForTest(open)
     const [answered, forgotten] = [await createTask(log), await createTask(log)]
     const wakeAt = Date.now() + 1_000
@@ -155,7 +155,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
   })
 
-  test('who holds a lease for no time and gives it back leaves no orphan', async () => {
+  test('an orphan whose lease is acquired and released is no orphan any more', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     await log.release(taskId, 1, 1, Date.now() - 1)
@@ -165,7 +165,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
   })
 
-  test('the lease ends with the task, and nobody gets it then', async () => {
+  test('the lease of an ended task cannot be acquired', async () => {
     const log = await openForTest(open)
     const done = await createTask(log, {}, status('completed'))
     const answered = await createTask(log)
@@ -180,7 +180,7 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
   })
 
-  test('no more orphans are told than asked for', async () => {
+  test('the list of orphans respects the limit', async () => {
     const log = await openForTest(open)
     for (const _ of upTo(5)) await beginAbandoned(log)
     expect(await log.orphans(3)).toHaveLength(3)

@@ -28,7 +28,7 @@ export function listingContract(open: OpenLog): void {
     expect(await log.list({ owner: 'alice', limit: 10 })).toEqual({ heads: [], total: 0, next: undefined })
   })
 
-  test('nobody sees the tasks of another owner', async () => {
+  test('an owner does not see the tasks of other owners', async () => {
     const log = await openForTest(open)
     const hers = await createTask(log, { owner: 'alice' }, status('working'))
     const his = await createTask(log, { owner: 'bob' }, status('working'))
@@ -37,7 +37,7 @@ export function listingContract(open: OpenLog): void {
     expect(await listedIds(log, { owner: 'ALICE' })).toEqual([])
   })
 
-  test('a scope shows its owner, and whom a policy adds, and nobody else', async () => {
+  test('a scope shows the tasks of its owner and of the owners that a policy adds', async () => {
     const log = await openForTest(open)
     const [acme, other] = [crypto.randomUUID(), crypto.randomUUID()]
     const of = (tenant: string, id: string) => ownerOf({ id, tenant })
@@ -51,7 +51,7 @@ export function listingContract(open: OpenLog): void {
       [{}, [hers]],
       [{ owners: [other] }, [hers, plain]],
       [{ tenants: [acme] }, [hers, his]],
-      [{ tenants: [acme, `${acme}2`], owners: [other, 'nobody'] }, [hers, his, alien, plain]],
+      [{ tenants: [acme, `${acme}2`], owners: [other, 'unknown'] }, [hers, his, alien, plain]],
     ]
     for (const [also, expected] of scopes) {
       expect(await listedIds(log, { owner, also })).toEqual(expected)
@@ -60,12 +60,12 @@ export function listingContract(open: OpenLog): void {
         expect((await log.head(id, { owner, also }))?.taskId).toBe(expected.includes(id) ? id : undefined)
       }
     }
-    const everyone = await listedIds(log, { owner: 'nobody', also: 'everyone' })
+    const everyone = await listedIds(log, { owner: 'unknown', also: 'everyone' })
     expect(everyone).toEqual(expect.arrayContaining([hers, his, alien, plain]))
-    expect(await log.head(hers, { owner: 'nobody', also: 'everyone' })).toEqual(await log.head(hers))
+    expect(await log.head(hers, { owner: 'unknown', also: 'everyone' })).toEqual(await log.head(hers))
   })
 
-  test('filters hold together, and the moment asked for is included', async () => {
+  test('filters are combined, and `changedSince` is inclusive', async () => {
     const log = await openForTest(open)
     const match = await createTask(log, { contextId: 'c' }, status('working', 2_000))
     await createTask(log, { contextId: 'other' }, status('working', 2_000))
@@ -78,7 +78,7 @@ export function listingContract(open: OpenLog): void {
     expect((await log.list({ owner: 'alice', limit: 1 })).total).toBe(4)
   })
 
-  test('pages neither skip nor repeat, also among equal moments', async () => {
+  test('pages neither skip nor repeat tasks, even with equal times', async () => {
     const log = await openForTest(open)
     const sample = fc.record({
       contextId: fc.constantFrom('c1', 'c2'),
@@ -119,7 +119,7 @@ export function listingContract(open: OpenLog): void {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  test('tasks that stay as they are come exactly once, although others change between the pages', async () => {
+  test('unchanged tasks are listed exactly once, although others change between pages', async () => {
     const log = await openForTest(open)
     const begun = await Promise.all(Array.from({ length: 30 }, () => createTask(log, {}, status('working', 1_000))))
     const changing = begun.filter((_, index) => index % 3 === 0)

@@ -15,8 +15,8 @@ import type {
 } from '../../../src/tasks/log.ts'
 
 /**
- * What a log must answer, written so plainly that it can be believed: it keeps every fact and works out the rest.
- * A lease lasts for ever or, with a ttl of 0, has run out at once.
+ * A task log that is too simple to be wrong: it keeps all events and derives the rest. A lease lasts forever or, with a
+ * ttl of 0, has expired at once.
  */
 export class ModelLog {
   #tasks: ModelTask[] = []
@@ -25,88 +25,90 @@ export class ModelLog {
     const claimed = this.#claimed(task.owner, claims)
     if (claimed) return { type: 'known', claimed }
     if (this.#find(task.taskId)) return 'exists'
-    const facts: ModelTask = { task, events: [], fence: 1, lease: leaseOf(lease), expired: false, claims: [] }
-    this.#tasks.push(facts)
-    store(facts, events, claims)
+    const modelTask: ModelTask = { task, events: [], fence: 1, lease: leaseOf(lease), expired: false, claims: [] }
+    this.#tasks.push(modelTask)
+    store(modelTask, events, claims)
     return { type: 'stored', generation: events.length, lease: { fence: 1 } }
   }
 
   append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions): Appended {
-    const facts = this.#find(taskId)
-    if (!facts || facts.expired) return { type: 'gone' }
-    const claimed = this.#claimed(facts.task.owner, options.claims ?? [])
+    const modelTask = this.#find(taskId)
+    if (!modelTask || modelTask.expired) return { type: 'gone' }
+    const claimed = this.#claimed(modelTask.task.owner, options.claims ?? [])
     if (claimed) return { type: 'known', claimed }
-    if (options.fence !== undefined && options.fence !== facts.fence) return { type: 'fenced' }
-    if (facts.events.length !== after) return { type: 'behind', generation: facts.events.length }
-    store(facts, events, options.claims ?? [])
+    if (options.fence !== undefined && options.fence !== modelTask.fence) return { type: 'fenced' }
+    if (modelTask.events.length !== after) return { type: 'behind', generation: modelTask.events.length }
+    store(modelTask, events, options.claims ?? [])
     const lease = options.lease && this.acquire(taskId, options.lease)
-    return { type: 'stored', generation: facts.events.length, lease }
+    return { type: 'stored', generation: modelTask.events.length, lease }
   }
 
   acquire(taskId: string, request: LeaseRequest): Lease | undefined {
-    const facts = this.#find(taskId)
-    if (!facts || facts.expired || isEnded(facts) || facts.lease === 'held') return undefined
-    facts.fence++
-    facts.lease = leaseOf(request)
-    return { fence: facts.fence }
+    const modelTask = this.#find(taskId)
+    if (!modelTask || modelTask.expired || isEnded(modelTask) || modelTask.lease === 'held') return undefined
+    modelTask.fence++
+    modelTask.lease = leaseOf(request)
+    return { fence: modelTask.fence }
   }
 
   renew(leases: readonly HeldLease[], ttl: number): readonly string[] {
     return leases
       .filter(({ taskId, fence }) => {
-        const facts = this.#find(taskId)
-        const isKept = facts?.fence === fence && facts.lease !== 'free'
-        if (isKept) facts.lease = leaseOf({ ttl })
-        return !isKept
+        const modelTask = this.#find(taskId)
+        const isHeld = modelTask?.fence === fence && modelTask.lease !== 'free'
+        if (isHeld) modelTask.lease = leaseOf({ ttl })
+        return !isHeld
       })
       .map(({ taskId }) => taskId)
   }
 
   release(taskId: string, fence: number, after: number): boolean {
-    const facts = this.#find(taskId)
-    if (facts?.fence !== fence) return true
-    if (facts.events.length !== after) return false
-    facts.lease = 'free'
+    const modelTask = this.#find(taskId)
+    if (modelTask?.fence !== fence) return true
+    if (modelTask.events.length !== after) return false
+    modelTask.lease = 'free'
     return true
   }
 
   expire(endedBefore: number): number {
-    const old = this.#tasks.filter((facts) => isEnded(facts) && !facts.expired && changed(facts) < endedBefore)
-    for (const facts of old) facts.expired = true
+    const old = this.#tasks.filter(
+      (modelTask) => isEnded(modelTask) && !modelTask.expired && changed(modelTask) < endedBefore,
+    )
+    for (const modelTask of old) modelTask.expired = true
     return old.length
   }
 
   forget(endedBefore: number): number {
-    const old = this.#tasks.filter((facts) => facts.expired && changed(facts) < endedBefore)
-    this.#tasks = this.#tasks.filter((facts) => !old.includes(facts))
+    const old = this.#tasks.filter((modelTask) => modelTask.expired && changed(modelTask) < endedBefore)
+    this.#tasks = this.#tasks.filter((modelTask) => !old.includes(modelTask))
     return old.length
   }
 
   erase(owner: string, contextId: string): readonly string[] {
-    const gone = this.#tasks.filter(({ task }) => task.owner === owner && task.contextId === contextId)
-    this.#tasks = this.#tasks.filter((facts) => !gone.includes(facts))
-    return gone.map(({ task }) => task.taskId)
+    const erased = this.#tasks.filter(({ task }) => task.owner === owner && task.contextId === contextId)
+    this.#tasks = this.#tasks.filter((modelTask) => !erased.includes(modelTask))
+    return erased.map(({ task }) => task.taskId)
   }
 
   head(taskId: string): Omit<TaskHead, 'created' | 'changed'> | undefined {
-    const facts = this.#find(taskId)
-    if (!facts) return undefined
-    const { task, events, expired } = facts
+    const modelTask = this.#find(taskId)
+    if (!modelTask) return undefined
+    const { task, events, expired } = modelTask
     const dialect = events.map((event) => event.type === 'message' && event.dialect).findLast(Boolean) || undefined
     if (expired) return { ...task, generation: events.length, phase: 'expired', dialect }
-    const status = statusOf(facts)
+    const status = statusOf(modelTask)
     const phase = events.some(({ type }) => type === 'reply') ? 'answered' : (status?.state ?? 'received')
     return { ...task, generation: events.length, phase, status, dialect }
   }
 
   events(taskId: string): readonly TaskEvent[] {
-    const facts = this.#find(taskId)
-    return facts && !facts.expired ? facts.events : []
+    const modelTask = this.#find(taskId)
+    return modelTask && !modelTask.expired ? modelTask.events : []
   }
 
   isEnded(taskId: string): boolean {
-    const facts = this.#find(taskId)
-    return facts !== undefined && isEnded(facts)
+    const modelTask = this.#find(taskId)
+    return modelTask !== undefined && isEnded(modelTask)
   }
 
   claimed(owner: string, key: string): ClaimRecord | undefined {
@@ -115,12 +117,12 @@ export class ModelLog {
   }
 
   orphans(): readonly string[] {
-    return this.#tasks.filter(({ lease }) => lease === 'run out').map(({ task }) => task.taskId)
+    return this.#tasks.filter(({ lease }) => lease === 'expired').map(({ task }) => task.taskId)
   }
 
   list(owner: string): readonly string[] {
     return this.#tasks
-      .filter((facts) => facts.task.owner === owner && !facts.expired && statusOf(facts))
+      .filter((modelTask) => modelTask.task.owner === owner && !modelTask.expired && statusOf(modelTask))
       .reverse()
       .sort((a, b) => changed(b) - changed(a))
       .map(({ task }) => task.taskId)
@@ -139,21 +141,21 @@ interface ModelTask {
   readonly task: NewTask
   readonly events: TaskEvent[]
   fence: number
-  lease: 'held' | 'run out' | 'free'
+  lease: 'held' | 'expired' | 'free'
   expired: boolean
   readonly claims: { readonly key: string; readonly claimed: ClaimRecord }[]
 }
 
-function leaseOf({ ttl }: Pick<LeaseRequest, 'ttl'>): 'held' | 'run out' {
-  return ttl === 0 ? 'run out' : 'held'
+function leaseOf({ ttl }: Pick<LeaseRequest, 'ttl'>): 'held' | 'expired' {
+  return ttl === 0 ? 'expired' : 'held'
 }
 
-function store(facts: ModelTask, events: readonly TaskEvent[], claims: readonly Claim[]): void {
-  const { taskId } = facts.task
-  const claimed = { taskId, generation: facts.events.length + 1 }
-  for (const { key, digest } of claims) facts.claims.push({ key, claimed: { ...claimed, digest } })
-  facts.events.push(...events)
-  if (isEnded(facts)) facts.lease = 'free'
+function store(modelTask: ModelTask, events: readonly TaskEvent[], claims: readonly Claim[]): void {
+  const { taskId } = modelTask.task
+  const claimed = { taskId, generation: modelTask.events.length + 1 }
+  for (const { key, digest } of claims) modelTask.claims.push({ key, claimed: { ...claimed, digest } })
+  modelTask.events.push(...events)
+  if (isEnded(modelTask)) modelTask.lease = 'free'
 }
 
 function statusOf({ events }: ModelTask): TaskStatus | undefined {
@@ -165,11 +167,11 @@ function statusOf({ events }: ModelTask): TaskStatus | undefined {
   return isAnswered ? answered : event.status
 }
 
-function isEnded(facts: ModelTask): boolean {
-  return statusOf(facts)?.state === 'completed' || facts.events.some(({ type }) => type === 'reply')
+function isEnded(modelTask: ModelTask): boolean {
+  return statusOf(modelTask)?.state === 'completed' || modelTask.events.some(({ type }) => type === 'reply')
 }
 
-/** What has no status changed just now, later than every moment that a test asks for. */
-function changed(facts: ModelTask): number {
-  return Date.parse(statusOf(facts)?.timestamp ?? '9999-12-31T00:00:00Z')
+/** A task without a status changed just now, which is later than every time in the tests. */
+function changed(modelTask: ModelTask): number {
+  return Date.parse(statusOf(modelTask)?.timestamp ?? '9999-12-31T00:00:00Z')
 }

@@ -34,7 +34,7 @@ export function readingContract(open: OpenLog): void {
     expect(await log.read(taskId, 5_000)).toEqual([])
   })
 
-  test('an event that is larger than a page is read all the same', async () => {
+  test('an event that is larger than a page can be read', async () => {
     const log = await openForTest(open)
     const big = 'x'.repeat(2 * readLimit.bytes)
     const taskId = await createTask(log, {}, status('working'), chunk(big), chunk(big), chunk('small'))
@@ -42,14 +42,14 @@ export function readingContract(open: OpenLog): void {
     expect((await log.read(taskId, 2))[0]).toEqual({ generation: 3, event: chunk(big) })
   })
 
-  test('waiting ends at once when there is something already', async () => {
+  test('waiting ends at once if there are newer events', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, status('working'))
     await log.wait(taskId, 1, never)
     await log.wait(taskId, 0, never)
   })
 
-  test('waiting ends when something is appended to this task', async () => {
+  test('waiting ends when an event is appended to the task', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     const other = await createTask(log)
@@ -64,7 +64,7 @@ export function readingContract(open: OpenLog): void {
     expect(await log.read(taskId, 1)).toEqual([{ generation: 2, event: chunk('here') }])
   })
 
-  test('one can wait for a task that is yet to be created', async () => {
+  test('a reader can wait for a task that does not exist yet', async () => {
     const log = await openForTest(open)
     const task = newTask()
     const waiting = log.wait(task.taskId, 0, never)
@@ -72,7 +72,7 @@ export function readingContract(open: OpenLog): void {
     await waiting
   })
 
-  test('waiting ends when the signal aborts, or has aborted before', async () => {
+  test('waiting ends when the signal aborts or is already aborted', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     const leaving = new AbortController()
@@ -80,10 +80,10 @@ export function readingContract(open: OpenLog): void {
     leaving.abort()
     await waiting
     await log.wait(taskId, 1, leaving.signal)
-    await log.wait('nobody', 0, leaving.signal)
+    await log.wait('unknown', 0, leaving.signal)
   })
 
-  test('a thousand that waited leave nothing behind on their signal', async () => {
+  test('a thousand waiting readers leave no listeners on their signal', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log)
     const leaving = new AbortController()
@@ -100,7 +100,7 @@ export function readingContract(open: OpenLog): void {
     expect(getEventListeners(leaving.signal, 'abort')).toHaveLength(0)
   })
 
-  test('the newest snapshot is kept, and only for a task that exists', async () => {
+  test('only the newest snapshot is stored, and only for an existing task', async () => {
     const log = await openForTest(open)
     const task = newTask()
     await log.create(task, [message(), status('working')], { lease: { holder: 'test', ttl: 1_000 } })
@@ -110,7 +110,7 @@ export function readingContract(open: OpenLog): void {
     await log.keepSnapshot(snapshot(2))
     await log.keepSnapshot(snapshot(1))
     expect(await log.snapshot(task.taskId)).toEqual(snapshot(2))
-    await log.keepSnapshot({ ...snapshot(1), taskId: 'nobody' })
-    expect(await log.snapshot('nobody')).toBeUndefined()
+    await log.keepSnapshot({ ...snapshot(1), taskId: 'unknown' })
+    expect(await log.snapshot('unknown')).toBeUndefined()
   })
 }

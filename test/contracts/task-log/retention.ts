@@ -14,7 +14,7 @@ import {
 } from './fixtures.ts'
 
 export function retentionContract(open: OpenLog): void {
-  test('what ended before the moment loses its content and leaves a tombstone', async () => {
+  test('a task that ended before the given time expires to a tombstone', async () => {
     const log = await openForTest(open)
     const task = newTask()
     await log.create(task, [message(), status('working'), chunk('secret'), status('completed', 1_000)], { lease })
@@ -29,7 +29,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.expire(1_001, 10)).toBe(0)
   })
 
-  test('a tombstone takes neither events nor leases nor snapshots', async () => {
+  test('a tombstone accepts no events, leases or snapshots', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, status('completed'))
     await log.expire(2_000, 10)
@@ -42,7 +42,7 @@ export function retentionContract(open: OpenLog): void {
     await expect(log.create(newTask({ taskId }), [message()], { lease })).rejects.toThrow(/exists already/)
   })
 
-  test('what has not ended is kept, however old', async () => {
+  test('a task that has not ended never expires', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, status('input-required', 1))
     const received = await createTask(log)
@@ -51,7 +51,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await readAll(log, received)).toHaveLength(1)
   })
 
-  test('an answered exchange expires too', async () => {
+  test('an answered exchange expires', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, reply)
     expect(await log.expire(Date.now() - 10_000, 10)).toBe(0)
@@ -59,7 +59,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.read(taskId, 0)).toEqual([])
   })
 
-  test('the keys of a tombstone stay claimed until it is forgotten', async () => {
+  test('the keys of a tombstone stay claimed until it is removed', async () => {
     const log = await openForTest(open)
     const task = newTask()
     const claims = [{ key: 'k', digest: 'd' }]
@@ -70,11 +70,11 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.forget(1_000, 10)).toBe(0)
     expect(await log.forget(2_000, 10)).toBe(1)
     expect(await log.head(task.taskId)).toBeUndefined()
-    await createTask(log) // may get the place of the one that is gone, but not its keys
+    await createTask(log) // may reuse the row key of the removed task, but not its claims
     expect(await log.claimed('alice', 'k')).toBeUndefined()
   })
 
-  test('a task that takes a forgotten id begins anew', async () => {
+  test('a new task can use the id of a removed tombstone', async () => {
     const log = await openForTest(open)
     const taskId = await createTask(log, {}, status('completed'))
     await log.expire(2_000, 10)
@@ -83,7 +83,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await readAll(log, taskId)).toEqual([{ generation: 1, event: message('new') }])
   })
 
-  test('no more is removed at once than asked for', async () => {
+  test('expiry and removal respect the limit', async () => {
     const log = await openForTest(open)
     for (const _ of upTo(5)) await createTask(log, {}, status('completed'))
     expect(await log.expire(2_000, 3)).toBe(3)
@@ -92,7 +92,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.forget(2_000, 4)).toBe(1)
   })
 
-  test('only what ended in one of these phases expires', async () => {
+  test('only tasks that ended in one of the given phases expire', async () => {
     const log = await openForTest(open)
     const failed = await createTask(log, {}, status('failed'))
     const completed = await createTask(log, {}, status('completed'))
@@ -104,7 +104,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.expire(2_000, 10, ['completed'])).toBe(1)
   })
 
-  test('what is erased is gone, whatever its state: events, snapshot, keys, lease, tombstone', async () => {
+  test('an erased task leaves no events, snapshot, keys, lease or tombstone, in any state', async () => {
     const log = await openForTest(open)
     const claims = [{ key: 'k', digest: 'd' }]
     const working = newTask()
@@ -141,7 +141,7 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.erase({ owner: 'alice' }, 10)).toEqual([])
   })
 
-  test('erasing goes by context, by owner, or by both', async () => {
+  test('tasks are erased by context, by owner or by both', async () => {
     const log = await openForTest(open)
     const [one, two] = [await createTask(log, { contextId: 'one' }), await createTask(log, { contextId: 'two' })]
     const bob = await createTask(log, { contextId: 'one', owner: 'bob' })
@@ -151,7 +151,7 @@ export function retentionContract(open: OpenLog): void {
     expect(new Set(await ids(log.erase({ contextId: 'one' }, 10)))).toEqual(new Set([one, bob]))
   })
 
-  test('no more is erased at once than asked for', async () => {
+  test('erasure respects the limit', async () => {
     const log = await openForTest(open)
     for (const _ of upTo(5)) await createTask(log)
     expect(await log.erase({ owner: 'alice' }, 3)).toHaveLength(3)

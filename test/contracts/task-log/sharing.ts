@@ -13,16 +13,16 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     return storage
   }
 
-  test('what was stored is there after closing and opening again', async () => {
+  test('stored data survives closing and opening the log', async () => {
     const shared = await openStorage()
     const log = await shared.open()
     const task = newTask()
     const claims = [{ key: 'k', digest: 'd' }]
     await log.create(task, [message('\u0000 é 😀 \ud800'), status('working')], { lease, claims })
     await log.keepSnapshot({ ...task, generation: 1, artifacts: [], history: [message().message] })
-    const told = await everything(log)
+    const stored = await everything(log)
     await log.close()
-    expect(await everything(await shared.open())).toEqual(told)
+    expect(await everything(await shared.open())).toEqual(stored)
 
     async function everything(from: TaskLog) {
       return {
@@ -36,7 +36,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     }
   })
 
-  test('closing stores what was under way, and then every call is refused', async () => {
+  test('closing completes the running writes, and every later call is rejected', async () => {
     const shared = await openStorage()
     const log = await shared.open()
     const taskId = await createTask(log)
@@ -61,7 +61,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     expect(await readGenerations(await shared.open(), taskId)).toEqual([1, 2])
   })
 
-  test('each sees at once what the other stored', async () => {
+  test('a process sees at once what another process stored', async () => {
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const taskId = await createTask(one)
@@ -76,7 +76,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     for (const after of upTo(5)) expect(await readAll(one, taskId, after)).toEqual(await readAll(two, taskId, after))
   })
 
-  test('who waits is woken by what the other appends', async () => {
+  test('a waiting reader is woken by an append of another process', async () => {
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const taskId = await createTask(one)
@@ -90,7 +90,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     }
   })
 
-  test('who waits is not woken by what the other appends to other tasks', async () => {
+  test('a waiting reader is not woken by appends to other tasks', async () => {
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const taskId = await createTask(one)
@@ -106,7 +106,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     await waiting
   })
 
-  test('who follows a task ends when the other erases it, whether it waits already or comes just then', async () => {
+  test('following a task ends when another process erases it, before or while the reader waits', async () => {
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const [taskId, late] = [await createTask(one), await createTask(one)]
@@ -132,7 +132,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     await keeping
   })
 
-  test('a lease is held against all, and a fence counts everywhere', async () => {
+  test('leases and fences hold across processes', async () => {
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const task = newTask()
