@@ -21,7 +21,7 @@ import { startTestServer } from '../support/servers/test-server.ts'
 const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
 const bearer = { authorize: () => ({ headers: { authorization: 'Bearer x' } }) }
 
-/** What a caller is told who connects to this address and says hello. */
+/** The error that a client gets when it connects to this origin and sends a message. */
 async function failureAt(origin: string, options: ConnectOptions = {}): Promise<A2AError> {
   try {
     const client = await connect(origin, { retry: quick, resume: quick, ...options })
@@ -29,7 +29,7 @@ async function failureAt(origin: string, options: ConnectOptions = {}): Promise<
   } catch (error) {
     return error as A2AError
   }
-  throw new Error('it worked')
+  throw new Error('the call succeeded')
 }
 
 interface Case {
@@ -39,8 +39,8 @@ interface Case {
   readonly expected: { readonly code: string; readonly status?: number; readonly hint: RegExp }
 }
 
-/** A TLS server with a certificate that nobody trusts. */
-async function untrusted(): Promise<string> {
+/** A TLS server with an untrustedServer certificate. */
+async function untrustedServer(): Promise<string> {
   const server = createTlsServer(selfSigned(), respondWith(200, rpcCard('')))
   onTestFinished(() => {
     server.closeAllConnections()
@@ -49,7 +49,7 @@ async function untrusted(): Promise<string> {
   return `https://localhost:${await listenOnFreePort(server)}`
 }
 
-async function noHttp(): Promise<string> {
+async function smtpServer(): Promise<string> {
   const server = createTcpServer(
     (socket) => void socket.once('data', () => socket.end('220 smtp.example.com ESMTP\r\n')),
   )
@@ -57,7 +57,7 @@ async function noHttp(): Promise<string> {
   return `http://127.0.0.1:${await listenOnFreePort(server)}`
 }
 
-const behind = (answer: NonNullable<Parameters<typeof startScriptedPeer>[0]['answer']>) => () =>
+const serving = (answer: NonNullable<Parameters<typeof startScriptedPeer>[0]['answer']>) => () =>
   startScriptedPeer({ answer })
 const challenge = (text: string) => ({ 'www-authenticate': text })
 
@@ -69,8 +69,8 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'name-not-found',
-    start: async () => 'http://nobody.invalid',
-    expected: { code: 'unavailable', hint: /nobody\.invalid/ },
+    start: async () => 'http://agent.invalid',
+    expected: { code: 'unavailable', hint: /agent\.invalid/ },
   },
   {
     reason: 'local-address',
@@ -80,7 +80,11 @@ const cases: readonly Case[] = [
     },
     expected: { code: 'unavailable', hint: /names http:\/\/localhost:\d+\/rpc, which only its own machine can reach/ },
   },
-  { reason: 'certificate', start: untrusted, expected: { code: 'unavailable', hint: /certificate that is trusted/ } },
+  {
+    reason: 'certificate',
+    start: untrustedServer,
+    expected: { code: 'unavailable', hint: /certificate that is trusted/ },
+  },
   {
     reason: 'not-tls',
     start: async () => (await startScriptedPeer({})).replace('http:', 'https:'),
@@ -88,18 +92,18 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'needs-https',
-    start: behind(respondWith(400, '<h1>400</h1> The plain HTTP request was sent to HTTPS port')),
+    start: serving(respondWith(400, '<h1>400</h1> The plain HTTP request was sent to HTTPS port')),
     expected: { code: 'invalid-params', status: 400, hint: /https:\/\// },
   },
-  { reason: 'not-http', start: noHttp, expected: { code: 'unavailable', hint: /check the port/ } },
+  { reason: 'not-http', start: smtpServer, expected: { code: 'unavailable', hint: /check the port/ } },
   {
     reason: 'redirect-loop',
-    start: behind((request, response) => void response.writeHead(307, { location: request.url }).end()),
+    start: serving((request, response) => void response.writeHead(307, { location: request.url }).end()),
     expected: { code: 'unavailable', hint: /lead back to themselves/ },
   },
   {
     reason: 'redirected',
-    start: behind((request, response) =>
+    start: serving((request, response) =>
       request.url === '/rpc'
         ? void response.writeHead(301, { location: '/rpc/' }).end()
         : void response.writeHead(405).end(),
@@ -113,22 +117,22 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'html',
-    start: behind(respondWith(200, '<!doctype html><title>Welcome</title>', { 'content-type': 'text/html' })),
+    start: serving(respondWith(200, '<!doctype html><title>Welcome</title>', { 'content-type': 'text/html' })),
     expected: { code: 'invalid-agent-response', hint: /is a web page/ },
   },
   {
     reason: 'not-json',
-    start: behind(respondWith(200, 'OK', { 'content-type': 'text/plain' })),
+    start: serving(respondWith(200, 'OK', { 'content-type': 'text/plain' })),
     expected: { code: 'invalid-agent-response', hint: /is no agent/ },
   },
   {
     reason: 'not-a2a',
-    start: behind(respondWith(200, { ok: true })),
+    start: serving(respondWith(200, { ok: true })),
     expected: { code: 'invalid-agent-response', hint: /another JSON service/ },
   },
   {
     reason: 'mixed-versions',
-    start: behind(
+    start: serving(
       respondWith(200, {
         jsonrpc: '2.0',
         id: 1,
@@ -139,7 +143,7 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'gateway',
-    start: behind(respondWith(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' })),
+    start: serving(respondWith(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' })),
     expected: { code: 'unavailable', status: 502, hint: /the agent behind it does not/ },
   },
   {
@@ -149,7 +153,7 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'not-a-card',
-    start: () => startScriptedPeer({ card: () => ({ name: 'Strange', supportedInterfaces: [{ nothing: 1 }] }) }),
+    start: () => startScriptedPeer({ card: () => ({ name: 'Agent', supportedInterfaces: [{ nothing: 1 }] }) }),
     expected: { code: 'invalid-agent-response', hint: /must have a name, and supportedInterfaces/ },
   },
   {
@@ -169,31 +173,31 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'credentials-refused',
-    start: behind(respondWith(401, '', challenge('Bearer error="invalid_token", error_description="expired"'))),
+    start: serving(respondWith(401, '', challenge('Bearer error="invalid_token", error_description="expired"'))),
     options: bearer,
     expected: { code: 'unauthenticated', hint: /wrong, expired or of the wrong kind/ },
   },
   {
     reason: 'wrong-audience',
-    start: behind(respondWith(401, '', challenge('Bearer error="invalid_token", error_description="wrong audience"'))),
+    start: serving(respondWith(401, '', challenge('Bearer error="invalid_token", error_description="wrong audience"'))),
     options: bearer,
     expected: { code: 'unauthenticated', hint: /whose audience is 127\.0\.0\.1:\d+/ },
   },
   {
     reason: 'scope-missing',
-    start: behind(respondWith(403, '', challenge('Bearer error="insufficient_scope", scope="tasks:write"'))),
+    start: serving(respondWith(403, '', challenge('Bearer error="insufficient_scope", scope="tasks:write"'))),
     options: bearer,
     expected: { code: 'forbidden', hint: /scope="tasks:write"/ },
   },
   {
     reason: 'not-allowed',
-    start: behind(respondWith(403, { error: 'no' })),
+    start: serving(respondWith(403, { error: 'no' })),
     options: bearer,
     expected: { code: 'forbidden', hint: /do not permit this/ },
   },
   {
     reason: 'version-skew',
-    start: behind(respondWithRpcError({ code: -32601, message: 'Method not found' })),
+    start: serving(respondWithRpcError({ code: -32601, message: 'Method not found' })),
     expected: { code: 'method-not-found', hint: /names A2A 1\.0, but the agent does not speak 1\.0/ },
   },
   {
@@ -208,7 +212,7 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'tenant-missing',
-    start: behind(
+    start: serving(
       respondWithRpcError({
         code: -32602,
         message: 'tenant: missing',
@@ -224,17 +228,17 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'too-many-calls',
-    start: behind(respondWith(429, '', { 'retry-after': '3600' })),
+    start: serving(respondWith(429, '', { 'retry-after': '3600' })),
     expected: { code: 'rate-limited', status: 429, hint: /Wait 3600 seconds/ },
   },
   {
     reason: 'request-too-large',
-    start: behind(respondWith(413, '<html>Too large</html>')),
+    start: serving(respondWith(413, '<html>Too large</html>')),
     expected: { code: 'payload-too-large', status: 413, hint: /by url instead of raw/ },
   },
   {
     reason: 'content-type-lost',
-    start: behind(respondWith(415, '')),
+    start: serving(respondWith(415, '')),
     expected: { code: 'content-type-not-supported', status: 415, hint: /application\/json/ },
   },
   {
@@ -247,16 +251,16 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe('a caller is told what is wrong', () => {
+describe('the error names the misconfiguration', () => {
   it.each(cases)('$reason', async ({ reason, start, options, expected }) => {
-    const { hint, ...facts } = expected
+    const { hint, ...fields } = expected
     const error = await failureAt(await start(), options)
-    expect(error).toMatchObject({ name: 'A2AError', reason, ...facts })
+    expect(error).toMatchObject({ name: 'A2AError', reason, ...fields })
     expect(error.hint).toMatch(hint)
   })
 })
 
-describe('a caller is helped, and told what is wrong', () => {
+describe('the client works around a misconfiguration and reports it', () => {
   async function noticesOf(origin: string, text: string) {
     const notices: Notice[] = []
     const client = await connect(origin, {
@@ -267,7 +271,7 @@ describe('a caller is helped, and told what is wrong', () => {
     return { notices, events: await collect(client.stream(text)) }
   }
 
-  it('when an agent does not stream although its card says so', async () => {
+  it('an agent that does not stream, contrary to its card, is polled', async () => {
     const task = {
       id: 't',
       contextId: 'c',
@@ -288,22 +292,22 @@ describe('a caller is helped, and told what is wrong', () => {
     expect(notices).toMatchObject([{ type: 'polling', message: expect.stringContaining('Streaming is not supported') }])
   })
 
-  it('when a proxy holds events back', async () => {
-    const told = (seconds: number, state: string) => ({
+  it('a proxy that buffers events is reported', async () => {
+    const updateAt = (seconds: number, state: string) => ({
       statusUpdate: {
         taskId: 't',
         contextId: 'c',
         status: { state: `TASK_STATE_${state}`, timestamp: `2026-05-01T08:00:0${seconds}.000Z` },
       },
     })
-    const events = [told(0, 'WORKING'), told(4, 'WORKING'), told(8, 'COMPLETED')]
+    const events = [updateAt(0, 'WORKING'), updateAt(4, 'WORKING'), updateAt(8, 'COMPLETED')]
     const body = events.map((result) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`).join('')
     const answer = respondWith(200, body, { 'content-type': 'text/event-stream' })
     const { notices } = await noticesOf(await startScriptedPeer({ answer }), 'x')
     expect(notices).toMatchObject([{ type: 'buffered', hint: expect.stringMatching(/switch off buffering/) }])
   })
 
-  it('when the card has the wrong path, or an address of its own machine', async () => {
+  it('a card with a wrong path or a local address is corrected', async () => {
     const { server } = await startTestServer(countingAgent)
     const port = await closedPort()
     for (const wrong of [`${server.url}/wrong`, `http://localhost:${port}/`]) {

@@ -22,8 +22,8 @@ function chunksIn(events: readonly StreamEvent[]): string[] {
   )
 }
 
-describe('a client of a server that is killed and started again', () => {
-  it('sees every event once, in order, up to the failure that says why', async () => {
+describe('a killed server', () => {
+  it('a client of a restarted server sees every event once, in order, up to the failure', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     const port = Number(new URL(first.url).port)
@@ -38,15 +38,15 @@ describe('a client of a server that is killed and started again', () => {
     }
     await restarted
     expect(seen.map(generationOf)).toEqual(seen.map((_, index) => index + 2))
-    const told = chunksIn(seen)
-    expect(told).toEqual(told.map((_, index) => `${index + 1}`))
+    const texts = chunksIn(seen)
+    expect(texts).toEqual(texts.map((_, index) => `${index + 1}`))
     expect(describeEvent(seen.at(-1) as StreamEvent)).toContain(
       'status failed: The process that worked on this task stopped',
     )
   })
 })
 
-/** A way to a port on which connections break after so many bytes, one number each. */
+/** A proxy whose connections break after the given numbers of bytes. */
 async function breakingProxy(port: number, limits: readonly number[]): Promise<string> {
   const left = [...limits]
   const sockets = new Set<Socket>()
@@ -73,8 +73,8 @@ async function breakingProxy(port: number, limits: readonly number[]): Promise<s
   return `http://127.0.0.1:${await listenOnFreePort(server)}`
 }
 
-describe('a client behind a proxy that breaks connections anywhere', () => {
-  it('sees every event once, in order', async () => {
+describe('a breaking proxy', () => {
+  it('a client behind a proxy that breaks connections sees every event once, in order', async () => {
     const random = createRandom(4)
     const { server } = await startTestServer(count)
     const notices: Notice[] = []
@@ -83,7 +83,7 @@ describe('a client behind a proxy that breaks connections anywhere', () => {
       const client = await connect(await breakingProxy(server.port, limits), {
         retry: { ...quick, tries: 5 },
         resume: quick,
-        // A send that got no answer may be sent again.
+        // A send without a response may be repeated.
         peerDeduplicates: true,
         onNotice: (notice) => notices.push(notice),
       })

@@ -4,7 +4,7 @@ import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { createTestRuntime, send, taskOf } from '../support/agents/test-runtime.ts'
 import { deferred } from '../support/async.ts'
 
-/** A log in which a new task is stored only when it is let. */
+/** A log that stores a new task only when the test says so. */
 function createHeldLog() {
   const log = createMemoryLog()
   const reached = deferred()
@@ -20,38 +20,38 @@ function createHeldLog() {
   return { held, reached: reached.promise, open: open.resolve }
 }
 
-it('draining waits for a message that was being stored when it began', async () => {
+it('draining waits for a message that is being stored when it starts', async () => {
   const { held, reached, open } = createHeldLog()
-  const begun = deferred()
+  const started = deferred()
   const finish = deferred()
-  const house = createTestRuntime(
+  const runtime = createTestRuntime(
     async (turn) => {
-      begun.resolve()
+      started.resolve()
       await finish.promise
       await turn.status('completed')
     },
     { log: held },
   )
-  const sent = send(house.service, 'go')
+  const sent = send(runtime.service, 'go')
   await reached
   let isDrained = false
-  const drained = house.drain(60_000).then(() => {
+  const drained = runtime.drain(60_000).then(() => {
     isDrained = true
   })
   open()
-  await begun.promise
+  await started.promise
   expect(isDrained).toBe(false)
   finish.resolve()
   expect(taskOf(await sent).status.state).toBe('completed')
   await drained
 })
 
-it('a message that was stored only after the deadline is failed at once', async () => {
+it('a message that is stored after the deadline fails at once', async () => {
   const { held, reached, open } = createHeldLog()
-  const house = createTestRuntime((turn) => untilAborted(turn.signal), { log: held })
-  const sent = send(house.service, 'go')
+  const runtime = createTestRuntime((turn) => untilAborted(turn.signal), { log: held })
+  const sent = send(runtime.service, 'go')
   await reached
-  const drained = house.drain(0)
+  const drained = runtime.drain(0)
   setTimeout(open, 5) // timers fire in order: by then the deadline has passed
   expect(taskOf(await sent).status).toMatchObject({ state: 'failed' })
   await drained

@@ -15,8 +15,8 @@ const isBuilt = existsSync(new URL('../../dist/postgres.js', import.meta.url))
 
 const upTo15 = Array.from({ length: 15 }, (_, index) => `${index + 1}`)
 
-async function startReplica(url: string, more: Readonly<Record<string, string>> = {}) {
-  const env = { ...process.env, DATABASE_URL: url, PORT: '0', ...more }
+async function startReplica(url: string, variables: Readonly<Record<string, string>> = {}) {
+  const env = { ...process.env, DATABASE_URL: url, PORT: '0', ...variables }
   const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   onTestFinished(async () => {
@@ -24,25 +24,28 @@ async function startReplica(url: string, more: Readonly<Record<string, string>> 
     await exited
   })
   const line = once(createInterface(child.stdout), 'line')
-  const [address] = await Promise.race([line, exited.then(() => Promise.reject(new Error('it did not start')))])
+  const [address] = await Promise.race([
+    line,
+    exited.then(() => Promise.reject(new Error('the replica did not start'))),
+  ])
   return { url: `${address}`, client: await connect(`${address}`), stop: () => child.kill('SIGTERM'), exited }
 }
 
-/** Gives each request to the next replica, whoever asks, as the balancer of the example does. */
+/** A round-robin balancer, as in the example. */
 async function startBalancer() {
   const replicas: { readonly url: string; served: number }[] = []
   let next = 0
-  const server = createServer((asked, answer) => {
-    const replica = replicas[next++ % replicas.length] ?? expect.fail('there is no replica')
+  const server = createServer((incoming, outgoing) => {
+    const replica = replicas[next++ % replicas.length] ?? expect.fail('no replica')
     replica.served++
-    const { method, headers } = asked
-    const passed = request(new URL(asked.url ?? '/', replica.url), { method, headers, agent: false }, (told) => {
-      answer.writeHead(told.statusCode ?? 502, told.headers).flushHeaders()
-      told.pipe(answer)
+    const { method, headers } = incoming
+    const forwarded = request(new URL(incoming.url ?? '/', replica.url), { method, headers, agent: false }, (reply) => {
+      outgoing.writeHead(reply.statusCode ?? 502, reply.headers).flushHeaders()
+      reply.pipe(outgoing)
     })
-    passed.on('error', () => answer.destroy())
-    answer.on('close', () => passed.destroy())
-    asked.pipe(passed)
+    forwarded.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => forwarded.destroy())
+    incoming.pipe(forwarded)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -51,59 +54,61 @@ async function startBalancer() {
   return { url, replicas, cut: () => server.closeAllConnections() }
 }
 
-/** The number in the first match, in a file of the example. */
+/** The number that a pattern captures in a file of the example. */
 async function numberIn(file: string, pattern: RegExp): Promise<number> {
   const text = await readFile(new URL(`../../examples/replicas/${file}`, import.meta.url), 'utf8')
   return Number(pattern.exec(text)?.[1]?.replaceAll('_', ''))
 }
 
-it('what surrounds the replicas of the example fits them: ports, times, versions', async () => {
+it('the ports, timeouts and versions of the replicas example match', async () => {
   const port = await numberIn('compose.yaml', /PORT: "(\d+)"/)
   expect(await numberIn('nginx.conf', /server agent:(\d+) resolve;/)).toBe(port)
   const published = await numberIn('compose.yaml', /ports: \["(\d+):\1"\]/)
   expect(await numberIn('nginx.conf', /listen (\d+);/)).toBe(published)
   expect(await numberIn('compose.yaml', /PUBLIC_URL: http:\/\/localhost:(\d+)/)).toBe(published)
-  // Turns have ten seconds to finish, and their callers two more to read how they did.
+  // Turns have ten seconds to finish, and their callers two more to read the result.
   for (const grace of [
     await numberIn('compose.yaml', /stop_grace_period: (\d+)s/),
     await numberIn('counter@.service', /TimeoutStopSec=(\d+)/),
   ]) {
     expect(grace).toBeGreaterThan(12)
   }
-  // A stream is silent for 15 seconds at the most, and a blocking send is answered before the balancer gives up.
-  const patience = await numberIn('nginx.conf', /proxy_read_timeout (\d+)s/)
-  expect(patience).toBeGreaterThan(15)
-  expect(patience * 1000).toBeGreaterThan(await numberIn('agent.mjs', /blockFor: ([\d_]+)/))
+  // A stream is silent for at most 15 seconds, and a blocking send returns before the balancer times out.
+  const readTimeout = await numberIn('nginx.conf', /proxy_read_timeout (\d+)s/)
+  expect(readTimeout).toBeGreaterThan(15)
+  expect(readTimeout * 1000).toBeGreaterThan(await numberIn('agent.mjs', /blockFor: ([\d_]+)/))
   const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(version.startsWith(`${await numberIn('Dockerfile', /parley-a2a@([\d.]+)/)}.`)).toBe(true)
 })
 
-it('the replicas of the example read every variable that they are given', async () => {
+it('the replicas example reads every variable that its deployment files set', async () => {
   const read = (file: string) => readFile(new URL(`../../examples/replicas/${file}`, import.meta.url), 'utf8')
   const [agent, compose, unit] = await Promise.all([read('agent.mjs'), read('compose.yaml'), read('counter@.service')])
-  const known = /const \{ (.*) \} = process\.env/.exec(agent)?.[1]?.match(/[A-Z_]{3,}/g)
-  const given = /environment:\n((?: {6}.*\n)+)/.exec(compose)?.[1]?.match(/^ *[A-Z_]+(?=:)/gm)
-  expect(new Set(given?.map((name) => name.trim()))).toEqual(new Set(known))
-  const ofUnit = unit.match(/^(?:# |Environment=).*[A-Z_]{3,}.*$/gm)?.flatMap((line) => line.match(/\b[A-Z_]{4,}\b/g))
-  for (const name of known ?? []) expect(ofUnit).toContain(name)
+  const variables = /const \{ (.*) \} = process\.env/.exec(agent)?.[1]?.match(/[A-Z_]{3,}/g)
+  const composeVariables = /environment:\n((?: {6}.*\n)+)/.exec(compose)?.[1]?.match(/^ *[A-Z_]+(?=:)/gm)
+  expect(new Set(composeVariables?.map((name) => name.trim()))).toEqual(new Set(variables))
+  const unitVariables = unit
+    .match(/^(?:# |Environment=).*[A-Z_]{3,}.*$/gm)
+    ?.flatMap((line) => line.match(/\b[A-Z_]{4,}\b/g))
+  for (const name of variables ?? []) expect(unitVariables).toContain(name)
   expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node agent\.mjs$/m)
 })
 
-describe.skipIf(!isBuilt)('the example of replicas', () => {
-  it('is one agent behind a balancer that takes turns: told once and in order, found, and canceled wherever', async () => {
+describe.skipIf(!isBuilt)('the replicas example', () => {
+  it('a client behind a round-robin balancer streams, reads and cancels tasks on any replica', async () => {
     const database = await createDatabase()
     onTestFinished(() => database.drop())
     const { url, replicas, cut } = await startBalancer()
     const start = async () => startReplica(database.url, { PUBLIC_URL: url })
     for (const replica of await Promise.all([start(), start()])) replicas.push({ url: replica.url, served: 0 })
     const client = await connect(url)
-    const words: string[] = []
+    const texts: string[] = []
     for await (const event of client.stream('15')) {
       if (event.type !== 'artifact') continue
-      words.push(...event.artifact.parts.map((part) => ('text' in part ? `${part.text}`.trim() : '')))
-      if (words.length % 5 === 0) cut() // It goes on with the next request, which is another replica's.
+      texts.push(...event.artifact.parts.map((part) => ('text' in part ? `${part.text}`.trim() : '')))
+      if (texts.length % 5 === 0) cut() // the client resumes on the other replica
     }
-    expect(words.filter(Boolean)).toEqual(upTo15)
+    expect(texts.filter(Boolean)).toEqual(upTo15)
     const long = await client.send('1000', { returnImmediately: true })
     if (long.type !== 'task') throw new Error('expected a task')
     const { id } = long.task
@@ -112,13 +117,13 @@ describe.skipIf(!isBuilt)('the example of replicas', () => {
     for (const { served } of replicas) expect(served).toBeGreaterThan(2)
   })
 
-  it('counts on one, is followed on the other, and is finished although the first is told to go', async () => {
+  it('a task is followed on another replica and completes although its replica is stopped', async () => {
     const database = await createDatabase()
     onTestFinished(() => database.drop())
     const [one, two] = await Promise.all([startReplica(database.url), startReplica(database.url)])
-    const begun = await one.client.send('15', { returnImmediately: true })
-    if (begun.type !== 'task') throw new Error('expected a task')
-    const followed = two.client.task(begun.task.id)
+    const reply = await one.client.send('15', { returnImmediately: true })
+    if (reply.type !== 'task') throw new Error('expected a task')
+    const followed = two.client.task(reply.task.id)
     one.stop()
     const ended = await followed.wait({ timeout: 50_000 })
     expect(ended.task?.status.state).toBe('completed')

@@ -8,7 +8,7 @@ import { connectToPort, exchangeBytes } from '../support/wire/raw-http1.ts'
 
 const tls = selfSigned()
 
-/** All kinds of port: that of HTTP/1.1, and the one that first looks at what is spoken, each plain and in TLS. */
+/** All kinds of ports: HTTP/1.1 only, and with protocol detection, each plain and with TLS. */
 const ports: readonly (readonly [string, Pick<TestServerOptions, 'grpc' | 'tls'>])[] = [
   ['HTTP/1.1', {}],
   ['HTTP/1.1, HTTP/2 and gRPC', { grpc: true }],
@@ -29,33 +29,33 @@ const hidden = `${head}Content-Length: ${call('hidden').length}\r\n\r\n${call('h
 const chunked = `${size}\r\n${body}\r\n0\r\n\r\n`
 
 async function open(options: TestServerOptions) {
-  const heard: string[] = []
+  const received: string[] = []
   const errors: unknown[] = []
   const { server } = await startTestServer(
     async ({ text }) => {
-      heard.push(text)
+      received.push(text)
       return 'hi'
     },
     { logger: { ...silentLogger, error: (fields) => errors.push(fields) }, ...options },
   )
   const isTls = options.tls !== undefined
-  const say = (...pieces: readonly (string | Uint8Array)[]) => exchangeBytes(server.port, pieces, { tls: isTls })
+  const exchange = (...pieces: readonly (string | Uint8Array)[]) => exchangeBytes(server.port, pieces, { tls: isTls })
   return {
     port: server.port,
-    say,
+    exchange,
     dial: (bytes = '') => dial(server.port, isTls, bytes),
-    heard,
-    /** Whatever was tried: the next caller is served, and nobody had to be told of it. */
-    async stands() {
-      const asked = call('still there?')
-      const answer = await say(`${head}Content-Length: ${asked.length}\r\n\r\n${asked}`)
+    received,
+    /** The next request is served, and no error was logged. */
+    async expectHealthy() {
+      const request = call('still there?')
+      const answer = await exchange(`${head}Content-Length: ${request.length}\r\n\r\n${request}`)
       expect(JSON.parse(answer.body)).toMatchObject({ result: { message: { parts: [{ text: 'hi' }] } } })
       expect(errors).toEqual([])
     },
   }
 }
 
-/** A connection on which is written and nothing read, unless said. */
+/** A connection that writes these bytes, and reads nothing unless resumed. */
 function dial(port: number, isTls: boolean, bytes: string): Socket {
   const socket = connectToPort(port, isTls)
   onTestFinished(() => void socket.destroy())
@@ -64,7 +64,7 @@ function dial(port: number, isTls: boolean, bytes: string): Socket {
   return socket
 }
 
-describe.each(ports)('a port of %s', (_name, kind) => {
+describe.each(ports)('%s', (_name, kind) => {
   const smuggled: readonly (readonly [string, number, string])[] = [
     ['a length and chunks', 400, `${head}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`],
     ['chunks and a length', 400, `${head}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${chunked}${hidden}`],
@@ -72,8 +72,8 @@ describe.each(ports)('a port of %s', (_name, kind) => {
     ['the same length twice', 400, `${head}${`Content-Length: ${body.length}\r\n`.repeat(2)}\r\n${body}`],
     ['a list of lengths', 400, `${head}Content-Length: ${body.length}, 5\r\n\r\n${body}${hidden}`],
     ['a length with a sign', 400, `${head}Content-Length: +${body.length}\r\n\r\n${body}`],
-    ['chunks that are none', 400, `${head}Transfer-Encoding: xchunked\r\n\r\n${chunked}`],
-    ['chunks of something', 501, `${head}Transfer-Encoding: gzip, chunked\r\n\r\n${chunked}`],
+    ['an unknown transfer coding', 400, `${head}Transfer-Encoding: xchunked\r\n\r\n${chunked}`],
+    ['a compressed transfer coding', 501, `${head}Transfer-Encoding: gzip, chunked\r\n\r\n${chunked}`],
     ['chunks that are not last', 400, `${head}Transfer-Encoding: chunked, identity\r\n\r\n${chunked}`],
     ['chunks twice', 400, `${head}${'Transfer-Encoding: chunked\r\n'.repeat(2)}\r\n${chunked}`],
     ['chunks behind a tab', 400, `${head}Transfer-Encoding: \u000bchunked\r\n\r\n${chunked}`],
@@ -112,28 +112,28 @@ describe.each(ports)('a port of %s', (_name, kind) => {
     ['a version of the future', 400, 'GET /healthz HTTP/1.2\r\nHost: a\r\n\r\n'],
   ]
 
-  it.each(smuggled)('refuses %s, and hears nothing of it', async (_what, status, text) => {
-    const { say, heard, stands } = await open(kind)
-    const answer = await say(Buffer.from(text, 'latin1'))
+  it.each(smuggled)('a request with %s is refused before it reaches the agent', async (_what, status, text) => {
+    const { exchange, received, expectHealthy } = await open(kind)
+    const answer = await exchange(Buffer.from(text, 'latin1'))
     expect(answer.status).toBe(status)
     expect(answer.head).toContain('connection: close')
     expect(JSON.parse(answer.body)).toMatchObject({ error: { code: status } })
-    expect(heard).toEqual([])
-    await stands()
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 
-  it('does not take the body of a GET for a request', async () => {
-    const { say, heard, stands } = await open(kind)
+  it('the body of a GET is not taken for a request', async () => {
+    const { exchange, received, expectHealthy } = await open(kind)
     const text = `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`
-    expect((await say(text)).status).toBe(200)
-    await stands()
-    expect(heard).toEqual(['still there?'])
+    expect((await exchange(text)).status).toBe(200)
+    await expectHealthy()
+    expect(received).toEqual(['still there?'])
   })
 
-  it('believes the host of an absolute target and not of the header, and no host that is none', async () => {
-    const { say, stands } = await open(kind)
+  it('the host of an absolute target overrides the header, and an invalid host is ignored', async () => {
+    const { exchange, expectHealthy } = await open(kind)
     const urlFor = async (target: string, host: string) => {
-      const { body: card } = await say(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+      const { body: card } = await exchange(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
       return JSON.parse(card).url
     }
     const path = '/.well-known/agent-card.json'
@@ -143,117 +143,117 @@ describe.each(ports)('a port of %s', (_name, kind) => {
     for (const host of ['a"><script>', 'a/b', 'a b', 'a@b', '', 'x'.repeat(300)]) {
       expect(await urlFor(path, host)).toBe(`${scheme}://localhost/`)
     }
-    await stands()
+    await expectHealthy()
   })
 
-  it('sees all headers of a request that has thousands, and refuses more than fit', async () => {
-    const { say, stands } = await open(kind)
+  it('thousands of headers are read, and larger header blocks are refused', async () => {
+    const { exchange, expectHealthy } = await open(kind)
     const many = (count: number) => `GET /healthz HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(count)}\r\n`
-    expect((await say(many(3_500))).status).toBe(200)
-    expect((await say(many(20_000))).status).toBe(431)
-    expect((await say(`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(431)
-    await stands()
+    expect((await exchange(many(3_500))).status).toBe(200)
+    expect((await exchange(many(20_000))).status).toBe(431)
+    expect((await exchange(`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(431)
+    await expectHealthy()
   })
 
-  it('refuses a compressed body before it reads it', async () => {
-    const { say, heard, stands } = await open(kind)
+  it('a compressed body is refused before it is read', async () => {
+    const { exchange, received, expectHealthy } = await open(kind)
     const bomb = gzipSync(Buffer.alloc(50 * 2 ** 20, ' '))
     for (const coding of ['gzip', 'br', 'deflate, gzip', 'x-own']) {
       const announced = `${head}Content-Encoding: ${coding}\r\nContent-Length: ${bomb.length}\r\n\r\n`
-      const answer = await say(announced)
+      const answer = await exchange(announced)
       expect(answer.status).toBe(415)
       expect(JSON.parse(answer.body).error.message).toContain('without Content-Encoding')
     }
-    const rest = await say(
+    const rest = await exchange(
       `${head.replace('/', '/message:send')}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`,
       bomb,
     )
-    // A2A 1.0 says it by another number there.
+    // A2A 1.0 assigns another status to this error in REST.
     expect(rest.status).toBe(400)
     expect(rest.body).toContain('CONTENT_TYPE_NOT_SUPPORTED')
-    expect(heard).toEqual([])
-    await stands()
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 
   const slow: readonly (readonly [string, string])[] = [
-    ['says nothing', ''],
-    ['says half a method', 'PO'],
+    ['sends nothing', ''],
+    ['sends half a method', 'PO'],
     ['does not end its headers', 'POST / HTTP/1.1\r\nHost: x\r\nX-'],
     ['does not end its body', `${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`],
     ['does not end a chunk', `${head}Transfer-Encoding: chunked\r\n\r\n${size}\r\n${body.slice(0, 20)}`],
   ]
 
-  it.each(slow)('lets nobody wait who %s', async (_what, text) => {
-    const { say, heard, stands } = await open({ ...kind, http: { requestTimeout: 300 } })
-    const begun = performance.now()
-    const answer = await say(text)
-    expect(performance.now() - begun).toBeLessThan(5_000)
-    // Who has not shown what it speaks cannot be answered in it.
+  it.each(slow)('a client that %s times out', async (_what, text) => {
+    const { exchange, received, expectHealthy } = await open({ ...kind, http: { requestTimeout: 300 } })
+    const startedAt = performance.now()
+    const answer = await exchange(text)
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    // A client whose protocol is unknown gets no response.
     if (answer.head !== '') expect(answer.status).toBe(408)
-    expect(heard).toEqual([])
-    await stands()
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 
-  it('lets nobody wait who sends a byte now and then', async () => {
-    const { dial, stands } = await open({ ...kind, http: { requestTimeout: 300 } })
+  it('a client that sends single bytes times out', async () => {
+    const { dial, expectHealthy } = await open({ ...kind, http: { requestTimeout: 300 } })
     for (const begin of ['POST / HTTP/1.1\r\nHost: x\r\nX-', `${head}Content-Length: 1000\r\n\r\n`]) {
       const socket = dial(begin)
       const dripping = setInterval(() => socket.write('a'), 20)
-      const begun = performance.now()
+      const startedAt = performance.now()
       await new Promise((resolve) => socket.resume().once('close', resolve))
       clearInterval(dripping)
-      expect(performance.now() - begun).toBeLessThan(5_000)
+      expect(performance.now() - startedAt).toBeLessThan(5_000)
     }
-    await stands()
+    await expectHealthy()
   })
 
-  it('cuts off who does not read its answer, and only those', async () => {
-    const { dial, stands } = await open({ ...kind, http: { unreadTimeout: 300, bodyLimit: 2 ** 26 } })
+  it('a client that does not read its response is disconnected', async () => {
+    const { dial, expectHealthy } = await open({ ...kind, http: { unreadTimeout: 300, bodyLimit: 2 ** 26 } })
     const long = { jsonrpc: '2.0', id: 'x', method: 'x'.repeat(2 ** 24) }
-    const asked = JSON.stringify(long)
-    const deaf = dial(`${head}Content-Length: ${asked.length}\r\n\r\n${asked}`)
-    expect(await isClosed(deaf)).toBe(true)
-    await stands()
+    const request = JSON.stringify(long)
+    const unread = dial(`${head}Content-Length: ${request.length}\r\n\r\n${request}`)
+    expect(await isClosed(unread)).toBe(true)
+    await expectHealthy()
   })
 
-  it('has so many connections open at once, and no more', async () => {
-    const { say, dial, stands } = await open({ ...kind, http: { overload: { connections: 20 } } })
+  it('connections beyond the limit are closed', async () => {
+    const { exchange, dial, expectHealthy } = await open({ ...kind, http: { overload: { connections: 20 } } })
     const held = Array.from({ length: 20 }, () => dial('GET'))
     await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
-    await expect.poll(async () => (await say('GET')).head).toBe('')
+    await expect.poll(async () => (await exchange('GET')).head).toBe('')
     expect(held.every(({ destroyed }) => !destroyed)).toBe(true)
     for (const socket of held) socket.destroy()
-    await expect.poll(async () => (await say('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200)
-    await stands()
+    await expect.poll(async () => (await exchange('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200)
+    await expectHealthy()
   })
 })
 
-describe.each(ports.slice(2))('a port of %s', (_name, kind) => {
+describe.each(ports.slice(2))('%s', (_name, kind) => {
   it.each([
     ['nothing', ''],
-    ['half a greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-    ['a greeting of a giant length', `\x16\x03\x01\xff\xff${'a'.repeat(70_000)}`],
+    ['half a ClientHello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a ClientHello with a huge length', `\x16\x03\x01\xff\xff${'a'.repeat(70_000)}`],
     ['HTTP', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ])('lets nobody wait who says %s where TLS is spoken', async (_what, bytes) => {
-    const { port, heard, stands } = await open({ ...kind, http: { requestTimeout: 300 } })
-    const begun = performance.now()
-    const { head: answered } = await exchangeBytes(port, [Buffer.from(bytes, 'latin1')])
-    expect(answered).not.toContain('200 ok')
-    expect(performance.now() - begun).toBeLessThan(5_000)
-    await stands()
-    expect(heard).toEqual(['still there?'])
+  ])('a client that sends %s instead of a TLS handshake times out', async (_what, bytes) => {
+    const { port, received, expectHealthy } = await open({ ...kind, http: { requestTimeout: 300 } })
+    const startedAt = performance.now()
+    const { head: responseHead } = await exchangeBytes(port, [Buffer.from(bytes, 'latin1')])
+    expect(responseHead).not.toContain('200 ok')
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    await expectHealthy()
+    expect(received).toEqual(['still there?'])
   })
 })
 
-/** Without reading: what was sent is noticed only by writing. */
+/** Whether the server closed the connection. Detected by writing, because reading would drain the response. */
 function isClosed(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = setInterval(() => socket.write(' '), 50)
     const end = setTimeout(() => finish(false), 10_000)
-    const finish = (is: boolean): void => {
+    const finish = (isClosed: boolean): void => {
       clearInterval(probe)
       clearTimeout(end)
-      resolve(is)
+      resolve(isClosed)
     }
     socket.once('error', () => finish(true)).once('close', () => finish(true))
   })

@@ -9,20 +9,20 @@ import { startTestServer, type TestServerOptions } from '../support/servers/test
 import { frame, literal } from '../support/wire/raw-http2.ts'
 
 async function open(options: TestServerOptions = {}, run: (text: string) => Promise<string> = async () => 'hi') {
-  const heard: string[] = []
+  const received: string[] = []
   const errors: unknown[] = []
   const { server, wire } = await startTestServer(
     async ({ text }) => {
-      heard.push(text)
+      received.push(text)
       return await run(text)
     },
     { grpc: true, logger: { ...silentLogger, error: (fields) => errors.push(fields) }, ...options },
   )
   return {
     server,
-    heard,
-    /** Whatever was tried: the next caller is served, over either version, and nobody had to be told of it. */
-    async stands() {
+    received,
+    /** The next request is served over both HTTP versions, and no error was logged. */
+    async expectHealthy() {
       expect((await wire.send('still there?')).message?.parts).toEqual([{ text: 'hi' }])
       const session = client(server.url)
       expect((await answerTo(session.request({ ':path': '/healthz' }))).status).toBe(200)
@@ -38,7 +38,7 @@ function client(url: string): ClientHttp2Session {
   return session
 }
 
-/** However it came to it. */
+/** Resolves when the stream is closed for any reason. */
 function closed(stream: { once(event: 'close', listener: () => void): unknown }): Promise<void> {
   return new Promise((resolve) => stream.once('close', resolve))
 }
@@ -62,7 +62,7 @@ const types = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, windowUpdat
 const endHeaders = 4
 const endStream = 1
 
-/** A block of headers, of which the receiver keeps nothing. */
+/** A header block without dynamic table entries. */
 function block(fields: readonly string[]): Buffer {
   return Buffer.concat(fields.map((field, n) => Buffer.concat([n % 2 ? Buffer.of() : Buffer.of(0), literal(field)])))
 }
@@ -81,14 +81,14 @@ const post = block([
   'application/json',
 ])
 
-interface Peer extends Socket {
-  /** Everything that came. */
+interface RawConnection extends Socket {
+  /** All received bytes. */
   bytes(): Buffer
-  /** Writes until it is done, or the other side has had enough. Tells which. */
+  /** Writes all pieces, unless the server closes the connection. */
   flood(pieces: Iterable<Buffer>): Promise<'done' | 'closed'>
 }
 
-function dial(port: number): Peer {
+function dial(port: number): RawConnection {
   const socket = connect(port, '127.0.0.1')
   const chunks: Buffer[] = []
   onTestFinished(() => void socket.destroy())
@@ -108,7 +108,7 @@ function dial(port: number): Peer {
   })
 }
 
-/** The types of the frames that came. */
+/** The received frames. */
 function framesIn(bytes: Buffer): readonly { readonly type: number; readonly payload: Buffer }[] {
   const frames = []
   for (let at = 0; at + 9 <= bytes.length; ) {
@@ -120,70 +120,72 @@ function framesIn(bytes: Buffer): readonly { readonly type: number; readonly pay
 }
 
 const goAway = 7
-async function isSentAway(peer: Peer): Promise<void> {
+async function expectClosed(connection: RawConnection): Promise<void> {
   await expect
-    .poll(() => peer.destroyed || framesIn(peer.bytes()).some(({ type }) => type === goAway), { timeout: 10_000 })
+    .poll(() => connection.destroyed || framesIn(connection.bytes()).some(({ type }) => type === goAway), {
+      timeout: 10_000,
+    })
     .toBe(true)
 }
 
-describe('over HTTP/2', () => {
-  it('a connection that opens and resets streams without end is ended', async () => {
-    const { server, heard, stands } = await open()
-    const peer = dial(server.port)
+describe('HTTP/2', () => {
+  it('a connection that keeps opening and resetting streams is closed', async () => {
+    const { server, received, expectHealthy } = await open()
+    const connection = dial(server.port)
     function* resets() {
       for (let stream = 1; stream < 40_000; stream += 2) {
         const cancel = Buffer.from([0, 0, 0, 8])
         yield Buffer.concat([frame(types.headers, endHeaders, stream, post), frame(types.reset, 0, stream, cancel)])
       }
     }
-    await peer.flood(resets())
-    await isSentAway(peer)
-    expect(heard).toEqual([])
-    await stands()
+    await connection.flood(resets())
+    await expectClosed(connection)
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 
-  it('headers that never end are ended', async () => {
-    const { server, stands } = await open()
-    const peer = dial(server.port)
+  it('an endless header block closes the connection', async () => {
+    const { server, expectHealthy } = await open()
+    const connection = dial(server.port)
     function* continuations() {
       yield frame(types.headers, endStream, 1, get)
       for (let n = 0; n < 20_000; n++) yield frame(types.continuation, 0, 1, block([`x-${n}`, 'a'.repeat(500)]))
     }
-    await peer.flood(continuations())
-    await isSentAway(peer)
-    await stands()
+    await connection.flood(continuations())
+    await expectClosed(connection)
+    await expectHealthy()
   })
 
-  it('empty continuations, too', async () => {
-    const { server, stands } = await open()
-    const peer = dial(server.port)
+  it('endless empty continuations close the connection', async () => {
+    const { server, expectHealthy } = await open()
+    const connection = dial(server.port)
     function* continuations() {
       yield frame(types.headers, endStream, 1, get)
       for (let n = 0; n < 200_000; n++) yield frame(types.continuation, 0, 1)
     }
-    await peer.flood(continuations())
-    await isSentAway(peer)
-    await stands()
+    await connection.flood(continuations())
+    await expectClosed(connection)
+    await expectHealthy()
   })
 
-  it('small headers that unfold into giant ones are refused', async () => {
-    const { server, stands } = await open()
-    const peer = dial(server.port)
-    // RFC 7541 §6.2.1: kept by the receiver, and then named by one byte each.
-    const kept = Buffer.concat([Buffer.of(0x40), literal('x-bomb'), literal('a'.repeat(4_000))])
-    const bomb = Buffer.concat([get, kept, Buffer.alloc(12_000, 0x80 | 62)])
+  it('a header compression bomb is refused', async () => {
+    const { server, expectHealthy } = await open()
+    const connection = dial(server.port)
+    // RFC 7541 §6.2.1: stored in the dynamic table, and then referenced by one byte each.
+    const indexed = Buffer.concat([Buffer.of(0x40), literal('x-bomb'), literal('a'.repeat(4_000))])
+    const bomb = Buffer.concat([get, indexed, Buffer.alloc(12_000, 0x80 | 62)])
     const before = process.memoryUsage().rss
     for (let stream = 1; stream < 40; stream += 2)
-      peer.write(frame(types.headers, endHeaders | endStream, stream, bomb))
+      connection.write(frame(types.headers, endHeaders | endStream, stream, bomb))
     await expect
-      .poll(() => framesIn(peer.bytes()).some(({ type }) => type === types.reset || type === goAway))
+      .poll(() => framesIn(connection.bytes()).some(({ type }) => type === types.reset || type === goAway))
       .toBe(true)
     expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 28)
-    await stands()
+    await expectHealthy()
   })
 
-  it('more headers, or longer ones, than there may be are refused, and the connection lives on', async () => {
-    const { server, stands } = await open()
+  it('too many headers are refused, and the connection stays open', async () => {
+    const { server, expectHealthy } = await open()
     const session = connectHttp2(server.url, { maxSendHeaderBlockLength: 2 ** 20 })
     onTestFinished(() => session.destroy())
     session.on('error', () => {})
@@ -191,40 +193,41 @@ describe('over HTTP/2', () => {
     const refused = await answerTo(session.request({ ':path': '/healthz', ...many }))
     expect(refused.status).toBe(0)
     expect(refused.reset).not.toBe(0)
-    await stands()
+    await expectHealthy()
   })
 
-  it('questions and settings without end do not fill the memory', async () => {
-    const { server, stands } = await open()
-    for (const asking of [frame(types.ping, 0, 0, Buffer.alloc(8)), frame(types.settings, 0, 0)]) {
-      const peer = dial(server.port)
-      peer.pause()
-      function* questions() {
-        for (let n = 0; n < 200_000; n++) yield asking
+  it('endless pings and settings do not exhaust the memory', async () => {
+    const { server, expectHealthy } = await open()
+    for (const flooding of [frame(types.ping, 0, 0, Buffer.alloc(8)), frame(types.settings, 0, 0)]) {
+      const connection = dial(server.port)
+      connection.pause()
+      function* frames() {
+        for (let n = 0; n < 200_000; n++) yield flooding
       }
-      await Promise.race([peer.flood(questions()), new Promise((resolve) => setTimeout(resolve, 3_000))])
-      await stands()
-      peer.destroy()
+      await Promise.race([connection.flood(frames()), new Promise((resolve) => setTimeout(resolve, 3_000))])
+      await expectHealthy()
+      connection.destroy()
     }
   })
 
-  it('so many streams are open on one connection, the others are refused and may come again', async () => {
+  it('streams beyond the limit of a connection are refused and can be retried', async () => {
     const gate = Promise.withResolvers<string>()
-    const { server, stands } = await open({}, (text) => (text === 'wait' ? gate.promise : Promise.resolve('hi')))
+    const { server, expectHealthy } = await open({}, (text) => (text === 'wait' ? gate.promise : Promise.resolve('hi')))
     const session = client(server.url)
     await once(session, 'remoteSettings')
     expect(session.remoteSettings.maxConcurrentStreams).toBe(1_000)
-    const peer = dial(server.port)
-    for (let stream = 1; stream < 2 * 1_200; stream += 2) peer.write(frame(types.headers, endHeaders, stream, post))
+    const connection = dial(server.port)
+    for (let stream = 1; stream < 2 * 1_200; stream += 2)
+      connection.write(frame(types.headers, endHeaders, stream, post))
     const refusals = () =>
-      framesIn(peer.bytes()).filter(({ type, payload }) => type === types.reset && payload.readUInt32BE() === 7)
+      framesIn(connection.bytes()).filter(({ type, payload }) => type === types.reset && payload.readUInt32BE() === 7)
     await expect.poll(() => refusals().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(190)
-    await stands()
+    await expectHealthy()
     gate.resolve('hi')
   })
 
-  it('a body that does not come to its end is cut off, and so is one that comes byte by byte', async () => {
-    const { server, heard, stands } = await open({ http: { requestTimeout: 300 } })
+  it('an incomplete or trickling body is reset', async () => {
+    const { server, received, expectHealthy } = await open({ http: { requestTimeout: 300 } })
     const session = client(server.url)
     for (const isDripping of [false, true]) {
       const stream = session.request({ ':method': 'POST', ':path': '/', 'content-type': 'application/json' })
@@ -234,28 +237,28 @@ describe('over HTTP/2', () => {
       clearInterval(dripping)
       expect([code, reset]).toEqual([0, 8])
     }
-    expect(heard).toEqual([])
-    await stands()
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 
-  it('who never reads an answer is cut off, also if it answers questions', async () => {
-    const { server, stands } = await open({ http: { keepAliveTimeout: 300, bodyLimit: 2 ** 23 } })
+  it('a client that never reads a response is disconnected, even if it answers pings', async () => {
+    const { server, expectHealthy } = await open({ http: { keepAliveTimeout: 300, bodyLimit: 2 ** 23 } })
     const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } })
     onTestFinished(() => session.destroy())
     session.on('error', () => {})
     const stream = session.request({ ':path': '/.well-known/agent-card.json' })
-    // What is read is credited to the window; here that is nothing.
+    // The window stays at 0, so nothing can be sent.
     stream.on('error', () => {}).resume()
     await once(stream, 'response')
-    const begun = performance.now()
+    const startedAt = performance.now()
     await closed(stream)
-    expect(performance.now() - begun).toBeLessThan(10_000)
-    await stands()
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
+    await expectHealthy()
   })
 
-  it('a stream of events whose reader takes nothing is cut off', async () => {
+  it('an event stream whose reader takes nothing is reset', async () => {
     const much = (text: string) => Promise.resolve(text === 'much' ? 'x'.repeat(200_000) : 'hi')
-    const { server, stands } = await open({ http: { unreadTimeout: 300 } }, much)
+    const { server, expectHealthy } = await open({ http: { unreadTimeout: 300 } }, much)
     const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } })
     onTestFinished(() => session.destroy())
     session.on('error', () => {})
@@ -266,11 +269,11 @@ describe('over HTTP/2', () => {
     await once(stream, 'response')
     await closed(stream)
     expect(stream.rstCode).toBe(8)
-    await stands()
+    await expectHealthy()
   })
 })
 
-describe('over gRPC', () => {
+describe('gRPC', () => {
   const headers = {
     ':method': 'POST',
     ':path': '/lf.a2a.v1.A2AService/SendMessage',
@@ -283,14 +286,14 @@ describe('over gRPC', () => {
     stream.on('error', () => {})
     const head = Buffer.from([isCompressed ? 1 : 0, 0, 0, 0, 0])
     head.writeUInt32BE(message.length, 1)
-    const told = Promise.race([once(stream, 'response'), once(stream, 'trailers')])
+    const response = Promise.race([once(stream, 'response'), once(stream, 'trailers')])
     stream.resume().end(Buffer.concat([head, message]))
-    const [answer] = await told
+    const [answer] = await response
     return Number(answer['grpc-status'])
   }
 
-  it('a message that unfolds into a giant one is refused before it has', async () => {
-    const { server, heard, stands } = await open()
+  it('a compression bomb is refused before it is decompressed', async () => {
+    const { server, received, expectHealthy } = await open()
     const bomb = gzipSync(Buffer.alloc(200 * 2 ** 20))
     expect(bomb.length).toBeLessThan(2 ** 18)
     const before = process.memoryUsage().rss
@@ -299,22 +302,22 @@ describe('over gRPC', () => {
     )
     expect(new Set(statuses)).toEqual(new Set([status.RESOURCE_EXHAUSTED]))
     expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 29)
-    expect(heard).toEqual([])
-    await stands()
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 
-  it('a length that lies, a compression that nobody knows, and rubbish are refused', async () => {
-    const { server, heard, stands } = await open()
-    const rubbish = Buffer.from('rubbish')
-    expect(await send(server.url, rubbish, { 'grpc-encoding': 'snappy' })).toBe(status.UNIMPLEMENTED)
-    expect(await send(server.url, rubbish, { 'grpc-encoding': 'gzip' })).toBe(status.INTERNAL)
-    expect(await send(server.url, rubbish)).toBe(status.INTERNAL)
+  it('a wrong length, an unknown compression and garbage are refused', async () => {
+    const { server, received, expectHealthy } = await open()
+    const garbage = Buffer.from('garbage')
+    expect(await send(server.url, garbage, { 'grpc-encoding': 'snappy' })).toBe(status.UNIMPLEMENTED)
+    expect(await send(server.url, garbage, { 'grpc-encoding': 'gzip' })).toBe(status.INTERNAL)
+    expect(await send(server.url, garbage)).toBe(status.INTERNAL)
     const stream = client(server.url).request(headers)
-    const told = once(stream, 'response')
+    const response = once(stream, 'response')
     stream.on('error', () => {})
     stream.resume().end(Buffer.from([0, 255, 255, 255, 255, 1]))
-    expect(Number((await told)[0]['grpc-status'])).toBe(status.RESOURCE_EXHAUSTED)
-    expect(heard).toEqual([])
-    await stands()
+    expect(Number((await response)[0]['grpc-status'])).toBe(status.RESOURCE_EXHAUSTED)
+    expect(received).toEqual([])
+    await expectHealthy()
   })
 })

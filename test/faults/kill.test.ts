@@ -4,7 +4,7 @@ import { eventually, recordedTurns, startServerProcess } from '../support/proces
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import type { WireClient, WireEvent, WirePage } from '../support/wire/wire-client.ts'
 
-/** The dead are found after this time, in milliseconds. */
+/** Time after which a crashed process is detected, in milliseconds. */
 const leaseTtl = 1_000
 
 interface Reader {
@@ -13,7 +13,7 @@ interface Reader {
   readonly broken: Promise<void>
 }
 
-/** Reads a task that counts until the server is gone. */
+/** Reads the stream of a counting task until the connection breaks. */
 function readUntilBroken(wire: WireClient): Reader {
   const seen: WireEvent[] = []
   const read = async () => {
@@ -31,7 +31,7 @@ function numbersIn(events: readonly WireEvent[]): (string | undefined)[] {
 const upTo = (length: number) => Array.from({ length }, (_, index) => `${index + 1}`)
 
 describe('after kill -9 and a restart on the same directory', () => {
-  it('every reader goes on where it was cut and sees every event once, up to the failure that says why', async () => {
+  it('every resumed reader sees every event once, up to the failure', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const readers = Array.from({ length: 5 }, () => readUntilBroken(first.wire))
@@ -45,7 +45,7 @@ describe('after kill -9 and a restart on the same directory', () => {
       const { seen } = reader
       const id = taskIdOf(reader)
       const stored = await wire.getTask(id)
-      // Whatever a reader was told had been stored before.
+      // Everything that a reader has received was stored before.
       expect(stored.artifacts?.[0]?.parts.length).toBeGreaterThanOrEqual(numbersIn(seen).length)
 
       const all = [...seen, ...(await collect(wire.subscribe(id, { after: seen.at(-1)?.generation ?? 0 })))]
@@ -64,7 +64,7 @@ describe('after kill -9 and a restart on the same directory', () => {
     expect(working.totalSize).toBe(0)
   })
 
-  it('what had ended is as it was, and what was paused can go on', async () => {
+  it('ended tasks are unchanged, and paused tasks can continue', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const ended = await first.wire.sendTask('work')
@@ -80,7 +80,7 @@ describe('after kill -9 and a restart on the same directory', () => {
     expect(answered.history?.map(({ parts }) => parts[0]?.text)).toEqual(['ask', 'Which one?', 'this one'])
   })
 
-  it('a send that is repeated under its key gets the same answer, and nothing runs again', async () => {
+  it('a repeated send with the same idempotency key returns the same result and runs nothing', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const send = (wire: WireClient, text: string) =>
@@ -100,7 +100,7 @@ describe('after kill -9 and a restart on the same directory', () => {
     expect((await recordedTurns(directory)).map(({ text }) => text)).toEqual(['work', 'say hello', 'hold forever'])
   })
 
-  it('a message that was stored but had no task yet is answered with the failure, too', async () => {
+  it('a stored message without a task is answered with the failure', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const headers = { 'idempotency-key': 'k' }

@@ -10,7 +10,7 @@ const background = { configuration: { returnImmediately: true } }
 const json = { 'content-type': 'application/json' }
 const messageOf = (text: string) => sendParams(text).message
 
-/** A server with so little memory that it can really run out of it. */
+/** A server with so little memory that it can run out of it. */
 async function startSmall(options: Parameters<typeof startServerProcess>[1] = {}) {
   const directory = await temporaryDirectory()
   const server = await startServerProcess(directory, { grpc: true, ...options }, ['--max-old-space-size=96'])
@@ -26,7 +26,7 @@ async function healthOf(url: string): Promise<unknown> {
   return { code: response.status, ...((await response.json()) as object) }
 }
 
-it('a server whose memory is nearly full answers 503 in every form, says so, lives on and recovers', async () => {
+it('a server whose memory is nearly full answers 503 in every protocol, and recovers', async () => {
   const { directory, server, send, post } = await startSmall()
   const { url } = server
   const client = grpcClient(Number(new URL(url).port))
@@ -76,7 +76,7 @@ it('a server whose memory is nearly full answers 503 in every form, says so, liv
   expect(server.complaints()).not.toContain('heap out of memory')
 })
 
-it('many large bodies at once get 503 where there is no room, and the process lives on', async () => {
+it('many concurrent large bodies get 503, and the process survives', async () => {
   const { server, send } = await startSmall()
   const large = { metadata: { padding: 'x'.repeat(2 * 2 ** 20) } }
   const statuses: number[] = []
@@ -96,7 +96,7 @@ it('many large bodies at once get 503 where there is no room, and the process li
   expect(await healthOf(server.url)).toEqual({ code: 200, status: 'ok' })
 })
 
-it('so many requests are at work at once, the others get 503 at once, and places come back', async () => {
+it('requests beyond the limit get 503 at once, until others have finished', async () => {
   const { directory, send } = await startSmall({ http: { overload: { requests: 50, connections: 1_000 } } })
   const waiting = Array.from({ length: 50 }, () => send('hold free'))
   await eventually(async () => (await send('hi')).status === 503)

@@ -28,8 +28,8 @@ async function open(options: PostgresLogOptions): Promise<TaskLog> {
   return log
 }
 
-/** A pool that does what it is asked, and then, while `isLosing`, loses the answer. */
-function forgetful(pool: pg.Pool): PostgresPool & { isLosing: boolean; lostWhileHeld: number } {
+/** A pool that executes a write and, if `isLosing` is set, loses its response. */
+function losingPool(pool: pg.Pool): PostgresPool & { isLosing: boolean; lostWhileHeld: number } {
   const losing = (query: PostgresPool['query']): PostgresPool['query'] => {
     return async (statement) => {
       const isLost = faulty.isLosing && /INSERT INTO|DELETE FROM/.test(statement.text)
@@ -61,9 +61,9 @@ function forgetful(pool: pg.Pool): PostgresPool & { isLosing: boolean; lostWhile
   return faulty
 }
 
-describe('an answer that is lost on its way', () => {
-  it('leaves an append stored once, and answered as if nothing had happened', async () => {
-    const pool = forgetful(await openPool())
+describe('a lost response', () => {
+  it('an append is stored once and resolves normally although its response was lost', async () => {
+    const pool = losingPool(await openPool())
     const log = await open({ pool })
     const taskId = await createTask(log)
     for (const after of upTo(5)) {
@@ -77,27 +77,27 @@ describe('an answer that is lost on its way', () => {
     ])
   })
 
-  it('does so also over the connection that listens', async () => {
-    const pool = forgetful(await openPool())
+  it('an append over the listening connection is stored once although its response was lost', async () => {
+    const pool = losingPool(await openPool())
     const log = await open({ pool })
     const taskId = await createTask(log)
-    const leaving = new AbortController()
-    const waiting = log.wait(taskId, 1_000, leaving.signal)
+    const stopping = new AbortController()
+    const waiting = log.wait(taskId, 1_000, stopping.signal)
     for (let after = 1; pool.lostWhileHeld < 3; after++) {
       pool.isLosing = true
       const appended = await log.append(taskId, after, [chunk(`${after}`)], { fence: 1 })
       expect(appended).toEqual({ type: 'stored', generation: after + 1, lease: undefined })
       await sleep(20) // until it listens again
     }
-    leaving.abort()
+    stopping.abort()
     await waiting
     const reader = await open({ pool })
     const stored = await readAll(reader, taskId)
     expect(stored.map(({ event }) => event)).toEqual([message(), ...upTo(stored.length - 1).map((n) => chunk(`${n}`))])
   })
 
-  it('leaves the lease with whom it was given to', async () => {
-    const pool = forgetful(await openPool())
+  it('a lease that was acquired with a lost response is returned', async () => {
+    const pool = losingPool(await openPool())
     const log = await open({ pool })
     const taskId = await createTask(log)
     await log.release(taskId, 1, 1)
@@ -111,8 +111,8 @@ describe('an answer that is lost on its way', () => {
     expect(await log.append(taskId, 2, [status('working')], { fence: 2 })).toMatchObject({ type: 'stored' })
   })
 
-  it('leaves it known what was erased', async () => {
-    const pool = forgetful(await openPool())
+  it('an erasure whose response was lost returns the erased tasks', async () => {
+    const pool = losingPool(await openPool())
     const log = await open({ pool })
     const taskIds = [await createTask(log, {}, chunk('a')), await createTask(log)]
     const others = await createTask(log, { owner: 'bob' })
@@ -130,8 +130,8 @@ describe('an answer that is lost on its way', () => {
     expect(await log.erase({ owner: 'alice' }, 10)).toEqual([])
   })
 
-  it('leaves a task begun once', async () => {
-    const pool = forgetful(await openPool())
+  it('a task is created once although the response was lost', async () => {
+    const pool = losingPool(await openPool())
     const log = await open({ pool })
     const task = newTask()
     pool.isLosing = true
@@ -142,14 +142,14 @@ describe('an answer that is lost on its way', () => {
   })
 })
 
-it('connections that are broken again and again lose and double nothing', async () => {
+it('repeatedly broken connections neither lose nor repeat an event', async () => {
   const pool = await openPool()
   const log = await open({ pool })
-  const leaving = new AbortController()
-  onTestFinished(() => leaving.abort())
-  let isOver = false
+  const stopping = new AbortController()
+  onTestFinished(() => stopping.abort())
+  let isDone = false
   const breaking = (async () => {
-    while (!isOver) {
+    while (!isDone) {
       await sleep(30)
       await pool
         .query(
@@ -161,14 +161,14 @@ it('connections that are broken again and again lose and double nothing', async 
   })()
   const write = async () => {
     const taskId = await createTask(log)
-    void log.wait(taskId, 1_000, leaving.signal).catch(() => {})
+    void log.wait(taskId, 1_000, stopping.signal).catch(() => {})
     for (const n of upTo(100)) {
       expect(await log.append(taskId, n, [chunk(`${n}`)], { fence: 1 })).toMatchObject({ type: 'stored' })
     }
     return taskId
   }
   const taskIds = await Promise.all(upTo(10).map(write))
-  isOver = true
+  isDone = true
   await breaking
   const reader = await open({ pool })
   for (const taskId of taskIds) {
@@ -177,15 +177,15 @@ it('connections that are broken again and again lose and double nothing', async 
   }
 })
 
-describe('what is notified', () => {
-  it('wakes at once, and without it the next look does', async () => {
+describe('notifications', () => {
+  it('a notification wakes a reader at once, and a poll does without it', async () => {
     const pool = await openPool()
-    const { listening, ...hearing } = observed(pool)
+    const { listening, ...listeningPool } = observedPool(pool)
     const writer = await open({ pool })
-    const deaf: PostgresPool = {
-      ...hearing,
+    const deafPool: PostgresPool = {
+      ...listeningPool,
       async connect() {
-        const client = await hearing.connect()
+        const client = await listeningPool.connect()
         const on = client.on.bind(client)
         return Object.assign(client, {
           on: (event: 'end', listener: () => void) =>
@@ -195,8 +195,8 @@ describe('what is notified', () => {
     }
     const pollInterval = { listening: 300, deaf: 300 }
     const readers = [
-      await open({ pool: hearing, pollInterval: { listening: 60_000, deaf: 60_000 } }),
-      await open({ pool: deaf, pollInterval }),
+      await open({ pool: listeningPool, pollInterval: { listening: 60_000, deaf: 60_000 } }),
+      await open({ pool: deafPool, pollInterval }),
     ]
     const taskId = await createTask(writer)
     for (const after of upTo(3)) {
@@ -208,10 +208,10 @@ describe('what is notified', () => {
     for (const reader of readers) expect(await readGenerations(reader, taskId)).toEqual([1, 2, 3, 4])
   })
 
-  it('is heard again after the listening connection broke, and what came meanwhile is not missed', async () => {
+  it('the listener reconnects, and readers miss no event meanwhile', async () => {
     const pool = await openPool()
-    const { listening, ...hearing } = observed(pool)
-    const [reader, writer] = [await open({ pool: hearing }), await open({ pool })]
+    const { listening, ...listeningPool } = observedPool(pool)
+    const [reader, writer] = [await open({ pool: listeningPool }), await open({ pool })]
     const taskId = await createTask(writer)
     for (const after of upTo(5)) {
       const waiting = reader.wait(taskId, after, never)
@@ -224,7 +224,7 @@ describe('what is notified', () => {
   })
 })
 
-describe('a database that is away', () => {
+describe('an unreachable database', () => {
   async function behindProxy(options: Partial<PostgresLogOptions> = {}) {
     const database = await createDatabase()
     onTestFinished(() => database.drop())
@@ -237,36 +237,36 @@ describe('a database that is away', () => {
     return { proxy, pool, open: () => open({ pool, ...options }) }
   }
 
-  it('is waited for when the log is opened, and while it writes and reads', async () => {
-    const place = await behindProxy()
-    place.proxy.cut()
-    const opening = place.open()
+  it('opening, writing and reading wait for an unreachable database', async () => {
+    const storage = await behindProxy()
+    storage.proxy.cut()
+    const opening = storage.open()
     await sleep(300)
-    place.proxy.heal()
+    storage.proxy.heal()
     const log = await opening
     const taskId = await createTask(log)
-    place.proxy.cut()
+    storage.proxy.cut()
     const working = Promise.all([
       log.append(taskId, 1, [chunk('a')], { fence: 1 }),
       log.head(taskId),
       log.renew([{ taskId, fence: 1 }], 1_000),
     ])
     await sleep(300)
-    place.proxy.heal()
+    storage.proxy.heal()
     expect(await working).toMatchObject([{ type: 'stored' }, { taskId }, []])
   })
 
-  it('ends the waiting of those who may find it elsewhere, and takes them back when it is there again', async () => {
-    const place = await behindProxy({ patience: 500, statementTimeout: 300 })
-    const log = await place.open()
+  it('waiting readers fail after a while, and can wait again when the database is back', async () => {
+    const storage = await behindProxy({ patience: 500, statementTimeout: 300 })
+    const log = await storage.open()
     const taskId = await createTask(log)
-    for (const disturb of [place.proxy.cut, place.proxy.freeze]) {
+    for (const disturb of [storage.proxy.cut, storage.proxy.freeze]) {
       const waiting = log.wait(taskId, 1, never)
-      await sleep(100) // until it listens, so that what follows goes over that connection
+      await sleep(100) // until it listens, so that the next statements use that connection
       disturb()
       await expect(waiting).rejects.toThrow(/schema parley of PostgreSQL cannot be used/)
       await expect(log.append(taskId, 1, [chunk('a')], { fence: 1 })).rejects.toThrow(/cannot be used/)
-      place.proxy.heal()
+      storage.proxy.heal()
       await eventually(() => log.head(taskId).then(Boolean, () => false))
     }
     const { generation = 0 } = (await log.head(taskId)) ?? {}
@@ -275,7 +275,7 @@ describe('a database that is away', () => {
     await waiting
   })
 
-  it('is not waited for where waiting does not help: the error says what to do', async () => {
+  it('a permanent error is reported at once and says what to do', async () => {
     const database = await createDatabase()
     onTestFinished(() => database.drop())
     const url = new URL(database.url)
@@ -289,8 +289,8 @@ describe('a database that is away', () => {
   })
 })
 
-/** A pool that knows which of its connections listen, by the numbers of their processes. */
-function observed(pool: pg.Pool): PostgresPool & { readonly listening: ReadonlySet<number> } {
+/** A pool that records the backend processes of its listening connections. */
+function observedPool(pool: pg.Pool): PostgresPool & { readonly listening: ReadonlySet<number> } {
   const listening = new Set<number>()
   return {
     listening,
@@ -298,7 +298,7 @@ function observed(pool: pg.Pool): PostgresPool & { readonly listening: ReadonlyS
     on: pool.on.bind(pool),
     async connect() {
       const client = await pool.connect()
-      const note = async () => {
+      const recordListener = async () => {
         const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid')
         const pid = rows[0]?.pid ?? expect.fail()
         listening.add(pid)
@@ -309,7 +309,7 @@ function observed(pool: pg.Pool): PostgresPool & { readonly listening: ReadonlyS
         release: client.release.bind(client),
         async query(statement) {
           const result = await client.query(statement)
-          if (statement.text.startsWith('LISTEN')) await note()
+          if (statement.text.startsWith('LISTEN')) await recordListener()
           return result
         },
       }

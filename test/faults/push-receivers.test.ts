@@ -8,30 +8,31 @@ import { startTestServer } from '../support/servers/test-server.ts'
 const retry = { attempts: 5, first: 20, longest: 100 }
 const ok: WebhookResponder = (_, response) => response.writeHead(204).end()
 
-/** A task of four events that are told: of the generations 2 to 5. */
+/** A task with four delivered events, of generations 2 to 5. */
 const work: AgentFunction = async (turn) => {
   await turn.status('working', 'on it')
   for (const text of ['a', 'b']) await turn.artifact(text).write(text)
   return 'done'
 }
-const told = [2, 3, 4, 5]
+const delivered = [2, 3, 4, 5]
 
-async function pushing(push: ServePushOptions = {}, run: AgentFunction = work) {
+async function startPushing(push: ServePushOptions = {}, run: AgentFunction = work) {
   const { wire, server } = await startTestServer(run, { push: { retry, timeout: 300, ...push } })
-  const { push: control } = server
-  if (!control) throw new Error('it should push')
+  const { push: admin } = server
+  if (!admin) throw new Error('push is disabled')
   const send = ({ url }: Pick<WebhookReceiver, 'url'>) =>
     wire.sendTask('go', { configuration: { taskPushNotificationConfig: { url } } })
-  return { wire, server, control, send }
+  return { wire, server, admin, send }
 }
 
-/** Answers the first requests as it is told, and the others as receivers should. */
+/** Fails the first requests and accepts the others. */
 function failingFirst(times: number, fail: WebhookResponder): WebhookResponder {
   let failed = 0
-  return (got, response, request) => (failed++ < times ? fail(got, response, request) : ok(got, response, request))
+  return (delivery, response, request) =>
+    failed++ < times ? fail(delivery, response, request) : ok(delivery, response, request)
 }
 
-/** Of the requests that were answered well: which events arrived, in the order in which they did. */
+/** The generations that arrived, in order of arrival. */
 function generationsOf({ got }: WebhookReceiver): readonly number[] {
   return [...new Set(got.map(({ generation }) => generation))]
 }
@@ -45,26 +46,26 @@ const faults: readonly (readonly [string, WebhookResponder, RegExp])[] = [
     (_, response) => response.writeHead(307, { location: 'http://169.254.169.254/latest/' }).end(),
     /redirects/,
   ],
-  ['answers with what is no HTTP', (_, __, request) => request.socket.end('SSH-2.0-OpenSSH_9.6\r\n\r\n'), /./],
+  ['does not answer with HTTP', (_, __, request) => request.socket.end('SSH-2.0-OpenSSH_9.6\r\n\r\n'), /./],
 ]
 
-for (const [what, fail, problem] of faults) {
-  it(`a receiver that ${what} gets every event in order as soon as it is well`, async () => {
-    const ill = await startWebhookReceiver(failingFirst(2, fail))
-    const { send, control } = await pushing()
-    const { id: taskId } = await send(ill)
+for (const [fault, fail, problem] of faults) {
+  it(`a receiver that ${fault} gets every event in order once it recovers`, async () => {
+    const receiver = await startWebhookReceiver(failingFirst(2, fail))
+    const { send, admin } = await startPushing()
+    const { id: taskId } = await send(receiver)
     let failing: string | undefined
     await until(async () => {
-      const [retrying] = await collect(control.deliveries({ taskId, outcome: 'retrying' }))
+      const [retrying] = await collect(admin.deliveries({ taskId, outcome: 'retrying' }))
       failing ??= retrying?.problem
-      return generationsOf(ill).length === told.length
+      return generationsOf(receiver).length === delivered.length
     })
-    expect(ill.got.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5])
-    expect(ill.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1])
-    expect(new Set(ill.got.slice(0, 3).map(({ headers }) => headers['x-a2a-delivery-id'])).size).toBe(1)
+    expect(receiver.got.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5])
+    expect(receiver.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1])
+    expect(new Set(receiver.got.slice(0, 3).map(({ headers }) => headers['x-a2a-delivery-id'])).size).toBe(1)
     if (failing) expect(failing).toMatch(problem)
-    await until(async () => (await collect(control.webhooks({ taskId })))[0]?.state === 'done')
-    const deliveries = await collect(control.deliveries({ taskId }))
+    await until(async () => (await collect(admin.webhooks({ taskId })))[0]?.state === 'done')
+    const deliveries = await collect(admin.deliveries({ taskId }))
     expect(deliveries.map(({ generation, outcome, attempts }) => [generation, outcome, attempts])).toEqual([
       [2, 'delivered', 3],
       [3, 'delivered', 1],
@@ -75,7 +76,7 @@ for (const [what, fail, problem] of faults) {
   })
 }
 
-it('an answer without end counts by its head, and little of it is read', async () => {
+it('an endless response counts by its status, and little of it is read', async () => {
   let written = 0
   const endless = await startWebhookReceiver((_, response) => {
     response.writeHead(200)
@@ -85,106 +86,108 @@ it('an answer without end counts by its head, and little of it is read', async (
     }
     more()
   })
-  const { send } = await pushing()
+  const { send } = await startPushing()
   await send(endless)
-  await until(() => generationsOf(endless).length === told.length)
-  expect(endless.got.map(({ generation }) => generation)).toEqual(told)
-  expect(written).toBeLessThan(told.length * 8 * 1024 * 1024)
+  await until(() => generationsOf(endless).length === delivered.length)
+  expect(endless.got.map(({ generation }) => generation)).toEqual(delivered)
+  expect(written).toBeLessThan(delivered.length * 8 * 1024 * 1024)
 })
 
-it('an answer that drips for ever counts by its head, and holds up the next event for a moment only', async () => {
+it('a trickling response counts by its status and delays the next event only briefly', async () => {
   const dripping = await startWebhookReceiver((_, response) => {
     response.writeHead(200).write('.')
     const drip = setInterval(() => response.write('.'), 20)
     response.on('close', () => clearInterval(drip))
   })
-  const { send, control } = await pushing({ timeout: 30_000 })
+  const { send, admin } = await startPushing({ timeout: 30_000 })
   const started = performance.now()
   const { id: taskId } = await send(dripping)
-  await until(() => generationsOf(dripping).length === told.length, 10_000)
+  await until(() => generationsOf(dripping).length === delivered.length, 10_000)
   expect(performance.now() - started).toBeLessThan(10_000)
-  expect(dripping.got.map(({ generation, attempt }) => [generation, attempt])).toEqual(told.map((n) => [n, 1]))
-  await until(async () => (await collect(control.deliveries({ taskId, outcome: 'delivered' }))).length === told.length)
+  expect(dripping.got.map(({ generation, attempt }) => [generation, attempt])).toEqual(delivered.map((n) => [n, 1]))
+  await until(
+    async () => (await collect(admin.deliveries({ taskId, outcome: 'delivered' }))).length === delivered.length,
+  )
 })
 
-it('what a receiver asks for by Retry-After it gets', async () => {
+it('Retry-After of a receiver is respected', async () => {
   const busy = await startWebhookReceiver(
     failingFirst(1, (_, response) => response.writeHead(429, { 'retry-after': '1' }).end()),
   )
-  const { send } = await pushing({ retry: { ...retry, longest: 5_000 } })
+  const { send } = await startPushing({ retry: { ...retry, longest: 5_000 } })
   await send(busy)
   await until(() => busy.got.length > 1)
   const [first, second] = busy.got
   expect((second?.from ?? 0) - (first?.from ?? 0)).toBeGreaterThan(900)
 })
 
-it('a receiver that is gone is asked once, and its webhook is removed', async () => {
+it('a receiver that answers 410 gets one request, and its webhook is removed', async () => {
   const gone = await startWebhookReceiver((_, response) => response.writeHead(410).end())
-  const { send, wire, control } = await pushing()
+  const { send, wire, admin } = await startPushing()
   const { id: taskId } = await send(gone)
-  await until(async () => (await collect(control.webhooks({ taskId }))).length === 0)
+  await until(async () => (await collect(admin.webhooks({ taskId }))).length === 0)
   expect(gone.got).toHaveLength(1)
   expect(await wire.result('ListTaskPushNotificationConfigs', { taskId })).toEqual({})
 })
 
-it('after the last attempt a delivery is dead, after several the webhook pauses, and both can be undone', async () => {
-  let isWell = false
-  const ill = await startWebhookReceiver((got, response, request) =>
-    isWell ? ok(got, response, request) : response.writeHead(503).end(),
+it('dead deliveries can be redriven, and a paused webhook can be resumed', async () => {
+  let isHealthy = false
+  const receiver = await startWebhookReceiver((got, response, request) =>
+    isHealthy ? ok(got, response, request) : response.writeHead(503).end(),
   )
-  const { send, control } = await pushing({ retry: { ...retry, attempts: 2 }, pauseAfter: 2 })
-  const { id: taskId } = await send(ill)
-  await until(async () => (await collect(control.webhooks({ taskId })))[0]?.state === 'paused')
-  expect((await collect(control.webhooks({ taskId })))[0]).toMatchObject({ dead: 2, problem: 'answered with 503' })
-  const dead = await collect(control.deliveries({ taskId, outcome: 'dead' }))
+  const { send, admin } = await startPushing({ retry: { ...retry, attempts: 2 }, pauseAfter: 2 })
+  const { id: taskId } = await send(receiver)
+  await until(async () => (await collect(admin.webhooks({ taskId })))[0]?.state === 'paused')
+  expect((await collect(admin.webhooks({ taskId })))[0]).toMatchObject({ dead: 2, problem: 'answered with 503' })
+  const dead = await collect(admin.deliveries({ taskId, outcome: 'dead' }))
   expect(dead.map(({ generation, attempts, status }) => [generation, attempts, status])).toEqual([
     [2, 2, 503],
     [3, 2, 503],
   ])
-  const asked = ill.got.length
-  expect(asked).toBe(4)
+  const requests = receiver.got.length
+  expect(requests).toBe(4)
 
-  isWell = true
-  expect(await control.resume({ taskId })).toBe(1)
-  await until(() => generationsOf(ill).includes(5))
-  expect(ill.got.slice(asked).map(({ generation }) => generation)).toEqual([4, 5])
+  isHealthy = true
+  expect(await admin.resume({ taskId })).toBe(1)
+  await until(() => generationsOf(receiver).includes(5))
+  expect(receiver.got.slice(requests).map(({ generation }) => generation)).toEqual([4, 5])
 
-  expect(await control.redrive({ taskId, generation: 3 })).toBe(1)
-  expect(await control.redrive({ taskId })).toBe(1)
-  await until(async () => (await collect(control.deliveries({ taskId, outcome: 'delivered' }))).length === 4)
+  expect(await admin.redrive({ taskId, generation: 3 })).toBe(1)
+  expect(await admin.redrive({ taskId })).toBe(1)
+  await until(async () => (await collect(admin.deliveries({ taskId, outcome: 'delivered' }))).length === 4)
   expect(
-    ill.got
-      .slice(asked + 2)
+    receiver.got
+      .slice(requests + 2)
       .map(({ generation }) => generation)
       .sort(),
   ).toEqual([2, 3])
-  expect(await collect(control.deliveries({ taskId, outcome: 'dead' }))).toEqual([])
-  expect(await control.redrive({ taskId })).toBe(0)
+  expect(await collect(admin.deliveries({ taskId, outcome: 'dead' }))).toEqual([])
+  expect(await admin.redrive({ taskId })).toBe(0)
 })
 
-it('receivers that hang are in the way of nobody else, whether of the same host or not', async () => {
-  const { got, url } = await startWebhookReceiver((one, response, request) =>
-    one.path.includes('hang') ? undefined : ok(one, response, request),
+it('hanging receivers do not delay others, on the same host or not', async () => {
+  const { got, url } = await startWebhookReceiver((delivery, response, request) =>
+    delivery.path.includes('hang') ? undefined : ok(delivery, response, request),
   )
-  const { send } = await pushing({ timeout: 30_000, concurrency: { total: 4, perHost: 4 } })
+  const { send } = await startPushing({ timeout: 30_000, concurrency: { total: 4, perHost: 4 } })
   for (let at = 0; at < 20; at++) await send({ url: `${url}/hang/${at}` })
   const started = performance.now()
-  await send({ url: `${url}/well` })
-  await until(() => got.filter(({ path }) => path.endsWith('/well')).length === told.length, 20_000)
+  await send({ url: `${url}/healthy` })
+  await until(() => got.filter(({ path }) => path.endsWith('/healthy')).length === delivered.length, 20_000)
   expect(performance.now() - started).toBeLessThan(15_000)
 })
 
-it('a task ends as fast as ever while its receiver hangs', async () => {
+it('a hanging receiver does not delay its task', async () => {
   const hanging = await startWebhookReceiver(() => {})
-  const { send } = await pushing({ timeout: 30_000 })
+  const { send } = await startPushing({ timeout: 30_000 })
   const started = performance.now()
   expect((await send(hanging)).status.state).toBe('TASK_STATE_COMPLETED')
   expect(performance.now() - started).toBeLessThan(5_000)
 })
 
-it('a webhook that is deleted or replaced is told nothing more, or elsewhere', async () => {
+it('a deleted webhook receives nothing more, and a replaced one at its new URL', async () => {
   const [first, second] = [await startWebhookReceiver(), await startWebhookReceiver()]
-  const { wire } = await pushing({}, async (turn) => {
+  const { wire } = await startPushing({}, async (turn) => {
     if (turn.text !== 'end') await turn.requireInput('More?')
     return turn.text === 'end' ? 'done' : undefined
   })

@@ -20,13 +20,13 @@ const options: ProcessOptions = {
   turns: { leaseTtl: 1_000 },
 }
 
-/** Where processes keep their tasks, and how to look at them from outside. */
-interface Place {
+/** How to start processes on shared storage, and how to open its log. */
+interface Storage {
   readonly start: () => ReturnType<typeof startServerProcess>
   readonly open: () => Promise<LogWithWebhooks>
 }
 
-async function onSqlite(): Promise<Place> {
+async function createSqliteStorage(): Promise<Storage> {
   const directory = await temporaryDirectory()
   return {
     start: () => startServerProcess(directory, options),
@@ -34,7 +34,7 @@ async function onSqlite(): Promise<Place> {
   }
 }
 
-async function onPostgres(): Promise<Place> {
+async function createPostgresStorage(): Promise<Storage> {
   const [directory, { url, drop }] = [await temporaryDirectory(), await createDatabase()]
   onTestFinished(drop)
   return {
@@ -47,67 +47,69 @@ async function onPostgres(): Promise<Place> {
   }
 }
 
-/** Another run each time; what it was is told if it fails. */
-function chance(): Random {
+/** A different random run each time; the seed is printed on failure. */
+function newRandom(): Random {
   const seed = Date.now() % 1_000_000
   onTestFailed(() => console.error(`The seed was ${seed}.`))
   return createRandom(seed)
 }
 
-/** Now and then slow, and now and then wrong. */
-function moody(random: Random): Promise<WebhookReceiver> {
+/** A receiver that is sometimes slow and sometimes fails. */
+function startFlakyReceiver(random: Random): Promise<WebhookReceiver> {
   return startWebhookReceiver(async (_, response) => {
     await sleep(random.below(20))
     response.writeHead(random.below(20) === 0 ? 500 : 204).end()
   })
 }
 
-/** Begins a task that its process may not live to see; whether it was heard is all the same. */
-async function begin(wire: WireClient, { url }: WebhookReceiver, events: number): Promise<void> {
+/** Starts a task. The process may be killed before it responds. */
+async function startTask(wire: WireClient, { url }: WebhookReceiver, events: number): Promise<void> {
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url } }
   await wire.send(`count ${events}`, { configuration }).catch(() => {})
 }
 
-it('a sender that is killed at any moment loses no event and keeps their order', { timeout: 120_000 }, async () => {
-  const random = chance()
-  const place = await onSqlite()
-  const hook = await moody(random)
+it('a sender that is killed at any time loses no event and keeps their order', { timeout: 120_000 }, async () => {
+  const random = newRandom()
+  const storage = await createSqliteStorage()
+  const receiver = await startFlakyReceiver(random)
   for (let round = 0; round < 8; round++) {
-    const { wire, signal, ended } = await place.start()
-    const sends = Array.from({ length: 4 }, () => begin(wire, hook, 10 + random.below(30)))
+    const { wire, signal, ended } = await storage.start()
+    const sends = Array.from({ length: 4 }, () => startTask(wire, receiver, 10 + random.below(30)))
     await sleep(random.below(600))
     signal('SIGKILL')
     await Promise.all([ended, ...sends])
   }
-  const log = await place.open()
+  const log = await storage.open()
   onTestFinished(() => log.close())
-  await place.start()
+  await storage.start()
   await eventually(() => isAllDone(log))
-  expect(await expectAllDelivered(log, hook)).toBeGreaterThan(4)
+  expect(await expectAllDelivered(log, receiver)).toBeGreaterThan(4)
 })
 
-for (const [name, makePlace] of [
-  ['SQLite', onSqlite],
-  ['PostgreSQL', onPostgres],
+for (const [name, createStorage] of [
+  ['SQLite', createSqliteStorage],
+  ['PostgreSQL', createPostgresStorage],
 ] as const) {
-  it(`of two replicas on ${name} one tells each webhook, also if one of them is killed`, {
+  it(`one of two replicas on ${name} delivers to each webhook, even if a replica is killed`, {
     timeout: 120_000,
   }, async () => {
-    const random = chance()
-    const place = await makePlace()
-    const hook = await moody(random)
-    const replicas = [await place.start(), await place.start()]
+    const random = newRandom()
+    const storage = await createStorage()
+    const receiver = await startFlakyReceiver(random)
+    const replicas = [await storage.start(), await storage.start()]
     for (let round = 0; round < 3; round++) {
-      await Promise.all(Array.from({ length: 8 }, () => begin(random.pick(replicas).wire, hook, 10 + random.below(30))))
+      await Promise.all(
+        Array.from({ length: 8 }, () => startTask(random.pick(replicas).wire, receiver, 10 + random.below(30))),
+      )
       await sleep(random.below(300))
       const at = random.below(2)
       replicas[at]?.signal('SIGKILL')
       await replicas[at]?.ended
-      replicas[at] = await place.start()
+      replicas[at] = await storage.start()
     }
-    const log = await place.open()
+    const log = await storage.open()
     onTestFinished(() => log.close())
     await eventually(() => isAllDone(log))
-    expect(await expectAllDelivered(log, hook)).toBeGreaterThan(8)
+    expect(await expectAllDelivered(log, receiver)).toBeGreaterThan(8)
   })
 }

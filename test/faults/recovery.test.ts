@@ -21,19 +21,19 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 const leaseTtl = 1_000
 const immediately = { configuration: { returnImmediately: true } }
 
-/** Where the tasks of some processes are. */
-interface Place {
+/** Storage that several processes share. */
+interface Storage {
   readonly directory: string
   start(options: ProcessOptions): Promise<ServerProcess>
   eventsOf(taskId: string): Promise<readonly StoredEvent[]>
 }
 
-const places: readonly (readonly [string, () => Promise<Place>])[] = [
+const storages: readonly (readonly [string, () => Promise<Storage>])[] = [
   ['SQLite', openSqlite],
   ['PostgreSQL', openPostgres],
 ]
 
-async function openSqlite(): Promise<Place> {
+async function openSqlite(): Promise<Storage> {
   const directory = await temporaryDirectory()
   return {
     directory,
@@ -47,7 +47,7 @@ async function openSqlite(): Promise<Place> {
   }
 }
 
-async function openPostgres(): Promise<Place & { readonly url: string }> {
+async function openPostgres(): Promise<Storage & { readonly url: string }> {
   const directory = await temporaryDirectory()
   const database = await createDatabase()
   const pool = new pg.Pool({ connectionString: database.url })
@@ -69,7 +69,7 @@ async function openPostgres(): Promise<Place & { readonly url: string }> {
   }
 }
 
-/** By whom the ticks in the log were written, each writer once per run of ticks. */
+/** The processes that wrote the ticks in the log, in order. */
 function writersIn(events: readonly StoredEvent[]): readonly number[] {
   const pids = events.flatMap(({ event }) =>
     event.type === 'artifact' ? event.artifact.parts.map((part) => ('text' in part ? Number(part.text) : 0)) : [],
@@ -77,15 +77,15 @@ function writersIn(events: readonly StoredEvent[]): readonly number[] {
   return pids.filter((pid, index) => pid !== 0 && pid !== pids[index - 1])
 }
 
-/** A task that ticks in the first of two processes. */
-async function tickingIn(a: ServerProcess): Promise<string> {
+/** Starts a task that ticks in the first of two processes. */
+async function startTicking(a: ServerProcess): Promise<string> {
   const { id } = await a.wire.sendTask('tick', immediately)
   await eventually(async () => ((await a.wire.getTask(id)).artifacts?.[0]?.parts.length ?? 0) > 10)
   return id
 }
 
 it.each(['cut', 'freeze'] as const)(
-  'a process that lost its way to PostgreSQL (%s) and finds it again cannot write another event',
+  'a process that reconnects to PostgreSQL after losing its lease (%s) cannot write another event',
   async (disturb) => {
     const { directory, url: direct, start, eventsOf } = await openPostgres()
     const url = new URL(direct)
@@ -98,7 +98,7 @@ it.each(['cut', 'freeze'] as const)(
       startServerProcess(directory, { recovery, postgres, turns: { leaseTtl } }),
       start({ recovery }),
     ])
-    const id = await tickingIn(a)
+    const id = await startTicking(a)
     proxy[disturb]()
     await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
     const before = await eventsOf(id)
@@ -110,17 +110,17 @@ it.each(['cut', 'freeze'] as const)(
   },
 )
 
-describe.each(places)('on %s', (_, openPlace) => {
+describe.each(storages)('%s', (_, openStorage) => {
   async function startPair(options: ProcessOptions) {
-    const place = await openPlace()
-    const [a, b] = await Promise.all([place.start(options), place.start(options)])
-    return { ...place, a, b }
+    const storage = await openStorage()
+    const [a, b] = await Promise.all([storage.start(options), storage.start(options)])
+    return { ...storage, a, b }
   }
 
-  describe('a process that is gone', () => {
-    it('loses its turn to another one within two lease times, which tries again and is told so', async () => {
+  describe('a killed process', () => {
+    it('another process retries the turn of a killed process within two lease periods', async () => {
       const { a, b, eventsOf } = await startPair({ recovery: 'retry' })
-      const id = await tickingIn(a)
+      const id = await startTicking(a)
       const followed = collect(b.wire.subscribe(id))
       a.signal('SIGKILL')
       const killed = performance.now()
@@ -128,34 +128,37 @@ describe.each(places)('on %s', (_, openPlace) => {
       expect(performance.now() - killed).toBeLessThan(2 * leaseTtl + 1_000)
       const { status } = (await followed).at(-1)?.result?.statusUpdate ?? {}
       expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
-      // What the first attempt wrote is in the log, and in its place in the task is what the second wrote.
+      // The log has the artifact of both attempts, the task only that of the second one.
       expect(writersIn(await eventsOf(id))).toEqual([a.pid, b.pid])
       const { artifacts = [] } = await b.wire.getTask(id)
       expect(new Set(artifacts.flatMap(({ parts }) => parts.map(({ text }) => Number(text))))).toEqual(new Set([b.pid]))
     })
   })
 
-  describe('a process that was stopped and goes on', () => {
-    it.each(['fail', 'retry'] as const)('cannot write another event: policy %s', async (recovery) => {
-      const { a, b, eventsOf } = await startPair({ recovery })
-      const id = await tickingIn(a)
-      a.signal('SIGSTOP')
-      const end = recovery === 'fail' ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED'
-      await eventually(async () => (await b.wire.getTask(id)).status.state === end)
-      const before = await eventsOf(id)
-      a.signal('SIGCONT')
-      // It has heard that its lease is lost.
-      await eventually(() => a.complaints().includes('was lost to another process'))
-      expect((await a.wire.sendTask('work')).status.state).toBe('TASK_STATE_COMPLETED')
-      expect(await eventsOf(id)).toEqual(before)
-      expect(writersIn(before)).toEqual(recovery === 'fail' ? [a.pid] : [a.pid, b.pid])
-    })
+  describe('a suspended process', () => {
+    it.each(['fail', 'retry'] as const)(
+      'a process that continues after losing its lease cannot write another event: policy %s',
+      async (recovery) => {
+        const { a, b, eventsOf } = await startPair({ recovery })
+        const id = await startTicking(a)
+        a.signal('SIGSTOP')
+        const end = recovery === 'fail' ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED'
+        await eventually(async () => (await b.wire.getTask(id)).status.state === end)
+        const before = await eventsOf(id)
+        a.signal('SIGCONT')
+        // The process has noticed that its lease is lost.
+        await eventually(() => a.complaints().includes('was lost to another process'))
+        expect((await a.wire.sendTask('work')).status.state).toBe('TASK_STATE_COMPLETED')
+        expect(await eventsOf(id)).toEqual(before)
+        expect(writersIn(before)).toEqual(recovery === 'fail' ? [a.pid] : [a.pid, b.pid])
+      },
+    )
   })
 
   describe('SIGTERM', () => {
-    it('hands a running turn over at once, without waiting for its lease to run out', async () => {
+    it('a running turn is handed over at once, without waiting for its lease to expire', async () => {
       const { a, b, eventsOf } = await startPair({ recovery: 'retry', drainDeadline: 100, turns: { leaseTtl: 60_000 } })
-      const id = await tickingIn(a)
+      const id = await startTicking(a)
       a.signal('SIGTERM')
       const { status } = (await collect(b.wire.subscribe(id))).at(-1)?.result?.statusUpdate ?? {}
       expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
@@ -164,12 +167,12 @@ describe.each(places)('on %s', (_, openPlace) => {
     })
   })
 
-  describe('a durable turn', () => {
+  describe('durable turns', () => {
     const recovery = 'resume'
     const textIn = (parts: readonly { readonly text?: string }[] = []) => parts.map(({ text }) => text).join('')
 
-    it('goes on where it was, from process to process: no step and no event twice', async () => {
-      const { directory, start: startWith, eventsOf } = await openPlace()
+    it('a durable turn continues across processes and repeats no step and no event', async () => {
+      const { directory, start: startWith, eventsOf } = await openStorage()
       const start = () => startWith({ recovery })
       const notes = async () =>
         (await recordedTurns(directory)).map(({ text }) => text).filter((text) => !/^order/.test(text))
@@ -187,7 +190,7 @@ describe.each(places)('on %s', (_, openPlace) => {
       await second.ended
 
       const third = await start()
-      // It waits for days if it must, and no process does: only the answer makes it go on.
+      // No process waits for the answer, which may take days: the answer itself resumes the turn.
       const done = await third.wire.sendTask('card', { taskId: id })
       expect([done.status.state, textIn(done.status.message?.parts)]).toEqual(['TASK_STATE_COMPLETED', 'Paid by card'])
       expect(await notes()).toEqual(['reserve', 'confirm begins', 'confirm begins', 'confirm', 'pay by card'])
@@ -199,7 +202,7 @@ describe.each(places)('on %s', (_, openPlace) => {
       expect(statuses).toEqual(['working', 'input-required', 'completed'])
     })
 
-    it('is gone on with by another process when its own was stopped, which stores nothing more then', async () => {
+    it('another process continues the durable turn of a suspended one, which then stores nothing', async () => {
       const { directory, a, b, eventsOf } = await startPair({ recovery })
       const { id } = await a.wire.sendTask('order gate', immediately)
       await eventually(async () => (await recordedTurns(directory)).some(({ text }) => text === 'confirm begins'))
@@ -209,14 +212,14 @@ describe.each(places)('on %s', (_, openPlace) => {
       await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
       const before = await eventsOf(id)
       a.signal('SIGCONT')
-      // Its step comes to its end too, for which nobody can do anything; its result is not stored.
+      // The step of the suspended process completes as well, but its result is not stored.
       await eventually(() => a.complaints().includes('was lost to another process'))
       expect(await eventsOf(id)).toEqual(before)
       const done = await a.wire.sendTask('cash', { taskId: id })
       expect(textIn(done.status.message?.parts)).toBe('Paid by cash')
     })
 
-    it('is handed over at once when its server goes', async () => {
+    it('a durable turn is handed over at once when its server stops', async () => {
       const { directory, a, b } = await startPair({ recovery, drainDeadline: 50, turns: { leaseTtl: 60_000 } })
       const { id } = await a.wire.sendTask('order gate', immediately)
       await eventually(async () => (await recordedTurns(directory)).some(({ text }) => text === 'confirm begins'))
@@ -228,8 +231,8 @@ describe.each(places)('on %s', (_, openPlace) => {
       expect((await recordedTurns(directory)).filter(({ text }) => text === 'reserve')).toHaveLength(1)
     })
 
-    it('whose question nobody answers in time is ended by whoever is alive then', async () => {
-      const { start } = await openPlace()
+    it('a durable turn whose question times out is ended by another process', async () => {
+      const { start } = await openStorage()
       const first = await start({ recovery })
       const expiresAt = Date.now() + 4_000
       const { id, status } = await first.wire.sendTask(`ask-until ${expiresAt}`)

@@ -17,8 +17,8 @@ const leaseTtl = 1_500
 const clients = 12
 const chunks = 60
 
-it('three replicas on one PostgreSQL are killed, stopped and cut off: every client sees every event once', async () => {
-  const random = chance()
+it('every client sees every event once while three replicas on PostgreSQL are killed, suspended and disconnected', async () => {
+  const random = newRandom()
   const database = await createDatabase()
   onTestFinished(() => database.drop())
   const directory = await temporaryDirectory()
@@ -32,8 +32,8 @@ it('three replicas on one PostgreSQL are killed, stopped and cut off: every clie
       return { database: proxy, start: () => startServerProcess(directory, { postgres, turns: { leaseTtl } }) }
     }),
   )
-  const fleet = await startReplicas(starts, random)
-  const streams = await underFaults(fleet, random, ['killed', 'stopped', 'cutFromDatabase', 'frozenOutOfDatabase'])
+  const replicas = await startReplicas(starts, random)
+  const streams = await underFaults(replicas, random, ['killed', 'stopped', 'cutFromDatabase', 'frozenOutOfDatabase'])
 
   const pool = new pg.Pool({ connectionString: database.url })
   onTestFinished(() => pool.end())
@@ -43,20 +43,20 @@ it('three replicas on one PostgreSQL are killed, stopped and cut off: every clie
     FROM parley.tasks AS task JOIN parley.events AS event ON event.task = task.key ORDER BY task.key, event.generation`)
   const logs = Map.groupBy(rows as LoggedRow[], ({ task_id }) => task_id)
   for (const log of logs.values()) {
-    expectWhole(log)
-    // The fence of every event that a writer stored: never one of an older lease after one of a newer.
+    expectComplete(log)
+    // No event of an older lease follows an event of a newer one.
     const fences = log.flatMap(({ fence }) => (fence === null ? [] : [fence]))
     expect(fences).toEqual(fences.toSorted((a, b) => a - b))
   }
-  for (const stream of streams) expectToldAsLogged(stream, logs)
+  for (const stream of streams) expectSeenAsLogged(stream, logs)
 }, 180_000)
 
-it('two processes on one SQLite file are killed and stopped: every client sees every event once', async () => {
-  const random = chance()
+it('every client sees every event once while two processes on SQLite are killed and suspended', async () => {
+  const random = newRandom()
   const directory = await temporaryDirectory()
   const start = () => startServerProcess(directory, { turns: { leaseTtl } })
-  const fleet = await startReplicas([{ start }, { start }], random)
-  const streams = await underFaults(fleet, random, ['killed', 'stopped'])
+  const replicas = await startReplicas([{ start }, { start }], random)
+  const streams = await underFaults(replicas, random, ['killed', 'stopped'])
 
   const db = new DatabaseSync(join(directory, 'scripted.db'), { readOnly: true })
   onTestFinished(() => db.close())
@@ -74,8 +74,8 @@ it('two processes on one SQLite file are killed and stopped: every client sees e
       log.push({ task_id, head, generation: log.length + 1, fence: null, event })
     }
   }
-  for (const log of logs.values()) expectWhole(log)
-  for (const stream of streams) expectToldAsLogged(stream, logs)
+  for (const log of logs.values()) expectComplete(log)
+  for (const stream of streams) expectSeenAsLogged(stream, logs)
 }, 180_000)
 
 interface LoggedRow {
@@ -92,25 +92,25 @@ interface LoggedEvent {
   readonly artifact?: { readonly parts: readonly { readonly text?: string }[] }
 }
 
-function chance(): Random {
+function newRandom(): Random {
   const seed = Number(process.env.PARLEY_SEED ?? Math.floor(Math.random() * 2 ** 32))
   console.log(`seed: PARLEY_SEED=${seed}`)
   return createRandom(seed)
 }
 
-/** What the clients of the fleet saw, one stream after the other, while it was disturbed. */
-async function underFaults(fleet: ReplicaSet, random: Random, names: readonly FaultName[]) {
+/** Injects faults and returns the streams that the clients saw meanwhile. */
+async function underFaults(replicas: ReplicaSet, random: Random, names: readonly FaultName[]) {
   const streams: StreamEvent[][] = []
-  let isOver = false
+  let isDone = false
   const working = Array.from({ length: clients }, async () => {
-    while (!isOver) streams.push(await readTask(fleet.url))
+    while (!isDone) streams.push(await readTask(replicas.url))
   })
-  const happened = await injectFaults(fleet, random, { names, milliseconds: seconds * 1_000 })
-  isOver = true
+  const faults = await injectFaults(replicas, random, { names, milliseconds: seconds * 1_000 })
+  isDone = true
   await Promise.all(working)
   const ends = Map.groupBy(streams, (stream) => endOf(stream))
   const counts = Object.fromEntries([...ends].map(([end, all]) => [end, all.length]))
-  console.log(`${streams.length} streams`, counts, 'replicas were', happened)
+  console.log(`${streams.length} streams`, counts, 'replicas were', faults)
   return streams
 }
 
@@ -134,8 +134,8 @@ function endOf(stream: readonly StreamEvent[]): string {
   return last?.type === 'task' ? last.task.status.state : 'nothing'
 }
 
-/** From the log alone: no hole, nothing after the end, and what one turn counted, counted once and in order. */
-function expectWhole(log: readonly LoggedRow[]): void {
+/** The log has no gap and no event after the end, and the numbers of a turn are complete and in order. */
+function expectComplete(log: readonly LoggedRow[]): void {
   expect(log.map(({ generation }) => generation)).toEqual(log.map((_, index) => index + 1))
   expect(log.at(-1)?.head).toBe(log.length)
   const ends = log.map(({ event }) => ['completed', 'failed', 'canceled'].includes(event.status?.state ?? ''))
@@ -145,8 +145,8 @@ function expectWhole(log: readonly LoggedRow[]): void {
   if (log.at(-1)?.event.status?.state === 'completed') expect(counted).toHaveLength(chunks)
 }
 
-/** A client saw what the log has, from where its task began to its end, and nothing twice. */
-function expectToldAsLogged(stream: readonly StreamEvent[], logs: ReadonlyMap<string, readonly LoggedRow[]>): void {
+/** The client saw the events of the log up to the end of the task, each once. */
+function expectSeenAsLogged(stream: readonly StreamEvent[], logs: ReadonlyMap<string, readonly LoggedRow[]>): void {
   const first = stream[0]
   if (first?.type !== 'task') throw new Error(`a stream began with ${JSON.stringify(first)}`)
   const log = logs.get(first.task.id) ?? []

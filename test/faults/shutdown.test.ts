@@ -13,7 +13,7 @@ import type { WireClient, WireEvent, WirePage } from '../support/wire/wire-clien
 
 const turnsOf = async (directory: string) => (await recordedTurns(directory)).length
 
-/** Whoever calls now is told to come back, or finds the door closed. */
+/** Whether the server refuses requests or connections. */
 async function isClosed({ url, wire }: ServerProcess): Promise<boolean> {
   try {
     const health = await fetch(`${url}/healthz`)
@@ -36,7 +36,7 @@ async function workingTasks(wire: WireClient): Promise<number> {
 }
 
 describe('SIGTERM', () => {
-  it('lets a running turn finish: its caller gets the answer, newcomers are sent away, the exit is clean', async () => {
+  it('a running turn finishes, new requests are refused, and the exit code is 0', async () => {
     const directory = await temporaryDirectory()
     const server = await startServerProcess(directory)
     const sent = server.wire.sendTask('hold gate')
@@ -54,7 +54,7 @@ describe('SIGTERM', () => {
     expect(server.complaints()).toBe('')
   })
 
-  it('ends the streams of paused tasks cleanly, so that they go on after a restart', async () => {
+  it('the streams of paused tasks end cleanly and can be resumed after a restart', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory)
     const { id } = await first.wire.sendTask('ask')
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     const { generation, result } = await firstOf(events)
     expect(result?.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
     first.signal('SIGTERM')
-    // A connection that is cut off would throw here.
+    // A broken connection would throw here.
     expect(await collect(events)).toEqual([])
     expect(await first.ended).toBe(0)
 
@@ -73,7 +73,7 @@ describe('SIGTERM', () => {
     expect(states.at(-1)).toBe('TASK_STATE_COMPLETED')
   })
 
-  it('fails a turn that does not finish in time, and everybody who waits for it learns why', async () => {
+  it('a turn that does not finish in time fails with a reason', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { drainDeadline: 300, turns: { cancelGrace: 300 } })
     const paused = await first.wire.sendTask('ask')
@@ -88,20 +88,20 @@ describe('SIGTERM', () => {
     await eventually(async () => (await turnsOf(directory)) === 4)
     first.signal('SIGTERM')
 
-    const [deaf, aborted, streamed, rest] = await waiting
+    const [ignoring, aborted, streamed, rest] = await waiting
     const reason = 'The server shut down before the agent had finished. Please send it again.'
     const failed = { state: 'TASK_STATE_FAILED', message: { parts: [{ text: reason }] } }
-    expect(deaf.status).toMatchObject(failed)
+    expect(ignoring.status).toMatchObject(failed)
     expect(aborted.status).toMatchObject(failed)
     expect(streamed.at(-1)?.result?.statusUpdate?.status).toMatchObject(failed)
     expect(rest).toEqual([])
     expect(await first.ended).toBe(0)
 
     const { wire } = await startServerProcess(directory)
-    expect(await wire.getTask(deaf.id)).toEqual(deaf)
+    expect(await wire.getTask(ignoring.id)).toEqual(ignoring)
   })
 
-  it('leaves no task behind that was sent at the very moment', async () => {
+  it('a message that arrives during the shutdown leaves no unfinished task', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory)
     const send = () =>
@@ -118,12 +118,12 @@ describe('SIGTERM', () => {
     }
     expect(await first.ended).toBe(0)
     expect(first.complaints()).toBe('')
-    // Their leases would hold for long, so nobody has cleaned up after the first process.
+    // The leases have not expired, so no process has cleaned up after the first one.
     const { wire } = await startServerProcess(directory)
     expect(await workingTasks(wire)).toBe(0)
   })
 
-  it('twice ends it at once, and the next process says what became of its tasks', async () => {
+  it('a second SIGTERM ends the process at once, and the next process fails its tasks', async () => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     const { id } = await first.wire.sendTask('hold forever', { configuration: { returnImmediately: true } })

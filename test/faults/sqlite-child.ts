@@ -4,7 +4,7 @@ import type { TaskLog } from '../../src/tasks/log.ts'
 import { chunk, createTask, lease, message, newTask } from '../contracts/task-log/fixtures.ts'
 import type { Report, Work } from './sqlite-processes.ts'
 
-/** A process of its own that does one piece of work on a log and reports it; started by `startChild`. */
+/** A separate process that does one piece of work on a log and reports it. Started by `startChild`. */
 process.on('message', async (work: Work) => {
   const log = createSqliteLog({ file: work.file })
   await run(log, work)
@@ -26,8 +26,8 @@ async function run(log: TaskLog, work: Work): Promise<void> {
       }
       return
     }
-    case 'append-for-ever':
-      await Promise.all(Array.from({ length: work.tasks }, () => appendForEver(log)))
+    case 'append-forever':
+      await Promise.all(Array.from({ length: work.tasks }, () => appendForever(log)))
   }
 }
 
@@ -49,8 +49,8 @@ async function followUntil(log: TaskLog, taskId: string, last: number): Promise<
   return generations
 }
 
-/** Three events at a time, which must be found together or not at all. */
-async function appendForEver(log: TaskLog): Promise<void> {
+/** Appends three events at a time, which must be stored together or not at all. */
+async function appendForever(log: TaskLog): Promise<void> {
   const taskId = await createTask(log)
   report({ type: 'stored', taskId, generation: 1 })
   for (let after = 1; ; after += 3) {
@@ -61,6 +61,6 @@ async function appendForEver(log: TaskLog): Promise<void> {
   }
 }
 
-function report(told: Report): void {
-  process.send?.(told)
+function report(message: Report): void {
+  process.send?.(message)
 }

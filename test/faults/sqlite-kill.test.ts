@@ -4,20 +4,20 @@ import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { readAll, upTo } from '../contracts/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 
-test('what was answered is there after kill -9, without a hole and in whole batches', async () => {
+test('acknowledged events survive kill -9, without gaps and in complete batches', async () => {
   const file = newFile()
-  const answered = new Map<string, number>()
+  const acknowledged = new Map<string, number>()
   for (const round of upTo(6)) {
     const child = await startChild()
-    child.start({ type: 'append-for-ever', file, tasks: 8 })
+    child.start({ type: 'append-forever', file, tasks: 8 })
     while (child.reports.length < 100 * round) await sleep(1)
     child.kill()
     expect(await child.ended).toBe('SIGKILL')
-    for (const report of child.reports) if (report.type === 'stored') answered.set(report.taskId, report.generation)
+    for (const report of child.reports) if (report.type === 'stored') acknowledged.set(report.taskId, report.generation)
   }
 
   const log = createSqliteLog({ file })
-  for (const [taskId, generation] of answered) {
+  for (const [taskId, generation] of acknowledged) {
     const events = await readAll(log, taskId)
     expect(events.length).toBeGreaterThanOrEqual(generation)
     expect(events.map((stored) => stored.generation)).toEqual(upTo(events.length))

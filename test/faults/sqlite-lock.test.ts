@@ -4,7 +4,7 @@ import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { createTask, message } from '../contracts/task-log/fixtures.ts'
 import { newFile } from './sqlite-processes.ts'
 
-test('writes are refused when another process keeps the lock too long, and go on when it is gone', async () => {
+test('writes fail while another process holds the lock for too long, and work again afterwards', async () => {
   const file = newFile()
   const log = createSqliteLog({ file })
   const taskId = await createTask(log)

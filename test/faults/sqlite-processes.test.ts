@@ -4,7 +4,7 @@ import type { TaskLog } from '../../src/tasks/log.ts'
 import { createTask, readAll, readGenerations, upTo } from '../contracts/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 
-test('processes that start together on a new file make it once and all can use it', async () => {
+test('processes that start together on a new file create it once and can all use it', async () => {
   for (const round of upTo(5)) {
     const file = newFile()
     const children = await Promise.all(upTo(4).map(startChild))
@@ -15,7 +15,7 @@ test('processes that start together on a new file make it once and all can use i
   }
 })
 
-test('two processes that write to the same tasks lose and double nothing, and each sees all at once', async () => {
+test('two processes that write to the same tasks neither lose nor repeat an event, and follow each other', async () => {
   const file = newFile()
   const log = open(file)
   const taskIds = [await createTask(log), await createTask(log), await createTask(log)]

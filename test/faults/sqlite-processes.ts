@@ -16,7 +16,7 @@ export type Work = { readonly file: string } & (
       /** The generation at which everything has been seen. */
       readonly until: number
     }
-  | { readonly type: 'append-for-ever'; readonly tasks: number }
+  | { readonly type: 'append-forever'; readonly tasks: number }
 )
 
 export type Report =
@@ -25,15 +25,15 @@ export type Report =
   | { readonly type: 'seen'; readonly taskId: string; readonly generations: readonly number[] }
 
 export interface Child {
-  /** Tells it what to do. */
+  /** Sends the work to the process. */
   start(work: Work): void
   readonly reports: readonly Report[]
   kill(): void
-  /** How it ended: 0, the number of a failure, or the signal that killed it. */
+  /** The exit code, or the signal that killed the process. */
   readonly ended: Promise<number | string>
 }
 
-/** Resolves when the process is there and waits for work. */
+/** Resolves when the process waits for work. */
 export async function startChild(): Promise<Child> {
   const child: ChildProcess = fork(fileURLToPath(new URL('./sqlite-child.ts', import.meta.url)), { execArgv: [] })
   onTestFinished(() => void child.kill('SIGKILL'))

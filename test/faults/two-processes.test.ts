@@ -18,9 +18,9 @@ interface Pair {
   readonly b: ServerProcess
 }
 
-type OpenPlace = () => Promise<ProcessOptions>
+type OpenStorage = () => Promise<ProcessOptions>
 
-const places: readonly (readonly [string, OpenPlace])[] = [
+const storages: readonly (readonly [string, OpenStorage])[] = [
   ['one file', async () => ({})],
   ['one PostgreSQL', openPostgres],
 ]
@@ -31,31 +31,31 @@ async function openPostgres(): Promise<ProcessOptions> {
   return { postgres: { url: database.url } }
 }
 
-/** Two processes that start together in a new place. */
-async function startPair(openPlace: OpenPlace, more: ProcessOptions = {}): Promise<Pair> {
+/** Starts two processes on new storage. */
+async function startPair(openStorage: OpenStorage, overrides: ProcessOptions = {}): Promise<Pair> {
   const directory = await temporaryDirectory()
-  const options = { ...(await openPlace()), ...more }
+  const options = { ...(await openStorage()), ...overrides }
   const [a, b] = await Promise.all([startServerProcess(directory, options), startServerProcess(directory, options)])
   return { directory, a, b }
 }
 
 const immediately = { configuration: { returnImmediately: true } }
 
-describe.each(places)('two processes on %s', (_, openPlace) => {
-  it('read the same tasks', async () => {
-    const { a, b } = await startPair(openPlace)
+describe.each(storages)('two processes on %s', (_, openStorage) => {
+  it('both processes read the same tasks', async () => {
+    const { a, b } = await startPair(openStorage)
     const task = await a.wire.sendTask('work')
     expect(await b.wire.getTask(task.id)).toEqual(task)
     expect((await b.wire.result<WirePage>('ListTasks')).tasks.map(({ id }) => id)).toEqual([task.id])
   })
 
-  it('tell the same events: what happens in one is followed live in the other', async () => {
-    const { a, b } = await startPair(openPlace)
+  it('a task in one process can be followed live in the other', async () => {
+    const { a, b } = await startPair(openStorage)
     const { id } = await a.wire.sendTask('count', immediately)
     const seen: WireEvent[] = []
     for await (const event of b.wire.subscribe(id)) {
       seen.push(event)
-      // So many have come although the task is still at work: they were not read in one go at its end.
+      // The task is still running, so these events were followed live.
       if (seen.length === 50) await a.wire.result('CancelTask', { id })
     }
     const generations = seen.map(({ generation = 0 }) => generation)
@@ -63,24 +63,24 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     expect(seen.at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_CANCELED')
 
     const first = generations[0] ?? 0
-    const told = await collect(a.wire.subscribe(id, { after: first }))
-    expect(seen.slice(1).map(({ result }) => result)).toEqual(told.map(({ result }) => result))
+    const events = await collect(a.wire.subscribe(id, { after: first }))
+    expect(seen.slice(1).map(({ result }) => result)).toEqual(events.map(({ result }) => result))
   })
 
-  it('cancel tasks of each other: the turn is aborted where it runs', async () => {
-    const { directory, a, b } = await startPair(openPlace)
+  it('a task can be canceled from the other process', async () => {
+    const { directory, a, b } = await startPair(openStorage)
     const { id } = await a.wire.sendTask('hold forever', immediately)
     await eventually(async () => (await recordedTurns(directory)).length === 1)
     const followed = collect(a.wire.subscribe(id))
-    // The turn ends by itself when its signal aborts, so nobody has to wait for the grace period.
+    // The turn ends when its signal aborts, before the grace period.
     const canceled: WireTask = await b.wire.result('CancelTask', { id })
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
     const last = (await followed).at(-1)?.result
     expect((last?.statusUpdate ?? last?.task)?.status).toEqual(canceled.status)
   })
 
-  it('run a follow-up once, where the task already is at work', async () => {
-    const { directory, a, b } = await startPair(openPlace)
+  it('a follow-up message runs once, in the process that runs the task', async () => {
+    const { directory, a, b } = await startPair(openStorage)
     const { id } = await a.wire.sendTask('hold gate', immediately)
     const followed = b.wire.sendTask('more', { taskId: id })
     await eventually(async () => (await b.wire.getTask(id)).history?.at(-1)?.parts[0]?.text === 'more')
@@ -92,19 +92,19 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
       { pid: a.pid, text: 'hold gate' },
       { pid: a.pid, text: 'more' },
     ])
-    const said = answered.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => parts[0]?.text)
-    expect(said).toEqual(['hold gate', 'more'])
+    const texts = answered.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => parts[0]?.text)
+    expect(texts).toEqual(['hold gate', 'more'])
   })
 
-  it('take turns with a paused task', async () => {
-    const { directory, a, b } = await startPair(openPlace)
+  it('a paused task can continue in the other process', async () => {
+    const { directory, a, b } = await startPair(openStorage)
     const { id } = await a.wire.sendTask('ask')
     expect((await b.wire.sendTask('this one', { taskId: id })).status.state).toBe('TASK_STATE_COMPLETED')
     expect((await recordedTurns(directory)).map(({ pid }) => pid)).toEqual([a.pid, b.pid])
   })
 
-  it('run a send once that comes to both under one key', async () => {
-    const { directory, a, b } = await startPair(openPlace)
+  it('a send with one idempotency key to both processes runs once', async () => {
+    const { directory, a, b } = await startPair(openStorage)
     const sending = { messageId: 'm', contextId: 'c' }
     const answers = await Promise.all(
       [a, b, a, b].map(({ wire }) => wire.sendTask('work', sending, { 'idempotency-key': 'k' })),
@@ -113,8 +113,8 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     expect(await recordedTurns(directory)).toHaveLength(1)
   })
 
-  it('store every message of many callers, and every task ends', async () => {
-    const { directory, a, b } = await startPair(openPlace)
+  it('every message of many callers is stored and run', async () => {
+    const { directory, a, b } = await startPair(openStorage)
     const { id } = await a.wire.sendTask('hold gate', immediately)
     const texts = Array.from({ length: 40 }, (_, index) => `message-${index}`)
     const sends = texts.map((text, index) => (index % 2 ? a : b).wire.sendTask(text, { taskId: id }))
@@ -126,12 +126,12 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     expect(ran).toHaveLength(41)
     expect(ran.toSorted()).toEqual(['hold gate', ...texts].toSorted())
     const { history = [] } = await b.wire.getTask(id)
-    // They were run in the order in which they were stored.
+    // The messages were run in the order in which they were stored.
     expect(history.filter(isUser).map(({ parts }) => parts[0]?.text)).toEqual(ran)
   })
 
-  it('let go of those who wait for a task that the other erases, and stop its turn', async () => {
-    const { directory, a, b } = await startPair(openPlace, { turns: { leaseTtl: 1_000 } })
+  it('an erasure ends the subscriptions and the turn in the other process', async () => {
+    const { directory, a, b } = await startPair(openStorage, { turns: { leaseTtl: 1_000 } })
     const { id } = await a.wire.sendTask('hold forever', { contextId: 'gone', ...immediately })
     await eventually(async () => (await recordedTurns(directory)).length === 1)
     const followed = [a, b, b].map(({ wire }) => collect(wire.subscribe(id)))
@@ -143,14 +143,14 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     }
     expect((await blocked).error?.code).toBe(-32001)
     for (const { wire } of [a, b]) expect((await wire.call('GetTask', { id })).error?.code).toBe(-32001)
-    // Nobody goes on with it, and nothing was run that waited for it.
+    // No process continues the turn, and the queued message was not run.
     a.signal('SIGTERM')
     expect(await a.ended).toBe(0)
     expect((await recordedTurns(directory)).map(({ text }) => text)).toEqual(['hold forever', 'erase gone'])
   })
 
-  it('take over from each other: when one is killed, the other fails its tasks', async () => {
-    const { a, b } = await startPair(openPlace, { turns: { leaseTtl: 1_000 } })
+  it('when one process is killed, the other fails its tasks', async () => {
+    const { a, b } = await startPair(openStorage, { turns: { leaseTtl: 1_000 } })
     const { id } = await a.wire.sendTask('hold forever', immediately)
     const followed = collect(b.wire.subscribe(id))
     a.signal('SIGKILL')

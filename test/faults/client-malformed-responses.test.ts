@@ -26,7 +26,7 @@ function event(result: object, id?: number): string {
   return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
 }
 
-/** Answers every call with a stream of this text, which then ends, or stays open. */
+/** Answers every call with a stream of this text, which then ends or stays open. */
 function streaming(text: string, { end = true } = {}): NonNullable<PeerRoutes['answer']> {
   return (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -35,7 +35,7 @@ function streaming(text: string, { end = true } = {}): NonNullable<PeerRoutes['a
   }
 }
 
-/** Writes for as long as somebody reads. */
+/** Writes as long as the client reads. */
 function pour(response: ServerResponse, text: () => string): void {
   const more = () => {
     while (!response.destroyed && response.write(text()));
@@ -46,21 +46,21 @@ function pour(response: ServerResponse, text: () => string): void {
 
 const tooMuch = { code: 'payload-too-large', reason: 'answer-too-large', hint: expect.any(String) }
 
-describe('an answer', () => {
+describe('responses', () => {
   it.each([
     ['noise', Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('latin1'), 'not-json'],
-    ['half of JSON', '{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t"', 'not-json'],
-    ['a page', '<html><body>Hi</body></html>', 'html'],
+    ['incomplete JSON', '{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t"', 'not-json'],
+    ['HTML', '<html><body>Hi</body></html>', 'html'],
     ['a list', '[]', 'not-a2a'],
     ['a number', '7', 'not-a2a'],
     ['nothing', '', 'not-json'],
-    ['JSON that is too deep', '['.repeat(100_000), 'not-json'],
-  ])('of %s is refused', async (_, body, reason) => {
+    ['too deeply nested JSON', '['.repeat(100_000), 'not-json'],
+  ])('a response of %s is rejected', async (_, body, reason) => {
     const client = await open(respondWith(200, body))
     await expect(client.send('x')).rejects.toMatchObject({ name: 'A2AError', code: 'invalid-agent-response', reason })
   })
 
-  it('that lacks what it must have is refused, and the field is named', async () => {
+  it('a response without a required field is rejected, and the field is named', async () => {
     const client = await open(respondWith(200, { jsonrpc: '2.0', id: 1, result: { task: { id: 't' } } }))
     await expect(client.send('x')).rejects.toMatchObject({
       code: 'invalid-agent-response',
@@ -68,7 +68,7 @@ describe('an answer', () => {
     })
   })
 
-  it('that never ends is not read beyond its limit', async () => {
+  it('an endless response is not read beyond the limit', async () => {
     let written = 0
     const client = await open(
       (_, response) => {
@@ -84,7 +84,7 @@ describe('an answer', () => {
     expect(written).toBeLessThan(20_000_000)
   })
 
-  it('that trickles is not waited for beyond the deadline', async () => {
+  it('a trickling response times out', async () => {
     const client = await open((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const timer = setInterval(() => response.write(' '), 5)
@@ -93,25 +93,25 @@ describe('an answer', () => {
     await expect(client.send('x', { timeout: 100 })).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('that never begins is not waited for beyond the deadline', async () => {
+  it('a missing response times out', async () => {
     const client = await open(() => {})
     await expect(client.send('x', { timeout: 50 })).rejects.toMatchObject({ code: 'timeout' })
     await expect(collect(client.stream('x', { timeout: 50 }))).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('that is a redirect to itself is given up', async () => {
+  it('a redirect loop is rejected', async () => {
     const client = await open((request, response) => void response.writeHead(308, { location: request.url }).end())
     await expect(client.send('x')).rejects.toMatchObject({ reason: 'redirect-loop' })
   })
 })
 
-describe('a list', () => {
+describe('lists', () => {
   const lists: readonly (readonly [string, (client: Client) => AsyncIterable<unknown>])[] = [
     ['tasks', (client) => client.listTasks()],
     ['push configs', (client) => client.task('t').push.list()],
   ]
 
-  it.each(lists)('of %s whose pages have nothing, and always a next one, is given up', async (_, list) => {
+  it.each(lists)('a list of %s with endless empty pages is rejected', async (_, list) => {
     let pages = 0
     const client = await open((request, response) => {
       const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: `${++pages}` }
@@ -124,25 +124,25 @@ describe('a list', () => {
     })
   })
 
-  it.each(lists)('of %s whose next page is the same page has ended', async (_, list) => {
+  it.each(lists)('a list of %s whose page token repeats ends', async (_, list) => {
     const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: 'again' }
     const client = await open(respondWith(200, { jsonrpc: '2.0', id: 1, result }))
     expect(await collect(list(client))).toEqual([])
   })
 })
 
-describe('a card', () => {
-  it('that never ends is not read beyond its limit', async () => {
+describe('cards', () => {
+  it('an endless card is not read beyond the limit', async () => {
     const origin = await startHttpServer((_, response) => pour(response, () => ' '.repeat(65_536)))
     await expect(connect(origin)).rejects.toMatchObject(tooMuch)
   })
 
-  it('that never comes is not waited for', async () => {
+  it('a missing card times out', async () => {
     const origin = await startHttpServer(() => {})
     await expect(connect(origin, { timeout: 50 })).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('that redirects in a circle is given up', async () => {
+  it('a redirect loop is rejected', async () => {
     const origin = await startHttpServer(
       (request, response) => void response.writeHead(302, { location: request.url }).end(),
     )
@@ -150,12 +150,12 @@ describe('a card', () => {
   })
 })
 
-describe('a stream', () => {
+describe('streams', () => {
   it.each([
     ['noise', 'data: \u0000\u0001\n\n'],
-    ['a page', 'data: <html></html>\n\n'],
-    ['half of JSON', 'data: {"jsonrpc":"2.0"\n\n'],
-  ])('with an event of %s is refused', async (_, text) => {
+    ['HTML', 'data: <html></html>\n\n'],
+    ['incomplete JSON', 'data: {"jsonrpc":"2.0"\n\n'],
+  ])('a stream with an event of %s is rejected', async (_, text) => {
     const client = await open(streaming(text))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({
       code: 'invalid-agent-response',
@@ -163,12 +163,12 @@ describe('a stream', () => {
     })
   })
 
-  it('with an event that is none of A2A is refused', async () => {
+  it('a stream with an unknown event is rejected', async () => {
     const client = await open(streaming(event({ surprise: 1 })))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'invalid-agent-response' })
   })
 
-  it('of 50 MB in one event is not read beyond its limit', async () => {
+  it('an event of 50 MB is not read beyond the limit', async () => {
     const client = await open((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: "')
@@ -183,7 +183,7 @@ describe('a stream', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
   })
 
-  it('that breaks off in the middle of an event goes on, and is told once', async () => {
+  it('a stream that breaks within an event is resumed, and repeats no event', async () => {
     let calls = 0
     const client = await open((_, response) => {
       const texts = [
@@ -204,12 +204,12 @@ describe('a stream', () => {
     ])
   })
 
-  it('whose last event lacks its empty line is read whole', async () => {
+  it('a last event without an empty line is read', async () => {
     const client = await open(streaming(`${event(task())}${event(update('COMPLETED')).trimEnd()}`))
     expect((await collect(client.stream('x'))).map(describeEvent)).toEqual(['task working', 'status completed'])
   })
 
-  it('that tells events twice tells them once', async () => {
+  it('repeated events are yielded once', async () => {
     const events = [event(task(), 2), event(chunk('a'), 3), event(chunk('a'), 3), event(task(), 2)]
     const client = await open(streaming([...events, event(update('COMPLETED'), 4)].join('')))
     expect((await collect(client.stream('x'))).map(describeEvent)).toEqual([
@@ -219,7 +219,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('that mixes up its events is refused', async () => {
+  it('events out of order are rejected', async () => {
     const events = [event(task(), 2), event(chunk('b'), 5), event(chunk('a'), 4)]
     const client = await open(streaming(events.join('')))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({
@@ -228,13 +228,13 @@ describe('a stream', () => {
     })
   })
 
-  it('that goes on after its end is left', async () => {
+  it('events after the end of the task are ignored', async () => {
     const text = `${event(task())}${event(update('COMPLETED'))}${event(update('WORKING'))}`
     const client = await open(streaming(text, { end: false }))
     expect((await collect(client.stream('x'))).map(describeEvent)).toEqual(['task working', 'status completed'])
   })
 
-  it('that never ends takes no more memory than its reader', async () => {
+  it('an endless stream is not buffered', async () => {
     let number = 2
     const client = await open((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -246,11 +246,11 @@ describe('a stream', () => {
     const before = process.memoryUsage().heapUsed
     for await (const _ of client.stream('x')) if (++read > 20_000) break
     globalThis.gc?.()
-    // They were 200 MB.
+    // The stream was 200 MB.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000)
   })
 
-  it('that is only comments ends at its deadline', async () => {
+  it('a stream of comments times out', async () => {
     const client = await open((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       const timer = setInterval(() => response.write(': still here\n\n'), 5)
@@ -259,7 +259,7 @@ describe('a stream', () => {
     await expect(collect(client.stream('x', { timeout: 100 }))).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('whose agent wants to be left alone for an hour is given up, and says so', async () => {
+  it('a resume that must wait for an hour is rejected with the delay', async () => {
     let calls = 0
     const client = await open((request, response) => {
       if (calls++ > 0) return respondWith(503, '', { 'retry-after': '3600' })(request, response)
@@ -269,17 +269,17 @@ describe('a stream', () => {
     expect(calls).toBe(2)
   })
 
-  it('that is empty says that the message may have arrived', async () => {
+  it('an empty stream is rejected, because the message may have arrived', async () => {
     const client = await open(streaming(''))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })
 
-  it('that ends early again and again is given up', async () => {
+  it('a stream that keeps ending early is rejected', async () => {
     const client = await open(streaming(event(task())))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'unavailable', reason: 'ended-early' })
   })
 
-  it('may come under any name', async () => {
+  it('a stream may have any content type', async () => {
     for (const type of ['text/plain', 'application/octet-stream', '']) {
       const client = await open((_, response) => {
         response.writeHead(200, type === '' ? {} : { 'content-type': type })
@@ -289,7 +289,7 @@ describe('a stream', () => {
     }
   })
 
-  it('may have its JSON on many lines, any line ends, and a BOM', async () => {
+  it('an event may have several data lines, any line ends and a BOM', async () => {
     const data = JSON.stringify({ jsonrpc: '2.0', id: 1, result: task('COMPLETED') }, null, 2)
     for (const end of ['\n', '\r\n', '\r']) {
       const lines = data.split('\n').map((line) => `data:${line}`)
@@ -299,24 +299,24 @@ describe('a stream', () => {
   })
 })
 
-describe('over REST', () => {
+describe('REST', () => {
   const restCard = (origin: string) => ({
-    name: 'Strange',
+    name: 'Agent',
     supportedInterfaces: [{ url: `${origin}/a2a`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }],
     capabilities: { streaming: true },
   })
   const openRest = async (answer: NonNullable<PeerRoutes['answer']>) =>
     await connect(await startScriptedPeer({ card: restCard, answer }), { retry: quick, resume: quick, polling: quick })
-  const told = (result: object, id?: number) =>
+  const restEvent = (result: object, id?: number) =>
     `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(result)}\n\n`
 
   it.each([
     ['noise', Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('latin1'), 'not-json'],
-    ['half of JSON', '{"task":{"id":"t"', 'not-json'],
-    ['a page', '<html><body>Hi</body></html>', 'html'],
+    ['incomplete JSON', '{"task":{"id":"t"', 'not-json'],
+    ['HTML', '<html><body>Hi</body></html>', 'html'],
     ['a list', '[]', undefined],
     ['nothing', '', undefined],
-  ])('an answer of %s is refused', async (_, body, reason) => {
+  ])('a response of %s is rejected', async (_, body, reason) => {
     const client = await openRest(respondWith(200, body))
     await expect(client.send('x')).rejects.toMatchObject({
       name: 'A2AError',
@@ -327,15 +327,24 @@ describe('over REST', () => {
 
   it.each([
     ['noise', 'data: \u0000\u0001\n\n', 'broken-event'],
-    ['half of JSON', 'data: {"task"\n\n', 'broken-event'],
-    ['events in another order', [told(task(), 2), told(chunk('b'), 5), told(chunk('a'), 4)].join(''), 'out-of-order'],
-  ])('a stream with %s is refused', async (_, text, reason) => {
+    ['incomplete JSON', 'data: {"task"\n\n', 'broken-event'],
+    [
+      'events out of order',
+      [restEvent(task(), 2), restEvent(chunk('b'), 5), restEvent(chunk('a'), 4)].join(''),
+      'out-of-order',
+    ],
+  ])('a stream with %s is rejected', async (_, text, reason) => {
     const client = await openRest(streaming(text))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'invalid-agent-response', reason })
   })
 
-  it('a stream with events that come twice tells them once', async () => {
-    const events = [told(task(), 2), told(chunk('a'), 3), told(chunk('a'), 3), told(update('COMPLETED'), 4)]
+  it('repeated events are yielded once', async () => {
+    const events = [
+      restEvent(task(), 2),
+      restEvent(chunk('a'), 3),
+      restEvent(chunk('a'), 3),
+      restEvent(update('COMPLETED'), 4),
+    ]
     const client = await openRest(streaming(events.join('')))
     expect((await collect(client.stream('x'))).map(describeEvent)).toEqual([
       'task working',
@@ -344,7 +353,7 @@ describe('over REST', () => {
     ])
   })
 
-  it('an event of 50 MB is not read beyond its limit', async () => {
+  it('an event of 50 MB is not read beyond the limit', async () => {
     const client = await openRest((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: "')
@@ -357,7 +366,7 @@ describe('over REST', () => {
     await expect(collect(client.stream('x'))).rejects.toMatchObject(tooMuch)
   })
 
-  it('a redirect to itself is given up', async () => {
+  it('a redirect loop is rejected', async () => {
     const client = await openRest((request, response) => void response.writeHead(308, { location: request.url }).end())
     await expect(client.send('x')).rejects.toMatchObject({ reason: 'redirect-loop' })
   })

@@ -17,10 +17,10 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 const alice: Principal = { id: 'alice', tenant: 'acme' }
 const bob: Principal = { id: 'bob', tenant: 'acme' }
 
-/** A difference that somebody could tell from noise by asking often. */
-const telling = 1.5
+/** A ratio of durations that an attacker could distinguish from noise. */
+const detectable = 1.5
 const samples = 40
-/** A moment in which the machine is busy with something else may spoil one measurement, but not all of them. */
+/** Repeated measurements, because other work on the machine may distort one. */
 const tries = 4
 
 const logs: Readonly<Record<string, () => Promise<TaskLog>>> = {
@@ -39,10 +39,10 @@ async function openPostgres(): Promise<TaskLog> {
   return await createPostgresLog({ pool })
 }
 
-type Ask = (service: Service, taskId: string, call: Call) => Promise<unknown>
+type Operation = (service: Service, taskId: string, call: Call) => Promise<unknown>
 
-/** Every operation on a task, asked about one. */
-const operations: Readonly<Record<string, Ask>> = {
+/** Every operation on a task. */
+const operations: Readonly<Record<string, Operation>> = {
   getTask: (service, taskId, call) => service.getTask({ taskId }, call),
   cancelTask: (service, taskId, call) => service.cancelTask({ taskId }, call),
   subscribeToTask: (service, taskId, call) => collect(service.subscribeToTask({ taskId }, call)),
@@ -55,8 +55,8 @@ const operations: Readonly<Record<string, Ask>> = {
   deletePushConfig: (service, taskId, call) => service.deletePushConfig({ taskId, id: 'p' }, call),
 }
 
-/** A task with much in it, wherever one may come across it: a thousand events, and a status of a megabyte. */
-async function talk(turn: Turn): Promise<void> {
+/** A large task: a thousand events, and a status of a megabyte. */
+async function createLargeTask(turn: Turn): Promise<void> {
   const pages = turn.artifact('pages')
   for (let page = 0; page < 1_000; page++) await pages.write(`page ${page} ${'x'.repeat(200)}`)
   await turn.requireInput(`And now? ${'y'.repeat(2 ** 20)}`)
@@ -72,7 +72,7 @@ async function* eventsOf(log: TaskLog, taskId: string): AsyncGenerator<StoredEve
   }
 }
 
-/** Milliseconds of both, taken in turns, so that whatever happens to the machine happens to both. */
+/** The median durations of two functions in milliseconds, measured alternately, so that load affects both. */
 async function medians(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<[number, number]> {
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < samples; round++) {
@@ -83,47 +83,47 @@ async function medians(one: () => Promise<unknown>, other: () => Promise<unknown
       times[which === 0 ? 0 : 1].push(performance.now() - begin)
     }
   }
-  const middle = (of: number[]) => of.sort((a, b) => a - b)[of.length >> 1] ?? 0
-  return [middle(times[0]), middle(times[1])]
+  const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? 0
+  return [median(times[0]), median(times[1])]
 }
 
-/** The smallest quotient of several measurements: noise goes either way, a difference does not. */
-async function quotient(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
+/** The smallest ratio of several measurements: noise goes either way, a real difference does not. */
+async function ratio(one: () => Promise<unknown>, other: () => Promise<unknown>): Promise<number> {
   let smallest = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < tries && smallest >= telling; attempt++) {
+  for (let attempt = 0; attempt < tries && smallest >= detectable; attempt++) {
     const [longer, shorter] = await medians(one, other)
     smallest = Math.min(smallest, longer / shorter)
   }
   return smallest
 }
 
-describe.each(Object.keys(logs))('in %s', (name) => {
-  it('a task of somebody else takes as long as none, for every operation', { timeout: 120_000 }, async () => {
-    const log = (await logs[name]?.()) ?? expect.fail('there is no such log')
+describe.each(Object.keys(logs))('%s', (name) => {
+  it("every operation takes as long on another owner's task as on an unknown one", { timeout: 120_000 }, async () => {
+    const log = (await logs[name]?.()) ?? expect.fail('unknown log')
     const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
-    const { service, drain } = createTestRuntime(talk, { log, push: { fetch } })
+    const { service, drain } = createTestRuntime(createLargeTask, { log, push: { fetch } })
     onTestFinished(async () => {
       await drain(0)
       await log.close()
     })
     const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
-    const asker = (ask: Ask, taskId: string, principal: Principal) => async () => {
-      for (let times = 0; times < 5; times++) await ask(service, taskId, callOf({ principal })).catch(() => {})
+    const repeat = (operation: Operation, taskId: string, principal: Principal) => async () => {
+      for (let times = 0; times < 5; times++) await operation(service, taskId, callOf({ principal })).catch(() => {})
     }
-    /** As long as the one that exists, and of the same form. */
-    const none = () => `${id.slice(0, -12)}${crypto.randomUUID().slice(-12)}`
+    /** An id of the same length and form. */
+    const unknownId = () => `${id.slice(0, -12)}${crypto.randomUUID().slice(-12)}`
     const ratios: Record<string, number> = {}
-    for (const [operation, ask] of Object.entries(operations)) {
-      await medians(asker(ask, none(), bob), asker(ask, id, bob)) // Until all is compiled.
-      ratios[operation] = await quotient(asker(ask, id, bob), asker(ask, none(), bob))
+    for (const [name, operation] of Object.entries(operations)) {
+      await medians(repeat(operation, unknownId(), bob), repeat(operation, id, bob)) // warms up the compiler
+      ratios[name] = await ratio(repeat(operation, id, bob), repeat(operation, unknownId(), bob))
     }
-    expect(Object.entries(ratios).filter(([, ratio]) => ratio >= telling)).toEqual([])
-    // And it can be told by this if somebody reads what is in a task.
+    expect(Object.entries(ratios).filter(([, value]) => value >= detectable)).toEqual([])
+    // The measurement would detect an operation that reads the task.
     const read = async () => {
       for (let times = 0; times < 5; times++) await collect(eventsOf(log, id))
     }
-    const { getTask = expect.fail('is asked') } = operations
-    const [reading, asking] = await medians(read, asker(getTask, none(), bob))
-    expect(reading / asking).toBeGreaterThan(telling)
+    const { getTask = expect.fail('unknown operation') } = operations
+    const [reading, calling] = await medians(read, repeat(getTask, unknownId(), bob))
+    expect(reading / calling).toBeGreaterThan(detectable)
   })
 })
