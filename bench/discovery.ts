@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { createPostgresEntries } from 'parley-a2a/postgres'
-import { createRegistry, type EntryStore, type Registry } from 'parley-a2a/registry'
-import { createSqliteEntries } from 'parley-a2a/sqlite'
+import { createPostgresRegistryStore } from 'parley-a2a/postgres'
+import { createRegistry, type Registry, type RegistryStore } from 'parley-a2a/registry'
+import { createSqliteRegistryStore } from 'parley-a2a/sqlite'
 import pg from 'pg'
 import { interleave, median } from './measure.ts'
 import { meshCard } from './mesh-card.ts'
@@ -42,11 +42,13 @@ export const discovery: Benchmark = {
 }
 
 async function measure(directory: string): Promise<BenchmarkResult> {
-  const sqlite = await compare('SQLite', async (name) => createSqliteEntries({ file: join(directory, `${name}.db`) }))
+  const sqlite = await compare('SQLite', async (name) =>
+    createSqliteRegistryStore({ file: join(directory, `${name}.db`) }),
+  )
   const postgres = await withPostgres(async (url) => {
     const pool = new pg.Pool({ connectionString: url })
     try {
-      return await compare('PostgreSQL', (name) => createPostgresEntries({ pool, schema: name }))
+      return await compare('PostgreSQL', (name) => createPostgresRegistryStore({ pool, schema: name }))
     } finally {
       await pool.end()
     }
@@ -61,7 +63,7 @@ async function measure(directory: string): Promise<BenchmarkResult> {
   }
 }
 
-type Open = (name: string) => Promise<EntryStore>
+type Open = (name: string) => Promise<RegistryStore>
 
 async function compare(store: string, open: Open): Promise<Pick<BenchmarkResult, 'comparisons' | 'details'>> {
   const small = await fill(await open('few'), few)
@@ -95,7 +97,7 @@ async function compare(store: string, open: Open): Promise<Pick<BenchmarkResult,
   return { comparisons, details }
 }
 
-async function fill(entries: EntryStore, count: number) {
+async function fill(entries: RegistryStore, count: number) {
   const add = async (index: number) => {
     const id = `agent-${String(index).padStart(6, '0')}`
     const group = `group-${Math.floor(index / 10)}`

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign as signBytes, verify } from 'node:crypto'
 import { Agent, request } from 'node:http'
-import { configuredKeys, createMeshPeer, importSigningKey, type MeshEnvelope, sign } from 'parley-a2a/mesh'
+import { configuredKeys, createMeshPeer, importSigningKey, type MeshEnvelope, signEnvelope } from 'parley-a2a/mesh'
 import { createCheck } from '../src/mesh/envelope-codec.ts'
 import { interleave, median } from './measure.ts'
 import { meshCard } from './mesh-card.ts'
@@ -123,7 +123,7 @@ async function measureChecking(secret: JsonWebKey): Promise<readonly number[]> {
     payload: { method: 'get_price', parameters },
     correlation_id: null,
   }
-  const text = JSON.stringify(await sign(envelope, await importSigningKey(secret)))
+  const text = JSON.stringify(await signEnvelope(envelope, await importSigningKey(secret)))
   const message = JSON.parse(text)
   const check = createCheck()
   if (check(message)) throw new Error('the benchmark envelope is not valid')

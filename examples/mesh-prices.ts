@@ -14,7 +14,7 @@ import {
   type MeshEnvelope,
   type MeshPeer,
   type MeshSigningKey,
-  sign,
+  signEnvelope,
 } from 'parley-a2a/mesh'
 import { createGuardedFetch, toListener } from 'parley-a2a/node'
 import { createRegistry } from 'parley-a2a/registry'
@@ -131,7 +131,7 @@ async function signedRequest(
     correlation_id: null,
     ...more,
   }
-  return JSON.stringify(await sign(request, key))
+  return JSON.stringify(await signEnvelope(request, key))
 }
 
 async function post(body: string) {

@@ -70,7 +70,7 @@ export interface ReachOptions {
 /** Resolves a target to an agent that is called with these credentials. */
 export type ResolveAgent = (target: Exclude<CallTarget, CalledAgent>, options: ReachOptions) => Promise<CalledAgent>
 
-export interface CallOptions {
+export interface AgentCallOptions {
   /** Names the call in the journal of a durable turn. Defaults to its number and the name of the agent. */
   readonly name?: string
   /** Continues a conversation; `new` starts one. Defaults to the last one with this agent in the context of the turn. */
@@ -111,10 +111,10 @@ export interface CallAnswer {
 export type AgentCall = Promise<CallAnswer> & AsyncIterable<StreamEvent>
 
 /** Calls another agent. */
-export type CallAgent = (agent: CallTarget, message: Content, options?: CallOptions) => AgentCall
+export type CallAgent = (agent: CallTarget, message: Content, options?: AgentCallOptions) => AgentCall
 
 /** The arguments of one of several calls. */
-export type CallSpec = readonly [agent: CallTarget, message: Content, options?: CallOptions]
+export type CallSpec = readonly [agent: CallTarget, message: Content, options?: AgentCallOptions]
 
 export interface FanOutOptions {
   /** How many calls run at the same time. Defaults to 4. */

@@ -9,7 +9,7 @@ import { apiKey } from '../entries/auth.ts'
 import { type Client, connect } from '../entries/client.ts'
 import { agent } from '../local-agent.node.ts'
 import { readSkillSchemas, typedSkills } from '../protocol/extensions/typed-skills.ts'
-import { pair } from '../testing/pair.ts'
+import { createPair } from '../testing/pair.ts'
 import { skill } from './skill.ts'
 
 const forecast = skill({
@@ -75,7 +75,7 @@ describe('a typed skill', () => {
     ['v0.2', 'JSONRPC'],
     ['v0.1', 'JSONRPC'],
   ] as const)('refuses input that does not fit in %s over %s, naming the field', async (dialect, binding) => {
-    await using opened = await pair(weather, { connect: { dialects: [dialect], bindings: [binding] } })
+    await using opened = await createPair(weather, { connect: { dialects: [dialect], bindings: [binding] } })
     await expect(opened.client.skill('forecast', { city: 'G', days: 'two' })).rejects.toMatchObject({
       code: 'invalid-params',
       message: expect.stringMatching(/message\.parts\[0\]\.data\.city: .*message\.parts\[0\]\.data\.days: /s),
@@ -136,7 +136,7 @@ describe('a typed skill', () => {
       run: () => ({ secret: 7 as unknown as string }),
     })
     const dated = skill({ id: 'dated', name: 'Dated', output: z.unknown(), run: () => ({ at: new Date() }) })
-    await using opened = await pair(agent({ name: 'Broken', skills: [broken, dated] }))
+    await using opened = await createPair(agent({ name: 'Broken', skills: [broken, dated] }))
     const reply = await opened.client.send('go', { skill: 'broken' })
     expect(reply.task?.status).toMatchObject({ state: 'failed' })
     expect(reply.text).toBe('The skill "broken" has failed: what it gave does not fit its own schema.')
@@ -183,7 +183,7 @@ describe('a typed skill', () => {
   })
 
   it.each(['v1.0', 'v0.3', 'v0.2'] as const)('is known with its schemas to clients of %s', async (dialect) => {
-    await using opened = await pair(weather, { connect: { dialects: [dialect] } })
+    await using opened = await createPair(weather, { connect: { dialects: [dialect] } })
     expect([...readSkillSchemas(opened.client.card).keys()]).toEqual(['forecast', 'shout'])
   })
 
@@ -191,7 +191,7 @@ describe('a typed skill', () => {
     const open = skill({ id: 'open', name: 'Open', run: () => 'open' })
     const closed = skill({ id: 'closed', name: 'Closed', security: [{ key: [] }], run: () => 'closed' })
     const schemes = { key: apiKey({ keys: [] }) }
-    await using opened = await pair(agent({ name: 'Both', skills: [open, closed] }), {
+    await using opened = await createPair(agent({ name: 'Both', skills: [open, closed] }), {
       serve: { auth: { schemes, anonymous: {} } },
     })
     expect(await opened.client.skill('open', 'go')).toBe('open')

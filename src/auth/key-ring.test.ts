@@ -1,10 +1,10 @@
 import { generateKeyPair } from 'jose'
 import { expect, it } from 'vitest'
-import { keyRing, newSigningKey } from './key-ring.ts'
+import { createKeyRing, newSigningKey } from './key-ring.ts'
 
 it('a key that was rotated out stays published for a while', async () => {
   let now = 0
-  const ring = keyRing(await newSigningKey('ES256', 'old'), { keepFor: 60, now: () => now })
+  const ring = createKeyRing(await newSigningKey('ES256', 'old'), { keepFor: 60, now: () => now })
   ring.rotate(await newSigningKey('EdDSA', 'new'))
   expect(ring.current().kid).toBe('new')
   const kids = async () => (await ring.published()).map(({ kid }) => kid)
@@ -18,7 +18,7 @@ it('a key that was rotated out stays published for a while', async () => {
 it('no private part of a key is published', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
   const hidden = await generateKeyPair('EdDSA')
-  const ring = keyRing([
+  const ring = createKeyRing([
     await newSigningKey('ES256', 'one'),
     { key: privateKey, kid: 'two', alg: 'ES256' },
     { key: privateKey, publicKey, kid: 'three', alg: 'ES256' },
@@ -36,14 +36,14 @@ it('no private part of a key is published', async () => {
 
 it('an unreadable key, no key and the current key again are errors', async () => {
   const { privateKey } = await generateKeyPair('ES256')
-  expect(() => keyRing({ key: privateKey, kid: 'k', alg: 'ES256' })).toThrow('needs its `publicKey` beside it')
-  expect(() => keyRing([])).toThrow('at least one key')
+  expect(() => createKeyRing({ key: privateKey, kid: 'k', alg: 'ES256' })).toThrow('needs its `publicKey` beside it')
+  expect(() => createKeyRing([])).toThrow('at least one key')
   const key = await newSigningKey('ES256', 'k')
-  expect(() => keyRing(key).rotate(key)).toThrow('"k" is at work already')
+  expect(() => createKeyRing(key).rotate(key)).toThrow('"k" is at work already')
 })
 
 it('at most sixteen keys are published', async () => {
-  const ring = keyRing(await newSigningKey())
+  const ring = createKeyRing(await newSigningKey())
   for (let n = 0; n < 20; n++) ring.rotate(await newSigningKey())
   expect(await ring.published()).toHaveLength(16)
 })

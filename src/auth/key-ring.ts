@@ -28,12 +28,12 @@ export interface KeyRing {
 }
 
 /** The first key signs. The others are only published: keys of before a restart, or future keys. */
-export function keyRing(
+export function createKeyRing(
   keys: SigningKey | readonly SigningKey[],
   { keepFor = 86_400, now = Date.now }: KeyRingOptions = {},
 ): KeyRing {
   const [first, ...others] = 'kid' in keys ? [keys] : keys
-  if (!first) throw new TypeError('keyRing(): expected at least one key, got none')
+  if (!first) throw new TypeError('createKeyRing(): expected at least one key, got none')
   for (const key of [first, ...others]) requirePublicKey(key)
   let current = first
   let publishedOnly: readonly { readonly key: SigningKey; readonly until: number }[] = others.map((key) => ({

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { createClock } from '../testing/virtual-clock.ts'
+import { createVirtualClock } from '../testing/virtual-clock.ts'
 import { setAlarm, sleep } from './clock.ts'
 
 it('an alarm rings at its moment, however far away', async () => {
-  const clock = createClock(0)
+  const clock = createVirtualClock(0)
   const rings: number[] = []
   const day = 24 * 60 * 60 * 1000
   setAlarm(clock, 40 * day, () => rings.push(clock.now()))
@@ -15,7 +15,7 @@ it('an alarm rings at its moment, however far away', async () => {
 })
 
 it('sleep ends after its time or when the signal aborts', async () => {
-  const clock = createClock(0)
+  const clock = createVirtualClock(0)
   const caller = new AbortController()
   await clock.run(sleep(1_000, caller.signal, clock))
   expect(clock.now()).toBe(1_000)

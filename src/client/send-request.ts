@@ -15,7 +15,7 @@ export type InputItem = string | Part | Blob | Uint8Array | InputFile | PathFile
 /** The content of a message: text, parts, files and data, or several of them. */
 export type Input = InputItem | readonly InputItem[]
 
-/** A receiver of push notifications, such as `receive()` of `parley-a2a/push`. */
+/** A receiver of push notifications, such as `createReceiver()` of `parley-a2a/push`. */
 export interface PushReceiver {
   register(): PushConfig | Promise<PushConfig>
 }

@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { rpcCard, startHttpServer } from '../../test/support/servers/http-server.ts'
 import { signCard } from '../auth/card-signature/sign-card.ts'
-import { cardVerifier } from '../auth/card-signature/verify-card.ts'
+import { createCardVerifier } from '../auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../base/json.ts'
 import { etagOf, matchesEtag } from '../http/response-headers.ts'
 import { connect } from './connect.ts'
@@ -20,7 +20,7 @@ async function signedAgent() {
     response.setHeader('etag', etag).end(response.statusCode === 304 ? undefined : body)
   })
   state.card = await signCard(rpcCard(origin) as JsonObject, { key: privateKey, kid: 'one', alg: 'ES256' })
-  const verifyCard = cardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
+  const verifyCard = createCardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
   return { origin, state, verifyCard }
 }
 
@@ -61,7 +61,7 @@ describe('a client that verifies cards', () => {
     'verifies the extended card as it does the public one, over %s',
     async (binding) => {
       const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
-      const verifyCard = cardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
+      const verifyCard = createCardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
       const state = { card: {} as JsonObject, extended: {} as JsonObject }
       const origin = await startHttpServer((request, response) => {
         response.setHeader('content-type', 'application/json')

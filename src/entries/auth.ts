@@ -1,8 +1,8 @@
 export type { AuthOptions } from '../auth/auth.ts'
 export { cardSignatures, type SignatureAlgorithm, signCard } from '../auth/card-signature/sign-card.ts'
-export { type CardVerifier, type CardVerifierOptions, cardVerifier } from '../auth/card-signature/verify-card.ts'
+export { type CardVerifier, type CardVerifierOptions, createCardVerifier } from '../auth/card-signature/verify-card.ts'
 
-export { type KeyRing, type KeyRingOptions, keyRing, newSigningKey, type SigningKey } from '../auth/key-ring.ts'
+export { createKeyRing, type KeyRing, type KeyRingOptions, newSigningKey, type SigningKey } from '../auth/key-ring.ts'
 export { hashPassword } from '../auth/password.ts'
 export type { Scheme } from '../auth/scheme.ts'
 export { type ApiKeyOptions, apiKey, hashApiKey, newApiKey, type StoredKey } from '../auth/schemes/api-key.ts'

@@ -7,11 +7,11 @@ export {
   deviceCode,
 } from '../client/credentials/oauth-flows.ts'
 export {
-  type ApiKeyOptions,
-  apiKey,
-  type BasicOptions,
-  basic,
+  type ApiKeyCredentialsOptions,
+  apiKeyCredentials,
+  type BasicCredentialsOptions,
+  basicCredentials,
   bearer,
-  mutualTls,
+  certificateCredentials,
 } from '../client/credentials/static-credentials.ts'
 export type { CredentialProvider } from '../protocol/principal.ts'

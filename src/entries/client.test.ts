@@ -8,7 +8,7 @@ import {
   startHttpServer,
   startScriptedPeer,
 } from '../../test/support/servers/http-server.ts'
-import { mutualTls } from '../client/credentials/static-credentials.ts'
+import { certificateCredentials } from '../client/credentials/static-credentials.ts'
 import { createGuardedFetch } from '../node/guarded-fetch/guarded-fetch.ts'
 import { connect } from './client.node.ts'
 import { A2AError, connect as connectAnywhere } from './client.ts'
@@ -45,7 +45,7 @@ describe('the client of Node', () => {
     const send = async (tls: { ca: string; cert?: string; key?: string }) => {
       const fetch = createGuardedFetch({ allow: ['localhost'], resolve, tls })
       onTestFinished(() => fetch.close())
-      return await (await connect(origin, { fetch, auth: [mutualTls()] })).send('Hello')
+      return await (await connect(origin, { fetch, auth: [certificateCredentials()] })).send('Hello')
     }
     expect((await send({ ca: pair.cert, ...pair })).text).toBe('Welcome')
     expect(await failureOf(send({ ca: pair.cert }))).toMatchObject({ code: 'unauthenticated' })

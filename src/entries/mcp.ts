@@ -1,2 +1,2 @@
 export type { McpAgent } from '../mcp/agents.ts'
-export { type AgentMcpServer, type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
+export { type AgentMcpServer, createMcpServer, type McpServerOptions } from '../mcp/mcp-server.ts'

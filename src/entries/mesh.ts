@@ -12,8 +12,8 @@ export type {
 } from '../mesh/envelope.ts'
 
 export { MeshError, MeshRefusal } from '../mesh/errors.ts'
-export { configuredKeys, firstHandshakeKeys, firstOf, lookedUpKeys } from '../mesh/key-sources.ts'
-
+export type { MeshKeySource } from '../mesh/key-sources.ts'
+export { combineKeySources, configuredKeys, firstHandshakeKeys, lookedUpKeys } from '../mesh/key-sources.ts'
 export {
   generateSigningKey,
   importPublicKey,
@@ -21,14 +21,11 @@ export {
   type MeshKey,
   type MeshSigningKey,
 } from '../mesh/keys.ts'
-export type { AskOptions, MeshLink } from '../mesh/link.ts'
+export type { MeshLink, MeshRequestOptions } from '../mesh/link.ts'
 export { registryKeys } from '../mesh/link.ts'
 export type { MeshCall, MeshMethod, MeshPeerOptions } from '../mesh/options.ts'
 export { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
 export { createRateLimit, type RateLimit, type RateLimitOptions } from '../mesh/rate-limit.ts'
-
 export { createReplayCache, type ReplayCache, type ReplayCacheOptions } from '../mesh/replay-cache.ts'
-
-export { isSignedBy, sign } from '../mesh/signature.ts'
-
+export { isEnvelopeSignedBy, signEnvelope } from '../mesh/signature.ts'
 export type { MeshSocket } from '../mesh/websocket.ts'

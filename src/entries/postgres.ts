@@ -1,5 +1,5 @@
 export type { PostgresPool } from '../stores/postgres/connection.ts'
 export { createPostgresLimits, type PostgresLimitsOptions } from '../stores/postgres/limit-store.ts'
 export { createPostgresLog, type PostgresLogOptions } from '../stores/postgres/postgres-log.ts'
-export { createPostgresEntries, type PostgresEntriesOptions } from '../stores/postgres/registry-store.ts'
+export { createPostgresRegistryStore, type PostgresRegistryStoreOptions } from '../stores/postgres/registry-store.ts'
 export { createPostgresReplayCache, type PostgresReplayCacheOptions } from '../stores/postgres/replay-cache.ts'

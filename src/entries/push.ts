@@ -1,4 +1,4 @@
-export { type KeyRing, type KeyRingOptions, keyRing, newSigningKey, type SigningKey } from '../auth/key-ring.ts'
+export { createKeyRing, type KeyRing, type KeyRingOptions, newSigningKey, type SigningKey } from '../auth/key-ring.ts'
 export type {
   ArtifactEvent,
   MessageEvent,
@@ -23,9 +23,9 @@ export type {
   UrlPart,
 } from '../protocol/model.ts'
 export { createDeliveryMemory } from '../push/receiver/delivery-memory.ts'
-export type { ReceiveOptions, RefusedDelivery } from '../push/receiver/options.ts'
+export type { ReceiverOptions, RefusedDelivery } from '../push/receiver/options.ts'
 export type { PushDelivery } from '../push/receiver/ordering.ts'
-export { type Receiver, receive } from '../push/receiver/receiver.ts'
+export { createReceiver, type Receiver } from '../push/receiver/receiver.ts'
 
 export type { PushRequest, SignPush } from '../push/request.ts'
 export { pushHeaders } from '../push/request.ts'

@@ -3,12 +3,12 @@ export type { AddOptions } from '../registry/a2a-agents.ts'
 export type { CatalogOptions } from '../registry/catalog/walk-catalogs.ts'
 
 export type { RegistryChange } from '../registry/changes.ts'
-export type { A2AEntry, EntryStore, MeshEntry, RegistryEntry } from '../registry/entry.ts'
+export type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../registry/entry.ts'
 export type { FindQuery, FoundAgent } from '../registry/find.ts'
 
 export { createRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
 
-export { createMemoryEntries } from '../registry/memory-store.ts'
+export { createMemoryRegistryStore } from '../registry/memory-store.ts'
 
 export type { RegistryOptions } from '../registry/options.ts'
 export { createRegistry, type Registry } from '../registry/registry.ts'

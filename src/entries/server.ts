@@ -3,7 +3,7 @@
 export type { Agent, AgentProfile, Recovery, RecoveryPolicy, SkillProfile } from '../agent/agent.ts'
 export type { AgentFunction } from '../agent/agent-function.ts'
 export type { Answer, AskOptions } from '../agent/ask.ts'
-export type { CallAnswer, CallOptions, CallTarget, ResolveAgent } from '../agent/call-agent.ts'
+export type { AgentCallOptions, CallAnswer, CallTarget, ResolveAgent } from '../agent/call-agent.ts'
 export { CallFailed, type CallFailure } from '../agent/call-agent.ts'
 export type { Subscribable } from '../agent/observable.ts'
 export type { RequireAuthOptions } from '../agent/require-auth.ts'
@@ -76,7 +76,7 @@ export type {
   SubscribeRequest,
   TaskPage,
 } from '../protocol/service.ts'
-export type { Activity, Fact, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
+export type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../protocol/telemetry.ts'
 export type { PushAdmin } from '../push/admin.ts'
 export type { PushFetch, PushOptions, RetryOptions } from '../push/options.ts'
 export type { PushRequest, SignPush } from '../push/request.ts'

@@ -1,5 +1,5 @@
 export type { Clock } from '../base/clock.ts'
 export { cut, delay, drop, duplicate, end, type Fault, lose, refuse, reorder, silence } from '../testing/faults.ts'
-export { type Pair, type PairOptions, pair } from '../testing/pair.ts'
+export { createPair, type Pair, type PairOptions } from '../testing/pair.ts'
 export { type ScriptedAgent, type ScriptedOptions, scripted } from '../testing/scripted.ts'
-export { createClock, type VirtualClock } from '../testing/virtual-clock.ts'
+export { createVirtualClock, type VirtualClock } from '../testing/virtual-clock.ts'

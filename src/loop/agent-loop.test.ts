@@ -12,7 +12,7 @@ import {
 } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.node.ts'
 import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
-import { pair } from '../testing/pair.ts'
+import { createPair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
 import { progressKey } from './output.ts'
 import type { LoopEvent } from './run-loop.ts'
@@ -28,7 +28,7 @@ const add = localTool({
 })
 
 async function connectTo(options: AgentLoopOptions) {
-  return await pair(agent({ name: 'Looping' }, createAgentLoop(options)))
+  return await createPair(agent({ name: 'Looping' }, createAgentLoop(options)))
 }
 
 const invocation = { taskId: 'task', contextId: 'context' }
@@ -256,7 +256,7 @@ describe('an agent implementation', () => {
     ['an async iterable', iterable()],
     ['a function that returns an observable', () => of('one')],
   ])('%s implements an agent', async (_, implementation) => {
-    await using connection = await pair(agent({ name: 'Any' }, implementation))
+    await using connection = await createPair(agent({ name: 'Any' }, implementation))
     const reply = await connection.client.send('go')
     expect([reply.text, reply.task?.status.state]).toEqual(['one', 'completed'])
   })

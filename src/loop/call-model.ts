@@ -155,7 +155,7 @@ export function observeLoop(
       observe: (inner, act) => observe(telemetry, inner, trace, act),
     }
     await work(observer, (event) => {
-      if (event.type === 'status') span?.learn({ state: event.status.state })
+      if (event.type === 'status') span?.addDetails({ state: event.status.state })
       emit(event)
     })
   })
@@ -226,7 +226,7 @@ function observeModel(
       return answer
     }
     const { inputTokens, outputTokens, finish } = answer
-    span?.learn({ inputTokens, outputTokens, finish })
+    span?.addDetails({ inputTokens, outputTokens, finish })
     return answer
   })
 }

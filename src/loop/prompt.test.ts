@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { scriptedModel, textReply, toolCalls } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.node.ts'
-import { pair } from '../testing/pair.ts'
+import { createPair } from '../testing/pair.ts'
 import { createAgentLoop } from './agent-loop.ts'
 import { localTool } from './tools/tool.ts'
 
@@ -16,7 +16,9 @@ const texts = (prompt: LanguageModelV4Prompt | undefined) =>
 
 it('the prompt contains the messages of the context, including earlier tasks, without progress', async () => {
   const scripted = scriptedModel(toolCalls(['add', '{}']), textReply('It is ', 'three'), textReply('Four'))
-  await using connection = await pair(agent({ name: 'Looping' }, createAgentLoop({ model: scripted, tools: [add] })))
+  await using connection = await createPair(
+    agent({ name: 'Looping' }, createAgentLoop({ model: scripted, tools: [add] })),
+  )
   const conversation = connection.client.conversation()
   const first = await conversation.send('1 and 2?')
   const second = await conversation.send('And one more?')
@@ -32,7 +34,7 @@ it('the prompt contains the messages of the context, including earlier tasks, wi
 
 it('the prompt contains no history if historyTokens is 0', async () => {
   const scripted = scriptedModel(textReply('Hi'), textReply('Hi'))
-  await using connection = await pair(
+  await using connection = await createPair(
     agent({ name: 'Looping' }, createAgentLoop({ model: scripted, historyTokens: 0 })),
   )
   const conversation = connection.client.conversation()

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { lastToolResults, scriptedModel, textReply, toolCalls } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.node.ts'
 import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
-import { pair } from '../testing/pair.ts'
+import { createPair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
 import { clientTool, localTool } from './tools/tool.ts'
 
 const input = z.object({})
-const connectTo = (options: AgentLoopOptions) => pair(agent({ name: 'Looping' }, createAgentLoop(options)))
+const connectTo = (options: AgentLoopOptions) => createPair(agent({ name: 'Looping' }, createAgentLoop(options)))
 
 it('with the policy continue, the model learns that the caller did not answer in time', async () => {
   const locate = clientTool({ name: 'locate', input, timeout: 50, onTimeout: 'continue' })

@@ -26,7 +26,7 @@ export async function connectAgents(agents: McpAgents, options: ConnectOptions):
   const prefixed = Array.isArray(agents)
     ? agents.map((agent: McpAgent) => [undefined, agent] as const)
     : Object.entries(agents as Readonly<Record<string, McpAgent>>)
-  if (prefixed.length === 0) throw new TypeError('mcpServer(): expected an agent, got none')
+  if (prefixed.length === 0) throw new TypeError('createMcpServer(): expected an agent, got none')
   return await Promise.all(
     prefixed.map(async ([prefix, agent]) => {
       const client = await toClient(agent, options)

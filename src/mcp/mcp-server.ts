@@ -7,7 +7,7 @@ import { callTool, type PendingQuestion } from './call-tool.ts'
 import { createSessions } from './sessions.ts'
 import { createSkillTools, type SkillTool } from './skill-tools.ts'
 
-const dependency = ['mcpServer()', '@modelcontextprotocol/server'] as const
+const dependency = ['createMcpServer()', '@modelcontextprotocol/server'] as const
 
 export interface McpServerOptions {
   /** Name of the server. Defaults to the agent's name. */
@@ -40,7 +40,7 @@ export interface AgentMcpServer extends AsyncDisposable {
 }
 
 /** Exposes the skills of agents as MCP tools. */
-export async function mcpServer(agents: McpAgents, options: McpServerOptions = {}): Promise<AgentMcpServer> {
+export async function createMcpServer(agents: McpAgents, options: McpServerOptions = {}): Promise<AgentMcpServer> {
   const { onError = () => {}, secret, maxResult = 10 * 2 ** 20, allowedOrigins = [] } = options
   const mcp = await loadMcp()
   const connected = await connectAgents(agents, options.connect ?? {})

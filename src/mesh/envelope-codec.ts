@@ -4,7 +4,7 @@ import { createEnvelopeSchemas, type EnvelopeRules, type MeshEnvelope } from './
 import { MeshError } from './errors.ts'
 import type { MeshSigningKey } from './keys.ts'
 import { AgentId, LenientId, MessageId } from './payloads.ts'
-import { sign } from './signature.ts'
+import { signEnvelope } from './signature.ts'
 
 /** Some readers of JSON skip it, and some do not. */
 const marked = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
@@ -82,7 +82,7 @@ export function createWriter({ agentId, key, now }: WriteOptions): WriteEnvelope
       payload: draft.payload,
       correlation_id: draft.correlation_id ?? null,
     } as MeshEnvelope
-    return { messageId, text: JSON.stringify(key ? await sign(envelope, key) : envelope) }
+    return { messageId, text: JSON.stringify(key ? await signEnvelope(envelope, key) : envelope) }
   }
 }
 

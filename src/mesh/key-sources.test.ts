@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { configuredKeys, firstHandshakeKeys, firstOf, lookedUpKeys } from './key-sources.ts'
+import { combineKeySources, configuredKeys, firstHandshakeKeys, lookedUpKeys } from './key-sources.ts'
 import { generateSigningKey } from './keys.ts'
 
 describe('keys', () => {
@@ -56,7 +56,10 @@ describe('keys', () => {
 
   it('come from the first source that knows the agent', async () => {
     const [one, other] = [await generateSigningKey(), await generateSigningKey()]
-    const keys = firstOf(await configuredKeys({ a: one.jwk }), await configuredKeys({ a: other.jwk, b: other.jwk }))
+    const keys = combineKeySources(
+      await configuredKeys({ a: one.jwk }),
+      await configuredKeys({ a: other.jwk, b: other.jwk }),
+    )
     expect((await keys.keysOf('a'))[0]?.fingerprint).toBe(one.fingerprint)
     expect((await keys.keysOf('b'))[0]?.fingerprint).toBe(other.fingerprint)
     expect(await keys.keysOf('c')).toEqual([])

@@ -2,7 +2,7 @@ import { BoundedMap } from '../base/bounded-map.ts'
 import { importPublicKey, type KeyMaterial, type KeyOptions, type MeshKey } from './keys.ts'
 
 /** Where the keys of other agents come from. */
-export interface KeySource {
+export interface MeshKeySource {
   /** All keys that the agent may sign with now. */
   keysOf(agentId: string): Promise<readonly MeshKey[]> | readonly MeshKey[]
 }
@@ -11,7 +11,7 @@ export interface KeySource {
 export async function configuredKeys(
   agents: Readonly<Record<string, KeyMaterial | readonly KeyMaterial[]>>,
   options: KeyOptions = {},
-): Promise<KeySource> {
+): Promise<MeshKeySource> {
   const known = new Map<string, readonly MeshKey[]>()
   for (const [agentId, material] of Object.entries(agents)) {
     const all = Array.isArray(material) ? (material as readonly KeyMaterial[]) : [material as KeyMaterial]
@@ -33,7 +33,12 @@ export interface LookedUpKeysOptions extends KeyOptions {
 }
 
 /** Keys that are asked for when they are needed, once at a time and agent. */
-export function lookedUpKeys({ lookUp, ttl = 60_000, capacity = 10_000, ...options }: LookedUpKeysOptions): KeySource {
+export function lookedUpKeys({
+  lookUp,
+  ttl = 60_000,
+  capacity = 10_000,
+  ...options
+}: LookedUpKeysOptions): MeshKeySource {
   const known = new BoundedMap<string, Promise<readonly MeshKey[]>>(capacity)
   return {
     keysOf(agentId) {
@@ -49,7 +54,7 @@ export function lookedUpKeys({ lookUp, ttl = 60_000, capacity = 10_000, ...optio
 }
 
 /** Keys that agents showed in their first handshake. Whoever comes first under a name keeps it. */
-export interface FirstHandshakeKeys extends KeySource {
+export interface FirstHandshakeKeys extends MeshKeySource {
   /** Answers whether the key is the agent's from now on. */
   learn(agentId: string, key: MeshKey): boolean
   forget(agentId: string): void
@@ -75,7 +80,7 @@ export function firstHandshakeKeys({ capacity = 10_000 } = {}): FirstHandshakeKe
 }
 
 /** The first source that knows an agent decides. */
-export function firstOf(...sources: readonly KeySource[]): KeySource {
+export function combineKeySources(...sources: readonly MeshKeySource[]): MeshKeySource {
   return {
     async keysOf(agentId) {
       for (const source of sources) {

@@ -6,7 +6,7 @@ import type { Carrier } from './carrier.ts'
 import type { MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
 import type { Draft, WriteEnvelope } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
-import { type KeySource, type LookedUpKeysOptions, lookedUpKeys } from './key-sources.ts'
+import { type LookedUpKeysOptions, lookedUpKeys, type MeshKeySource } from './key-sources.ts'
 import type { KeyMaterial } from './keys.ts'
 import type { Session, Sessions } from './sessions.ts'
 import { type Authenticate, checkFresh } from './signature.ts'
@@ -27,7 +27,7 @@ export interface LinkOptions {
   readonly telemetry: Telemetry | undefined
 }
 
-export interface AskOptions {
+export interface MeshRequestOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. */
   readonly timeout?: number
@@ -40,13 +40,16 @@ export interface MeshLink {
   readonly agentId: string
   readonly session: Session
   /** Introduces us, and agrees on versions. */
-  handshake(options?: AskOptions): Promise<Session & { readonly state: 'established' }>
-  request(method: string, parameters?: JsonObject, options?: AskOptions): Promise<JsonObject>
+  handshake(options?: MeshRequestOptions): Promise<Session & { readonly state: 'established' }>
+  request(method: string, parameters?: JsonObject, options?: MeshRequestOptions): Promise<JsonObject>
   /** Only the registry knows. */
-  discover(query?: MeshDiscoverAgents['payload'], options?: AskOptions): Promise<MeshAgentAnnouncement['payload']>
+  discover(
+    query?: MeshDiscoverAgents['payload'],
+    options?: MeshRequestOptions,
+  ): Promise<MeshAgentAnnouncement['payload']>
   goodbye(
     farewell?: { readonly reason?: string; readonly reconnectAfter?: number },
-    options?: AskOptions,
+    options?: MeshRequestOptions,
   ): Promise<void>
   close(): void
 }
@@ -57,7 +60,7 @@ export function createLink(options: LinkOptions): MeshLink {
   async function ask<Type extends MeshEnvelope['message_type']>(
     draft: Draft,
     expected: Type,
-    { signal = nobody, timeout = options.timeout, trace }: AskOptions = {},
+    { signal = nobody, timeout = options.timeout, trace }: MeshRequestOptions = {},
   ): Promise<Extract<MeshEnvelope, { message_type: Type }>> {
     const late = () => new MeshError('TIMEOUT', `${agentId} did not answer within ${timeout / 1000} seconds.`)
     const deadline = withDeadline(signal, timeout, late)
@@ -158,7 +161,7 @@ export function createLink(options: LinkOptions): MeshLink {
 export function registryKeys(
   link: () => Pick<MeshLink, 'request'>,
   options: Omit<LookedUpKeysOptions, 'lookUp'> = {},
-): KeySource {
+): MeshKeySource {
   const source = lookedUpKeys({ ...options, lookUp: (agentId) => keysAt(link(), agentId) })
   // Whoever vouches for others does not vouch for itself.
   return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }

@@ -4,7 +4,7 @@ import type { Trace } from '../base/trace-context.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { EnvelopeRules, MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
 import type { StandardCode } from './errors.ts'
-import type { FirstHandshakeKeys, KeySource } from './key-sources.ts'
+import type { FirstHandshakeKeys, MeshKeySource } from './key-sources.ts'
 import type { MeshSigningKey } from './keys.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { ReplayCache } from './replay-cache.ts'
@@ -43,7 +43,7 @@ export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
   /** Signs what we say. */
   readonly key?: MeshSigningKey
   /** The keys of others. */
-  readonly keys?: KeySource
+  readonly keys?: MeshKeySource
   /** Trust the key that an agent shows in its first handshake. */
   readonly firstHandshake?: FirstHandshakeKeys
   /** Refuse what is not signed. True, unless `NODE_ENV` is `development`. */

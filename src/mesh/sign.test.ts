@@ -4,7 +4,7 @@ import type { MeshEnvelope } from './envelope.ts'
 import { createReader } from './envelope-codec.ts'
 import type { KeyKind } from './keys.ts'
 import { generateSigningKey, type MeshSigningKey } from './keys.ts'
-import { isSignedBy, sign, signedBytes } from './signature.ts'
+import { isEnvelopeSignedBy, signEnvelope, signedBytes } from './signature.ts'
 
 const read = createReader()
 const kinds: readonly KeyKind[] = ['Ed25519', 'P-256', 'RSA']
@@ -44,10 +44,10 @@ describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
   it('is good, whatever the order of its members and the spaces between them', async () => {
     await fc.assert(
       fc.asyncProperty(parameters, async (values) => {
-        const signed = await sign(request(values), key)
+        const signed = await signEnvelope(request(values), key)
         const reordered = Object.fromEntries(Object.entries(signed).reverse())
         const { envelope } = read(new TextEncoder().encode(JSON.stringify(reordered, null, 3)))
-        expect(envelope && (await isSignedBy(envelope, key))).toBe(true)
+        expect(envelope && (await isEnvelopeSignedBy(envelope, key))).toBe(true)
       }),
       { numRuns: 40 },
     )
@@ -77,12 +77,12 @@ describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
   })
 
   async function signedBytesOf(values: object): Promise<Uint8Array> {
-    return new TextEncoder().encode(JSON.stringify(await sign(request(values), key)))
+    return new TextEncoder().encode(JSON.stringify(await signEnvelope(request(values), key)))
   }
 
   async function accepted(bytes: Uint8Array): Promise<MeshEnvelope | undefined> {
     const { envelope } = read(bytes)
-    return envelope && (await isSignedBy(envelope, key)) ? envelope : undefined
+    return envelope && (await isEnvelopeSignedBy(envelope, key)) ? envelope : undefined
   }
 })
 
@@ -96,7 +96,7 @@ function* changesOf(bytes: Uint8Array, change: number): Generator<Uint8Array> {
 }
 
 it('the signature covers everything but itself, in the order of RFC 8785', async () => {
-  const signed = await sign(request({ b: 1, a: '€', '\u20ac': 1e21, '\r': null }), await generateSigningKey())
+  const signed = await signEnvelope(request({ b: 1, a: '€', '\u20ac': 1e21, '\r': null }), await generateSigningKey())
   const text = new TextDecoder().decode(signedBytes(signed))
   expect(text).toMatch(/^\{"auth":\{"agent_id":"shop-agent","nonce":"[0-9a-f]{32}","public_key_fingerprint":"sha256:/)
   expect(text).not.toContain('"signature"')

@@ -4,7 +4,7 @@ import { toHex } from '../base/hash.ts'
 import { isObject } from '../base/json.ts'
 import type { MeshAuth, MeshCard, MeshEnvelope } from './envelope.ts'
 import { MeshError, type StandardCode } from './errors.ts'
-import type { FirstHandshakeKeys, KeySource } from './key-sources.ts'
+import type { FirstHandshakeKeys, MeshKeySource } from './key-sources.ts'
 import { importPublicKey, type MeshKey, type MeshSigningKey } from './keys.ts'
 
 const encoder = new TextEncoder()
@@ -18,7 +18,7 @@ const maxAhead = 60_000
 const slack = 10_000
 
 /** The same envelope with the tag of its sender. Its time is that of the envelope. */
-export async function sign<E extends MeshEnvelope>(envelope: E, key: MeshSigningKey): Promise<E> {
+export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: MeshSigningKey): Promise<E> {
   const auth: Omit<MeshAuth, 'signature'> = {
     agent_id: envelope.sender_id,
     timestamp: envelope.timestamp,
@@ -35,7 +35,7 @@ export const memory = maxAge + maxAhead + slack
 export interface AuthenticationOptions {
   /** Refuse what is not signed by a known key. */
   readonly requireAuth: boolean
-  readonly keys?: KeySource
+  readonly keys?: MeshKeySource
   /** Take the key that an unknown agent shows in its first handshake (`metadata.public_key` of its card). */
   readonly firstHandshake?: FirstHandshakeKeys
   readonly now: () => number
@@ -60,7 +60,7 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
     const material = keyIn(cardIn(envelope))
     if (!firstHandshake || material === undefined) return undefined
     const key = await importPublicKey(material).catch(() => undefined)
-    if (!key || !(await isSignedBy(envelope, key))) return undefined
+    if (!key || !(await isEnvelopeSignedBy(envelope, key))) return undefined
     return firstHandshake.learn(envelope.sender_id, key) ? key : undefined
   }
 
@@ -86,13 +86,13 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
     const named = hint === undefined ? known : known.filter(({ fingerprint }) => fingerprint.startsWith(hint))
     if (named.length === 0) throw refused('UNKNOWN_KEY', `The key with this fingerprint is none of ${sender_id}'s.`)
     for (const key of named) {
-      if (await isSignedBy(envelope, key)) return { agentId: sender_id, fingerprint: key.fingerprint }
+      if (await isEnvelopeSignedBy(envelope, key)) return { agentId: sender_id, fingerprint: key.fingerprint }
     }
     throw refused('BAD_SIGNATURE', 'The signature does not fit the message and its sender.')
   }
 }
 
-export async function isSignedBy(envelope: MeshEnvelope, key: MeshKey): Promise<boolean> {
+export async function isEnvelopeSignedBy(envelope: MeshEnvelope, key: MeshKey): Promise<boolean> {
   if (envelope.auth === undefined) return false
   const signature = fromBase64(envelope.auth.signature)
   return signature !== undefined && (await key.verify(signedBytes(envelope), signature))

@@ -28,7 +28,7 @@ export type Activity =
   | { readonly type: 'mesh'; readonly side: 'server' | 'client'; readonly method: string; readonly peer: string }
 
 /** Facts about an activity that are not known at its start. */
-export interface Learned {
+export interface ActivityDetails {
   /** The name of a called agent, from its card. */
   readonly agent?: string
   readonly taskId?: string
@@ -52,13 +52,13 @@ export interface Span {
   /** Runs a part of the activity with the span as the current one, for automatic instrumentation. */
   run<T>(work: () => T): T
   /** Adds facts about the activity. */
-  learn(more: Learned): void
+  addDetails(more: ActivityDetails): void
   /** Ends the span, as failed if there is a failure. Only the first call counts. */
   end(failure?: unknown): void
 }
 
 /** An incident without a duration. */
-export type Fact =
+export type TelemetryIncident =
   /** A task of a dead process was recovered, a lease was lost to another process, or leases could not be renewed. */
   | { readonly type: 'lease'; readonly what: 'recovered' | 'lost' | 'renewal-failed' }
   /** A delivery was given up, or a webhook was paused or removed. */
@@ -71,7 +71,7 @@ export interface Telemetry {
   /** Whether to observe every event of a task. */
   readonly watchesEvents?: boolean
   /** Records an incident. */
-  note?(fact: Fact): void
+  record?(fact: TelemetryIncident): void
 }
 
 /** Combines two observers. The trace is that of the first one. */
@@ -85,9 +85,9 @@ export function combineTelemetry(one: Telemetry | undefined, other: Telemetry | 
       return {
         trace: first.trace ?? second.trace,
         run: (work) => first.run(() => second.run(work)),
-        learn(more) {
-          first.learn(more)
-          second.learn(more)
+        addDetails(more) {
+          first.addDetails(more)
+          second.addDetails(more)
         },
         end(failure) {
           first.end(failure)
@@ -95,9 +95,9 @@ export function combineTelemetry(one: Telemetry | undefined, other: Telemetry | 
         },
       }
     },
-    note(fact) {
-      one.note?.(fact)
-      other.note?.(fact)
+    record(fact) {
+      one.record?.(fact)
+      other.record?.(fact)
     },
   }
 }

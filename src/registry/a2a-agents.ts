@@ -5,7 +5,7 @@ import { connect } from '../client/connect.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { createA2AEntry } from './a2a-entry.ts'
 import { isGuarded, publicMessage } from './conformance.ts'
-import type { A2AEntry, AgentListing, EntryIndex, EntryStore, Observation } from './entry.ts'
+import type { A2AEntry, AgentListing, EntryIndex, Observation, RegistryStore } from './entry.ts'
 import type { A2AOptions, ProbeOptions, RegistryFetch } from './options.ts'
 import {
   type CheckedCard,
@@ -21,7 +21,7 @@ import { rankOf, termsOf } from './search.ts'
 const [minute, day] = [60_000, 86_400_000]
 
 export interface A2AAgentsOptions {
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   readonly fetch: RegistryFetch
   readonly clock: Clock
   readonly a2a?: A2AOptions

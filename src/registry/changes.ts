@@ -1,5 +1,5 @@
 import { linkSignals } from '../base/abort.ts'
-import type { EntryStore, StoredChange } from './entry.ts'
+import type { RegistryStore, StoredChange } from './entry.ts'
 
 const pageSize = 100
 
@@ -18,7 +18,7 @@ export type RegistryChange = StoredChange | { readonly number: number; readonly 
  * Without `after`, it starts at the latest change when the store answers; the store is queried immediately.
  */
 export function followChanges(
-  entries: EntryStore,
+  entries: RegistryStore,
   { after, signal }: FollowOptions,
   closed: AbortSignal,
 ): AsyncGenerator<RegistryChange> {
@@ -28,7 +28,7 @@ export function followChanges(
 }
 
 async function* readChanges(
-  entries: EntryStore,
+  entries: RegistryStore,
   start: Promise<number>,
   signals: readonly AbortSignal[],
 ): AsyncGenerator<RegistryChange> {

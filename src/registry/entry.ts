@@ -184,7 +184,7 @@ export interface ChangePage {
 }
 
 /** Stores entries and their changes. Replicas of one registry share one store. */
-export interface EntryStore {
+export interface RegistryStore {
   /** Adds or replaces an entry. `maxOwned` is the number of entries that its owner may have. */
   put(entry: RegistryEntry, index: EntryIndex, limits?: { readonly maxOwned?: number }): Promise<PutResult>
   /** Updates an existing entry and keeps its owner. Returns whether the entry exists. */

@@ -3,12 +3,12 @@ import { connect } from '../client/connect.ts'
 import type { ConnectOptions, VerifyCard } from '../client/options.ts'
 import type { MeshLink } from '../mesh/link.ts'
 import type { MeshPeer } from '../mesh/peer.ts'
-import { type AgentListing, type EntryStore, listingOf, type RegistryEntry } from './entry.ts'
+import { type AgentListing, listingOf, type RegistryEntry, type RegistryStore } from './entry.ts'
 import type { RegistryFetch } from './options.ts'
 import { type SearchQuery, toEntryQuery } from './search.ts'
 
 export interface FindOptions {
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   readonly fetch: RegistryFetch
   readonly peer: MeshPeer | undefined
   /** Verifies the card again if its signature was valid when the agent was listed. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { EntryKind, EntryStore, RegistryEntry } from './entry.ts'
+import type { EntryKind, RegistryEntry, RegistryStore } from './entry.ts'
 import type { UpkeepOptions } from './options.ts'
 
 const pageSize = 1_000
@@ -12,7 +12,7 @@ const leaseTtl = 60_000
 const extendAfter = leaseTtl / 3
 
 export interface MaintenanceSettings extends UpkeepOptions {
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   readonly clock: Clock
   readonly logger: Logger
   /** Milliseconds after which entries that were not seen are removed. */

@@ -2,8 +2,8 @@ import type {
   ChangeType,
   EntryIndex,
   EntryQuery,
-  EntryStore,
   RegistryEntry,
+  RegistryStore,
   StoredChange,
   SyncedCatalog,
 } from './entry.ts'
@@ -16,7 +16,7 @@ export interface MemoryEntriesOptions {
 }
 
 /** Creates a store in memory. Its entries are lost when the process ends. */
-export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntryStore {
+export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): RegistryStore {
   const { capacity = 100_000, changesKept = 10_000 } = options
   const byId = new Map<string, IndexedEntry>()
   const idsByTerm = new Map<string, Set<string>>()

@@ -6,7 +6,7 @@ import { importPublicKey } from '../mesh/keys.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
 import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { EntryStore, MeshEntry, RegistryEntry } from './entry.ts'
+import type { MeshEntry, RegistryEntry, RegistryStore } from './entry.ts'
 import type { RegistryOptions } from './options.ts'
 import { rankOf, type SearchQuery, type SearchResult, searchConditions, termsOf } from './search.ts'
 
@@ -26,7 +26,7 @@ export interface DiscoverResult {
 }
 
 export interface MeshAgentsOptions extends RegistryOptions {
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   readonly now: () => number
   readonly unhealthyAfter: number
   readonly isHealthy: (entry: RegistryEntry) => boolean
@@ -158,7 +158,7 @@ type CheckEndpoint = (url: string) => Promise<void>
 
 type Registration = { readonly entry?: MeshEntry } | { readonly refusal: string }
 
-async function callerEntry(entries: EntryStore, call: MeshCall): Promise<MeshEntry | undefined> {
+async function callerEntry(entries: RegistryStore, call: MeshCall): Promise<MeshEntry | undefined> {
   const entry = await entries.get(call.from)
   return entry?.kind === 'mesh' && isProven(entry, call) ? entry : undefined
 }

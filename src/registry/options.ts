@@ -4,7 +4,7 @@ import type { Fetch } from '../http/fetch.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
 import type { CatalogOptions } from './catalog/walk-catalogs.ts'
-import type { AgentListing, EntryStore } from './entry.ts'
+import type { AgentListing, RegistryStore } from './entry.ts'
 
 /** A `fetch` that is safe for URLs chosen by others: `createGuardedFetch()` of `parley-a2a/node`. */
 export type RegistryFetch = Fetch & { check(url: string): Promise<void> }
@@ -58,7 +58,7 @@ export interface RegistryOptions
   /** Calls agents, fetches catalogs, and checks their addresses. */
   readonly fetch: RegistryFetch
   /** Defaults to a store in memory. */
-  readonly entries?: EntryStore
+  readonly entries?: RegistryStore
   /** The registry's own mesh card. */
   readonly card?: Partial<Omit<MeshCard, 'agent_id'>>
   /** Time without messages after which a mesh peer is unhealthy, in milliseconds. Defaults to 90 seconds. */

@@ -1,4 +1,4 @@
-import { cardVerifier } from '../auth/card-signature/verify-card.ts'
+import { createCardVerifier } from '../auth/card-signature/verify-card.ts'
 import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
@@ -159,7 +159,7 @@ async function verifySignature(
   if (verifyCard) return { card: (await verifyCard(wire)) ?? wire, signature: { ok: true, at } }
   try {
     if (url === undefined) throw new Error('it was not fetched from a URL, and no key is trusted')
-    const verify = cardVerifier({ trustedOrigins: [new URL(url).origin], fetch })
+    const verify = createCardVerifier({ trustedOrigins: [new URL(url).origin], fetch })
     return { card: await verify(wire), signature: { ok: true, at } }
   } catch (error) {
     if (requireSignature) throw error

@@ -7,10 +7,10 @@ import { type AddOptions, createA2AAgents } from './a2a-agents.ts'
 import type { CatalogReport } from './catalog/import-catalog.ts'
 import { createCatalogSync } from './catalog/sync-catalogs.ts'
 import { type FollowOptions, followChanges, type RegistryChange } from './changes.ts'
-import { type AgentListing, type EntryStore, listingOf, type RegistryEntry, type SyncedCatalog } from './entry.ts'
+import { type AgentListing, listingOf, type RegistryEntry, type RegistryStore, type SyncedCatalog } from './entry.ts'
 import { createFind, type FindQuery, type FoundAgents } from './find.ts'
 import { createMaintenance } from './maintenance.ts'
-import { createMemoryEntries } from './memory-store.ts'
+import { createMemoryRegistryStore } from './memory-store.ts'
 import { createDiscover, createMeshAgents, type DiscoverResult } from './mesh-agents.ts'
 import type { RegistryOptions } from './options.ts'
 import { lifetimeBounds } from './read-card.ts'
@@ -23,7 +23,7 @@ export interface Registry {
   /** The registry as a mesh peer, with the `agent_id` `registry`. Throws if the registry is not in the mesh. */
   readonly peer: MeshPeer
   readonly hasMesh: boolean
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   /** Adds the A2A agent at this URL, or with its card at this URL. Throws `A2AError` if it cannot be added. */
   add(url: string | URL, options?: AddOptions): Promise<AgentListing>
   /** Adds the agents of a catalog and its nested catalogs, and reads it again when its caching headers say so. */
@@ -54,7 +54,7 @@ export interface Registry {
 }
 
 export function createRegistry(options: RegistryOptions): Registry {
-  const { fetch, entries = createMemoryEntries(), logger = consoleLogger, probe } = options
+  const { fetch, entries = createMemoryRegistryStore(), logger = consoleLogger, probe } = options
   const { unhealthyAfter = 90_000, removeAfter = 15 * minute } = options
   const clock = options.clock ?? (options.now ? { ...systemClock, now: options.now } : systemClock)
   const now = () => clock.now()

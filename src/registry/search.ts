@@ -4,9 +4,9 @@ import {
   type AgentListing,
   type EntryKind,
   type EntryQuery,
-  type EntryStore,
   listingOf,
   type RegistryEntry,
+  type RegistryStore,
 } from './entry.ts'
 
 /** Skills, tags, capabilities and words in one query. */
@@ -25,7 +25,7 @@ const maxLimit = 100
 const rankClass = 1_000_000
 
 export interface SearchOptions {
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   readonly isHealthy: (entry: RegistryEntry) => boolean
   /** A healthy mesh peer was seen at or after this time. */
   readonly healthySince: () => number

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { silentLogger } from '../../test/support/logger.ts'
 import { agent } from '../agent/agent.ts'
-import { keyRing, newSigningKey } from '../auth/key-ring.ts'
+import { createKeyRing, newSigningKey } from '../auth/key-ring.ts'
 import { createHandler } from './handler.ts'
 
 const echo = agent({ name: 'Echo' }, async (turn) => turn.text)
 const url = 'https://agent.example.com/.well-known/jwks.json'
 
 it('an agent that signs publishes its current and previous keys', async () => {
-  const ring = keyRing(await newSigningKey('ES256', 'old'))
+  const ring = createKeyRing(await newSigningKey('ES256', 'old'))
   const { fetch } = createHandler(echo, { auth: 'none', keys: ring, logger: silentLogger })
   const first = await fetch(new Request(url))
   expect(first.headers.get('content-type')).toBe('application/jwk-set+json')

@@ -1,7 +1,7 @@
 import type { Trace } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isStream } from '../protocol/intercept.ts'
-import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
+import type { Activity, ActivityDetails, Span, Telemetry } from '../protocol/telemetry.ts'
 import { createMetricRegistry, type RegistryOptions } from './prometheus.ts'
 
 /** Callers can make up any other method; they count as `other`. */
@@ -115,7 +115,7 @@ export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Met
     }
   }
 
-  function onLearn(activity: Activity, { event, inputTokens, outputTokens }: Learned): void {
+  function onLearn(activity: Activity, { event, inputTokens, outputTokens }: ActivityDetails): void {
     if (event !== undefined) streamEvents.add(1, event)
     if (activity.type !== 'model') return
     if (inputTokens !== undefined) tokens.add(inputTokens, activity.model, 'input')
@@ -142,7 +142,7 @@ function outcomeOf(failure: unknown): string {
   return failure instanceof A2AError ? failure.code : 'error'
 }
 
-type OnLearn = (activity: Activity, more: Learned) => void
+type OnLearn = (activity: Activity, more: ActivityDetails) => void
 
 type OnEnd = (activity: Activity, duration: number, failure: unknown, state: string | undefined) => void
 
@@ -167,7 +167,7 @@ class MeasuredSpan implements Span {
     return work()
   }
 
-  learn(more: Learned): void {
+  addDetails(more: ActivityDetails): void {
     this.#state = more.state ?? this.#state
     this.#onLearn(this.#activity, more)
   }

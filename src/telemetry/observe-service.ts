@@ -6,7 +6,7 @@ import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Call, Operation, Outcome, ResultOf, Service, UnaryOperation } from '../protocol/service.ts'
 import {
   type Activity,
-  type Learned,
+  type ActivityDetails,
   observe,
   observeStream,
   type Span,
@@ -14,7 +14,7 @@ import {
 } from '../protocol/telemetry.ts'
 
 /** Reports every call of a client, and sends the agent its trace: `connect(url, { watch: watchClient(telemetry) })`. */
-export function watchClient(telemetry: Telemetry): (service: Service, card: AgentCard) => Service {
+export function observeClient(telemetry: Telemetry): (service: Service, card: AgentCard) => Service {
   return (service, { name }) => intercept(service, [observeCalls(telemetry, { side: 'client', agent: name })])
 }
 
@@ -32,18 +32,18 @@ export function observeCalls(telemetry: Telemetry, { side, agent }: ObserveOptio
   return {
     unary: (operation, request, call, next) =>
       observe(telemetry, activityOf(operation), call.trace, async (span): Promise<ResultOf<typeof operation>> => {
-        span?.learn(idsOfRequest(request))
+        span?.addDetails(idsOfRequest(request))
         const result: ResultOf<typeof operation> = await next(request, callWithin(call, span))
-        span?.learn(idsOfResult(operation, result))
+        span?.addDetails(idsOfResult(operation, result))
         return result
       }),
     async *stream(operation, request, call, next) {
       const span = telemetry.begin(activityOf(operation), call.trace)
-      span.learn(idsOfRequest(request))
+      span.addDetails(idsOfRequest(request))
       yield* observeStream(
         span,
         () => next(request, callWithin(call, span)),
-        (event) => span.learn({ event: event.type, ...idsOfEvent(event) }),
+        (event) => span.addDetails({ event: event.type, ...idsOfEvent(event) }),
       )
     },
   }
@@ -70,7 +70,7 @@ function clientCall(call: Call, span: Span | undefined): Call {
   return trace ? { ...call, trace, headers: { ...traceHeaders(trace), ...call.headers } } : call
 }
 
-function idsOfRequest(request: object): Learned {
+function idsOfRequest(request: object): ActivityDetails {
   const about = 'message' in request && isObject(request.message) ? request.message : request
   const { taskId, contextId } = about as { readonly taskId?: unknown; readonly contextId?: unknown }
   return { ...(isText(taskId) && { taskId }), ...(isText(contextId) && { contextId }) }
@@ -80,7 +80,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-function idsOfResult(operation: UnaryOperation, result: unknown): Learned {
+function idsOfResult(operation: UnaryOperation, result: unknown): ActivityDetails {
   if (operation === 'sendMessage') {
     const outcome = result as Outcome
     return outcome.type === 'task' ? idsOfEvent(outcome) : idsOfMessage(outcome.message)
@@ -90,7 +90,7 @@ function idsOfResult(operation: UnaryOperation, result: unknown): Learned {
     : {}
 }
 
-function idsOfEvent(event: StreamEvent): Learned {
+function idsOfEvent(event: StreamEvent): ActivityDetails {
   switch (event.type) {
     case 'task':
       return { taskId: event.task.id, contextId: event.task.contextId, state: event.task.status.state }
@@ -103,6 +103,6 @@ function idsOfEvent(event: StreamEvent): Learned {
   }
 }
 
-function idsOfMessage({ contextId }: { readonly contextId?: string | undefined }): Learned {
+function idsOfMessage({ contextId }: { readonly contextId?: string | undefined }): ActivityDetails {
   return contextId === undefined ? {} : { contextId }
 }

@@ -13,7 +13,7 @@ import {
 import { spanIdOf, type Trace, traceFlagsOf, traceIdOf } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
-import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
+import type { Activity, ActivityDetails, Span, Telemetry } from '../protocol/telemetry.ts'
 
 /** Activities of a turn. The active span of a turn is a more precise parent than the trace of its call. */
 const turnActivities: readonly Activity['type'][] = ['model', 'tool', 'call']
@@ -162,7 +162,7 @@ class OpenSpan implements Span {
     return context.with(this.#context, work)
   }
 
-  learn(more: Learned): void {
+  addDetails(more: ActivityDetails): void {
     // There may be thousands of chunks, and they have no attributes.
     if (this.#isOver || more.event === 'artifact') return
     this.#span.setAttributes(attributesOfLearned(more))
@@ -201,7 +201,7 @@ function describeFailure(failure: unknown): { readonly type: string; readonly me
   return { type: name ?? typeof failure, message: message ?? String(failure) }
 }
 
-function attributesOfLearned(more: Learned): Attributes {
+function attributesOfLearned(more: ActivityDetails): Attributes {
   const { agent, taskId, contextId, state, status, inputTokens, outputTokens, finish } = more
   return {
     ...(agent !== undefined && { 'gen_ai.agent.name': agent }),

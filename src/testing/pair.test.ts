@@ -8,9 +8,9 @@ import type { Notice } from '../client/options.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { createSqliteLog } from '../stores/sqlite/sqlite-log.ts'
 import { cut, delay, drop, duplicate, end, type Fault, lose, refuse, reorder, silence } from './faults.ts'
-import { pair } from './pair.ts'
+import { createPair } from './pair.ts'
 import { scripted } from './scripted.ts'
-import { createClock } from './virtual-clock.ts'
+import { createVirtualClock } from './virtual-clock.ts'
 
 const letters = ['a', 'b', 'c', 'd', 'e', 'f']
 const writing = scripted([{ status: 'working' }, { artifact: 'letters', chunks: letters }])
@@ -46,10 +46,10 @@ const troubles: readonly Trouble[] = [
 
 describe.each(['JSONRPC', 'HTTP+JSON'] as const)('a stream over %s', (binding) => {
   it.each(troubles)('survives %s: every event comes once, in order', async (_, faults) => {
-    const clock = createClock()
+    const clock = createVirtualClock()
     const notices: Notice[] = []
     const connect = { bindings: [binding], onNotice: (notice: Notice) => void notices.push(notice) }
-    await using opened = await pair(writing, { clock, faults, connect })
+    await using opened = await createPair(writing, { clock, faults, connect })
     const events = await clock.run(collect(opened.client.stream('go')))
     expect(lettersIn(events)).toEqual(letters)
     expect(events.map(generationOf)).toEqual(Array.from({ length: whole }, (_, n) => n + 2))
@@ -60,14 +60,14 @@ describe.each(['JSONRPC', 'HTTP+JSON'] as const)('a stream over %s', (binding) =
 
 describe('a pair', () => {
   it('speaks any dialect over any binding', async () => {
-    await using opened = await pair(writing, { connect: { dialects: ['v0.3'], bindings: ['HTTP+JSON'] } })
+    await using opened = await createPair(writing, { connect: { dialects: ['v0.3'], bindings: ['HTTP+JSON'] } })
     expect((await opened.client.send('go')).text).toBe('abcdef')
     expect(opened.client.explain().endpoint).toMatchObject({ dialect: 'v0.3', binding: 'HTTP+JSON' })
   })
 
   it('tries calls again that fail on the wire, if that is safe', async () => {
-    const clock = createClock()
-    await using opened = await pair(scripted([{ say: 'hi' }]), { clock })
+    const clock = createVirtualClock()
+    await using opened = await createPair(scripted([{ say: 'hi' }]), { clock })
     const { client, wire } = opened
     wire.fail(refuse(), refuse())
     expect((await clock.run(client.send('hello'))).text).toBe('hi')
@@ -77,13 +77,13 @@ describe('a pair', () => {
   })
 
   it('has one time on both sides: deadlines, leases and retention go by it', async () => {
-    const clock = createClock()
+    const clock = createVirtualClock()
     const hanging = scripted([{ status: 'working' }, { hang: true }])
     const serve = {
       turns: { deadline: 60_000, cancelGrace: 1_000 },
       retention: { ended: 3_600_000, tombstones: 3_600_000 },
     }
-    await using opened = await pair(hanging, { clock, serve })
+    await using opened = await createPair(hanging, { clock, serve })
     const { task } = await clock.run(opened.client.send('go', { returnImmediately: true }))
     const handle = opened.client.task(task?.id ?? '')
     await clock.advance(59_000)
@@ -95,9 +95,12 @@ describe('a pair', () => {
   })
 
   it('keeps and forgets tasks by its time, wherever that starts', async () => {
-    const clock = createClock(Date.parse('2001-01-01T00:00:00Z'))
+    const clock = createVirtualClock(Date.parse('2001-01-01T00:00:00Z'))
     const retention = { ended: 3_600_000, tombstones: 3_600_000 }
-    await using opened = await pair(scripted([{ status: 'working' }, { say: 'hi' }]), { clock, serve: { retention } })
+    await using opened = await createPair(scripted([{ status: 'working' }, { say: 'hi' }]), {
+      clock,
+      serve: { retention },
+    })
     const { task } = await clock.run(opened.client.send('go'))
     expect(task?.status.timestamp).toMatch(/^2001-01-01T00:00:/)
     const handle = opened.client.task(task?.id ?? '')
@@ -113,16 +116,16 @@ describe('a pair', () => {
     const file = join(directory, 'tasks.db')
     const start = Date.parse('2001-01-01T00:00:00Z')
     // The first process stops with its clock; the second goes on.
-    const dead = createClock(start)
-    const alive = createClock(start)
+    const dead = createVirtualClock(start)
+    const alive = createVirtualClock(start)
     const serve = { turns: { leaseTtl: 30_000 }, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
     const logs = [dead, alive].map((clock) => createSqliteLog({ file, clock }))
     onTestFinished(async () => void (await Promise.all(logs.map((log) => log.close()))))
     const hanging = scripted([{ status: 'working' }, { hang: true }])
     const [first, second] = logs
-    await using lost = await pair(hanging, { clock: dead, serve: { ...serve, log: first } })
+    await using lost = await createPair(hanging, { clock: dead, serve: { ...serve, log: first } })
     const { task } = await dead.run(lost.client.send('go', { returnImmediately: true }))
-    await using opened = await pair(hanging, { clock: alive, serve: { ...serve, log: second } })
+    await using opened = await createPair(hanging, { clock: alive, serve: { ...serve, log: second } })
     const handle = opened.client.task(task?.id ?? '')
     await alive.advance(20_000)
     expect((await alive.run(handle.get())).status.state).toBe('working')
@@ -139,7 +142,7 @@ describe('a pair', () => {
   })
 
   it('has as many clients as are wanted', async () => {
-    await using opened = await pair(writing)
+    await using opened = await createPair(writing)
     const { task } = await opened.client.send('go')
     const other = await opened.connect({ dialects: ['v0.3'] })
     expect((await other.task(task?.id ?? '').get()).status.state).toBe('completed')

@@ -38,7 +38,7 @@ export interface Pair extends AsyncDisposable {
 }
 
 /** Gives a client and the agent that it talks to, in this process, without a socket. */
-export async function pair(agent: Agent, options: PairOptions = {}): Promise<Pair> {
+export async function createPair(agent: Agent, options: PairOptions = {}): Promise<Pair> {
   const { clock, faults = [] } = options
   const time: Clock = clock ?? systemClock
   const handler = createHandler(agent, {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { describeEvent } from '../../test/contracts/service/contract.ts'
 import { collect } from '../../test/support/async.ts'
-import { pair } from './pair.ts'
+import { createPair } from './pair.ts'
 import { type Step, scripted } from './scripted.ts'
-import { createClock } from './virtual-clock.ts'
+import { createVirtualClock } from './virtual-clock.ts'
 
-const open = async (...script: readonly Step[]) => await pair(scripted(script))
+const open = async (...script: readonly Step[]) => await createPair(scripted(script))
 
 describe('a scripted agent', () => {
   it('says, tells, writes and gives', async () => {
@@ -30,7 +30,7 @@ describe('a scripted agent', () => {
 
   it('asks, goes on when it is answered, and has heard all of it', async () => {
     const asking = scripted([{ ask: 'Which one?' }, { artifact: 'answer', chunks: ['yes'] }])
-    await using opened = await pair(asking)
+    await using opened = await createPair(asking)
     const talk = opened.client.conversation()
     expect((await talk.send('go')).task?.status.state).toBe('input-required')
     expect((await talk.send('this one')).text).toBe('yes')
@@ -59,10 +59,10 @@ describe('a scripted agent', () => {
   })
 
   it('waits for time, and for whatever it is told to', async () => {
-    const clock = createClock()
+    const clock = createVirtualClock()
     const go = Promise.withResolvers<void>()
     const waiting = scripted([{ wait: 3_600_000 }, { wait: go.promise }, { say: 'Done' }], { clock })
-    await using opened = await pair(waiting, { clock, connect: { timeout: 86_400_000 } })
+    await using opened = await createPair(waiting, { clock, connect: { timeout: 86_400_000 } })
     const reply = opened.client.send('go')
     await clock.advance(3_600_000)
     go.resolve()
@@ -71,7 +71,7 @@ describe('a scripted agent', () => {
 
   it('may answer differently', async () => {
     const clever = scripted(({ text }) => [{ say: text === 'hello' ? 'hi' : 'pardon?' }], { name: 'Clever' })
-    await using opened = await pair(clever)
+    await using opened = await createPair(clever)
     expect(opened.client.card.name).toBe('Clever')
     expect((await opened.client.send('hello')).text).toBe('hi')
     expect((await opened.client.send('olleh')).text).toBe('pardon?')

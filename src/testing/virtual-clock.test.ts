@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createClock } from './virtual-clock.ts'
+import { createVirtualClock } from './virtual-clock.ts'
 
 describe('a virtual clock', () => {
   it('stands still until time passes, and then tells every moment in order', async () => {
-    const clock = createClock(1_000)
+    const clock = createVirtualClock(1_000)
     const told: string[] = []
     const tell = (name: string) => () => void told.push(`${name} at ${clock.now()}`)
     clock.setTimeout(tell('later'), 20)
@@ -22,7 +22,7 @@ describe('a virtual clock', () => {
   })
 
   it('also tells what is set on the way', async () => {
-    const clock = createClock(0)
+    const clock = createVirtualClock(0)
     const told: number[] = []
     const again = () => {
       told.push(clock.now())
@@ -34,7 +34,7 @@ describe('a virtual clock', () => {
   })
 
   it('lets as much time pass as something takes, and no more', async () => {
-    const clock = createClock(0)
+    const clock = createVirtualClock(0)
     const slow = new Promise<string>((resolve) => clock.setTimeout(() => resolve('done'), 86_400_000))
     expect(await clock.run(slow)).toBe('done')
     expect(clock.now()).toBe(86_400_000)

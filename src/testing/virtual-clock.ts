@@ -21,7 +21,7 @@ export interface VirtualClock extends Clock {
 }
 
 /** It begins now, or at the moment that is given in milliseconds since 1970. */
-export function createClock(start: number = Date.now()): VirtualClock {
+export function createVirtualClock(start: number = Date.now()): VirtualClock {
   const waiting = new Map<number, Waiting>()
   let now = start
   let last = 0

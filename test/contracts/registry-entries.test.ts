@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPostgresEntries, type PostgresEntriesOptions } from '../../src/entries/postgres.ts'
-import { createMemoryEntries } from '../../src/entries/registry.ts'
-import { createSqliteEntries } from '../../src/entries/sqlite.ts'
+import { createPostgresRegistryStore, type PostgresEntriesOptions } from '../../src/entries/postgres.ts'
+import { createMemoryRegistryStore } from '../../src/entries/registry.ts'
+import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -10,19 +10,19 @@ import { entryOf, latestOf, put, registryEntriesContract } from './registry-entr
 
 startServerFirst()
 
-describe('registry entries: memory', () => registryEntriesContract(async (options) => createMemoryEntries(options)))
+describe('registry entries: memory', () => registryEntriesContract(async (options) => createMemoryRegistryStore(options)))
 
 describe('registry entries: SQLite', () => {
   registryEntriesContract(async (options) =>
-    createSqliteEntries({ file: join(await temporaryDirectory(), 'made', 'registry.db'), ...options }),
+    createSqliteRegistryStore({ file: join(await temporaryDirectory(), 'made', 'registry.db'), ...options }),
   )
 
   it('entries survive the process and are shared by two', async () => {
     const file = join(await temporaryDirectory(), 'registry.db')
-    const first = createSqliteEntries({ file })
+    const first = createSqliteRegistryStore({ file })
     await put(first, entryOf('tea-agent'))
     await first.close()
-    const [second, third] = [createSqliteEntries({ file }), createSqliteEntries({ file })]
+    const [second, third] = [createSqliteRegistryStore({ file }), createSqliteRegistryStore({ file })]
     expect((await second.find({ terms: ['c:prices'], limit: 1 })).total).toBe(1)
     const before = await latestOf(second)
     const waiting = second.wait(before, AbortSignal.timeout(5_000))
@@ -39,7 +39,7 @@ describe('registry entries: SQLite', () => {
 })
 
 describe('registry entries: PostgreSQL', () => {
-  registryEntriesContract(async (options) => await createPostgresEntries({ pool: await openPool(), ...options }))
+  registryEntriesContract(async (options) => await createPostgresRegistryStore({ pool: await openPool(), ...options }))
 
   it('two replicas share one registry and are notified of changes at once', async () => {
     const pool = await openPool()
@@ -81,7 +81,7 @@ describe('registry entries: PostgreSQL', () => {
 })
 
 async function openEntries(options: PostgresEntriesOptions) {
-  const entries = await createPostgresEntries(options)
+  const entries = await createPostgresRegistryStore(options)
   onTestFinished(() => entries.close())
   return entries
 }

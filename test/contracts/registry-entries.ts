@@ -1,16 +1,16 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { A2AEntry, EntryStore, MeshEntry, RegistryEntry } from '../../src/entries/registry.ts'
+import type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../../src/entries/registry.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
 
 export interface OpenOptions {
   readonly capacity?: number
   readonly changesKept?: number
 }
-export type OpenEntries = (options: OpenOptions) => Promise<EntryStore>
+export type OpenEntries = (options: OpenOptions) => Promise<RegistryStore>
 
 /** The behaviour of every store of registry entries. */
 export function registryEntriesContract(open: OpenEntries): void {
-  async function openStore(options: OpenOptions = {}): Promise<EntryStore> {
+  async function openStore(options: OpenOptions = {}): Promise<RegistryStore> {
     const entries = await open(options)
     onTestFinished(() => entries.close())
     return entries
@@ -282,11 +282,11 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 }
 
-export async function latestOf(entries: EntryStore): Promise<number> {
+export async function latestOf(entries: RegistryStore): Promise<number> {
   return (await entries.changes(0, 1)).latest
 }
 
-export function put(entries: EntryStore, entry: RegistryEntry, terms: readonly string[] = ['c:prices']) {
+export function put(entries: RegistryStore, entry: RegistryEntry, terms: readonly string[] = ['c:prices']) {
   return entries.put(entry, { terms, rank: 0 })
 }
 

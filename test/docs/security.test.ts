@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:https'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
-import { apiKey, basic, clientCredentials } from '../../src/entries/client-auth.ts'
+import { apiKeyCredentials, basicCredentials, clientCredentials } from '../../src/entries/client-auth.ts'
 import { certify } from '../support/auth/certificates.ts'
 import {
   confidentialClient,
@@ -108,13 +108,13 @@ describe('recipes without a provider', () => {
     const { key, stored } = await issueKey('ci')
     expect(JSON.stringify(stored)).not.toContain(key)
     const url = await open({ auth: byKey([stored]) })
-    expect((await (await connect(url, { auth: [apiKey(key)] })).send('who?')).text).toBe('ci: reports:read')
+    expect((await (await connect(url, { auth: [apiKeyCredentials(key)] })).send('who?')).text).toBe('ci: reports:read')
     expect(await statusOf(url, { 'x-api-key': stored.hash })).toBe(401)
   })
 
   it('byPassword accepts the password', async () => {
     const url = await open({ auth: await byPassword('open sesame') })
-    const ada = basic({ username: 'ada', password: 'open sesame' })
+    const ada = basicCredentials({ username: 'ada', password: 'open sesame' })
     expect((await (await connect(url, { auth: [ada] })).send('who?')).text).toBe('ada: reports:read')
     expect(await statusOf(url, { authorization: `Basic ${btoa('ada:open')}` })).toBe(401)
   })

@@ -2,7 +2,7 @@ import { AgentCard, generateAgentCardSignature, verifyAgentCardSignature } from 
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { type SignatureAlgorithm, signCard } from '../../src/auth/card-signature/sign-card.ts'
-import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
+import { createCardVerifier } from '../../src/auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import { encodeCardAs } from '../../src/dialects/served-card.ts'
 import { fullCard } from '../contracts/dialects/full-objects.ts'
@@ -36,7 +36,7 @@ for (const alg of ['ES256', 'EdDSA'] as const) {
       const { privateKey, pub } = await newKey(alg)
       const sign = generateAgentCardSignature(privateKey, { alg, kid: 'one', typ: 'JOSE' })
       const signed = AgentCard.toJSON(await sign(AgentCard.fromJSON(unsigned))) as JsonObject
-      const verify = cardVerifier({ keys: [pub] })
+      const verify = createCardVerifier({ keys: [pub] })
       const verified = await verify(signed)
       expect(verified).toMatchObject({ name: card.name, supportedInterfaces: card.supportedInterfaces })
       // The SDK does not sign them, so their origin is unknown.

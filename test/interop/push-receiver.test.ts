@@ -8,7 +8,7 @@ import type { ConnectOptions } from '../../src/client/options.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { toListener } from '../../src/node/listener.ts'
 import type { PushDelivery } from '../../src/push/receiver/ordering.ts'
-import { type Receiver, receive } from '../../src/push/receiver/receiver.ts'
+import { createReceiver, type Receiver } from '../../src/push/receiver/receiver.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
@@ -19,7 +19,7 @@ async function startReceiver(): Promise<{ receiver: Receiver; deliveries: PushDe
   const deliveries: PushDelivery[] = []
   const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
   const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hook`
-  const receiver = receive({ url, onEvent: (delivery) => void deliveries.push(delivery) })
+  const receiver = createReceiver({ url, onEvent: (delivery) => void deliveries.push(delivery) })
   onTestFinished(() => {
     receiver.close()
     server.closeAllConnections()

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Json, JsonObject } from '../../src/base/json.ts'
 import { connect } from '../../src/client/connect.ts'
 import { createCardCache } from '../../src/client/find-card.ts'
-import { cardVerifier, keyRing, newSigningKey } from '../../src/entries/auth.ts'
+import { createCardVerifier, createKeyRing, newSigningKey } from '../../src/entries/auth.ts'
 import { grpcTransport } from '../support/grpc/grpc-transport.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
@@ -25,7 +25,7 @@ async function read(url: string, init: RequestInit = {}): Promise<JsonObject> {
 }
 
 function verifierFor(origin: string) {
-  return cardVerifier({ trustedOrigins: [origin] })
+  return createCardVerifier({ trustedOrigins: [origin] })
 }
 
 // The SDK's verifier prints every signature that does not match, and takes no logger.
@@ -36,14 +36,14 @@ beforeEach(() => {
 
 describe.each(['ES256', 'EdDSA'] as const)('a card signed with %s', (alg) => {
   it('our client verifies the card with keys that it finds through the card', async () => {
-    const origin = await open({ keys: keyRing(await newSigningKey(alg)) })
+    const origin = await open({ keys: createKeyRing(await newSigningKey(alg)) })
     const client = await connect(origin, { verifyCard: verifierFor(origin), cardCache: createCardCache() })
     expect(client.card).toMatchObject({ name: 'Signer', skills: [{ id: 'sign' }] })
     expect(client.card.interfaces.map(({ protocolVersion }) => protocolVersion)).toContain('0.3')
   })
 
   it.each(paths)('the official SDK verifies the card at %s', async (path) => {
-    const origin = await open({ keys: keyRing(await newSigningKey(alg)) })
+    const origin = await open({ keys: createKeyRing(await newSigningKey(alg)) })
     const { keys } = await read(`${origin}/.well-known/jwks.json`)
     const verify = verifyAgentCardSignature(async (kid, jku) => {
       expect(jku).toBe(`${origin}/.well-known/jwks.json`)
@@ -64,7 +64,7 @@ describe('a signed card', () => {
     ['1.0', paths[0]],
     ['0.3', paths[0]],
   ] as const)('a %s card at %s is refused if any member is changed', async (cards, path) => {
-    const origin = await open({ keys: keyRing(await newSigningKey()), dialects: { cards } })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()), dialects: { cards } })
     const card = await read(`${origin}${path}`)
     const verify = verifierFor(origin)
     expect(await verify(card)).toEqual(card)
@@ -87,7 +87,7 @@ describe('a signed card', () => {
     ['v0.3-proto', 'GRPC'],
   ] as const)('our client verifies the extended card in %s over %s', async (dialect, binding) => {
     const extendedCard = { skills: [{ id: 'secret', name: 'Secret' }] }
-    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard, grpc: true })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()), extendedCard, grpc: true })
     const verifyCard = verifierFor(origin)
     const bindings = [binding === 'GRPC' ? grpcTransport() : binding]
     const options = { verifyCard, cardCache: createCardCache(), dialects: [dialect], bindings }
@@ -98,13 +98,13 @@ describe('a signed card', () => {
 
   it('our client verifies the extended card of an agent with only 1.0', async () => {
     const extendedCard = { skills: [{ id: 'secret', name: 'Secret' }] }
-    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard, dialects: ['v1.0'] })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()), extendedCard, dialects: ['v1.0'] })
     const client = await connect(origin, { verifyCard: verifierFor(origin), cardCache: createCardCache() })
     expect((await client.extendedCard()).skills.map(({ id }) => id)).toContain('secret')
   })
 
   it('our client refuses a card that was changed in transit', async () => {
-    const origin = await open({ keys: keyRing(await newSigningKey()) })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()) })
     const tamperingFetch = async (input: RequestInfo | URL, init?: RequestInit) => {
       const response = await fetch(input, init)
       if (!response.url.endsWith('agent-card.json')) return response
@@ -120,8 +120,8 @@ describe('a signed card', () => {
     const key = await newSigningKey()
     const publicUrl = 'https://agent.example.com'
     const [one, other] = await Promise.all([
-      open({ publicUrl, keys: keyRing(key) }),
-      open({ publicUrl, keys: keyRing(key) }),
+      open({ publicUrl, keys: createKeyRing(key) }),
+      open({ publicUrl, keys: createKeyRing(key) }),
     ])
     const fetchCard = (origin: string, init: RequestInit = {}) => fetch(`${origin}${paths[0]}`, init)
     const first = await fetchCard(one)
@@ -134,7 +134,7 @@ describe('a signed card', () => {
   })
 
   it('rotating the key signs the card again, and the previous card stays valid', async () => {
-    const ring = keyRing(await newSigningKey('ES256', 'old'))
+    const ring = createKeyRing(await newSigningKey('ES256', 'old'))
     const origin = await open({ keys: ring })
     const before = await fetch(`${origin}${paths[0]}`)
     const old = (await before.json()) as JsonObject
@@ -151,7 +151,7 @@ describe('a signed card', () => {
   })
 
   it('the extended card is signed in every form', async () => {
-    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard: { description: 'More' } })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()), extendedCard: { description: 'More' } })
     const verify = verifierFor(origin)
     const call = async (method: string, headers: Record<string, string>) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method })
@@ -172,7 +172,7 @@ describe('a signed card', () => {
   })
 
   it('a card for a forged Host header is not signed', async () => {
-    const origin = await open({ keys: keyRing(await newSigningKey()) })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()) })
     const { hostname, port } = new URL(origin)
     const { request } = await import('node:http')
     const card = await new Promise<JsonObject>((resolve, reject) => {

@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/entries/client.ts'
 import { agent } from '../../src/entries/index.ts'
-import { type McpServerOptions, mcpServer } from '../../src/entries/mcp.ts'
+import { createMcpServer, type McpServerOptions } from '../../src/entries/mcp.ts'
 import type { McpAgents } from '../../src/mcp/agents.ts'
 import { typedSkills } from '../../src/protocol/extensions/typed-skills.ts'
 import { askingAgent, testAgent } from '../support/mcp/test-agent.ts'
@@ -33,7 +33,7 @@ function createClient(options: ClientOptions, answer?: Answer, content: object =
 }
 
 async function serveMcp(agents: McpAgents, options: McpServerOptions = {}): Promise<string> {
-  const server = await mcpServer(agents, { maxResult: 100_000, ...options })
+  const server = await createMcpServer(agents, { maxResult: 100_000, ...options })
   onTestFinished(() => server.close())
   return await startHttpServer(getRequestListener((request) => server.fetch(request)))
 }
@@ -280,6 +280,6 @@ describe('an MCP server of agents', () => {
   })
 
   it('a server without an agent is refused', async () => {
-    await expect(mcpServer([])).rejects.toThrow('expected an agent, got none')
+    await expect(createMcpServer([])).rejects.toThrow('expected an agent, got none')
   })
 })

@@ -4,7 +4,7 @@ import {
   firstHandshakeKeys,
   generateSigningKey,
   type MeshPeerOptions,
-  sign,
+  signEnvelope,
 } from '../../src/entries/mesh.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshPair, meshRequest, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
@@ -111,7 +111,7 @@ describe('a key that is shown in the first handshake', () => {
     const card = meshCard('shop-agent', { metadata: { public_key: shown.jwk as never } })
     const handshake = meshRequest({ message_type: 'handshake', payload: { agent_card: card } })
     const { endpoint } = await startMeshServer(price.peer)
-    expect((await post(endpoint, JSON.stringify(await sign(handshake, used)))).status).toBe(401)
+    expect((await post(endpoint, JSON.stringify(await signEnvelope(handshake, used)))).status).toBe(401)
     expect(await price.keys.keysOf('shop-agent')).toEqual([])
   })
 })

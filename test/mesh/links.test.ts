@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { generateSigningKey, MeshError, MeshRefusal, sign } from '../../src/entries/mesh.ts'
+import { generateSigningKey, MeshError, MeshRefusal, signEnvelope } from '../../src/entries/mesh.ts'
 import { meshPair, meshRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
@@ -43,7 +43,7 @@ describe('a link by HTTP', () => {
     for (const [more, key, problem] of cases) {
       const origin = await startHttpServer(async (request, response) => {
         const asked = JSON.parse(await new Response(request as never).text())
-        const answer = await sign(meshRequest({ ...good, correlation_id: asked.message_id, ...more }), key)
+        const answer = await signEnvelope(meshRequest({ ...good, correlation_id: asked.message_id, ...more }), key)
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
       })
       const asking = shop.link({ agentId: 'price-agent', endpoint: origin }).request('get_price')

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
+  combineKeySources,
   configuredKeys,
   createMeshPeer,
   firstHandshakeKeys,
-  firstOf,
   generateSigningKey,
   type MeshLink,
   registryKeys,
@@ -29,7 +29,7 @@ async function place() {
   const price = createMeshPeer({
     card: meshCard('price-agent'),
     key: priceKey,
-    keys: firstOf(
+    keys: combineKeySources(
       await configuredKeys({ registry: registryKey.jwk }),
       registryKeys((): MeshLink => toRegistry(registryEndpoint)),
     ),

@@ -6,7 +6,7 @@ import {
   firstHandshakeKeys,
   generateSigningKey,
   type MeshPeerOptions,
-  sign,
+  signEnvelope,
 } from '../../src/entries/mesh.ts'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type RegistryOptions } from '../../src/entries/registry.ts'
@@ -190,7 +190,7 @@ describe('the registry of the mesh', () => {
     const { body } = await post(endpoint, JSON.stringify(meshRequest({ ...to, message_type: 'handshake', payload })))
     expect(body.payload).toMatchObject({ accepted: false })
     const thief = await generateSigningKey()
-    const goodbye = await sign(meshRequest({ ...to, message_type: 'goodbye', payload: {} }), thief)
+    const goodbye = await signEnvelope(meshRequest({ ...to, message_type: 'goodbye', payload: {} }), thief)
     expect((await post(endpoint, JSON.stringify(goodbye))).status).toBe(401)
     expect((await registry.discover()).total_count).toBe(1)
   })

@@ -3,11 +3,11 @@ import {
   configuredKeys,
   createMeshPeer,
   generateSigningKey,
-  isSignedBy,
+  isEnvelopeSignedBy,
   type MeshEnvelope,
   type MeshPeer,
   type MeshSigningKey,
-  sign,
+  signEnvelope,
 } from '../../src/entries/mesh.ts'
 import type { KeyKind } from '../../src/mesh/keys.ts'
 import { silentLogger } from '../support/logger.ts'
@@ -29,7 +29,7 @@ describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
     timeout: 120_000,
   }, async () => {
     const { peer, done } = await server(key)
-    const envelope = await sign(meshRequest(), key)
+    const envelope = await signEnvelope(meshRequest(), key)
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     const random = createRandom(kinds.indexOf(kind) + 1)
     for (let at = 0; at < bytes.length; at++) {
@@ -51,7 +51,7 @@ describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
 
   it('is the same one with other spaces, another order and other escapes: done once, with one answer', async () => {
     const { peer, done } = await server(key)
-    const envelope = await sign(meshRequest(), key)
+    const envelope = await signEnvelope(meshRequest(), key)
     const spellings = [
       JSON.stringify(envelope),
       JSON.stringify(envelope, null, 2),
@@ -68,11 +68,11 @@ describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
 it('the second signature that ECDSA has for the same message makes no second message of it', async () => {
   const key = await generateSigningKey('P-256')
   const { peer, done } = await server(key)
-  const envelope = await sign(meshRequest(), key)
+  const envelope = await signEnvelope(meshRequest(), key)
   const receive = (each: MeshEnvelope) => peer.receive(new TextEncoder().encode(JSON.stringify(each)))
   expect((await receive(envelope)).status).toBe(200)
   const twin = withOtherHalf(envelope)
-  expect(await isSignedBy(twin, key)).toBe(true)
+  expect(await isEnvelopeSignedBy(twin, key)).toBe(true)
   const { status, text } = await receive(twin)
   expect({ status, reason: JSON.parse(text ?? '').payload.error.details.reason }).toEqual({
     status: 401,

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { describe, expect, it } from 'vitest'
-import { createRateLimit, generateSigningKey, MeshRefusal, sign } from '../../src/entries/mesh.ts'
+import { createRateLimit, generateSigningKey, MeshRefusal, signEnvelope } from '../../src/entries/mesh.ts'
 import { meshPair, meshRequest, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString()
@@ -139,7 +139,7 @@ describe('a message that is posted', () => {
     const { price, shopKey } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const withAuth = async (more: object) => {
-      const { auth, ...rest } = await sign(meshRequest(), shopKey)
+      const { auth, ...rest } = await signEnvelope(meshRequest(), shopKey)
       const { signature: _, ...tag } = { ...Object(auth), ...more }
       const bytes = new TextEncoder().encode(canonicalize({ ...rest, auth: tag }))
       const signature = Buffer.from(await shopKey.sign(bytes)).toString('base64')
@@ -205,13 +205,13 @@ describe('a message that is posted', () => {
     let calls = 0
     const { price, shopKey } = await meshPair({ methods: { count: async () => ({ calls: ++calls }) } })
     const { endpoint } = await startMeshServer(price)
-    const envelope = await sign(meshRequest({ payload: { method: 'count' } }), shopKey)
+    const envelope = await signEnvelope(meshRequest({ payload: { method: 'count' } }), shopKey)
     const together = await Promise.all([1, 2, 3].map(() => post(endpoint, JSON.stringify(envelope))))
     const again = await post(endpoint, JSON.stringify(envelope))
     expect(calls).toBe(1)
     expect(new Set([...together, again].map(({ text }) => text)).size).toBe(1)
     const { auth: _, ...rest } = envelope
-    const otherNonce = await post(endpoint, JSON.stringify(await sign(rest as typeof envelope, shopKey)))
+    const otherNonce = await post(endpoint, JSON.stringify(await signEnvelope(rest as typeof envelope, shopKey)))
     expect(otherNonce.status).toBe(401)
     expect(otherNonce.body.payload?.error).toMatchObject({ details: { reason: 'REPLAY' } })
     expect(calls).toBe(1)

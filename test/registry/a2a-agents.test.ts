@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
-import { apiKey as apiKeys, hashApiKey, keyRing, newSigningKey } from '../../src/entries/auth.ts'
-import { apiKey } from '../../src/entries/client-auth.ts'
-import { createClock } from '../../src/entries/testing.ts'
+import { createCardVerifier } from '../../src/auth/card-signature/verify-card.ts'
+import { apiKey as apiKeys, createKeyRing, hashApiKey, newSigningKey } from '../../src/entries/auth.ts'
+import { apiKeyCredentials } from '../../src/entries/client-auth.ts'
+import { createVirtualClock } from '../../src/entries/testing.ts'
 import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { cardAt, createTestRegistry, teaProfile } from './registry-fixtures.ts'
@@ -109,7 +109,7 @@ describe('A2A agents in a registry', () => {
         message: 'Are you there?',
         auth({ name, endpoint }) {
           requested.push(name)
-          return endpoint.startsWith(protectedAgent.server.url) ? [apiKey('key-of-the-registry')] : undefined
+          return endpoint.startsWith(protectedAgent.server.url) ? [apiKeyCredentials('key-of-the-registry')] : undefined
         },
       },
     })
@@ -136,10 +136,13 @@ describe('A2A agents in a registry', () => {
   })
 
   it('card signatures are verified with keys from the origin of the card or with trusted keys', async () => {
-    const { server } = await startTestServer(() => 'hot', { profile: teaProfile, keys: keyRing(await newSigningKey()) })
+    const { server } = await startTestServer(() => 'hot', {
+      profile: teaProfile,
+      keys: createKeyRing(await newSigningKey()),
+    })
     expect((await createTestRegistry().add(server.url)).seen).toMatchObject({ signature: { ok: true } })
     const trusting = (keys: object[]) =>
-      createTestRegistry({ a2a: { requireSignature: true, verifyCard: cardVerifier({ keys }) } })
+      createTestRegistry({ a2a: { requireSignature: true, verifyCard: createCardVerifier({ keys }) } })
     const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json()
     expect((await trusting(jwks.keys).add(server.url)).seen).toMatchObject({ signature: { ok: true } })
     await expect(trusting([{ ...jwks.keys[0], kid: 'other' }]).add(server.url)).rejects.toMatchObject({
@@ -224,7 +227,7 @@ describe('A2A agents in a registry', () => {
 
 describe('maintenance of A2A agents', () => {
   it('maintenance reads a card again when it is no longer fresh, with its ETag', async () => {
-    const clock = createClock()
+    const clock = createVirtualClock()
     const etags: (string | undefined)[] = []
     let [name, failing] = ['One', false]
     const origin = await startHttpServer((request, response) => {
@@ -263,7 +266,7 @@ describe('maintenance of A2A agents', () => {
   })
 
   it('maintenance removes an agent whose card cannot be read for longer than removeAfter', async () => {
-    const clock = createClock()
+    const clock = createVirtualClock()
     const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const registry = createTestRegistry({ clock, a2a: { removeAfter: 3_600_000 } })
     await registry.add(server.url)

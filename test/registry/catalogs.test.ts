@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryEntries } from '../../src/entries/registry.ts'
+import { createMemoryRegistryStore } from '../../src/entries/registry.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import {
@@ -197,7 +197,7 @@ describe('the published catalog of a registry', () => {
   })
 
   it('a catalog longer than one page is complete', async () => {
-    const entries = createMemoryEntries()
+    const entries = createMemoryRegistryStore()
     const origin = await serveDocuments({ '/a.json': cardAt })
     const { url, registry } = await startRegistryServer({ entries })
     const { id } = await registry.add(`${origin}/a.json`)

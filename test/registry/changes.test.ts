@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPostgresEntries } from '../../src/entries/postgres.ts'
-import { createMemoryEntries, type EntryStore } from '../../src/entries/registry.ts'
-import { createSqliteEntries } from '../../src/entries/sqlite.ts'
+import { createPostgresRegistryStore } from '../../src/entries/postgres.ts'
+import { createMemoryRegistryStore, type RegistryStore } from '../../src/entries/registry.ts'
+import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { readEvents } from '../../src/http/sse-reader.ts'
 import { entryOf, put } from '../contracts/registry-entries.ts'
 import { openPool, secondPool } from '../support/postgres/pools.ts'
@@ -10,22 +10,22 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createTestRegistry, startRegistryServer } from './registry-fixtures.ts'
 
 /** Stores of two replicas that share one registry. */
-const pairs: Readonly<Record<string, () => Promise<readonly [EntryStore, EntryStore]>>> = {
+const pairs: Readonly<Record<string, () => Promise<readonly [RegistryStore, RegistryStore]>>> = {
   'in memory (one process)': async () => {
-    const entries = createMemoryEntries()
+    const entries = createMemoryRegistryStore()
     return [entries, entries]
   },
   'on SQLite': async () => {
     const file = join(await temporaryDirectory(), 'registry.db')
-    return [createSqliteEntries({ file }), createSqliteEntries({ file })]
+    return [createSqliteRegistryStore({ file }), createSqliteRegistryStore({ file })]
   },
   'on PostgreSQL': async () => {
     const pool = await openPool()
-    return [await createPostgresEntries({ pool }), await createPostgresEntries({ pool: secondPool(pool) })]
+    return [await createPostgresRegistryStore({ pool }), await createPostgresRegistryStore({ pool: secondPool(pool) })]
   },
 }
 
-async function replicas(name: string): Promise<readonly [EntryStore, EntryStore]> {
+async function replicas(name: string): Promise<readonly [RegistryStore, RegistryStore]> {
   const pair = (await pairs[name]?.()) ?? expect.fail()
   onTestFinished(async () => void (await Promise.all(pair.map((entries) => entries.close()))))
   return pair
@@ -52,7 +52,7 @@ describe.each(Object.keys(pairs))('following changes %s', (name) => {
 })
 
 it('a reader that missed dropped changes receives a reset', async () => {
-  const entries = createMemoryEntries({ changesKept: 2 })
+  const entries = createMemoryRegistryStore({ changesKept: 2 })
   const registry = createTestRegistry({ entries })
   const { latest } = await entries.changes(0, 1)
   for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
@@ -79,7 +79,7 @@ it('the number of concurrent streams is limited, and a closed stream frees its s
 })
 
 it('nothing is buffered for a reader that does not read', async () => {
-  const entries = createMemoryEntries({ changesKept: 100 })
+  const entries = createMemoryRegistryStore({ changesKept: 100 })
   const registry = createTestRegistry({ entries })
   const slow = registry.follow()
   for (let count = 0; count < 1_000; count++) await put(entries, entryOf('tea-agent'))

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createMemoryEntries, type EntryStore, type RegistryEntry } from '../../src/entries/registry.ts'
+import { createMemoryRegistryStore, type RegistryEntry, type RegistryStore } from '../../src/entries/registry.ts'
 import { a2aEntry, entryOf } from '../contracts/registry-entries.ts'
 import type { Random } from '../support/random.ts'
 
@@ -10,9 +10,9 @@ const since = 500
 const queryCount = 300
 
 /** Fills a store and a memory store alike, changes both, and compares the results of queries. */
-export async function compareWithMemory(entries: EntryStore, random: Random): Promise<void> {
-  const memory = createMemoryEntries()
-  const both = async (work: (store: EntryStore) => Promise<unknown>) => {
+export async function compareWithMemory(entries: RegistryStore, random: Random): Promise<void> {
+  const memory = createMemoryRegistryStore()
+  const both = async (work: (store: RegistryStore) => Promise<unknown>) => {
     const [actual, expected] = [await work(entries), await work(memory)]
     expect(actual).toEqual(expected)
   }

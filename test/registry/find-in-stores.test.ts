@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
-import { createPostgresEntries } from '../../src/entries/postgres.ts'
-import type { EntryStore } from '../../src/entries/registry.ts'
-import { createSqliteEntries } from '../../src/entries/sqlite.ts'
+import { createPostgresRegistryStore } from '../../src/entries/postgres.ts'
+import type { RegistryStore } from '../../src/entries/registry.ts'
+import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
 import { entryOf } from '../contracts/registry-entries.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
@@ -14,7 +14,7 @@ import { compareWithMemory } from './compare-with-memory.ts'
 
 startServerFirst()
 
-function closeAfterTest(entries: EntryStore): EntryStore {
+function closeAfterTest(entries: RegistryStore): RegistryStore {
   onTestFinished(() => entries.close())
   return entries
 }
@@ -23,14 +23,14 @@ it('the SQLite store and the memory store return the same results for random que
   timeout: 120_000,
 }, async () => {
   const file = join(await temporaryDirectory(), 'registry.db')
-  await compareWithMemory(closeAfterTest(createSqliteEntries({ file })), createRandom(1))
+  await compareWithMemory(closeAfterTest(createSqliteRegistryStore({ file })), createRandom(1))
 })
 
 it('the PostgreSQL store and the memory store return the same results for random queries', {
   timeout: 120_000,
 }, async () => {
   const pool = await openPool()
-  await compareWithMemory(closeAfterTest(await createPostgresEntries({ pool })), createRandom(2))
+  await compareWithMemory(closeAfterTest(await createPostgresRegistryStore({ pool })), createRandom(2))
 })
 
 it('opening a file without term counts counts the terms of existing entries', async () => {
@@ -45,7 +45,7 @@ it('opening a file without term counts counts the terms of existing entries', as
     db.prepare('INSERT INTO registry_terms (term, name, id) VALUES (?, ?, ?)').run('c:prices', entry.name, entry.id)
   }
   db.close()
-  const entries = closeAfterTest(createSqliteEntries({ file }))
+  const entries = closeAfterTest(createSqliteRegistryStore({ file }))
   expect((await entries.find({ terms: ['c:prices'], limit: 1 })).total).toBe(2)
   await entries.remove('tea-agent')
   expect((await entries.find({ terms: ['c:prices'], kind: 'mesh', limit: 1 })).total).toBe(1)

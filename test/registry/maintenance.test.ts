@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPostgresEntries } from '../../src/entries/postgres.ts'
-import { createMemoryEntries, createRegistry, type EntryStore } from '../../src/entries/registry.ts'
-import { createClock } from '../../src/entries/testing.ts'
+import { createPostgresRegistryStore } from '../../src/entries/postgres.ts'
+import { createMemoryRegistryStore, createRegistry, type RegistryStore } from '../../src/entries/registry.ts'
+import { createVirtualClock } from '../../src/entries/testing.ts'
 import { createMaintenance } from '../../src/registry/maintenance.ts'
 import { entryOf } from '../contracts/registry-entries.ts'
 import { deferred } from '../support/async.ts'
@@ -10,7 +10,7 @@ import { openPool, secondPool } from '../support/postgres/pools.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import { cardAt, createTestRegistry } from './registry-fixtures.ts'
 
-async function fillWithDue(entries: EntryStore, count: number): Promise<EntryStore> {
+async function fillWithDue(entries: RegistryStore, count: number): Promise<RegistryStore> {
   for (let at = 0; at < count; at++)
     await entries.put(entryOf(`agent-${at}`, { seen: 1e15 }), { terms: [], rank: 0, due: 1 })
   return entries
@@ -20,7 +20,7 @@ const never = { mesh: Number.POSITIVE_INFINITY, a2a: Number.POSITIVE_INFINITY }
 
 describe('maintenance', () => {
   it('maintenance runs at its interval until the registry is closed', async () => {
-    const clock = createClock()
+    const clock = createVirtualClock()
     const requestTimes: number[] = []
     const origin = await startHttpServer((_, response) => {
       requestTimes.push(clock.now())
@@ -48,10 +48,10 @@ describe('maintenance', () => {
   it('a pass checks each entry once, a few concurrently', async () => {
     let [running, maxRunning] = [0, 0]
     const checked: string[] = []
-    const entries = await fillWithDue(createMemoryEntries(), 50)
+    const entries = await fillWithDue(createMemoryRegistryStore(), 50)
     const maintenance = createMaintenance({
       entries,
-      clock: createClock(),
+      clock: createVirtualClock(),
       logger: silentLogger,
       removeAfter: never,
       concurrency: 4,
@@ -73,10 +73,10 @@ describe('maintenance', () => {
   it('stop waits for running checks and starts no others', async () => {
     const { promise: opened, resolve: open } = deferred()
     const checked: string[] = []
-    const entries = await fillWithDue(createMemoryEntries(), 10)
+    const entries = await fillWithDue(createMemoryRegistryStore(), 10)
     const maintenance = createMaintenance({
       entries,
-      clock: createClock(),
+      clock: createVirtualClock(),
       logger: silentLogger,
       removeAfter: never,
       concurrency: 2,
@@ -100,14 +100,17 @@ describe('maintenance', () => {
 
   it('one replica at a time runs maintenance, and another takes over when the lease expires', async () => {
     const pool = await openPool()
-    const stores = [await createPostgresEntries({ pool }), await createPostgresEntries({ pool: secondPool(pool) })]
+    const stores = [
+      await createPostgresRegistryStore({ pool }),
+      await createPostgresRegistryStore({ pool: secondPool(pool) }),
+    ]
     onTestFinished(async () => void (await Promise.all(stores.map((entries) => entries.close()))))
     await fillWithDue(stores[0] ?? expect.fail(), 20)
     const checked: string[] = []
     const replicas = stores.map((entries, replica) =>
       createMaintenance({
         entries,
-        clock: createClock(),
+        clock: createVirtualClock(),
         logger: silentLogger,
         removeAfter: never,
         async check({ id }) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createClock } from '../../src/testing/virtual-clock.ts'
+import { createVirtualClock } from '../../src/testing/virtual-clock.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import {
   cardAt,
@@ -47,7 +47,7 @@ it('a stale catalog is read again: new agents are added, and missing inline agen
   documents.set('/b.json', card('B'))
   documents.set(path, catalogOf(catalogEntry('a', { url: '/a.json' }), catalogEntry('in', { data: card('In') })))
   headers['cache-control'] = 'max-age=600'
-  const clock = createClock()
+  const clock = createVirtualClock()
   const registry = createTestRegistry({ clock })
   expect((await registry.addCatalog(`${origin}${path}`)).added).toHaveLength(2)
   documents.set(path, catalogOf(catalogEntry('b', { url: '/b.json' }), catalogEntry('new', { data: card('New') })))
@@ -69,7 +69,7 @@ it('an unchanged catalog is requested with its ETag', async () => {
   const { origin, documents, headers, requests } = await serveDocuments()
   documents.set(path, catalogOf(catalogEntry('in', { data: cardAt(origin, { name: 'In' }) })))
   headers.etag = '"1"'
-  const clock = createClock()
+  const clock = createVirtualClock()
   const registry = createTestRegistry({ clock })
   await registry.addCatalog(`${origin}${path}`)
   await clock.advance(61 * minute)
@@ -81,7 +81,7 @@ it('an unchanged catalog is requested with its ETag', async () => {
 it('an unreadable catalog is retried with increasing delays, keeps its agents, and is removed after a week', async () => {
   const { origin, documents, requests } = await serveDocuments()
   documents.set(path, catalogOf(catalogEntry('in', { data: cardAt(origin, { name: 'In' }) })))
-  const clock = createClock()
+  const clock = createVirtualClock()
   const registry = createTestRegistry({ clock, a2a: { usualAge: minute } })
   await registry.addCatalog(`${origin}${path}`)
   documents.clear()
@@ -104,7 +104,7 @@ it('agents of a nested catalog stay while that catalog cannot be read', async ()
   const inner = catalogEntry('inner', { mediaType: catalogType, url: '/inner.json' })
   documents.set(path, catalogOf(inner))
   documents.set('/inner.json', catalogOf(catalogEntry('in', { data: cardAt(origin, { name: 'In' }) })))
-  const clock = createClock()
+  const clock = createVirtualClock()
   const registry = createTestRegistry({ clock })
   await registry.addCatalog(`${origin}${path}`)
   documents.delete('/inner.json')

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentFunction } from '../../src/agent/agent.ts'
-import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
+import { createKeyRing, newSigningKey } from '../../src/auth/key-ring.ts'
 import type { ConnectOptions } from '../../src/client/options.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { toListener } from '../../src/node/listener.ts'
-import type { ReceiveOptions } from '../../src/push/receiver/options.ts'
+import type { ReceiverOptions } from '../../src/push/receiver/options.ts'
 import type { PushDelivery } from '../../src/push/receiver/ordering.ts'
-import { type Receiver, receive } from '../../src/push/receiver/receiver.ts'
+import { createReceiver, type Receiver } from '../../src/push/receiver/receiver.ts'
 import { pushSigner } from '../../src/push/signing/push-signer.ts'
 import { until } from '../support/async.ts'
 import { listenOnFreePort } from '../support/servers/http-server.ts'
@@ -20,12 +20,14 @@ const work: AgentFunction = async (turn) => {
 }
 
 /** On a port of this machine, with what it was told. A gap would be waited for longer than a test may take. */
-async function listening(options: Partial<ReceiveOptions> = {}): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
+async function listening(
+  options: Partial<ReceiverOptions> = {},
+): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
   const told: PushDelivery[] = []
   const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
   const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hook`
   const onEvent = (delivery: PushDelivery) => void told.push(delivery)
-  const receiver = receive({ url, onEvent, order: { wait: 120_000 }, ...options })
+  const receiver = createReceiver({ url, onEvent, order: { wait: 120_000 }, ...options })
   onTestFinished(() => {
     receiver.close()
     server.closeAllConnections()
@@ -65,7 +67,7 @@ describe.each(clients)('a client of %s', (_, options, dialect) => {
 
 describe.each(['jwt', 'http-signature', 'both'] as const)('an agent that signs what it pushes (%s)', (form) => {
   it('is believed by its published keys, also after they were changed', async () => {
-    const keys = keyRing(await newSigningKey('ES256', 'old'))
+    const keys = createKeyRing(await newSigningKey('ES256', 'old'))
     const issuer = 'https://agent.example.com'
     const { server } = await startTestServer(work, { keys, push: { sign: pushSigner({ keys, issuer, form }) } })
     const signers = [{ issuer, jwks: `${server.url}/.well-known/jwks.json` }]

@@ -7,7 +7,7 @@ import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
 import type { LogWithWebhooks } from '../../src/push/push.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { createClock } from '../../src/testing/virtual-clock.ts'
+import { createVirtualClock } from '../../src/testing/virtual-clock.ts'
 import { collect, until } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
@@ -36,7 +36,7 @@ it.each(logs)(
       else if (length === 2) response.writeHead(503, { 'retry-after': `${(5 * long) / 1000}` }).end()
       else if (length > 3) response.writeHead(204).end()
     })
-    const clock = createClock(Date.parse('2030-01-01T00:00:00Z'))
+    const clock = createVirtualClock(Date.parse('2030-01-01T00:00:00Z'))
     const log = await openLog(clock)
     onTestFinished(() => log.close())
     const handler = createHandler(

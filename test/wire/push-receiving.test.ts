@@ -5,7 +5,7 @@ import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { toListener } from '../../src/node/listener.ts'
 import type { Receiver } from '../../src/push/receiver/receiver.ts'
-import { createReceiver, delivery, newSender, tokenOf } from '../support/push/test-receiver.ts'
+import { delivery, newSender, testReceiver, tokenOf } from '../support/push/test-receiver.ts'
 import { listenOnFreePort } from '../support/servers/http-server.ts'
 
 type Mount = (made: Receiver) => RequestListener
@@ -39,7 +39,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
     try {
       for (const form of ['jwt', 'http-signature'] as const) {
         const { sign, signer } = await newSender(form)
-        const made = createReceiver({ url, signers: [signer], takeWithin: 50 })
+        const made = testReceiver({ url, signers: [signer], takeWithin: 50 })
         listener = mount(made)
         const token = await tokenOf(made)
         const post = async (posting: object = {}) => {
@@ -70,7 +70,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
   })
 
   it('cuts off a body without an end', async () => {
-    const made = createReceiver({ bodyLimit: 100_000, onEvent() {} })
+    const made = testReceiver({ bodyLimit: 100_000, onEvent() {} })
     const server = createServer(mount(made))
     const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hooks/a2a`
     try {

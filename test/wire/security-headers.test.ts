@@ -1,6 +1,6 @@
 import { connect as connectHttp2 } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
+import { createKeyRing, newSigningKey } from '../../src/auth/key-ring.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { securityHeaders } from '../../src/http/response-headers.ts'
 import { countingAgent } from '../contracts/service/contract.ts'
@@ -44,7 +44,7 @@ function expectSafe(header: (name: string) => string | null | undefined, kept: s
 }
 
 async function open(options: TestServerOptions = {}) {
-  return await startTestServer(countingAgent, { keys: keyRing(await newSigningKey()), grpc: true, ...options })
+  return await startTestServer(countingAgent, { keys: createKeyRing(await newSigningKey()), grpc: true, ...options })
 }
 
 it('the policy lets nothing be loaded, framed, submitted or sniffed', () => {

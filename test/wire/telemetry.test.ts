@@ -5,7 +5,7 @@ import { type Agent, type AgentProfile, agent } from '../../src/agent/agent.ts'
 import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import { connect } from '../../src/entries/client.ts'
 import { clientTool, createAgentLoop, localTool, remoteAgent } from '../../src/entries/loop.ts'
-import { openTelemetry, watchClient } from '../../src/entries/telemetry.ts'
+import { observeClient, openTelemetry } from '../../src/entries/telemetry.ts'
 import { resolveAgent as reach } from '../../src/local-agent.node.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { serve } from '../../src/serve.ts'
@@ -20,7 +20,7 @@ import { recordSpans } from '../support/telemetry/spans.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const telemetry = openTelemetry()
-const watch = watchClient(telemetry)
+const watch = observeClient(telemetry)
 const push = { loopback: 'allow', schemes: ['http'] } as const
 
 async function start(made: Agent, options: ServeOptions): Promise<Server> {

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { encodeCardAs } from '../../dialects/served-card.ts'
 import { pythonForm, specifiedForm } from './canonical-card.ts'
 import { type CardKey, type SignatureAlgorithm, signCard } from './sign-card.ts'
-import { cardVerifier } from './verify-card.ts'
+import { createCardVerifier } from './verify-card.ts'
 
 async function newKey(alg: SignatureAlgorithm, kid: string): Promise<{ signing: CardKey; pub: JWK }> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
@@ -26,13 +26,13 @@ const emptyish: JsonObject = {
   securityRequirements: [{ schemes: { tls: {} } }],
 }
 
-describe('cardVerifier', () => {
+describe('createCardVerifier', () => {
   it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const)('a signature with %s is accepted', async (alg) => {
     const { signing, pub } = await newKey(alg, 'one')
     const signed = await signCard(card, signing)
-    expect(await cardVerifier({ keys: [pub] })(signed)).toEqual(signed)
+    expect(await createCardVerifier({ keys: [pub] })(signed)).toEqual(signed)
     const { kid: _, ...nameless } = pub
-    expect(await cardVerifier({ keys: [nameless] })(signed)).toEqual(signed)
+    expect(await createCardVerifier({ keys: [nameless] })(signed)).toEqual(signed)
   })
 
   it.each([
@@ -41,7 +41,7 @@ describe('cardVerifier', () => {
   ])('a card with any changed, removed or added member is rejected: %s', async (_, original) => {
     const { signing, pub } = await newKey('ES256', 'one')
     const signed = await signCard(original, signing)
-    const verify = cardVerifier({ keys: [pub] })
+    const verify = createCardVerifier({ keys: [pub] })
     expect(await verify(signed)).toEqual(signed)
     const paths = pathsIn(original, [])
     expect(paths.length).toBeGreaterThan(50)
@@ -61,7 +61,7 @@ describe('cardVerifier', () => {
   it('a card with an arbitrary change is rejected, or returned as it was signed', async () => {
     const { signing, pub } = await newKey('EdDSA', 'one')
     const signed = await signCard(emptyish, signing)
-    const verify = cardVerifier({ keys: [pub] })
+    const verify = createCardVerifier({ keys: [pub] })
     const values: readonly Json[] = ['', 'x', null, true, false, 0, 1.5, [], {}, ['x'], { x: 'y' }, [{}], { x: {} }]
     const paths = pathsIn(emptyish, [])
     const changes = asyncProperty(nat(paths.length - 1), constantFrom(...values), context(), async (at, value, log) => {
@@ -83,7 +83,7 @@ describe('cardVerifier', () => {
     const header = { alg: signing.alg, kid: 'one', typ: 'JOSE' }
     const jws = await new FlattenedSign(Buffer.from(text)).setProtectedHeader(header).sign(signing.key)
     const signature = { protected: jws.protected ?? '', signature: jws.signature }
-    const verify = cardVerifier({ keys: [pub] })
+    const verify = createCardVerifier({ keys: [pub] })
     const verified = await verify({ ...written, signatures: [signature] })
     expect(verified).toMatchObject({ name: 'Grüße', securitySchemes: { key: schemes.key } })
     expect(verified).not.toHaveProperty('securityRequirements')
@@ -94,20 +94,20 @@ describe('cardVerifier', () => {
     const { signing, pub } = await newKey('ES256', 'one')
     const signed = await signCard(card, signing)
     const hybrid = { ...signed, url: 'https://attacker.example', additionalInterfaces: [{ url: 'https://x.example' }] }
-    expect(await cardVerifier({ keys: [pub] })(hybrid)).toEqual(signed)
+    expect(await createCardVerifier({ keys: [pub] })(hybrid)).toEqual(signed)
   })
 
   it('a card without a valid signature of a known key is rejected', async () => {
     const { signing, pub } = await newKey('ES256', 'one')
     const other = await newKey('ES256', 'one')
     const signed = await signCard(card, signing)
-    const verify = cardVerifier({ keys: [pub] })
+    const verify = createCardVerifier({ keys: [pub] })
     const { signatures: _, ...bare } = signed
     await expect(verify(bare)).rejects.toThrow('it is not signed')
     await expect(verify({ ...bare, signatures: [{ protected: 'e30' }] })).rejects.toThrow('protected and signature')
     await expect(verify(await signCard(card, { ...signing, kid: 'two' }))).rejects.toThrow('key "two" is not known')
     await expect(verify(await signCard(card, other.signing))).rejects.toThrow('not the one that "one" has signed')
-    const strict = cardVerifier({ keys: [pub], algorithms: ['EdDSA'] })
+    const strict = createCardVerifier({ keys: [pub], algorithms: ['EdDSA'] })
     await expect(strict(signed)).rejects.toThrow('"ES256" is no algorithm that is accepted')
     const none = Buffer.from(JSON.stringify({ alg: 'none', kid: 'one', typ: 'JOSE' })).toString('base64url')
     await expect(verify({ ...bare, signatures: [{ protected: none, signature: '' }] })).rejects.toThrow(
@@ -123,11 +123,11 @@ describe('cardVerifier', () => {
     const old = await newKey('ES256', 'old')
     const young = await newKey('EdDSA', 'young')
     const signed = await signCard(card, [old.signing, young.signing])
-    for (const { pub } of [old, young]) expect(await cardVerifier({ keys: [pub] })(signed)).toEqual(signed)
+    for (const { pub } of [old, young]) expect(await createCardVerifier({ keys: [pub] })(signed)).toEqual(signed)
   })
 
   it('a verifier without trusted keys is an error', () => {
-    expect(() => cardVerifier({})).toThrow('keys, jwks or trustedOrigins must say whom to trust')
+    expect(() => createCardVerifier({})).toThrow('keys, jwks or trustedOrigins must say whom to trust')
   })
 })
 
@@ -148,7 +148,7 @@ describe('remote keys', () => {
     const old = await newKey('ES256', 'old')
     const young = await newKey('ES256', 'young')
     server.keys.push(old.pub)
-    const verify = cardVerifier({ jwks: server.jwks, cooldown: 0 })
+    const verify = createCardVerifier({ jwks: server.jwks, cooldown: 0 })
     const byOld = await signCard(card, old.signing)
     await Promise.all([verify(byOld), verify(byOld)])
     await verify(byOld)
@@ -157,7 +157,7 @@ describe('remote keys', () => {
     await verify(await signCard(card, young.signing))
     expect(server.requests).toHaveLength(2)
     await expect(verify(byOld)).rejects.toThrow('key "old" is not known')
-    const cooling = cardVerifier({ jwks: server.jwks })
+    const cooling = createCardVerifier({ jwks: server.jwks })
     for (let n = 0; n < 3; n++) await expect(cooling(byOld)).rejects.toThrow('key "old" is not known')
     expect(server.requests).toHaveLength(4)
   })
@@ -167,9 +167,9 @@ describe('remote keys', () => {
     const { signing, pub } = await newKey('ES256', 'one')
     server.keys.push(pub)
     const signed = await signCard(card, { ...signing, jku: server.jwks })
-    expect(await cardVerifier({ trustedOrigins: [server.origin] })(signed)).toEqual(signed)
+    expect(await createCardVerifier({ trustedOrigins: [server.origin] })(signed)).toEqual(signed)
     expect(server.requests).toHaveLength(1)
-    const stranger = cardVerifier({ trustedOrigins: ['https://keys.example'] })
+    const stranger = createCardVerifier({ trustedOrigins: ['https://keys.example'] })
     await expect(stranger(signed)).rejects.toThrow('key "one" is not known')
     expect(server.requests).toHaveLength(1)
   })
@@ -179,13 +179,13 @@ describe('remote keys', () => {
     const { signing, pub } = await newKey('ES256', 'one')
     server.keys.push((await newKey('ES256', 'one')).pub, pub)
     const signed = await signCard(card, signing)
-    expect(await cardVerifier({ jwks: server.jwks })(signed)).toEqual(signed)
+    expect(await createCardVerifier({ jwks: server.jwks })(signed)).toEqual(signed)
   })
 
   it('a very long key set is rejected', async () => {
     const server = await keyServer()
     const { signing } = await newKey('ES256', 'one')
-    const verify = cardVerifier({ jwks: `${server.origin}/huge` })
+    const verify = createCardVerifier({ jwks: `${server.origin}/huge` })
     await expect(verify(await signCard(card, signing))).rejects.toThrow('longer than 262144')
   })
 })

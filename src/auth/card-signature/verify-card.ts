@@ -53,7 +53,7 @@ export interface CardVerifierOptions {
 /** Throws unless a trusted key has signed the card. Returns only the signed members: the others cannot be trusted. */
 export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
 
-export function cardVerifier(options: CardVerifierOptions): CardVerifier {
+export function createCardVerifier(options: CardVerifierOptions): CardVerifier {
   const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] } = options
   const sources: readonly KeyLookup[] = [
     ...(options.keys ? [pinnedKeys(options.keys)] : []),

@@ -6,7 +6,7 @@ import {
 import { createLocalHandler } from '../../../test/support/servers/local-handler.ts'
 import { connect } from '../connect.ts'
 import type { ConnectOptions } from '../options.ts'
-import { apiKey, basic, bearer, mutualTls } from './static-credentials.ts'
+import { apiKeyCredentials, basicCredentials, bearer, certificateCredentials } from './static-credentials.ts'
 
 const schemes = {
   key: { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } },
@@ -32,17 +32,17 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
   [
     'an API key in a header',
     { card: asking(['key']), admits: ({ headers }) => headers['x-key'] === secret },
-    [apiKey(secret)],
+    [apiKeyCredentials(secret)],
   ],
   [
     'one in the query',
     { card: asking(['param']), admits: (_, url) => url.searchParams.get('key') === secret },
-    [apiKey(secret)],
+    [apiKeyCredentials(secret)],
   ],
   [
     'one in a cookie',
     { card: asking(['crumb']), admits: ({ headers }) => headers.cookie === `crumb=${secret}` },
-    [apiKey(secret)],
+    [apiKeyCredentials(secret)],
   ],
   [
     'a name and a password',
@@ -50,7 +50,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
       card: asking(['user']),
       admits: ({ headers }) => headers.authorization === `Basic ${Buffer.from(`ä:${secret}`).toString('base64')}`,
     },
-    [basic({ username: 'ä', password: secret })],
+    [basicCredentials({ username: 'ä', password: secret })],
   ],
   [
     'a bearer token that is made for every request',
@@ -64,7 +64,13 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
       admits: ({ headers }) =>
         headers['x-key'] === secret && headers.cookie === 'crumb=1; other=2' && headers.authorization === 'Bearer 3',
     },
-    [mutualTls(), bearer('3'), apiKey('2', { name: 'other' }), apiKey('1', { in: 'cookie' }), apiKey(secret)],
+    [
+      certificateCredentials(),
+      bearer('3'),
+      apiKeyCredentials('2', { name: 'other' }),
+      apiKeyCredentials('1', { in: 'cookie' }),
+      apiKeyCredentials(secret),
+    ],
   ],
   [
     'the first of several ways that can be gone',
@@ -72,7 +78,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
       card: asking(['tls', 'key'], ['user'], ['jwt']),
       admits: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
     },
-    [bearer('1'), basic({ username: 'a', password: 'b' }), apiKey('c')],
+    [bearer('1'), basicCredentials({ username: 'a', password: 'b' }), apiKeyCredentials('c')],
   ],
   [
     'what a card has that requires nothing, once it is asked for',
@@ -88,7 +94,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
       admits: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
       challenge: 'Basic realm="x", charset="UTF-8"',
     },
-    [bearer('1'), basic({ username: 'a', password: 'b' })],
+    [bearer('1'), basicCredentials({ username: 'a', password: 'b' })],
   ],
   [
     'what is needed to see the card itself',
@@ -98,7 +104,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
       admits: ({ headers }) => headers.authorization === `Bearer ${secret}`,
       challenge: 'Newauth realm="a, b", Bearer realm="x"',
     },
-    [basic({ username: 'a', password: 'b' }), bearer(secret)],
+    [basicCredentials({ username: 'a', password: 'b' }), bearer(secret)],
   ],
   [
     'a key to see the card, by the name that it was given',
@@ -108,7 +114,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
       admits: ({ headers }) => headers['x-key'] === secret,
       challenge: 'ApiKey',
     },
-    [apiKey(secret, { name: 'X-Key' })],
+    [apiKeyCredentials(secret, { name: 'X-Key' })],
   ],
 ]
 
@@ -163,7 +169,7 @@ describe('credentials', () => {
     expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
     expect(failure.message).toContain('user (HTTP Basic), or key (API key in the header X-Key) and tls (mutual TLS)')
     const gated = await startAuthenticatingAgent({ isCardGated: true, admits: () => false })
-    const early = await connect(gated.origin, { auth: [apiKey(secret)] }).catch((error) => error)
+    const early = await connect(gated.origin, { auth: [apiKeyCredentials(secret)] }).catch((error) => error)
     expect(early).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
   })
 
@@ -175,7 +181,7 @@ describe('credentials', () => {
     for (const [auth, reason] of [
       [bearer(`${secret}\n`), 'credentials-malformed'],
       [bearer(''), 'credentials-malformed'],
-      [apiKey(`${secret}\r\nx: y`), 'credentials-malformed'],
+      [apiKeyCredentials(`${secret}\r\nx: y`), 'credentials-malformed'],
       [bearer(failing), 'credentials-failed'],
       [bearer(secret), 'credentials-refused'],
     ] as const) {

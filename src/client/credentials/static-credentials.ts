@@ -3,14 +3,17 @@ import type { SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
 import { credentialError, reveal, type Secret } from './oauth-client.ts'
 
-export interface ApiKeyOptions {
+export interface ApiKeyCredentialsOptions {
   /** The name of the header, parameter or cookie, if several schemes of the card take keys. */
   readonly name?: string
   readonly in?: 'header' | 'query' | 'cookie'
 }
 
 /** An API key, sent where the card requires it. */
-export function apiKey(key: Secret, { name, in: location }: ApiKeyOptions = {}): CredentialProvider {
+export function apiKeyCredentials(
+  key: Secret,
+  { name, in: location }: ApiKeyCredentialsOptions = {},
+): CredentialProvider {
   return {
     fits: (scheme) =>
       scheme.type === 'api-key' &&
@@ -23,13 +26,13 @@ export function apiKey(key: Secret, { name, in: location }: ApiKeyOptions = {}):
   }
 }
 
-export interface BasicOptions {
+export interface BasicCredentialsOptions {
   readonly username: string
   readonly password: Secret
 }
 
 /** A user name and a password for HTTP Basic authentication (RFC 7617). */
-export function basic({ username, password }: BasicOptions): CredentialProvider {
+export function basicCredentials({ username, password }: BasicCredentialsOptions): CredentialProvider {
   return {
     fits: (scheme) => isHttpScheme(scheme, 'basic'),
     async credentialsFor() {
@@ -52,7 +55,7 @@ export function bearer(token: Secret): CredentialProvider {
 }
 
 /** Declares that the `fetch` option presents a client certificate, such as one by `createGuardedFetch({ tls })`. */
-export function mutualTls(): CredentialProvider {
+export function certificateCredentials(): CredentialProvider {
   return { fits: ({ type }) => type === 'mutual-tls', credentialsFor: () => ({}) }
 }
 

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { CallOptions } from '../../agent/call-agent.ts'
+import type { AgentCallOptions } from '../../agent/call-agent.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { type Trace, traceHeaders } from '../../base/trace-context.ts'
 import type { Client } from '../../client/client.ts'
@@ -19,7 +19,7 @@ const maxDescriptionLength = 2_000
 export type RemoteTarget = Target | Client
 
 export interface RemoteAgentOptions
-  extends Pick<CallOptions, 'budget' | 'relay' | 'headers'>,
+  extends Pick<AgentCallOptions, 'budget' | 'relay' | 'headers'>,
     Pick<ConnectOptions, 'auth' | 'fetch'> {
   /** `true` creates one tool per skill, a list one per named skill. Defaults to one tool for the whole agent. */
   readonly skills?: boolean | readonly string[]

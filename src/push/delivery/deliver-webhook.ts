@@ -66,15 +66,15 @@ export async function deliverWebhook(
       }
       if (result.isGone) {
         await store.remove(leased)
-        telemetry?.note?.({ type: 'push', what: 'gone' })
+        telemetry?.record?.({ type: 'push', what: 'gone' })
         logger.info({ webhook: leased.id }, 'removed a webhook because its receiver is gone (410)')
         return false
       }
       const { givenUp } = webhook
       record(afterAttempt(webhook, generation, result, settings, clock.now()))
-      if (webhook.givenUp > givenUp) telemetry?.note?.({ type: 'push', what: 'given-up' })
+      if (webhook.givenUp > givenUp) telemetry?.record?.({ type: 'push', what: 'given-up' })
       if (webhook.state === 'paused') {
-        telemetry?.note?.({ type: 'push', what: 'paused' })
+        telemetry?.record?.({ type: 'push', what: 'paused' })
         const { problem } = result
         logger.warn({ webhook: leased.id, problem }, 'paused a webhook because its receiver keeps failing')
         return false
@@ -156,7 +156,7 @@ export async function deliverWebhook(
 async function tracedAttempt(span: Span, post: () => Promise<AttemptResult>): Promise<AttemptResult> {
   const result = await span.run(post)
   const { status, problem } = result
-  if (status !== undefined) span.learn({ status })
+  if (status !== undefined) span.addDetails({ status })
   span.end(problem === undefined ? undefined : new Error(problem))
   return result
 }

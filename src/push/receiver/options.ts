@@ -13,7 +13,7 @@ export interface RefusedDelivery {
   readonly cause?: unknown
 }
 
-export interface ReceiveOptions extends RegistrationsOptions {
+export interface ReceiverOptions extends RegistrationsOptions {
   /** The URL at which agents reach this receiver, such as `https://me.example.com/hooks/a2a`. */
   readonly url: string
   /** Receives every event. A delivery is acknowledged when the callback has finished; if it throws, the agent retries. */
@@ -54,16 +54,16 @@ export interface ReceiveOptions extends RegistrationsOptions {
 
 export type ReceiverSettings = Required<
   Omit<
-    ReceiveOptions,
+    ReceiverOptions,
     'memory' | 'secret' | 'tokens' | 'onEvent' | 'fetch' | 'onRefused' | 'order' | 'url' | 'keyCache'
   >
 >
 
-export function withReceiverDefaults(options: ReceiveOptions): ReceiverSettings {
+export function withReceiverDefaults(options: ReceiverOptions): ReceiverSettings {
   const { signers = [], requires = signers.length > 0 ? 'both' : 'token' } = options
   if (requires !== 'token' && signers.length === 0) {
     throw new TypeError(
-      `receive(): requires: '${requires}' needs signers: list the agents whose signatures are accepted`,
+      `createReceiver(): requires: '${requires}' needs signers: list the agents whose signatures are accepted`,
     )
   }
   return {
@@ -84,9 +84,9 @@ export function withReceiverDefaults(options: ReceiveOptions): ReceiverSettings 
 export function requireAddress(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname))
-  if (!isSafe) throw new TypeError(`receive(): url: expected a URL that begins with https://, got "${url}"`)
+  if (!isSafe) throw new TypeError(`createReceiver(): url: expected a URL that begins with https://, got "${url}"`)
   if (parsed.username || parsed.password || parsed.hash || parsed.search) {
-    throw new TypeError('receive(): url: expected a URL without credentials, query and fragment')
+    throw new TypeError('createReceiver(): url: expected a URL without credentials, query and fragment')
   }
   return parsed.href
 }

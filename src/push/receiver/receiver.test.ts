@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
-  createReceiver,
   type DeliveryOptions,
   delivery,
   hookUrl,
@@ -9,10 +8,11 @@ import {
   recordingReceiver,
   responseTo,
   statusBody,
+  testReceiver,
   tokenOf,
 } from '../../../test/support/push/test-receiver.ts'
 import type { RefusedDelivery } from './options.ts'
-import { receive } from './receiver.ts'
+import { createReceiver } from './receiver.ts'
 
 describe('tokens', () => {
   it('a delivery is handled as a stream event with the values of its headers', async () => {
@@ -50,7 +50,7 @@ describe('tokens', () => {
   it('a delivery with no token, an invalid one or one of another receiver is refused', async () => {
     const { post, deliveries, token } = await recordingReceiver()
     const [id = ''] = token.split('.')
-    const other = await tokenOf(createReceiver())
+    const other = await tokenOf(testReceiver())
     for (const wrong of [undefined, '', 'x', `${id}.`, `${id}.${'A'.repeat(43)}`, other, `${token}x`]) {
       expect(await post({ token: wrong })).toBe('401 token')
     }
@@ -59,10 +59,10 @@ describe('tokens', () => {
 
   it('a token is valid after a restart and on other replicas with the same secret', async () => {
     const secret = 'a secret of at least thirty-two bytes'
-    const token = await tokenOf(createReceiver({ secret }))
+    const token = await tokenOf(testReceiver({ secret }))
     const { post } = await recordingReceiver({ secret })
     expect(await post({ token })).toBe('204')
-    expect(() => createReceiver({ secret: 'short' })).toThrow('secret: expected at least 32 bytes, got 5')
+    expect(() => testReceiver({ secret: 'short' })).toThrow('secret: expected at least 32 bytes, got 5')
   })
 
   it('a token of the `tokens` option is accepted', async () => {
@@ -70,7 +70,7 @@ describe('tokens', () => {
     expect(await post({ token: 'a-token-of-my-own' })).toBe('204')
     expect(await post({ token: 'a-token-of-my-owm' })).toBe('401 token')
     expect(deliveries[0]).not.toHaveProperty('registration')
-    expect(() => createReceiver({ tokens: ['short'] })).toThrow('at least 16 characters')
+    expect(() => testReceiver({ tokens: ['short'] })).toThrow('at least 16 characters')
   })
 })
 
@@ -180,7 +180,7 @@ describe('order', () => {
 
 describe('iteration', () => {
   it('an event is acknowledged when an iterator takes it', async () => {
-    const receiver = createReceiver()
+    const receiver = testReceiver()
     const token = await tokenOf(receiver)
     const events = receiver.events()
     const first = responseTo(receiver, { token, deliveryId: '1', generation: 1 })
@@ -198,7 +198,7 @@ describe('iteration', () => {
   })
 
   it('a delivery that no iterator takes is refused, and handled on the next attempt', async () => {
-    const receiver = createReceiver({ takeWithin: 10 })
+    const receiver = testReceiver({ takeWithin: 10 })
     const token = await tokenOf(receiver)
     const response = await receiver.fetch(await delivery({ token, deliveryId: '1' }))
     expect(response.status).toBe(503)
@@ -209,7 +209,7 @@ describe('iteration', () => {
   })
 
   it('iteration ends at once when the reader returns or the receiver closes', async () => {
-    const receiver = createReceiver()
+    const receiver = testReceiver()
     const left = receiver.events()
     const pending = left.next()
     await left.return?.()
@@ -221,7 +221,7 @@ describe('iteration', () => {
   })
 
   it('a delivery whose sender disconnected is left for the next attempt', async () => {
-    const receiver = createReceiver()
+    const receiver = testReceiver()
     const token = await tokenOf(receiver)
     const gone = new AbortController()
     const request = new Request(await delivery({ token, deliveryId: '1' }), { signal: gone.signal })
@@ -235,7 +235,7 @@ describe('iteration', () => {
   })
 
   it('a delivery without an id is handled although its sender disconnected', async () => {
-    const receiver = createReceiver()
+    const receiver = testReceiver()
     const gone = new AbortController()
     const request = new Request(await delivery({ token: await tokenOf(receiver) }), { signal: gone.signal })
     const answer = responseTo(receiver, request)
@@ -247,7 +247,7 @@ describe('iteration', () => {
   })
 
   it('events cannot be iterated if there is a callback', () => {
-    expect(() => createReceiver({ onEvent() {} }).events()).toThrow('events cannot be iterated')
+    expect(() => testReceiver({ onEvent() {} }).events()).toThrow('events cannot be iterated')
   })
 })
 
@@ -317,7 +317,7 @@ describe('invalid requests', () => {
 
 describe('challenges', () => {
   it('the receiver repeats a challenge, and nothing else', async () => {
-    const receiver = createReceiver()
+    const receiver = testReceiver()
     const challenge = 'Zm9v-_.~'
     for (const request of [
       new Request(hookUrl, { method: 'POST', headers: { 'x-a2a-challenge': challenge } }),
@@ -334,16 +334,16 @@ describe('challenges', () => {
     }
     const page = new Request(`${hookUrl}?challenge=${encodeURIComponent('<script>alert(1)</script>')}`)
     expect((await receiver.fetch(page)).status).toBe(405)
-    const unanswering = createReceiver({ answersChallenges: false })
+    const unanswering = testReceiver({ answersChallenges: false })
     expect((await unanswering.fetch(new Request(`${hookUrl}?challenge=${challenge}`))).status).toBe(405)
   })
 })
 
 it('a URL without TLS, with credentials or with a query is refused', () => {
   for (const url of ['http://me.example.com/', 'me', 'https://u:p@me.example.com/', 'https://me.example.com/?a=b']) {
-    expect(() => receive({ url })).toThrow('receive(): url: expected a URL')
+    expect(() => createReceiver({ url })).toThrow('createReceiver(): url: expected a URL')
   }
-  expect(() => receive({ url: hookUrl, requires: 'signature' })).toThrow("requires: 'signature' needs signers")
+  expect(() => createReceiver({ url: hookUrl, requires: 'signature' })).toThrow("requires: 'signature' needs signers")
 })
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -3,7 +3,7 @@ import { toFetch } from '../../http/fetch.ts'
 import type { PushConfig } from '../../protocol/service.ts'
 import { pushHeaders } from '../request.ts'
 import { createDeliveryMemory, type DeliveryClaim } from './delivery-memory.ts'
-import { type ReceiveOptions, requireAddress, withReceiverDefaults } from './options.ts'
+import { type ReceiverOptions, requireAddress, withReceiverDefaults } from './options.ts'
 import { createDeliveryOrder, type PushDelivery } from './ordering.ts'
 import { readDelivery, type VerifiedDelivery } from './read-delivery.ts'
 import { answerRefusal, DeliveryRefusal } from './refusal.ts'
@@ -32,7 +32,7 @@ export interface Receiver extends AsyncIterable<PushDelivery> {
   close(): void
 }
 
-export function receive(options: ReceiveOptions): Receiver {
+export function createReceiver(options: ReceiverOptions): Receiver {
   const settings = withReceiverDefaults(options)
   const { onEvent, onRefused, memory = createDeliveryMemory({ now: settings.now }) } = options
   const { takeWithin, capacity } = settings
@@ -110,7 +110,7 @@ export function receive(options: ReceiveOptions): Receiver {
   }
 
   function events(): AsyncIterableIterator<PushDelivery> {
-    if (onEvent) throw new TypeError('receive(): events cannot be iterated, because `onEvent` receives them')
+    if (onEvent) throw new TypeError('createReceiver(): events cannot be iterated, because `onEvent` receives them')
     return subscribers.events()
   }
 

@@ -25,7 +25,7 @@ export interface Registrations {
 export function createRegistrations({ secret, tokens = [] }: RegistrationsOptions): Registrations {
   const bytes = secretBytes(secret)
   if (tokens.some((token) => token.length < 16)) {
-    throw new TypeError('receive(): tokens: expected at least 16 characters each: shorter ones can be guessed')
+    throw new TypeError('createReceiver(): tokens: expected at least 16 characters each: shorter ones can be guessed')
   }
   const key = crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const tokenHashes = tokens.map((token) => sha256(token))
@@ -51,6 +51,7 @@ export function createRegistrations({ secret, tokens = [] }: RegistrationsOption
 function secretBytes(secret: string | Uint8Array | undefined): Uint8Array<ArrayBuffer> {
   if (secret === undefined) return crypto.getRandomValues(new Uint8Array(32))
   const bytes = typeof secret === 'string' ? encoder.encode(secret) : Uint8Array.from(secret)
-  if (bytes.length < 32) throw new TypeError(`receive(): secret: expected at least 32 bytes, got ${bytes.length}`)
+  if (bytes.length < 32)
+    throw new TypeError(`createReceiver(): secret: expected at least 32 bytes, got ${bytes.length}`)
   return bytes
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/push/test-receiver.ts'
 import { newSigningKey } from '../../auth/key-ring.ts'
 import { pushSigner } from '../signing/push-signer.ts'
-import type { ReceiveOptions } from './options.ts'
+import type { ReceiverOptions } from './options.ts'
 
 describe.each([
   ['jwt', 'ES256'],
@@ -20,7 +20,7 @@ describe.each([
   ['http-signature', 'EdDSA'],
   ['both', 'ES256'],
 ] as const)('signed deliveries (%s, %s)', (form, alg) => {
-  async function signedReceiver(options: Partial<ReceiveOptions> = {}) {
+  async function signedReceiver(options: Partial<ReceiverOptions> = {}) {
     const sender = await newSender(form, alg)
     const recording = await recordingReceiver({ signers: [sender.signer], ...options })
     const post = (posting: DeliveryOptions = {}) =>

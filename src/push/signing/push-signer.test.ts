@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { keyRing, newSigningKey } from '../../auth/key-ring.ts'
+import { createKeyRing, newSigningKey } from '../../auth/key-ring.ts'
 import { contentDigest, readSignature, readSignatureInputs, signatureBase } from './http-signature.ts'
 import { pushSigner } from './push-signer.ts'
 
@@ -19,7 +19,7 @@ describe('pushSigner', () => {
   it.each(['ES256', 'EdDSA'] as const)(
     'a token names the issuer, the audience, the time, the delivery and the body: %s',
     async (alg) => {
-      const ring = keyRing(await newSigningKey(alg, 'k'))
+      const ring = createKeyRing(await newSigningKey(alg, 'k'))
       const sign = pushSigner({ keys: ring, issuer, now: () => 1_700_000_000_500 })
       const { authorization = '', ...others } = await sign({ url, headers, body })
       expect(others).toEqual({})

@@ -1,5 +1,5 @@
 import { SignJWT } from 'jose'
-import { type KeyRing, keyRing, type SigningKey } from '../../auth/key-ring.ts'
+import { createKeyRing, type KeyRing, type SigningKey } from '../../auth/key-ring.ts'
 import { toHex } from '../../base/hash.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import { digest, httpSignature, type Signing } from './http-signature.ts'
@@ -35,7 +35,7 @@ export interface PushSignerOptions {
 export function pushSigner(options: PushSignerOptions): SignPush<string | Uint8Array> {
   const { issuer, form = 'jwt', lifetime = 300, now = Date.now } = options
   if (!URL.canParse(issuer)) throw new TypeError(`pushSigner(): issuer: expected a URL, got "${issuer}"`)
-  const ring = 'kid' in options.keys ? keyRing(options.keys) : options.keys
+  const ring = 'kid' in options.keys ? createKeyRing(options.keys) : options.keys
 
   return async ({ url, headers, body }) => {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { A2AAgents, AddOptions } from '../a2a-agents.ts'
-import type { EntryStore, SyncedCatalog } from '../entry.ts'
+import type { RegistryStore, SyncedCatalog } from '../entry.ts'
 import type { RegistryFetch } from '../options.ts'
 import { freshnessLifetime, type LifetimeBounds, retryDelay } from '../read-card.ts'
 import { type CatalogImport, type CatalogReport, importCatalog, resolveCatalogUrl } from './import-catalog.ts'
@@ -12,7 +12,7 @@ import type { CatalogOptions } from './walk-catalogs.ts'
 const leaseTtl = 15 * 60_000
 
 export interface CatalogSyncOptions {
-  readonly entries: EntryStore
+  readonly entries: RegistryStore
   readonly agents: A2AAgents
   readonly fetch: RegistryFetch
   readonly clock: Clock

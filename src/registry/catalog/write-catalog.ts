@@ -1,4 +1,4 @@
-import type { A2AEntry, EntryStore } from '../entry.ts'
+import type { A2AEntry, RegistryStore } from '../entry.ts'
 import { cardType } from './read-catalog.ts'
 
 const pageSize = 200
@@ -14,7 +14,7 @@ export interface CatalogHost {
 }
 
 /** Yields the A2A agents as a catalog, page by page, to bound memory use. Mesh peers have no A2A card and are left out. */
-export async function* catalogText(entries: EntryStore, host: CatalogHost | undefined): AsyncGenerator<string> {
+export async function* catalogText(entries: RegistryStore, host: CatalogHost | undefined): AsyncGenerator<string> {
   yield `{"specVersion":"1.0",${host ? `"host":${JSON.stringify(host)},` : ''}"entries":[`
   let isFirst = true
   for (let after: { readonly name: string; readonly id: string } | undefined; ; ) {

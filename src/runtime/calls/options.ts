@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/agent.ts'
-import type { CallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
+import type { AgentCallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject } from '../../base/json.ts'
 import { identityOf, type Lineage, type ReceivingAgent } from '../../protocol/extensions/lineage.ts'
@@ -73,7 +73,7 @@ export interface CallPlan {
   /** The name of the target before its card is known. */
   readonly targetName: string
   readonly parts: readonly Part[]
-  readonly options: CallOptions
+  readonly options: AgentCallOptions
   /** The lineage for the other agent, without the deadline, which is set when the call starts. */
   readonly lineage: Lineage
   /** Why the call must not be sent. */

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../../agent/call-agent.ts'
+import type { AgentCallOptions } from '../../agent/call-agent.ts'
 import type { AgentEvents, EventSink } from '../../agent/turn-output.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/events.ts'
@@ -24,7 +24,7 @@ export interface Relay {
 
 export function createRelay(
   { agentEvents, isAsking }: Pick<TurnScope, 'agentEvents' | 'isAsking'>,
-  kind: NonNullable<CallOptions['relay']>,
+  kind: NonNullable<AgentCallOptions['relay']>,
 ): Relay {
   let hasStatus = false
 

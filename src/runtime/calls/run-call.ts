@@ -133,7 +133,7 @@ export class CallExecution {
       const agent = await orAborted(this.#abort, this.#remote.agent())
       if (agent === 'aborted') return this.#abortedResult()
       const { name } = agent.card
-      span?.learn({ agent: name })
+      span?.addDetails({ agent: name })
       const reader = this.#remote.send(agent, this.#withLineage(request, agent, deadline), idempotencyKey)
       const first = await orAborted(this.#abort, reader.peek())
       if (first === 'aborted') return this.#abortedResult()

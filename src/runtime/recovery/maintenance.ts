@@ -53,7 +53,7 @@ export function startMaintenance(
     const task = (await log.head(taskId)) ?? orphan
     const { generation, phase } = task
     if (phase === 'expired') return false
-    telemetry?.note?.({ type: 'lease', what: 'recovered' })
+    telemetry?.record?.({ type: 'lease', what: 'recovered' })
     if (recovery.isJournaled) {
       runs.start({ task, generation, phase, ...lease })
       return true

@@ -29,7 +29,7 @@ export function createLeaseRenewal({ settings, leases, onLost }: LeaseRenewalOpt
       for (const taskId of await log.renew(held, leaseTtl)) onLost(taskId)
     } catch (error) {
       // The next attempt comes well before the leases expire.
-      telemetry?.note?.({ type: 'lease', what: 'renewal-failed' })
+      telemetry?.record?.({ type: 'lease', what: 'renewal-failed' })
       logger.error({ error }, 'leases could not be renewed')
     }
   }

@@ -155,7 +155,7 @@ export class Run implements WriterOwner {
       await this.#runTurns()
     } catch (error) {
       if (error instanceof LeaseLost) {
-        this.#settings.telemetry?.note?.({ type: 'lease', what: 'lost' })
+        this.#settings.telemetry?.record?.({ type: 'lease', what: 'lost' })
         this.#logger().warn({ fence: this.#fence }, 'the lease of a task was lost to another process')
       } else this.#logger().error({ error }, 'a task could not be stored; it is recovered when its lease has expired')
     } finally {
@@ -218,7 +218,7 @@ export class Run implements WriterOwner {
   async #runObserved(options: TurnOptions, span: Span): ReturnType<TurnExecution['run']> {
     try {
       const interruption = await new TurnExecution(options, this.#settings).run()
-      span.learn({ state: this.#writer.phase })
+      span.addDetails({ state: this.#writer.phase })
       return interruption
     } finally {
       span.end()

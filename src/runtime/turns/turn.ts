@@ -186,7 +186,7 @@ export class TurnExecution {
     const { text, reference } = describeError(error)
     const redacted = this.#redact(error)
     this.#logger.error({ reference, error: redacted }, 'the agent failed')
-    span?.learn({ state: 'failed' })
+    span?.addDetails({ state: 'failed' })
     span?.end(redacted)
     if (isEnded(writer.phase)) return undefined
     const metadata = timeoutMetadata(error)

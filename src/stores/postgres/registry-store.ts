@@ -2,9 +2,9 @@ import type {
   ChangeType,
   EntryIndex,
   EntryKind,
-  EntryStore,
   PutResult,
   RegistryEntry,
+  RegistryStore,
   StoredChange,
 } from '../../registry/entry.ts'
 import { createWakeups } from '../../tasks/follow.ts'
@@ -28,7 +28,7 @@ const minNewEntries = 200
 /** Polling interval for lost notifications while a reader waits, in milliseconds. */
 const pollInterval = 1_000
 
-export interface PostgresEntriesOptions {
+export interface PostgresRegistryStoreOptions {
   /** A `Pool` of the package `pg`, which the store does not end. It uses one connection for notifications while a reader waits. */
   readonly pool: PostgresPool
   /** The schema of the tables, created if missing. Defaults to `parley`, as for the log. */
@@ -44,7 +44,7 @@ export interface PostgresEntriesOptions {
 }
 
 /** Stores the entries of a registry in PostgreSQL, which any number of replicas may share. */
-export async function createPostgresEntries(options: PostgresEntriesOptions): Promise<EntryStore> {
+export async function createPostgresRegistryStore(options: PostgresRegistryStoreOptions): Promise<RegistryStore> {
   const { pool, schema = 'parley', capacity = 100_000, changesKept = 10_000 } = options
   const { patience = 15_000, statementTimeout = 10_000 } = options
   const closing = new AbortController()

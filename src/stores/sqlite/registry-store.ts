@@ -2,8 +2,8 @@ import type {
   ChangeType,
   EntryKind,
   EntryQuery,
-  EntryStore,
   RegistryEntry,
+  RegistryStore,
   StoredChange,
 } from '../../registry/entry.ts'
 import { createWakeups } from '../../tasks/follow.ts'
@@ -36,7 +36,7 @@ const pollInterval = 250
 /** Number of prepared search statements to cache. */
 const maxPrepared = 100
 
-export interface SqliteEntriesOptions {
+export interface SqliteRegistryStoreOptions {
   /** The database file, created with its directory if missing. It may be the file of a task log. */
   readonly file: string
   /** Opens the file. Defaults to `node:sqlite`. */
@@ -48,7 +48,7 @@ export interface SqliteEntriesOptions {
 }
 
 /** Stores the entries of a registry in one SQLite file, which several processes may share. */
-export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
+export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): RegistryStore {
   const { file, driver = nodeDriver, capacity = 100_000, changesKept = 10_000 } = options
   const db = openDatabase(file, driver)
   // Agents register again, so a power failure may lose the last changes; the file stays consistent.
@@ -101,7 +101,7 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     dropChanges.run(number - changesKept)
   }
 
-  function write(entry: RegistryEntry, index: Parameters<EntryStore['put']>[1]): void {
+  function write(entry: RegistryEntry, index: Parameters<RegistryStore['put']>[1]): void {
     const { id, name, kind, owner = null, seen, trouble = null } = entry
     termIndex.replace(get(id), entry, index.terms)
     upsert.run(id, name, kind, owner, seen, trouble, encodeDocument(entry), Math.round(index.rank), index.due ?? null)

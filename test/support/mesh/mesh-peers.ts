@@ -11,7 +11,7 @@ import {
   type MeshPeer,
   type MeshPeerOptions,
   type MeshSigningKey,
-  sign,
+  signEnvelope,
 } from '../../../src/entries/mesh.ts'
 import type { SocketOptions } from '../../../src/mesh/websocket.ts'
 import { toListener } from '../../../src/node/listener.ts'
@@ -111,7 +111,7 @@ export async function signedRequest(
   key: MeshSigningKey,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
-  return JSON.stringify(await sign(meshRequest(more), key))
+  return JSON.stringify(await signEnvelope(meshRequest(more), key))
 }
 
 export interface PostResponse {

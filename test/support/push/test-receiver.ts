@@ -1,16 +1,16 @@
 import { onTestFinished } from 'vitest'
-import { keyRing, newSigningKey, type SigningKey } from '../../../src/auth/key-ring.ts'
-import type { ReceiveOptions } from '../../../src/push/receiver/options.ts'
+import { createKeyRing, newSigningKey, type SigningKey } from '../../../src/auth/key-ring.ts'
+import type { ReceiverOptions } from '../../../src/push/receiver/options.ts'
 import type { PushDelivery } from '../../../src/push/receiver/ordering.ts'
-import { type Receiver, receive } from '../../../src/push/receiver/receiver.ts'
+import { createReceiver, type Receiver } from '../../../src/push/receiver/receiver.ts'
 import type { SignPush } from '../../../src/push/request.ts'
 import { pushSigner } from '../../../src/push/signing/push-signer.ts'
 
 export const hookUrl = 'https://me.example.com/hooks/a2a'
 export const issuer = 'https://agent.example.com'
 
-export function createReceiver(options: Partial<ReceiveOptions> = {}): Receiver {
-  const receiver = receive({ url: hookUrl, ...options })
+export function testReceiver(options: Partial<ReceiverOptions> = {}): Receiver {
+  const receiver = createReceiver({ url: hookUrl, ...options })
   onTestFinished(() => receiver.close())
   return receiver
 }
@@ -54,7 +54,7 @@ export async function tokenOf(receiver: Receiver): Promise<string> {
 
 /** A sender with a signing key, and the signer to configure at the receiver. */
 export async function newSender(form: 'jwt' | 'http-signature' | 'both' = 'jwt', alg: SigningKey['alg'] = 'ES256') {
-  const ring = keyRing(await newSigningKey(alg, 'first'))
+  const ring = createKeyRing(await newSigningKey(alg, 'first'))
   return {
     ring,
     sign: pushSigner({ keys: ring, issuer, form }),
@@ -71,9 +71,9 @@ export async function responseTo(receiver: Receiver, posting: DeliveryOptions | 
 }
 
 /** A receiver that records the deliveries it handles. */
-export async function recordingReceiver(options: Partial<ReceiveOptions> = {}) {
+export async function recordingReceiver(options: Partial<ReceiverOptions> = {}) {
   const deliveries: PushDelivery[] = []
-  const receiver = createReceiver({ onEvent: (delivery) => void deliveries.push(delivery), ...options })
+  const receiver = testReceiver({ onEvent: (delivery) => void deliveries.push(delivery), ...options })
   const token = await tokenOf(receiver)
   const post = (posting: DeliveryOptions = {}) => responseTo(receiver, { token, ...posting })
   return { receiver, deliveries, token, post }
