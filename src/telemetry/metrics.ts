@@ -131,7 +131,7 @@ export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Met
         onBegin(activity)
         return new MeasuredSpan(activity, under, onLearn, onEnd)
       },
-      note: ({ type, what }) => (type === 'lease' ? leaseEvents : pushEvents).add(1, what),
+      record: ({ type, what }) => (type === 'lease' ? leaseEvents : pushEvents).add(1, what),
     },
   }
 }
