@@ -10,7 +10,8 @@ import { entryOf, latestOf, put, registryEntriesContract } from './registry-entr
 
 startServerFirst()
 
-describe('registry entries: memory', () => registryEntriesContract(async (options) => createMemoryRegistryStore(options)))
+describe('registry entries: memory', () =>
+  registryEntriesContract(async (options) => createMemoryRegistryStore(options)))
 
 describe('registry entries: SQLite', () => {
   registryEntriesContract(async (options) =>
