@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPostgresRegistryStore, type PostgresEntriesOptions } from '../../src/entries/postgres.ts'
+import { createPostgresRegistryStore, type PostgresRegistryStoreOptions } from '../../src/entries/postgres.ts'
 import { createMemoryRegistryStore } from '../../src/entries/registry.ts'
 import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
@@ -81,7 +81,7 @@ describe('registry entries: PostgreSQL', () => {
   })
 })
 
-async function openEntries(options: PostgresEntriesOptions) {
+async function openEntries(options: PostgresRegistryStoreOptions) {
   const entries = await createPostgresRegistryStore(options)
   onTestFinished(() => entries.close())
   return entries

@@ -4,7 +4,7 @@ import { agent } from '../../src/local-agent.node.ts'
 import { type AgentLoopOptions, createAgentLoop } from '../../src/loop/agent-loop.ts'
 import { localTool } from '../../src/loop/tools/tool.ts'
 import { textOf } from '../../src/protocol/model.ts'
-import { pair } from '../../src/testing/pair.ts'
+import { createPair } from '../../src/testing/pair.ts'
 import {
   chunk,
   type Respond,
@@ -36,7 +36,7 @@ async function run(steps: Respond[], options: Partial<AgentLoopOptions> = {}) {
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
   const loop = createAgentLoop({ model, tools: [add], onError, ...options })
-  await using connection = await pair(agent({ name: 'Looping' }, loop))
+  await using connection = await createPair(agent({ name: 'Looping' }, loop))
   const events = []
   for await (const event of connection.client.stream('1 and 2?')) events.push(event)
   const chunks = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
