@@ -26,7 +26,7 @@ export function outputOf(reply: Reply, id: string): unknown {
 }
 
 function toInput(input: unknown): Input {
-  if (input === undefined) throw invalidParams('input', 'expected what the skill takes, got undefined')
+  if (input === undefined) throw invalidParams('input', 'expected the input of the skill, got undefined')
   // A value that JSON cannot hold is rejected when the request is encoded.
   return typeof input === 'string' ? input : { data: input as Json, mediaType: 'application/json' }
 }

@@ -6,14 +6,14 @@ import type { Turn } from '../agent/turn.ts'
 import { connect } from './connect.ts'
 import { data } from './send-request.ts'
 
-/** Tells what it was given. */
+/** Returns what it received. */
 async function inspect(turn: Turn): Promise<void> {
   await turn.artifact('parts').close(turn.message.parts)
   await turn.data({ metadata: turn.metadata, modes: turn.acceptedOutputModes, contextId: turn.contextId }, 'rest')
 }
 
-describe('what is said', () => {
-  it('is text, parts, files, bytes and data, alone or together', async () => {
+describe('the input of send', () => {
+  it('text, parts, files, bytes and data can be sent together', async () => {
     const client = await connect(createLocalHandler(inspect))
     const stream = new Blob(['three']).stream()
     const { artifacts } = await client.send([
@@ -40,7 +40,7 @@ describe('what is said', () => {
     ])
   })
 
-  it('must be something', async () => {
+  it('input that is empty or of another type is rejected', async () => {
     const client = await connect(createLocalHandler(inspect))
     await expect(client.send([])).rejects.toMatchObject({ code: 'invalid-params' })
     const broken = new ReadableStream<Uint8Array>({
@@ -53,7 +53,7 @@ describe('what is said', () => {
     }
   })
 
-  it('may come with more', async () => {
+  it('metadata, output modes and a context are sent with the message', async () => {
     const client = await connect(createLocalHandler(inspect))
     const { artifacts } = await client.send('x', {
       metadata: { a: 1 },
@@ -64,23 +64,23 @@ describe('what is said', () => {
   })
 })
 
-describe('what is answered', () => {
-  it('is a message, and its text', async () => {
+describe('the reply of send', () => {
+  it('a message becomes a reply with its text', async () => {
     const reply = await (await connect(createLocalHandler(countingAgent))).send('hello')
     expect(reply).toMatchObject({ type: 'message', text: 'hi', artifacts: [], message: { role: 'agent' } })
   })
 
-  it('is a task, and the text of its artifacts', async () => {
+  it('a task becomes a reply with the text of its artifacts', async () => {
     const reply = await (await connect(createLocalHandler(countingAgent))).send('count')
     expect(reply).toMatchObject({ type: 'task', text: 'onetwothree', task: { status: { state: 'completed' } } })
     expect(reply.artifacts.map(({ name, text }) => [name, text])).toEqual([['numbers', 'onetwothree']])
   })
 
-  it('is a task, and if it made nothing, the text of its status', async () => {
+  it('a task without artifacts becomes a reply with the text of its status', async () => {
     expect((await (await connect(createLocalHandler(countingAgent))).send('fail')).text).toBe('Out of fingers')
   })
 
-  it('has its files and data at hand', async () => {
+  it('a reply has the files and data of the artifacts', async () => {
     const client = await connect(
       createLocalHandler(async (turn) => {
         await turn.file({ name: 'a.bin', content: new Uint8Array([1, 2]), mediaType: 'application/x-a' })
@@ -96,7 +96,7 @@ describe('what is answered', () => {
     expect(artifacts.flatMap((output) => output.data)).toEqual([[1, 2]])
   })
 
-  it('is waited for also if the agent does not wait', async () => {
+  it('send waits for the task even if the agent returns immediately', async () => {
     const handler = createLocalHandler(async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -115,25 +115,25 @@ describe('what is answered', () => {
   })
 })
 
-describe('a task', () => {
-  it('can be got, waited for, followed and canceled by its id', async () => {
+describe('a task handle', () => {
+  it('a task can be fetched, awaited, followed and canceled by its id', async () => {
     const client = await connect(createLocalHandler(countingAgent))
-    const { task: begun } = await client.send('wait', { returnImmediately: true })
-    const task = client.task(begun?.id ?? '')
+    const { task: started } = await client.send('wait', { returnImmediately: true })
+    const task = client.task(started?.id ?? '')
     expect((await task.get()).status.state).toMatch(/submitted|working/)
-    const waiting = task.wait()
+    const reply = task.wait()
     expect((await task.cancel()).status.state).toBe('canceled')
-    expect((await waiting).task?.status.state).toBe('canceled')
+    expect((await reply).task?.status.state).toBe('canceled')
     expect((await collect(task.subscribe())).map(describeEvent)).toEqual(['task canceled'])
   })
 
-  it('gives what it made', async () => {
+  it('artifacts() returns the artifacts of the task', async () => {
     const client = await connect(createLocalHandler(countingAgent))
     const { task } = await client.send('count')
     expect((await client.task(task?.id ?? '').artifacts()).map(({ text }) => text)).toEqual(['onetwothree'])
   })
 
-  it('has push configs, if the agent pushes', async () => {
+  it('push configs are rejected by an agent without push', async () => {
     const client = await connect(createLocalHandler(countingAgent))
     const { task } = await client.send('count')
     const { push } = client.task(task?.id ?? '')
@@ -144,7 +144,7 @@ describe('a task', () => {
     await expect(push.delete('c')).rejects.toMatchObject(refusal)
   })
 
-  it('is one of all, the newest first, over as many pages as there are', async () => {
+  it('listTasks lists all pages, the newest task first', async () => {
     const client = await connect(createLocalHandler(countingAgent))
     const ids: string[] = []
     for (const _ of [1, 2, 3, 4, 5]) ids.unshift((await client.send('count')).task?.id ?? '')
@@ -153,21 +153,21 @@ describe('a task', () => {
 })
 
 describe('a conversation', () => {
-  it('goes on with the task that asks, and with the context of all', async () => {
+  it('a conversation continues the task that needs input, and keeps its context', async () => {
     const client = await connect(createLocalHandler(countingAgent))
     const conversation = client.conversation()
-    const asked = await conversation.send('ask')
-    expect(conversation.taskId).toBe(asked.task?.id)
-    const answered = await conversation.send('three')
-    expect(answered.task).toMatchObject({ id: asked.task?.id, status: { state: 'completed' } })
+    const question = await conversation.send('ask')
+    expect(conversation.taskId).toBe(question.task?.id)
+    const answer = await conversation.send('three')
+    expect(answer.task).toMatchObject({ id: question.task?.id, status: { state: 'completed' } })
     expect(conversation.taskId).toBeUndefined()
     const events = await collect(conversation.stream('count'))
-    expect(events[0]).toMatchObject({ type: 'task', task: { contextId: asked.contextId } })
-    expect(events[0]).not.toMatchObject({ task: { id: asked.task?.id } })
-    expect(conversation.contextId).toBe(asked.contextId)
+    expect(events[0]).toMatchObject({ type: 'task', task: { contextId: question.contextId } })
+    expect(events[0]).not.toMatchObject({ task: { id: question.task?.id } })
+    expect(conversation.contextId).toBe(question.contextId)
   })
 
-  it('can be taken up again', async () => {
+  it('a conversation can be continued from its ids', async () => {
     const client = await connect(createLocalHandler(countingAgent))
     const { contextId, task } = await client.send('ask')
     const start = { contextId: contextId ?? '', taskId: task?.id ?? '' }
@@ -175,25 +175,25 @@ describe('a conversation', () => {
   })
 })
 
-describe('credentials', () => {
-  it('are given with every request, and once more when they are refused', async () => {
+describe('authorize', () => {
+  it('authorize is called for every request, and once more after a 401 response', async () => {
     const handler = createLocalHandler(countingAgent)
     let valid = 'one'
     const guard = (request: Request) => {
       const isValid = request.headers.get('authorization') === `Bearer ${valid}`
       return isValid ? undefined : new Response('', { status: 401, headers: { 'www-authenticate': 'Bearer' } })
     }
-    const asked: unknown[] = []
+    const authorizations: unknown[] = []
     const client = await connect(fakePeer(guard, handler.fetch), {
       authorize({ card, challenge }) {
-        asked.push([card?.name, challenge])
+        authorizations.push([card?.name, challenge])
         return { headers: { authorization: `Bearer ${challenge === undefined ? 'one' : valid}` } }
       },
     })
     expect((await client.send('hello')).text).toBe('hi')
     valid = 'two'
     expect((await client.send('hello')).text).toBe('hi')
-    expect(asked).toEqual([
+    expect(authorizations).toEqual([
       [undefined, undefined],
       ['Test', undefined],
       ['Test', undefined],
@@ -201,7 +201,7 @@ describe('credentials', () => {
     ])
   })
 
-  it('may be in the query, and are not told in errors', async () => {
+  it('credentials in the query do not appear in errors', async () => {
     const peer = fakePeer(
       (request) =>
         new URL(request.url).searchParams.get('key') === 's3cret' && request.method === 'POST'

@@ -34,20 +34,20 @@ const legacy = {
   skills: [{ id: 's', name: 'S', description: 'Skill', tags: ['s'] }],
 }
 
-/** The `fetch` of a client whose agent is in this process, at whatever address. */
+/** A `fetch` that sends every request to a handler in this process. */
 const through =
   ({ fetch }: { fetch(request: Request): Promise<Response> }) =>
   (address: string, init: RequestInit) =>
     fetch(new Request(address, init))
 
-describe('connecting', () => {
-  it('takes an agent in this process, and opens no socket', async () => {
+describe('the target of connect', () => {
+  it('an agent in this process is called without a socket', async () => {
     const client = await connect(createLocalHandler(countingAgent))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.card.name).toBe('Test')
   })
 
-  it('takes an agent as its author wrote it, with the same tasks for all who talk to it', async () => {
+  it('all clients of an agent definition share its tasks', async () => {
     const test = agent({ name: 'Test' }, countingAgent)
     const one = await connect(test)
     const { task } = await one.send('count')
@@ -56,12 +56,12 @@ describe('connecting', () => {
     expect((await collect(other.stream('count'))).at(-1)).toMatchObject({ type: 'status', isLast: true })
   })
 
-  it('says how an agent can be asked that has no way to be', async () => {
+  it('an agent definition without fetch is rejected with what to use instead', async () => {
     const { profile, run } = agent({ name: 'Test' }, countingAgent)
     await expect(connect({ profile, run } as never)).rejects.toThrow('createHandler(agent)')
   })
 
-  it('takes a file with a card, by its path or URL', async () => {
+  it('a card file can be named by its path or URL', async () => {
     const fetch = through(createLocalHandler(countingAgent))
     const path = join(await temporaryDirectory(), 'card.json')
     await writeFile(path, JSON.stringify(jsonRpc('1.0')))
@@ -72,7 +72,7 @@ describe('connecting', () => {
     }
   })
 
-  it('says what is wrong with a file', async () => {
+  it('a file that is missing, no JSON or no card is rejected', async () => {
     const path = join(await temporaryDirectory(), 'card.json')
     await expect(connect(path)).rejects.toMatchObject({ code: 'invalid-params', reason: 'file' })
     await writeFile(path, '{"name"')
@@ -81,21 +81,21 @@ describe('connecting', () => {
     await expect(connect(path)).rejects.toMatchObject({ reason: 'not-a-card', hint: expect.stringContaining('url') })
   })
 
-  it('believes no file that its caller does not believe', async () => {
+  it('a card file that fails verification is rejected', async () => {
     const path = join(await temporaryDirectory(), 'card.json')
     await writeFile(path, JSON.stringify(jsonRpc('1.0')))
     const verifyCard = () => Promise.reject(new Error('no signature'))
     await expect(connect(path, { verifyCard })).rejects.toMatchObject({ reason: 'card-verification-failed' })
   })
 
-  it('takes the address of a card', async () => {
+  it('a URL can be that of a card', async () => {
     const peer = fakePeer(cardRoute(jsonRpc('1.0'), '/cards/mine.json'), agentRoute(createLocalHandler(countingAgent)))
     const client = await connect('http://localhost/cards/mine.json', { fetch: through(peer) })
     expect((await client.send('hello')).text).toBe('hi')
     expect(peer.asked).toEqual(['GET /cards/mine.json', 'POST /'])
   })
 
-  it('takes where an agent is mounted', async () => {
+  it('a URL can be the path at which an agent is mounted', async () => {
     const mounted = jsonRpc('1.0', 'http://localhost/agents/one')
     const handler = createLocalHandler(countingAgent, { path: '/agents/one' })
     const peer = fakePeer(cardRoute(mounted, `/agents/one${cardPath}`), agentRoute(handler))
@@ -103,14 +103,14 @@ describe('connecting', () => {
     expect((await client.send('hello')).text).toBe('hi')
   })
 
-  it('takes a card, as it is written or as it was read', async () => {
+  it('a card can be passed in as JSON or as the card of another client', async () => {
     const fetch = through(createLocalHandler(countingAgent))
     for (const target of [jsonRpc('1.0'), (await connect(createLocalHandler(countingAgent))).card]) {
       expect((await (await connect(target, { fetch })).send('hello')).text).toBe('hi')
     }
   })
 
-  it('looks for the card also where it was before 0.3', async () => {
+  it('the card is also searched at its path before 0.3', async () => {
     const peer = fakePeer(
       cardRoute({ ...legacy, protocolVersion: '0.2.5' }, legacyCardPath),
       agentRoute(createLocalHandler(countingAgent)),
@@ -120,7 +120,7 @@ describe('connecting', () => {
     expect(peer.asked).toEqual([`GET ${cardPath}`, `GET ${legacyCardPath}`, 'POST /'])
   })
 
-  it('does not fetch again a card that has not changed', async () => {
+  it('an unchanged card is not transferred again', async () => {
     const peer = fakePeer(createLocalHandler(countingAgent).fetch)
     const cardCache = createCardCache()
     await connect(peer, { cardCache })
@@ -130,7 +130,7 @@ describe('connecting', () => {
     expect((await client.send('hello')).text).toBe('hi')
   })
 
-  it('refuses a card that its caller does not believe', async () => {
+  it('a card that fails verification is rejected', async () => {
     const verifyCard = () => {
       throw new Error('no signature')
     }
@@ -140,25 +140,25 @@ describe('connecting', () => {
     })
   })
 
-  it('refuses what is no address', async () => {
+  it('a text that is no address is rejected', async () => {
     await expect(connect('not an address')).rejects.toMatchObject({ code: 'invalid-params', reason: 'bad-url' })
   })
 })
 
-describe('the dialect', () => {
+describe('the dialect of a client', () => {
   const dialectOf = async (wire: object) => {
     const client = await connect(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(countingAgent))))
     await client.send('hello')
     return client.explain().endpoint?.dialect
   }
 
-  it('is that of the first interface', async () => {
+  it('the first interface of a card decides the dialect', async () => {
     expect(await dialectOf(jsonRpc('1.0'))).toBe('v1.0')
     expect(await dialectOf(jsonRpc('0.3'))).toBe('v0.3')
     expect(await dialectOf({ ...legacy, ...jsonRpc('1.0'), protocolVersion: '0.3.0' })).toBe('v1.0')
   })
 
-  it('is told by what a card has that names no interfaces', async () => {
+  it('the members of a card without interfaces decide the dialect', async () => {
     expect(await dialectOf({ ...legacy, protocolVersion: '0.3.0' })).toBe('v0.3')
     expect(await dialectOf({ ...legacy, protocolVersion: '0.2.9' })).toBe('v0.3')
     expect(await dialectOf({ ...legacy, protocolVersion: '0.2.6' })).toBe('v0.2')
@@ -168,17 +168,17 @@ describe('the dialect', () => {
     expect(await dialectOf({ ...legacy, defaultInputModes: undefined })).toBe('v0.1')
   })
 
-  it('is tried where the card cannot tell', async () => {
+  it('both dialects of an ambiguous card are tried', async () => {
     const peer = fakePeer(cardRoute(legacy), agentRoute(createLocalHandler(countingAgent, { dialects: ['v0.1'] })))
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.1')
     await client.send('hello')
-    expect(peer.asked.filter((each) => each.startsWith('POST'))).toHaveLength(3)
+    expect(peer.asked.filter((request) => request.startsWith('POST'))).toHaveLength(3)
   })
 
-  it('is another one where the card is mistaken', async () => {
-    for (const [claimed, spoken] of [
+  it('another dialect is used if the card names a wrong one', async () => {
+    for (const [declared, actual] of [
       ['1.0', 'v0.3'],
       ['0.3', 'v1.0'],
       ['1.0', 'v0.1'],
@@ -186,25 +186,25 @@ describe('the dialect', () => {
     ] as const) {
       const notices: Notice[] = []
       const peer = fakePeer(
-        cardRoute(jsonRpc(claimed)),
-        agentRoute(createLocalHandler(countingAgent, { dialects: [spoken] })),
+        cardRoute(jsonRpc(declared)),
+        agentRoute(createLocalHandler(countingAgent, { dialects: [actual] })),
       )
       const client = await connect(peer, { onNotice: (notice) => notices.push(notice) })
       expect((await client.send('hello')).text).toBe('hi')
-      expect(client.explain().endpoint?.dialect).toBe(spoken)
+      expect(client.explain().endpoint?.dialect).toBe(actual)
       expect(notices).toMatchObject([{ type: 'fallback-endpoint' }])
     }
   })
 
-  it('may be chosen by the caller', async () => {
+  it('the caller can choose the dialect', async () => {
     const client = await connect(createLocalHandler(countingAgent), { dialects: ['v0.3-proto'] })
     await client.send('hello')
     expect(client.explain().endpoint).toMatchObject({ dialect: 'v0.3-proto', binding: 'HTTP+JSON' })
   })
 })
 
-describe('the explanation', () => {
-  it('says what was tried and which way was taken', async () => {
+describe('explain', () => {
+  it('explain lists the attempts and the endpoint', async () => {
     const peer = fakePeer(
       cardRoute(jsonRpc('1.0', 'http://localhost/wrong'), legacyCardPath),
       agentRoute(createLocalHandler(countingAgent)),

@@ -104,7 +104,7 @@ function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): 
 /** A transport without a `fetch` uses the one of the client. */
 type ClientTransport = Pick<Transport, 'binding' | 'open'> & Partial<Transport>
 
-/** The transports that need nothing but `fetch`; gRPC needs more and is passed in. */
+/** The transports that need only `fetch`; gRPC needs more and is passed in. */
 const httpTransports: readonly ClientTransport[] = [
   { binding: 'JSONRPC', open: createJsonRpcClient },
   { binding: 'HTTP+JSON', open: createRestClient },

@@ -39,7 +39,7 @@ function isFileUrl(address: string | URL): boolean {
  */
 export async function readFile(path: string | URL, limit: number): Promise<Uint8Array> {
   const fs = typeof process === 'object' ? process.getBuiltinModule?.('node:fs') : undefined
-  if (!fs) throw unreadable(path, 'there are no files on this platform; hand in its content instead')
+  if (!fs) throw unreadable(path, 'there are no files on this platform; pass its content instead')
   try {
     return await readLimited(fs.createReadStream(isFileUrl(path) ? new URL(path) : path), limit)
   } catch (error) {

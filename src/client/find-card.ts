@@ -69,7 +69,7 @@ export async function verifyCard<T>(
     return (await verify?.(wire)) ?? wire
   } catch (error) {
     const where = url === undefined ? '' : ` at ${url}`
-    const problem = `The card${where} is not to be believed: ${error instanceof Error ? error.message : error}.`
+    const problem = `The card${where} failed verification: ${error instanceof Error ? error.message : error}.`
     throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-verification-failed', url })
   }
 }
@@ -106,14 +106,14 @@ function isModel(target: Target): target is AgentCard {
 /** An agent definition without `fetch` cannot be called. */
 function requireCard(target: JsonObject): JsonObject {
   if (typeof target.run !== 'function') return target
-  const problem = 'This agent cannot be asked: expected one made by agent() of parley-a2a, or createHandler(agent).'
+  const problem = 'This agent cannot be called: expected one made by agent() of parley-a2a, or createHandler(agent).'
   throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
 }
 
 async function readCardFile(path: string | URL, options: FindCardOptions): Promise<JsonObject> {
   const url = `${path}`
   const wire = parseFile(await readFile(path, maxCard), url)
-  if (!isObject(wire) || !isCard(wire)) throw notACardFile(url, 'has JSON that is no agent card')
+  if (!isObject(wire) || !isCard(wire)) throw notACardFile(url, 'has JSON that is not an agent card')
   const card = await verifyCard(wire, url, options.verifyCard)
   options.trace.add({ type: 'card', url, outcome: 'found', detail: '' })
   return card
@@ -124,7 +124,7 @@ function parseFile(bytes: Uint8Array, url: string): unknown {
     return parseJsonText(decodeUtf8(bytes))
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    throw notACardFile(url, `is no JSON: ${error.message}`)
+    throw notACardFile(url, `is not JSON: ${error.message}`)
   }
 }
 
@@ -212,7 +212,7 @@ async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise
   if (!unchanged && isRefused) throw notA2AError(content)
   const wire = unchanged ?? content.body
   if (!isObject(wire) || !isCard(wire)) {
-    const problem = `${requestUrl} has JSON that is no agent card.`
+    const problem = `${requestUrl} has JSON that is not an agent card.`
     throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url: requestUrl })
   }
   const card = await verifyCard(wire, requestUrl, options.verifyCard)

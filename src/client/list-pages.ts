@@ -41,7 +41,7 @@ async function* allPages<T>(getPage: (pageToken: string | undefined) => Promise<
 }
 
 function endlessList(): A2AError {
-  const problem = `The agent promises more in its list again and again, but its last ${maxEmptyPages} pages were empty.`
+  const problem = `The agent keeps announcing further pages of its list, but the last ${maxEmptyPages} were empty.`
   const hint = 'Use a narrower filter, or report to the operator of the agent that its page tokens never end.'
   return new A2AError('invalid-agent-response', problem, { reason: 'endless-list', hint })
 }

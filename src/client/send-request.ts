@@ -80,7 +80,7 @@ export function pushConfigOf(push: PushConfig | PushReceiver): PushConfig | Prom
 
 export async function toParts(input: Input): Promise<readonly Part[]> {
   const items: readonly InputItem[] = isItemList(input) ? input : [input]
-  if (items.length === 0) throw invalidParams('input', 'expected something to say')
+  if (items.length === 0) throw invalidParams('input', 'expected at least one item, got an empty list')
   return await Promise.all(items.map(toPart))
 }
 

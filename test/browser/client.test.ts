@@ -181,7 +181,7 @@ describe('a page in Chromium', () => {
       return await connect('./card.json').catch((error: Error) => error.message)
     })
     expect(message).toBe(
-      'The file ./card.json cannot be read: there are no files on this platform; hand in its content instead.',
+      'The file ./card.json cannot be read: there are no files on this platform; pass its content instead.',
     )
   })
 })

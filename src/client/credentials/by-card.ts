@@ -100,10 +100,10 @@ function noMatch(
       .map((name) => describeScheme(name, schemes[name]))
       .join(' and '),
   )
-  const expected = alternatives.join(', or ') || 'credentials before it even shows a card'
+  const expected = alternatives.join(', or ') || 'credentials even for its card'
   return credentialError(
     'unfit',
-    `None of the given credentials fits what the agent asks for: ${expected}.`,
+    `None of the credentials fits what the agent requires: ${expected}.`,
     'Pass connect() credentials for it: auth: [bearer(…)] of parley-a2a/client/auth.',
   )
 }

@@ -60,7 +60,7 @@ export function requireSecure(url: string): string {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
   if (protocol === 'https:' || (protocol === 'http:' && isLocal)) return url
-  const problem = `Tokens are not asked for at ${withoutQuery(url)}, which is not https.`
+  const problem = `Tokens are not requested from ${withoutQuery(url)}, which is not https.`
   throw credentialError('not-secure', problem, 'Correct the address in the card, or in the options of the credentials.')
 }
 

@@ -179,7 +179,8 @@ function readCallback(callback: URL, url: URL, state: string, { server, client, 
     return parameters
   } catch (error) {
     const isForged = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError
-    if (isForged) throw credentialError('not-trusted', 'The user came back from somewhere else.', 'Start again.')
+    if (isForged)
+      throw credentialError('not-trusted', 'The redirect of the user does not belong to this request.', 'Start again.')
     throw toCredentialError(error, url.href)
   }
 }

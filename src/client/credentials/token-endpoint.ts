@@ -62,7 +62,7 @@ export async function createGrant(
   const isOtherEndpoint = client.tokenUrl !== undefined && client.tokenUrl !== tokenUrl
   const isOtherIssuer = client.issuer !== undefined && hasIssuer && client.issuer !== server.issuer
   if (isOtherEndpoint || isOtherIssuer) {
-    const problem = `The card leads to ${withoutQuery(tokenUrl)} for tokens, which is not whom the credentials are for.`
+    const problem = `The card leads to ${withoutQuery(tokenUrl)} for tokens, which the credentials are not for.`
     throw credentialError('not-trusted', problem, 'Compare tokenUrl and issuer with those of the card.')
   }
   return {
@@ -121,7 +121,7 @@ function endpointsOfFlow(scheme: SecurityScheme): Endpoints {
 }
 
 export function noEndpoint(where: string): A2AError {
-  const problem = `There is no address for this flow of OAuth 2 at ${where}.`
+  const problem = `There is no endpoint for this OAuth 2 flow at ${where}.`
   return credentialError('unfit', problem, 'Use credentials for another flow, or another scheme of the card.')
 }
 
@@ -179,13 +179,13 @@ export function toCredentialError(error: unknown, url: string): unknown {
 }
 
 function notBearer(url: string): A2AError {
-  const problem = `${withoutQuery(url)} gives tokens that are no bearer tokens.`
+  const problem = `${withoutQuery(url)} gives tokens that are not bearer tokens.`
   return credentialError('unfit', problem, 'Set the client up for bearer tokens there.')
 }
 
 /** Shows only error codes of the standards: any other text may be the secret again. */
 export function refusal(url: string, error: string | undefined): A2AError {
-  const code = error !== undefined && errorCodes.test(error) ? error : 'a word of its own'
+  const code = error !== undefined && errorCodes.test(error) ? error : 'an error code of its own'
   const problem = `${withoutQuery(url)} gives no token: ${code}.`
   return credentialError('refused', problem, hints.get(code) ?? 'Check clientId, secret and scopes there.')
 }

@@ -107,7 +107,7 @@ async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> 
   let open = openDirectly
   let emittedBefore = 0
   if (streamBreak === undefined && 'message' in request) {
-    open = sources.sendAndPoll(request, 'The agent does not stream, says its card.')
+    open = sources.sendAndPoll(request, 'The card says that the agent does not stream.')
     streamBreak = yield* read(open)
   }
   for (let failures = 0; streamBreak !== undefined; ) {
@@ -145,7 +145,7 @@ function createSources({ service, request, call, position, peer, clock, notify, 
 
   function sendThenPoll(send: SendRequest, why: string): Open {
     const onAnswer = () => {
-      notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
+      notify({ type: 'polling', message: `${why} The client polls the task instead.` })
       peer.update({ streams: false })
     }
     const onPoll = () => cursor.reopen('polling')
@@ -214,7 +214,7 @@ const noSubscription: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 function endedEarly(taskId: string | undefined): A2AError {
   const problem =
     taskId === undefined
-      ? 'The stream ended before anything came.'
-      : `The stream of task ${taskId} ended although the task had not.`
+      ? 'The stream ended before its first event.'
+      : `The stream of task ${taskId} ended although the task has not.`
   return new A2AError('unavailable', problem, { reason: 'ended-early' })
 }

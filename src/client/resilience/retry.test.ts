@@ -1,15 +1,15 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTransient, isUnsent } from './retry.ts'
 
 const failure = (reason: string) => new A2AError('unavailable', 'No.', { reason })
 
-test('what never left may be sent again, also if the code for its version could not be loaded', () => {
+it('a call that was not sent may be repeated, including one whose dialect could not be loaded', () => {
   for (const reason of ['connection-refused', 'not-loaded']) expect(isUnsent(failure(reason))).toBe(true)
   for (const reason of ['connection-lost', 'silent']) expect(isUnsent(failure(reason))).toBe(false)
 })
 
-test('what nobody can put right by waiting is not tried again', () => {
+it('a call is not repeated if waiting cannot help', () => {
   for (const reason of ['certificate', 'aborted', 'deadline']) expect(isTransient(failure(reason))).toBe(false)
   expect(isTransient(failure('not-loaded'))).toBe(true)
 })

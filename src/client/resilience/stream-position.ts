@@ -140,7 +140,7 @@ function isRepeated({ generation, numbers }: StreamPosition, number: number): bo
 function requireNoGap({ generation, isGapless }: StreamPosition, { type, follows }: StreamEvent, number: number): void {
   if (!isGapless || type === 'task' || generation === undefined || number <= generation + 1) return
   if (follows === generation) return
-  const problem = `Event ${number} came after event ${generation}: what is between is asked for.`
+  const problem = `Event ${number} came after event ${generation}: the events between them are requested again.`
   throw new A2AError('unavailable', problem, { reason: 'events-lost' })
 }
 

@@ -10,7 +10,7 @@ import { excerpt } from '../../schema/schema.ts'
 import { type ResponseContent, type ResponseSummary, summarize } from './read-response.ts'
 
 export function notInDialect(operation: Operation, version: string, binding: string): A2AError {
-  const problem = `A2A ${version} has no way to ask for it over ${binding}: ${operation}.`
+  const problem = `A2A ${version} has no operation ${operation} over ${binding}.`
   return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
 }
 
@@ -29,13 +29,13 @@ export function networkError(thrown: unknown, url: string, signal: AbortSignal):
   if (error instanceof StreamSilent) return streamSilent(url, error.idle)
   if (signal.aborted) return callAborted(signal)
   if (error instanceof BodyTooLarge || error instanceof EventTooLarge) {
-    const problem = `The answer of ${url} is not read: ${error.message}.`
+    const problem = `The response of ${url} is too large: ${error.message}.`
     return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
   }
   const failure = networkFailureOf(error)
   const problem =
     failure === 'guarded' && error instanceof Error
-      ? `${url} is not asked: ${error.message}.`
+      ? `${url} is not called: ${error.message}.`
       : `${url} cannot be reached: ${networkFailureTexts[failure]}.`
   return new A2AError('unavailable', problem, { cause: error, url, reason: failure })
 }
@@ -46,7 +46,7 @@ function streamSilent(url: string, milliseconds: number): A2AError {
 }
 
 function callAborted({ reason }: AbortSignal): A2AError {
-  return new A2AError('unavailable', 'The call was given up before there was an answer.', {
+  return new A2AError('unavailable', 'The call was aborted before there was an answer.', {
     cause: reason,
     reason: 'aborted',
   })
@@ -55,13 +55,13 @@ function callAborted({ reason }: AbortSignal): A2AError {
 const networkFailureTexts: Readonly<Record<NetworkFailure, string>> = {
   'connection-refused': 'nothing listens there',
   'name-not-found': 'there is no host of that name',
-  'host-unreachable': 'there is no way to that host',
+  'host-unreachable': 'there is no route to that host',
   certificate: 'its certificate is not trusted',
   'not-tls': 'it does not speak TLS',
   'not-http': 'it does not speak HTTP',
-  'bad-url': 'it is no address that can be asked',
+  'bad-url': 'it is not a valid address',
   'redirect-loop': 'it redirects in a circle',
-  guarded: 'the guard does not let it out',
+  guarded: 'the guarded fetch refuses it',
   'connection-lost': 'the connection broke off',
   blocked: 'the request failed, and the platform does not say why',
 }
@@ -92,7 +92,7 @@ function messageIn(body: unknown): string | undefined {
 }
 
 const formTexts: Readonly<Record<ResponseSummary['form'], string>> = {
-  json: 'answered with JSON that is no answer of A2A',
+  json: 'answered with JSON that is not A2A',
   empty: 'answered with nothing',
   html: 'answered with a web page instead of JSON',
   text: 'answered with something that is not JSON',

@@ -137,7 +137,7 @@ function parseEvent(data: string, isCut: boolean, url: string, depth: number): u
       const problem = `The stream of ${url} broke off in the middle of an event.`
       throw new A2AError('unavailable', problem, { cause: error, url, reason: 'connection-lost' })
     }
-    const problem = `The stream of ${url} has an event that is no JSON: ${error.message}.`
+    const problem = `The stream of ${url} has an event that is not JSON: ${error.message}.`
     throw new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'broken-event' })
   }
 }

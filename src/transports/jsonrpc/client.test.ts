@@ -28,8 +28,8 @@ const json = (body: unknown, init?: ResponseInit) => () => Response.json(body, i
 const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
 const stream = (text: string) => () => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 
-describe('a call', () => {
-  it('says its version, extensions, key, tenant and where it goes on', async () => {
+describe('a JSON-RPC request', () => {
+  it('a request has the version, extensions, idempotency key, tenant and last event id', async () => {
     const extensions = ['https://a.test/1', 'https://a.test/2']
     const { service, requests } = clientOf(json({ jsonrpc: '2.0', id: 1, result: { task } }), {
       extensions,
@@ -49,7 +49,7 @@ describe('a call', () => {
     expect(subscribed?.headers.get('accept')).toBe('text/event-stream')
   })
 
-  it('has an id of its own', async () => {
+  it('every request has its own id', async () => {
     const { service, requests } = clientOf(json({ jsonrpc: '2.0', id: 1, result: task }))
     await service.getTask({ taskId: 't' }, callOf())
     await service.getTask({ taskId: 't' }, callOf())
@@ -58,8 +58,8 @@ describe('a call', () => {
   })
 })
 
-describe('an answer', () => {
-  it('need not say that there is nothing, where nothing is to be said', async () => {
+describe('a JSON-RPC response', () => {
+  it('a response without a result is enough for an operation without one', async () => {
     for (const answer of [
       json({ jsonrpc: '2.0', id: 1 }),
       json({ jsonrpc: '2.0', id: 1, result: null }),
@@ -71,7 +71,7 @@ describe('an answer', () => {
     }
   })
 
-  it('may also say that there is no error', async () => {
+  it('a response may have an error that is null', async () => {
     const { service } = clientOf(json({ jsonrpc: '2.0', id: 1, error: null, result: { task } }))
     expect(await service.sendMessage(send, callOf())).toMatchObject({ type: 'task' })
   })
@@ -84,7 +84,7 @@ describe('an answer', () => {
     [{ code: -32603, message: 'Task not found: x' }, 200, 'task-not-found'],
     [{ code: -32603, message: 'Oh' }, 500, 'internal'],
     [{ code: 12, message: 'Oh' }, 200, 'internal'],
-  ])('of %j with status %d is %s', async (error, status, code) => {
+  ])('an error %j with status %d is %s', async (error, status, code) => {
     const { service } = clientOf(json({ jsonrpc: '2.0', id: 1, error }, { status, headers: { 'retry-after': '3' } }))
     await expect(service.getTask({ taskId: 't' }, callOf())).rejects.toMatchObject({
       code,
@@ -97,22 +97,22 @@ describe('an answer', () => {
     })
   })
 
-  it('with an error of something else is no answer', async () => {
+  it('an error that is not JSON-RPC is a wrong path', async () => {
     const { service } = clientOf(json({ error: { message: 'No route' } }, { status: 404 }))
     await expect(service.getTask({ taskId: 't' }, callOf())).rejects.toMatchObject({ reason: 'wrong-path' })
   })
 })
 
-describe('a stream', () => {
+describe('a JSON-RPC stream', () => {
   const follow = (text: string) => collect(clientOf(stream(text)).service.streamMessage(send, callOf()))
 
-  it('numbers its events by their ids, if they are numbers of events', async () => {
+  it('event ids that count events become generations', async () => {
     const data = `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { task: { ...task, status: { state: 'TASK_STATE_WORKING' } } } })}\n\n`
     const events = await follow(`id: 3\n${data}id: 1763245000000\n${data}id: x\n${data}${data}`)
     expect(events.map((event) => (event.type === 'task' ? event.task.generation : -1))).toEqual([3, 0, 0, 0])
   })
 
-  it('tells an error in an event, whatever the event is called', async () => {
+  it('an error event of any name fails the stream', async () => {
     const error = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'Gone' } })
     for (const text of [
       `data: ${error}\n\n`,
@@ -123,7 +123,7 @@ describe('a stream', () => {
     }
   })
 
-  it('may forget the envelope, and send events of nothing', async () => {
+  it('events without an envelope are read, and empty ones are skipped', async () => {
     expect(await follow(`data:\n\ndata: ${JSON.stringify({ task })}\n\n`)).toMatchObject([
       { type: 'task', isLast: true },
     ])

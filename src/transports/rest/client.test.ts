@@ -28,8 +28,8 @@ function clientOf(
 const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
 const nothing = () => new Response('Not Found', { status: 404 })
 
-describe('the base of the paths', () => {
-  it('is the address and the prefix, or one of them', () => {
+describe('the base URL of REST paths', () => {
+  it('possible bases combine the URL of the card and the prefix', () => {
     expect(possibleBases('https://a.test/', '/v1')).toEqual(['https://a.test/v1', 'https://a.test'])
     expect(possibleBases('https://a.test/v1', '/v1')).toEqual([
       'https://a.test/v1/v1',
@@ -40,7 +40,7 @@ describe('the base of the paths', () => {
     expect(possibleBases('https://a.test/v1?a=1', '')).toEqual(['https://a.test/v1', 'https://a.test'])
   })
 
-  it('is found once', async () => {
+  it('the base that works is used for later calls', async () => {
     const answer = (request: Request) => (request.url.includes('/v1/') ? nothing() : Response.json({ task }))
     const { service, asked } = clientOf(answer, { dialect: v0_3ProtoClient })
     await service.sendMessage({ message: messageOf('hi') }, callOf())
@@ -48,7 +48,7 @@ describe('the base of the paths', () => {
     expect(asked).toEqual(['POST /base/v1/message:send', 'POST /base/message:send', 'POST /base/message:send'])
   })
 
-  it('is not looked for behind an agent that says that there is no such task', async () => {
+  it('other bases are not tried after a task-not-found error', async () => {
     const body = {
       error: {
         code: 404,
@@ -64,8 +64,8 @@ describe('the base of the paths', () => {
   })
 })
 
-describe('an answer', () => {
-  it('of any success is one', async () => {
+describe('a REST response', () => {
+  it('every 2xx status is a success', async () => {
     for (const status of [200, 201, 202]) {
       const { service } = clientOf(() => Response.json({ task }, { status }))
       expect(await service.sendMessage({ message: messageOf('hi') }, callOf())).toMatchObject({ type: 'task' })
@@ -84,13 +84,13 @@ describe('an answer', () => {
     ],
     [{ message: 'Task not found' }, 404, 'task-not-found'],
     [{ detail: 'Unauthorized' }, 401, 'unauthenticated'],
-  ])('of %j with status %d is %s', async (body, status, code) => {
+  ])('a body %j with status %d is %s', async (body, status, code) => {
     const { service } = clientOf(() => Response.json(body, { status }), { dialect: v0_3ProtoClient })
     await expect(service.cancelTask({ taskId: 't' }, callOf())).rejects.toMatchObject({ code, status })
   })
 })
 
-it('an error in a stream is one, in any form', async () => {
+it('an error event of any form fails the stream', async () => {
   for (const error of [
     { error: { code: 404, status: 'NOT_FOUND', message: 'Gone' } },
     { code: -32001, message: 'Gone' },
@@ -104,6 +104,6 @@ it('an error in a stream is one, in any form', async () => {
   }
 })
 
-it('a dialect without REST cannot be spoken over it', () => {
+it('a dialect without REST is rejected', () => {
   expect(() => clientOf(nothing, { dialect: v0_1Client })).toThrow('A2A 0.1 has no REST binding')
 })

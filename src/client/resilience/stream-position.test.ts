@@ -39,53 +39,53 @@ function open() {
   return { cursor, position, gaps: () => gaps }
 }
 
-const tell = (cursor: StreamCursor, ...events: readonly StreamEvent[]) =>
+const take = (cursor: StreamCursor, ...events: readonly StreamEvent[]) =>
   events.flatMap((event) => cursor.take(event).map(describeEvent))
 
-describe('a reader', () => {
-  it('is where its last event was', () => {
+describe('createStreamCursor', () => {
+  it('the position is that of the last event', () => {
     const { cursor, position } = open()
     expect(position.taskId).toBeUndefined()
-    tell(cursor, task(2), chunk(3, 'a'))
+    take(cursor, task(2), chunk(3, 'a'))
     expect(position).toMatchObject({ taskId: 't', generation: 3, emitted: 2 })
   })
 
-  it('goes on with the next event, and is told none again', () => {
+  it('a resumed stream repeats no event', () => {
     const { cursor, gaps } = open()
-    tell(cursor, task(2), chunk(3, 'a'))
+    take(cursor, task(2), chunk(3, 'a'))
     cursor.reopen('next')
-    expect(tell(cursor, chunk(3, 'a'), chunk(4, 'b'), status(6, 'completed'))).toEqual([
+    expect(take(cursor, chunk(3, 'a'), chunk(4, 'b'), status(6, 'completed'))).toEqual([
       'artifact b, more',
       'status completed',
     ])
     expect(gaps()).toBe(0)
   })
 
-  it('is told the difference where the task comes instead of the next event', () => {
+  it('a snapshot instead of the next event becomes the difference to the task', () => {
     const { cursor, gaps } = open()
-    tell(cursor, task(2), chunk(3, 'a'))
+    take(cursor, task(2), chunk(3, 'a'))
     cursor.reopen('next')
-    expect(tell(cursor, task(5, 'working', ['a', 'b']), chunk(5, 'b'), chunk(6, 'c'))).toEqual([
+    expect(take(cursor, task(5, 'working', ['a', 'b']), chunk(5, 'b'), chunk(6, 'c'))).toEqual([
       'artifact b, more',
       'artifact c, more',
     ])
     expect(gaps()).toBe(1)
   })
 
-  it('has missed nothing if the task is where it was', () => {
+  it('a snapshot with the last number is no gap', () => {
     const { cursor, gaps } = open()
-    tell(cursor, task(2), chunk(3, 'a'))
+    take(cursor, task(2), chunk(3, 'a'))
     cursor.reopen('next')
-    expect(tell(cursor, task(3, 'working', ['a']))).toEqual([])
+    expect(take(cursor, task(3, 'working', ['a']))).toEqual([])
     expect(gaps()).toBe(0)
   })
 
-  it('does not rely on numbers that each stream begins anew', () => {
+  it('numbers that start anew with each stream are ignored', () => {
     for (const first of [1, 5]) {
       const { cursor, position, gaps } = open()
-      tell(cursor, task(first), chunk(first + 1, 'a'), chunk(first + 2, 'b'))
+      take(cursor, task(first), chunk(first + 1, 'a'), chunk(first + 2, 'b'))
       cursor.reopen(position.generation === undefined ? 'snapshot' : 'next')
-      expect(tell(cursor, task(1, 'working', ['a', 'b']), chunk(2, 'c'), chunk(3, 'd'))).toEqual([
+      expect(take(cursor, task(1, 'working', ['a', 'b']), chunk(2, 'c'), chunk(3, 'd'))).toEqual([
         'artifact c, more',
         'artifact d, more',
       ])
@@ -93,56 +93,56 @@ describe('a reader', () => {
     }
   })
 
-  it('refuses disorder', () => {
+  it('an event that is out of order is rejected', () => {
     const { cursor } = open()
-    tell(cursor, task(2), chunk(5, 'b'))
+    take(cursor, task(2), chunk(5, 'b'))
     expect(() => cursor.take(chunk(4, 'a'))).toThrow('Event 4 came after event 5.')
   })
 
-  it('remembers only so much, however long a stream is', () => {
+  it('the memory for numbers is bounded', () => {
     const { cursor } = open()
     for (let n = 2; n < 5_000; n++) cursor.take(chunk(n, 'x'))
     expect(cursor.take(chunk(10, 'x'))).toEqual([])
   })
 })
 
-describe('a stream that ends', () => {
+describe('isSettled', () => {
   it.each([
     ['working', false, false],
     ['completed', true, true],
     ['input-required', true, true],
     ['auth-required', true, false],
-  ] as const)('at %s has said all: %s; if it broke: %s', (state, ended, broke) => {
+  ] as const)('a stream that ends at %s is complete: %s; if it broke: %s', (state, ifEnded, ifBroken) => {
     const { cursor, position } = open()
-    tell(cursor, task(2), status(3, state))
-    expect([isSettled(position, false), isSettled(position, true)]).toEqual([ended, broke])
+    take(cursor, task(2), status(3, state))
+    expect([isSettled(position, false), isSettled(position, true)]).toEqual([ifEnded, ifBroken])
   })
 
-  it('may break while the task waits, as it did when the stream began', () => {
+  it('a stream that breaks at the input-required it started with is not complete', () => {
     const { cursor, position } = open()
-    tell(cursor, task(2, 'input-required'))
+    take(cursor, task(2, 'input-required'))
     expect([isSettled(position, false), isSettled(position, true)]).toEqual([true, false])
   })
 })
 
-describe('of an agent that says where numbers are left out', () => {
-  const counted = (event: StreamEvent, follows: number): StreamEvent => ({ ...event, follows })
+describe('an agent that marks the numbers it leaves out', () => {
+  const following = (event: StreamEvent, follows: number): StreamEvent => ({ ...event, follows })
 
-  it('a reader asks again for what was lost or came in another order', () => {
+  it('a gap in the numbers is an error that makes the client request the events again', () => {
     const { cursor } = open()
-    tell(cursor, counted(task(2), 0), chunk(3, 'a'))
+    take(cursor, following(task(2), 0), chunk(3, 'a'))
     expect(() => cursor.take(chunk(5, 'c'))).toThrow('Event 5 came after event 3')
     cursor.reopen('next')
-    expect(tell(cursor, counted(chunk(4, 'b'), 3), chunk(5, 'c'))).toEqual(['artifact b, more', 'artifact c, more'])
+    expect(take(cursor, following(chunk(4, 'b'), 3), chunk(5, 'c'))).toEqual(['artifact b, more', 'artifact c, more'])
   })
 
-  it('a reader misses nothing that is not to be told', () => {
+  it('a marked gap is no loss', () => {
     const { cursor } = open()
-    expect(tell(cursor, counted(task(2), 0), chunk(3, 'a'), counted(chunk(7, 'b'), 3))).toHaveLength(3)
+    expect(take(cursor, following(task(2), 0), chunk(3, 'a'), following(chunk(7, 'b'), 3))).toHaveLength(3)
   })
 
-  it('a reader believes numbers of agents that do not', () => {
+  it('a gap of an agent that marks none is no loss', () => {
     const { cursor } = open()
-    expect(tell(cursor, task(2), chunk(10, 'a'), chunk(20, 'b'))).toHaveLength(3)
+    expect(take(cursor, task(2), chunk(10, 'a'), chunk(20, 'b'))).toHaveLength(3)
   })
 })

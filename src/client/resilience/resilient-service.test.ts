@@ -13,7 +13,7 @@ type Fault = (request: Request, answer: () => Promise<Response>) => Promise<Resp
 const refused: Fault = async () => {
   throw new TypeError('fetch failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) })
 }
-/** The agent works, but nobody hears of it. */
+/** The agent handles the call, but its response is lost. */
 const lost: Fault = async (_, answer) => {
   const response = await answer()
   await response.body?.cancel()
@@ -26,7 +26,7 @@ const answered =
 
 const quick = { minDelay: 1, maxDelay: 2 }
 
-/** An agent of whose answers to POST the first go wrong in these ways. */
+/** A client of an agent whose first responses to POST have these faults. */
 async function open(faults: readonly Fault[], options: ConnectOptions = {}) {
   const handler = createHandler(agent({ name: 'Test' }, countingAgent), {
     logger: silentLogger,
@@ -34,20 +34,20 @@ async function open(faults: readonly Fault[], options: ConnectOptions = {}) {
     turns: { cancelGrace: 50 },
   })
   onTestFinished(() => handler.drain(0))
-  const left = [...faults]
+  const remaining = [...faults]
   const calls: { readonly key: string | null; readonly body: string }[] = []
   const fetch = async (request: Request) => {
     if (request.method !== 'POST') return await handler.fetch(request)
     const body = await request.clone().text()
     calls.push({ key: request.headers.get('idempotency-key'), body: body.replace(/"id":\d+/, '') })
-    const fault = left.shift()
+    const fault = remaining.shift()
     return fault ? await fault(request, () => handler.fetch(request)) : await handler.fetch(request)
   }
   return { client: await connect({ fetch }, { retry: quick, resume: quick, ...options }), calls }
 }
 
-describe('a call that could not be made', () => {
-  it('is made again, as one and the same', async () => {
+describe('a call that was not sent', () => {
+  it('a refused connection is retried with the same key and body', async () => {
     const { client, calls } = await open([refused, refused])
     expect((await client.send('hello')).text).toBe('hi')
     expect(calls).toHaveLength(3)
@@ -56,43 +56,43 @@ describe('a call that could not be made', () => {
     expect(new Set(calls.map(({ body }) => body)).size).toBe(1)
   })
 
-  it('is made again for a stream', async () => {
+  it('a refused stream is retried with the same key', async () => {
     const { client, calls } = await open([refused, answered(503, { 'retry-after': '0' })])
     expect((await collect(client.stream('hello'))).map(describeEvent)).toEqual(['message: hi'])
     expect(new Set(calls.map(({ key }) => key)).size).toBe(1)
   })
 
-  it('is given up after so many tries', async () => {
+  it('a call fails after the configured number of tries', async () => {
     const { client, calls } = await open(Array(9).fill(refused))
     await expect(client.send('hello')).rejects.toMatchObject({ code: 'unavailable', reason: 'connection-refused' })
     expect(calls).toHaveLength(3)
   })
 })
 
-describe('a call that was turned away', () => {
-  it('is made again after the pause that was asked for', async () => {
+describe('a call that the agent rejects for now', () => {
+  it('a rejected call is retried after the requested delay', async () => {
     const { client, calls } = await open([answered(429, { 'retry-after': '1' }), answered(503, { 'retry-after': '0' })])
-    const begun = Date.now()
+    const start = Date.now()
     expect((await client.send('hello')).text).toBe('hi')
-    expect(Date.now() - begun).toBeGreaterThan(950)
+    expect(Date.now() - start).toBeGreaterThan(950)
     expect(calls).toHaveLength(3)
   })
 
-  it('is not waited for forever', async () => {
+  it('a call does not wait for a long delay', async () => {
     const { client } = await open([answered(429, { 'retry-after': '3600' })])
     await expect(client.send('hello')).rejects.toMatchObject({ code: 'rate-limited', retryAfter: 3600 })
   })
 })
 
-describe('a send that got no answer', () => {
-  it('is not sent again, and says that it may have been done', async () => {
+describe('a send without a response', () => {
+  it('a send is not repeated, and the error says that it may have run', async () => {
     const { client, calls } = await open([lost])
     await expect(client.send('hello')).rejects.toMatchObject({ code: 'unavailable', reason: 'may-have-run' })
     await expect(client.send('hello')).resolves.toMatchObject({ text: 'hi' })
     expect(calls).toHaveLength(2)
   })
 
-  it('is sent again to an agent that deduplicates, and done once', async () => {
+  it('a send is repeated if the agent deduplicates, and runs once', async () => {
     const { client, calls } = await open([lost, lost], { peerDeduplicates: true })
     const { task } = await client.send('count')
     expect(calls).toHaveLength(3)
@@ -101,20 +101,20 @@ describe('a send that got no answer', () => {
     ).toEqual([expect.objectContaining({ id: task?.id })])
   })
 
-  it('is sent again once the agent has numbered its events', async () => {
+  it('a send is repeated if the agent has numbered its events', async () => {
     const { client } = await open([async (_, answer) => await answer(), lost])
     await collect(client.stream('count'))
     expect((await client.send('hello')).text).toBe('hi')
   })
 
-  it('as a stream is not sent again either', async () => {
+  it('a streaming send is not repeated', async () => {
     const { client } = await open([lost])
     await expect(collect(client.stream('count'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })
 })
 
-describe('a read that got no answer', () => {
-  it('is tried again, whatever happened', async () => {
+describe('a read without a response', () => {
+  it('a read is repeated after any transient failure', async () => {
     const pass: Fault = async (_, answer) => await answer()
     const { client } = await open([pass, lost, answered(502), answered(504)], { retry: { ...quick, tries: 4 } })
     const { task } = await client.send('count')
@@ -122,19 +122,19 @@ describe('a read that got no answer', () => {
   })
 })
 
-describe('a call', () => {
-  it('ends at its deadline', async () => {
+describe('the timeout of a call', () => {
+  it('a call ends at its timeout', async () => {
     const { client } = await open([])
     const waiting = client.send('wait', { timeout: 50 })
     await expect(waiting).rejects.toMatchObject({ code: 'timeout', reason: 'deadline', hint: expect.any(String) })
   })
 
-  it('ends at its deadline also with a fetch that heeds no signal', async () => {
+  it('a call ends at its timeout even if fetch ignores the signal', async () => {
     const { client } = await open([() => new Promise(() => {})])
     await expect(client.send('hello', { timeout: 50 })).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('ends when its caller leaves', async () => {
+  it('a call ends when its caller aborts', async () => {
     const { client } = await open([])
     await expect(client.send('wait', { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
       name: 'A2AError',
@@ -142,7 +142,7 @@ describe('a call', () => {
     })
   })
 
-  it('that streams has a deadline if it is given one', async () => {
+  it('a stream ends at its timeout if it has one', async () => {
     const { client } = await open([])
     await expect(collect(client.stream('wait', { timeout: 50 }))).rejects.toMatchObject({ code: 'timeout' })
   })

@@ -29,8 +29,8 @@ const flows = {
   }),
 }
 
-/** An agent that takes the tokens of a server, by one flow. */
-async function protectedBy(
+/** An agent that accepts the tokens of a server, by one flow. */
+async function startProtectedAgent(
   server: OAuthServer,
   flow: keyof typeof flows | 'openid',
   more: Partial<AuthenticatingAgentOptions> = {},
@@ -59,10 +59,10 @@ async function failureOf(origin: string, provider: CredentialProvider) {
   return failure
 }
 
-describe('client credentials', () => {
-  it('are exchanged for a token with the scopes of the card, once for all calls', async () => {
+describe('clientCredentials', () => {
+  it('one token with the scopes of the card is shared by all calls', async () => {
     const server = await startOAuthServer()
-    const { origin, asked } = await protectedBy(server, 'clientCredentials')
+    const { origin, asked } = await startProtectedAgent(server, 'clientCredentials')
     const { tokenUrl } = server
     const auth = [clientCredentials({ ...program, tokenUrl, scopes: ['more', 'read'], parameters: { audience: 'a' } })]
     const client = await connect(origin, { auth })
@@ -75,17 +75,17 @@ describe('client credentials', () => {
     expect(asked.filter((line) => line.endsWith('401'))).toEqual([])
   })
 
-  it('may be sent in the form', async () => {
+  it('the secret can be sent in the form', async () => {
     const server = await startOAuthServer()
-    const { origin } = await protectedBy(server, 'clientCredentials')
+    const { origin } = await startProtectedAgent(server, 'clientCredentials')
     const options = { ...program, tokenUrl: server.tokenUrl, clientAuthentication: 'post' } as const
     await (await connect(origin, { auth: [clientCredentials(options)] })).send('Hello')
     expect(server.asked).toMatchObject([{ client_id: 'me', client_secret: secret, authorization: '' }])
   })
 
-  it('get a new token when the old one ends, and when it is refused: one for all who wait', async () => {
+  it('an expired or rejected token is renewed once for all waiting calls', async () => {
     const server = await startOAuthServer()
-    const { origin, asked } = await protectedBy(server, 'clientCredentials')
+    const { origin, asked } = await startProtectedAgent(server, 'clientCredentials')
     const client = await connect(origin, { auth: [clientCredentials({ ...program, tokenUrl: server.tokenUrl })] })
     await client.send('Hello')
     server.valid.clear()
@@ -105,37 +105,37 @@ describe('client credentials', () => {
     expect(server.asked).toHaveLength(4)
   })
 
-  it('are enough to see a protected card, and to find their way by discovery', async () => {
+  it('a protected card is fetched with a token from discovery or from the pinned endpoint', async () => {
     const server = await startOAuthServer()
-    const gated = await protectedBy(server, 'openid', { isCardGated: true })
+    const gated = await startProtectedAgent(server, 'openid', { isCardGated: true })
     for (const place of [{ issuer: server.origin }, { tokenUrl: server.tokenUrl }]) {
       const client = await connect(gated.origin, { auth: [clientCredentials({ ...program, ...place })] })
       expect((await client.send('Hello')).text).toBe('Welcome')
     }
   })
 
-  it('are sent to nobody whom only the card names', async () => {
+  it('the secret is not sent to a server that only the card names', async () => {
     const server = await startOAuthServer()
-    const thief = await startOAuthServer()
+    const attacker = await startOAuthServer()
     expect(() => clientCredentials(program)).toThrow(
       'clientCredentials: say by tokenUrl or issuer who may get the secret',
     )
     for (const flow of ['clientCredentials', 'openid'] as const) {
-      const { origin } = await protectedBy(thief, flow)
+      const { origin } = await startProtectedAgent(attacker, flow)
       for (const place of [{ issuer: server.origin }, { tokenUrl: server.tokenUrl }]) {
         const failure = await failureOf(origin, clientCredentials({ ...program, ...place }))
         expect(failure.reason).toMatch(/^credentials-(unfit|not-trusted)$/)
       }
     }
-    expect(thief.asked).toEqual([])
-    const { origin } = await protectedBy(thief, 'clientCredentials')
+    expect(attacker.asked).toEqual([])
+    const { origin } = await startProtectedAgent(attacker, 'clientCredentials')
     const trusting = clientCredentials({ ...program, trustCard: true })
     expect((await (await connect(origin, { auth: [trusting] })).send('Hello')).text).toBe('Welcome')
   })
 
-  it('that do not do are told by the words of OAuth, and never with what was said about them', async () => {
+  it('an error shows the OAuth code and nothing else of the response', async () => {
     const server = await startOAuthServer()
-    const { origin } = await protectedBy(server, 'clientCredentials')
+    const { origin } = await startProtectedAgent(server, 'clientCredentials')
     const provider = (client: Partial<OAuthClient> = {}) =>
       clientCredentials({ ...program, tokenUrl: server.tokenUrl, ...client })
     server.answers.push({ status: 401, body: { error: 'invalid_client', error_description: `no ${secret}` } })
@@ -158,7 +158,7 @@ describe('client credentials', () => {
     expect(elsewhere.asked).toEqual([])
   })
 
-  it('are not sent where nobody is, nor in the open', async () => {
+  it('the secret is not sent without TLS, and an unreachable server is reported', async () => {
     const server = await startOAuthServer()
     const gone = { ...server, tokenUrl: `http://127.0.0.1:${await closedPort()}/token` }
     const open = { ...server, tokenUrl: 'http://tokens.example/token' }
@@ -166,29 +166,49 @@ describe('client credentials', () => {
       [gone, 'credentials-unreachable'],
       [open, 'credentials-not-secure'],
     ] as const) {
-      const { origin } = await protectedBy(at, 'clientCredentials')
+      const { origin } = await startProtectedAgent(at, 'clientCredentials')
       expect(await failureOf(origin, clientCredentials({ ...program, tokenUrl: at.tokenUrl }))).toMatchObject({
         reason,
       })
     }
   })
 
-  it('do not believe an issuer that speaks for another', async () => {
+  it('a discovery document of another issuer is rejected', async () => {
     const server = await startOAuthServer()
-    const liar = await startHttpServer(respondWith(200, { issuer: server.origin, token_endpoint: server.tokenUrl }))
-    const { origin } = await protectedBy({ ...server, origin: liar }, 'openid')
+    const impostor = await startHttpServer(respondWith(200, { issuer: server.origin, token_endpoint: server.tokenUrl }))
+    const { origin } = await startProtectedAgent({ ...server, origin: impostor }, 'openid')
     const failure = await failureOf(origin, clientCredentials({ ...program, trustCard: true }))
     expect(failure).toMatchObject({ reason: 'credentials-not-trusted' })
   })
+
+  it('an issuer with a path may end with a slash', async () => {
+    const server = await startOAuthServer()
+    const issuer = await startHttpServer((request, response) =>
+      respondWith(200, { issuer: `${issuer}/realm/`, token_endpoint: server.tokenUrl })(request, response),
+    )
+    const { origin } = await startProtectedAgent({ ...server, origin: `${issuer}/realm` }, 'openid')
+    const auth = [clientCredentials({ ...program, issuer: `${issuer}/realm/` })]
+    expect((await (await connect(origin, { auth })).send('Hello')).text).toBe('Welcome')
+  })
+
+  it('members of a response that the standards forbid are ignored', async () => {
+    const server = await startOAuthServer()
+    const { origin } = await startProtectedAgent(server, 'clientCredentials')
+    server.valid.add('token')
+    const body = { access_token: 'token', expires_in: null, scope: ['read'], id_token: 7, refresh_token: '' }
+    server.answers.push({ status: 201, body })
+    const auth = [clientCredentials({ ...program, tokenUrl: server.tokenUrl })]
+    expect((await (await connect(origin, { auth })).send('Hello')).text).toBe('Welcome')
+  })
 })
 
-describe('a code for another device', () => {
-  it('is shown, and waited for until the user has agreed', async () => {
+describe('deviceCode', () => {
+  it('the user code is shown once, and the client polls until the user has agreed', async () => {
     const server = await startOAuthServer()
-    const { origin } = await protectedBy(server, 'deviceCode')
+    const { origin } = await startProtectedAgent(server, 'deviceCode')
     const prompts: string[] = []
-    const pending = { status: 400, body: { error: 'authorization_pending' } }
-    server.answers.push(pending)
+    // Some servers report the error with status 200.
+    server.answers.push({ status: 200, body: { error: 'authorization_pending' } })
     const onPrompt = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>
       void prompts.push(`${userCode} ${verificationUri}`)
     const client = await connect(origin, { auth: [deviceCode({ clientId: 'me', onPrompt })] })
@@ -198,22 +218,22 @@ describe('a code for another device', () => {
     expect(server.asked[1]).toMatchObject({ device_code: 'device', client_id: 'me' })
   })
 
-  it('is told of if the user says no', async () => {
+  it('a denial by the user is an error', async () => {
     const server = await startOAuthServer()
-    const { origin } = await protectedBy(server, 'deviceCode')
+    const { origin } = await startProtectedAgent(server, 'deviceCode')
     server.answers.push({ status: 400, body: { error: 'access_denied' } })
     const failure = await failureOf(origin, deviceCode({ clientId: 'me', onPrompt: () => {} }))
     expect(failure).toMatchObject({ reason: 'credentials-refused', hint: 'The user or the server denied access.' })
   })
 })
 
-describe('a code that a user brings back', () => {
+describe('authorizationCode', () => {
   const redirectUri = 'http://127.0.0.1/callback'
 
-  it('is exchanged with the proof of who asked for it, and the token is refreshed without the user', async () => {
+  it('the code is exchanged with PKCE, and the token is refreshed without the user', async () => {
     const server = await startOAuthServer()
     server.hasRefreshTokens = true
-    const { origin } = await protectedBy(server, 'authorizationCode')
+    const { origin } = await startProtectedAgent(server, 'authorizationCode')
     const visits: URL[] = []
     const authorize = async (url: string) => {
       const visit = new URL(url)
@@ -245,16 +265,16 @@ describe('a code that a user brings back', () => {
     expect(visits).toHaveLength(2)
   })
 
-  it('is not taken from somebody else', async () => {
+  it('a redirect with another state or an error is rejected', async () => {
     const server = await startOAuthServer()
-    const { origin } = await protectedBy(server, 'authorizationCode')
-    for (const [back, reason] of [
+    const { origin } = await startProtectedAgent(server, 'authorizationCode')
+    for (const [query, reason] of [
       ['?code=abc&state=another', 'credentials-not-trusted'],
       ['?code=abc', 'credentials-not-trusted'],
       ['?error=access_denied&state=', 'credentials-refused'],
     ] as const) {
       const authorize = async (url: string) =>
-        `${redirectUri}${back.replace(/state=$/, `state=${new URL(url).searchParams.get('state')}`)}`
+        `${redirectUri}${query.replace(/state=$/, `state=${new URL(url).searchParams.get('state')}`)}`
       const provider = authorizationCode({ clientId: 'me', redirectUri, authorize })
       expect(await failureOf(origin, provider)).toMatchObject({ reason })
     }

@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { describeEvent, generationOf } from '../../test/contracts/service/contract.ts'
-import { chunks, count, numbers } from '../../test/support/agents/counting-agent.ts'
-import { collect, deferred } from '../../test/support/async.ts'
-import { silentLogger } from '../../test/support/logger.ts'
-import { type Faults, faultyFetch } from '../../test/support/wire/faulty-fetch.ts'
-import { type AgentFunction, agent } from '../agent/agent.ts'
-import type { Binding, DialectName } from '../dialects/dialect.ts'
-import type { StreamEvent } from '../protocol/events.ts'
-import { createHandler } from '../server/handler.ts'
-import { connect } from './connect.ts'
-import type { ConnectOptions, Notice } from './options.ts'
+import { describeEvent, generationOf } from '../../../test/contracts/service/contract.ts'
+import { chunks, count, numbers } from '../../../test/support/agents/counting-agent.ts'
+import { collect, deferred } from '../../../test/support/async.ts'
+import { silentLogger } from '../../../test/support/logger.ts'
+import { type Faults, faultyFetch } from '../../../test/support/wire/faulty-fetch.ts'
+import { type AgentFunction, agent } from '../../agent/agent.ts'
+import type { Binding, DialectName } from '../../dialects/dialect.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import { createHandler } from '../../server/handler.ts'
+import { connect } from '../connect.ts'
+import type { ConnectOptions, Notice } from '../options.ts'
 
 const quick = { minDelay: 1, maxDelay: 2 }
 
@@ -24,10 +24,15 @@ async function open(run: AgentFunction, faults: Faults, options: ConnectOptions 
   const { fetch, asked } = faultyFetch(handler, faults)
   const onNotice = (notice: Notice) => notices.push(notice)
   const client = await connect({ fetch }, { resume: quick, polling: quick, retry: quick, onNotice, ...options })
-  return { client, handler, asked, noticesOf: (type: Notice['type']) => notices.filter((each) => each.type === type) }
+  return {
+    client,
+    handler,
+    asked,
+    noticesOf: (type: Notice['type']) => notices.filter((notice) => notice.type === type),
+  }
 }
 
-/** The chunks that a stream told, whatever else it told. */
+/** The texts of all artifact chunks in a stream. */
 function chunksIn(events: readonly StreamEvent[]): string[] {
   return events.flatMap((event) => {
     const artifacts = event.type === 'task' ? event.task.artifacts : event.type === 'artifact' ? [event.artifact] : []
@@ -38,19 +43,19 @@ function chunksIn(events: readonly StreamEvent[]): string[] {
 const everywhere = Array.from({ length: chunks + 2 }, (_, index) => [index + 1])
 
 describe('a stream that breaks', () => {
-  it('tells the same as one that does not, wherever it breaks', async () => {
-    const whole = (await collect((await open(count, {})).client.stream('go'))).map(describeEvent)
+  it('a broken stream emits the same events as an unbroken one, wherever it breaks', async () => {
+    const uninterrupted = (await collect((await open(count, {})).client.stream('go'))).map(describeEvent)
     for (const cuts of [...everywhere, [1, 1, 1, 1], [3, 7, 2, 9]]) {
       const { client, noticesOf } = await open(count, { cuts })
       const events = await collect(client.stream('go'))
-      expect(events.map(describeEvent)).toEqual(whole)
+      expect(events.map(describeEvent)).toEqual(uninterrupted)
       expect(new Set(events.map(generationOf)).size).toBe(events.length)
       expect(noticesOf('best-effort')).toEqual([])
       expect(noticesOf('resumed')).toHaveLength(cuts.length)
     }
   })
 
-  it('goes on with the number of the last event, and asks for nothing twice', async () => {
+  it('a resumed stream continues after the last event id', async () => {
     const { client, asked } = await open(count, { cuts: [5] })
     const events = await collect(client.stream('go'))
     const calls = asked.filter(({ method }) => method === 'POST')
@@ -60,18 +65,18 @@ describe('a stream that breaks', () => {
     ])
   })
 
-  it('goes on also when it ended as if all had been said', async () => {
+  it('a stream that ends early without an error is resumed', async () => {
     const { client } = await open(count, { cuts: [2, 4], cleanly: true })
     expect(chunksIn(await collect(client.stream('go')))).toEqual(numbers)
   })
 
-  it('tells once what came twice', async () => {
-    const whole = (await collect((await open(count, {})).client.stream('go'))).map(describeEvent)
+  it('an event that arrives twice is emitted once', async () => {
+    const uninterrupted = (await collect((await open(count, {})).client.stream('go'))).map(describeEvent)
     const { client } = await open(count, { cuts: [4], doubled: true })
-    expect((await collect(client.stream('go'))).map(describeEvent)).toEqual(whole)
+    expect((await collect(client.stream('go'))).map(describeEvent)).toEqual(uninterrupted)
   })
 
-  it('is given up after so many tries in a row without a word', async () => {
+  it('a stream fails after the configured number of tries without an event', async () => {
     const never = deferred()
     const { client } = await open(
       async (turn) => {
@@ -86,8 +91,8 @@ describe('a stream that breaks', () => {
   })
 })
 
-describe('a stream that falls silent', () => {
-  it('is taken for broken, and goes on', async () => {
+describe('a silent stream', () => {
+  it('a silent stream counts as broken and is resumed', async () => {
     const go = deferred()
     const { client, noticesOf } = await open(
       async (turn) => {
@@ -98,18 +103,18 @@ describe('a stream that falls silent', () => {
       {},
       { idle: 30 },
     )
-    const told: string[] = []
+    const descriptions: string[] = []
     for await (const event of client.stream('go')) {
-      told.push(describeEvent(event))
+      descriptions.push(describeEvent(event))
       setTimeout(go.resolve, 200)
     }
-    expect(told).toEqual(['task working', 'status completed'])
+    expect(descriptions).toEqual(['task working', 'status completed'])
     expect(noticesOf('resumed')).not.toEqual([])
   })
 })
 
-describe('a stream that breaks at an agent that numbers no events', () => {
-  it('tells every chunk once, in order, and how it ended, and says that more is not certain', async () => {
+describe('a broken stream of an agent without event numbers', () => {
+  it('a resumed stream emits every chunk once and the final status, with a best-effort notice', async () => {
     for (const cuts of [...everywhere, [1, 1, 1, 1], [3, 7, 2, 9]]) {
       const { client, noticesOf } = await open(count, { cuts, unnumbered: true })
       const events = await collect(client.stream('go'))
@@ -120,7 +125,7 @@ describe('a stream that breaks at an agent that numbers no events', () => {
     }
   })
 
-  it('tells what happened meanwhile as far as the task shows it', async () => {
+  it('a resumed stream emits the changes that the task shows', async () => {
     const dropped = deferred()
     const { client } = await open(
       async (turn) => {
@@ -136,12 +141,12 @@ describe('a stream that breaks at an agent that numbers no events', () => {
       },
       { cuts: [2], unnumbered: true },
     )
-    const told: string[] = []
+    const descriptions: string[] = []
     for await (const event of client.stream('go')) {
-      told.push(describeEvent(event))
-      if (told.length === 2) dropped.resolve()
+      descriptions.push(describeEvent(event))
+      if (descriptions.length === 2) dropped.resolve()
     }
-    expect(told).toEqual([
+    expect(descriptions).toEqual([
       'task working',
       'artifact a',
       'artifact b, more',
@@ -151,7 +156,7 @@ describe('a stream that breaks at an agent that numbers no events', () => {
   })
 })
 
-const doors: readonly (readonly [DialectName, Binding])[] = [
+const endpoints: readonly (readonly [DialectName, Binding])[] = [
   ['v1.0', 'HTTP+JSON'],
   ['v0.3', 'JSONRPC'],
   ['v0.3-proto', 'HTTP+JSON'],
@@ -159,8 +164,8 @@ const doors: readonly (readonly [DialectName, Binding])[] = [
   ['v0.1', 'JSONRPC'],
 ]
 
-describe.each(doors)('a stream of %s over %s that breaks', (dialect, binding) => {
-  it.each([false, true])('tells every chunk once (without numbers: %s)', async (unnumbered) => {
+describe.each(endpoints)('a broken stream of %s over %s', (dialect, binding) => {
+  it.each([false, true])('a resumed stream emits every chunk once (without numbers: %s)', async (unnumbered) => {
     for (const cuts of [[1], [2], [7], [chunks], [chunks + 1], [2, 3, 1]]) {
       const { client } = await open(count, { cuts, unnumbered }, { dialects: [dialect], bindings: [binding] })
       const events = await collect(client.stream('go'))
@@ -170,8 +175,8 @@ describe.each(doors)('a stream of %s over %s that breaks', (dialect, binding) =>
   })
 })
 
-describe('a subscription that breaks', () => {
-  it('goes on, too', async () => {
+describe('a broken subscription', () => {
+  it('a broken subscription is resumed', async () => {
     const go = deferred()
     const { client } = await open(
       async (turn) => {

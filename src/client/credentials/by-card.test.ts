@@ -3,7 +3,6 @@ import {
   type AuthenticatingAgentOptions,
   startAuthenticatingAgent,
 } from '../../../test/support/servers/authenticating-agent.ts'
-import { createLocalHandler } from '../../../test/support/servers/local-handler.ts'
 import { connect } from '../connect.ts'
 import type { ConnectOptions } from '../options.ts'
 import { apiKeyCredentials, basicCredentials, bearer, certificateCredentials } from './static-credentials.ts'
@@ -18,8 +17,8 @@ const schemes = {
   tls: { mtlsSecurityScheme: {} },
 }
 
-/** Requires one of these lists of schemes. */
-function asking(...alternatives: readonly (readonly (keyof typeof schemes)[])[]) {
+/** A card that requires one of these lists of schemes. */
+function requiring(...alternatives: readonly (readonly (keyof typeof schemes)[])[]) {
   const securityRequirements = alternatives.map((names) => ({
     schemes: Object.fromEntries(names.map((name) => [name, {}])),
   }))
@@ -31,36 +30,36 @@ const secret = 'planted-secret-5f2c'
 const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable<ConnectOptions['auth']>])[] = [
   [
     'an API key in a header',
-    { card: asking(['key']), admits: ({ headers }) => headers['x-key'] === secret },
+    { card: requiring(['key']), admits: ({ headers }) => headers['x-key'] === secret },
     [apiKeyCredentials(secret)],
   ],
   [
-    'one in the query',
-    { card: asking(['param']), admits: (_, url) => url.searchParams.get('key') === secret },
+    'an API key in the query',
+    { card: requiring(['param']), admits: (_, url) => url.searchParams.get('key') === secret },
     [apiKeyCredentials(secret)],
   ],
   [
-    'one in a cookie',
-    { card: asking(['crumb']), admits: ({ headers }) => headers.cookie === `crumb=${secret}` },
+    'an API key in a cookie',
+    { card: requiring(['crumb']), admits: ({ headers }) => headers.cookie === `crumb=${secret}` },
     [apiKeyCredentials(secret)],
   ],
   [
-    'a name and a password',
+    'a user name and a password',
     {
-      card: asking(['user']),
+      card: requiring(['user']),
       admits: ({ headers }) => headers.authorization === `Basic ${Buffer.from(`ä:${secret}`).toString('base64')}`,
     },
     [basicCredentials({ username: 'ä', password: secret })],
   ],
   [
-    'a bearer token that is made for every request',
-    { card: asking(['jwt']), admits: ({ headers }) => headers.authorization === `Bearer ${secret}` },
+    'a bearer token that is computed for every request',
+    { card: requiring(['jwt']), admits: ({ headers }) => headers.authorization === `Bearer ${secret}` },
     [bearer(async () => secret)],
   ],
   [
-    'several at once',
+    'credentials for several schemes at once',
     {
-      card: asking(['key', 'crumb', 'other', 'jwt', 'tls']),
+      card: requiring(['key', 'crumb', 'other', 'jwt', 'tls']),
       admits: ({ headers }) =>
         headers['x-key'] === secret && headers.cookie === 'crumb=1; other=2' && headers.authorization === 'Bearer 3',
     },
@@ -73,15 +72,15 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     ],
   ],
   [
-    'the first of several ways that can be gone',
+    'the first requirement for which there are credentials',
     {
-      card: asking(['tls', 'key'], ['user'], ['jwt']),
+      card: requiring(['tls', 'key'], ['user'], ['jwt']),
       admits: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
     },
     [bearer('1'), basicCredentials({ username: 'a', password: 'b' }), apiKeyCredentials('c')],
   ],
   [
-    'what a card has that requires nothing, once it is asked for',
+    'a scheme that the card does not require, after a challenge',
     {
       card: () => ({ securitySchemes: { jwt: schemes.jwt } }),
       admits: ({ headers }) => headers.authorization === `Bearer ${secret}`,
@@ -89,7 +88,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     [bearer(secret)],
   ],
   [
-    'what is asked for by a card that says nothing',
+    'the scheme of the challenge, if the card names none',
     {
       admits: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
       challenge: 'Basic realm="x", charset="UTF-8"',
@@ -97,9 +96,9 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     [bearer('1'), basicCredentials({ username: 'a', password: 'b' })],
   ],
   [
-    'what is needed to see the card itself',
+    'credentials for the card itself',
     {
-      card: asking(['jwt']),
+      card: requiring(['jwt']),
       isCardGated: true,
       admits: ({ headers }) => headers.authorization === `Bearer ${secret}`,
       challenge: 'Newauth realm="a, b", Bearer realm="x"',
@@ -107,9 +106,9 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     [basicCredentials({ username: 'a', password: 'b' }), bearer(secret)],
   ],
   [
-    'a key to see the card, by the name that it was given',
+    'an API key for the card itself, by its configured name',
     {
-      card: asking(['key']),
+      card: requiring(['key']),
       isCardGated: true,
       admits: ({ headers }) => headers['x-key'] === secret,
       challenge: 'ApiKey',
@@ -119,8 +118,8 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
 ]
 
 for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
-  describe(`credentials by card over ${binding}`, () => {
-    it.each(cases)('are %s', async (_, gate, auth) => {
+  describe(`byCard over ${binding}`, () => {
+    it.each(cases)('the client sends %s', async (_, gate, auth) => {
       const { origin } = await startAuthenticatingAgent({ binding, ...gate })
       const client = await connect(origin, { auth })
       expect((await client.send('Hello')).text).toBe('Welcome')
@@ -132,18 +131,18 @@ for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
 }
 
 describe('credentials', () => {
-  it('are not sent unasked', async () => {
-    const seen: (string | undefined)[] = []
-    const admits: AuthenticatingAgentOptions['admits'] = ({ headers }) => seen.push(headers.authorization) > 0
+  it('credentials are not sent to an agent that does not require them', async () => {
+    const received: (string | undefined)[] = []
+    const admits: AuthenticatingAgentOptions['admits'] = ({ headers }) => received.push(headers.authorization) > 0
     const { origin } = await startAuthenticatingAgent({ admits })
     await (await connect(origin, { auth: [bearer(secret)] })).send('Hello')
-    expect(seen).toEqual([undefined])
+    expect(received).toEqual([undefined])
   })
 
-  it('are tried once more when they are refused, if they have changed', async () => {
+  it('rejected credentials are sent once more if they have changed', async () => {
     let token = 'old'
     const { origin, asked } = await startAuthenticatingAgent({
-      card: asking(['jwt']),
+      card: requiring(['jwt']),
       admits: ({ headers }) => headers.authorization === 'Bearer new',
     })
     const client = await connect(origin, { auth: [bearer(() => token)] })
@@ -163,18 +162,21 @@ describe('credentials', () => {
     expect(asked).toEqual(['POST / 401', 'POST / 401', 'POST / 200'])
   })
 
-  it('that do not fit are told, with what the agent asks for', async () => {
-    const { origin } = await startAuthenticatingAgent({ card: asking(['user'], ['key', 'tls']), admits: () => false })
+  it('credentials that do not fit are an error that names what the agent requires', async () => {
+    const { origin } = await startAuthenticatingAgent({
+      card: requiring(['user'], ['key', 'tls']),
+      admits: () => false,
+    })
     const failure = await (await connect(origin, { auth: [bearer(secret)] })).send('Hello').catch((error) => error)
     expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
     expect(failure.message).toContain('user (HTTP Basic), or key (API key in the header X-Key) and tls (mutual TLS)')
     const gated = await startAuthenticatingAgent({ isCardGated: true, admits: () => false })
-    const early = await connect(gated.origin, { auth: [apiKeyCredentials(secret)] }).catch((error) => error)
-    expect(early).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
+    const cardFailure = await connect(gated.origin, { auth: [apiKeyCredentials(secret)] }).catch((error) => error)
+    expect(cardFailure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
   })
 
-  it('that fail or are malformed are told without what they are', async () => {
-    const { origin } = await startAuthenticatingAgent({ card: asking(['jwt'], ['key']), admits: () => false })
+  it('errors about credentials do not contain them', async () => {
+    const { origin } = await startAuthenticatingAgent({ card: requiring(['jwt'], ['key']), admits: () => false })
     const failing = () => {
       throw new Error(`no ${secret}`)
     }
@@ -194,49 +196,9 @@ describe('credentials', () => {
     }
   })
 
-  it('do not keep a caller who leaves', async () => {
-    const { origin } = await startAuthenticatingAgent({ card: asking(['jwt']), admits: () => true })
+  it('a call ends at its timeout while credentials are pending', async () => {
+    const { origin } = await startAuthenticatingAgent({ card: requiring(['jwt']), admits: () => true })
     const client = await connect(origin, { auth: [bearer(() => new Promise<string>(() => {}))] })
     await expect(client.send('Hello', { timeout: 50 })).rejects.toMatchObject({ code: 'timeout', reason: 'deadline' })
-  })
-})
-
-describe('a task that needs credentials', () => {
-  const handler = () =>
-    createLocalHandler(async (turn) => {
-      await turn.status('auth-required', [
-        { text: 'Sign in first' },
-        { data: { schemes: ['Bearer'], login: { href: 'https://login.example/start' } } },
-        { url: 'https://help.example/' },
-      ])
-    })
-  const needs = {
-    text: 'Sign in first',
-    schemes: ['Bearer'],
-    urls: ['https://help.example/', 'https://login.example/start'],
-    details: [{ schemes: ['Bearer'], login: { href: 'https://login.example/start' } }],
-  }
-
-  it('says so in an event, with what is needed', async () => {
-    const client = await connect(handler())
-    const found = []
-    for await (const event of client.stream('Hello')) {
-      if (event.authRequired) {
-        found.push(event.authRequired)
-        break
-      }
-    }
-    expect(found).toEqual([needs])
-  })
-
-  it('says so in a reply, and when it is followed later', async () => {
-    const client = await connect(handler())
-    const reply = await client.send('Hello')
-    if (reply.type !== 'task') throw new Error('it is no task')
-    expect(reply.authRequired).toEqual(needs)
-    for await (const event of client.task(reply.task.id).subscribe()) {
-      expect(event.authRequired).toEqual(needs)
-      break
-    }
   })
 })

@@ -24,8 +24,8 @@ async function signedAgent() {
   return { origin, state, verifyCard }
 }
 
-describe('a client that verifies cards', () => {
-  it('uses what is signed of a card, keeps it, and verifies it again when it has not changed', async () => {
+describe('verifyCard', () => {
+  it('the signed part of a card is used and cached, and verified again when it is unchanged', async () => {
     const { origin, state, verifyCard } = await signedAgent()
     state.card = { ...state.card, url: 'https://attacker.example' }
     const cardCache = createCardCache()
@@ -42,10 +42,10 @@ describe('a client that verifies cards', () => {
     expect(verifications).toBe(2)
   })
 
-  it('neither uses nor keeps a card that was changed', async () => {
+  it('a card that was changed is neither used nor cached', async () => {
     const { origin, state, verifyCard } = await signedAgent()
-    const kept: CachedCard[] = []
-    const cardCache = { get: () => undefined, set: (_: string, card: CachedCard) => void kept.push(card) }
+    const cached: CachedCard[] = []
+    const cardCache = { get: () => undefined, set: (_: string, card: CachedCard) => void cached.push(card) }
     state.card = {
       ...state.card,
       supportedInterfaces: [{ url: 'https://attacker.example', protocolBinding: 'JSONRPC' }],
@@ -54,11 +54,11 @@ describe('a client that verifies cards', () => {
     expect(failure).toMatchObject({ code: 'invalid-agent-response', reason: 'card-verification-failed' })
     expect(failure.message).toContain('the card is not the one that "one" has signed')
     expect(failure.hint).toContain('its signer is not trusted')
-    expect(kept).toEqual([])
+    expect(cached).toEqual([])
   })
 
   it.each(['JSONRPC', 'HTTP+JSON'] as const)(
-    'verifies the extended card as it does the public one, over %s',
+    'the extended card is verified like the public one, over %s',
     async (binding) => {
       const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
       const verifyCard = createCardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
@@ -90,7 +90,7 @@ describe('a client that verifies cards', () => {
     },
   )
 
-  it('verifies cards that are handed over, too', async () => {
+  it('a card that is passed in is verified as well', async () => {
     const { state, verifyCard } = await signedAgent()
     expect((await connect(state.card, { verifyCard })).card.name).toBe('Strange')
     const changed = { ...state.card, name: 'Another' }

@@ -15,7 +15,7 @@ function taskOf(state: TaskState, artifacts: readonly Artifact[] = [], second = 
   return { id: 't', contextId: 'c', status: statusOf(state, second), artifacts, history: [], generation: 0 }
 }
 
-const began: StreamEvent = { type: 'task', task: taskOf('working') }
+const taskEvent: StreamEvent = { type: 'task', task: taskOf('working') }
 const chunk = (text: string, append = true): StreamEvent => ({
   type: 'artifact',
   artifact: artifactOf([{ text }]),
@@ -23,80 +23,82 @@ const chunk = (text: string, append = true): StreamEvent => ({
   ...ref,
 })
 
-function seenOf(...events: readonly StreamEvent[]) {
-  const seen = createTaskDiff()
-  for (const event of events) seen.record(event)
-  return seen
+function diffAfter(...events: readonly StreamEvent[]) {
+  const diff = createTaskDiff()
+  for (const event of events) diff.record(event)
+  return diff
 }
 
-describe('what is missing', () => {
-  it('is the task itself, if nothing was told', () => {
-    expect(seenOf().missingEvents(taskOf('working')).map(describeEvent)).toEqual(['task working'])
+describe('missingEvents', () => {
+  it('a caller that has seen nothing gets the task itself', () => {
+    expect(diffAfter().missingEvents(taskOf('working')).map(describeEvent)).toEqual(['task working'])
   })
 
-  it('is nothing, if all was told', () => {
+  it('a caller that has seen everything gets nothing', () => {
     const task = taskOf('working', [artifactOf([{ text: 'a' }, { text: 'b' }])])
-    expect(seenOf(began, chunk('a', false), chunk('b')).missingEvents(task)).toEqual([])
-    expect(seenOf({ type: 'task', task }).missingEvents(task)).toEqual([])
+    expect(diffAfter(taskEvent, chunk('a', false), chunk('b')).missingEvents(task)).toEqual([])
+    expect(diffAfter({ type: 'task', task }).missingEvents(task)).toEqual([])
   })
 
-  it('is the rest of an artifact, a new one, and another status, in this order', () => {
+  it('the rest of an artifact, a new artifact and a new status come in this order', () => {
     const grown = [artifactOf([{ text: 'a' }, { text: 'b' }, { data: 1 }]), artifactOf([{ text: 'z' }], 'other')]
     expect(
-      seenOf(began, chunk('a'))
+      diffAfter(taskEvent, chunk('a'))
         .missingEvents(taskOf('completed', grown, 1))
         .map(describeEvent),
     ).toEqual(['artifact b|{"data":1}, more', 'artifact z', 'status completed'])
   })
 
-  it('is the whole of an artifact that is another now', () => {
+  it('an artifact that was replaced comes as a whole', () => {
     const changed = taskOf('working', [artifactOf([{ text: 'b' }, { text: 'c' }])])
-    expect(seenOf(began, chunk('a')).missingEvents(changed).map(describeEvent)).toEqual(['artifact b|c'])
+    expect(diffAfter(taskEvent, chunk('a')).missingEvents(changed).map(describeEvent)).toEqual(['artifact b|c'])
     const joined = taskOf('working', [artifactOf([{ text: 'ab' }])])
-    expect(seenOf(began, chunk('a'), chunk('b')).missingEvents(joined).map(describeEvent)).toEqual(['artifact ab'])
+    expect(diffAfter(taskEvent, chunk('a'), chunk('b')).missingEvents(joined).map(describeEvent)).toEqual([
+      'artifact ab',
+    ])
   })
 
-  it('is never the empty text that only closed an artifact', () => {
+  it('an empty text that only closed an artifact is not missing', () => {
     const task = taskOf('working', [artifactOf([{ text: 'a' }])])
-    expect(seenOf(began, chunk('a'), chunk('')).missingEvents(task)).toEqual([])
+    expect(diffAfter(taskEvent, chunk('a'), chunk('')).missingEvents(task)).toEqual([])
     const kept = taskOf('working', [artifactOf([{ text: 'a' }, { text: '' }])])
-    expect(seenOf(began, chunk('a')).missingEvents(kept)).toEqual([])
+    expect(diffAfter(taskEvent, chunk('a')).missingEvents(kept)).toEqual([])
   })
 
-  it('is told by what parts say, not by what their dialect keeps or how they are written', () => {
-    const told: StreamEvent = {
+  it('parts are compared by content, not by carry or the order of members', () => {
+    const event: StreamEvent = {
       type: 'artifact',
       artifact: artifactOf([{ raw: 'AA==', filename: 'f', mediaType: 'x/y', carry: { kept: 1 } }]),
       ...ref,
     }
     const task = taskOf('working', [artifactOf([{ mediaType: 'x/y', filename: 'f', raw: 'AA==' }])])
-    expect(seenOf(began, told).missingEvents(task)).toEqual([])
+    expect(diffAfter(taskEvent, event).missingEvents(task)).toEqual([])
     const other = taskOf('working', [artifactOf([{ data: { a: [2] } }])])
     const data: StreamEvent = { type: 'artifact', artifact: artifactOf([{ data: { a: [1] } }]), ...ref }
-    expect(seenOf(began, data).missingEvents(other).map(describeEvent)).toEqual(['artifact {"data":{"a":[2]}}'])
+    expect(diffAfter(taskEvent, data).missingEvents(other).map(describeEvent)).toEqual(['artifact {"data":{"a":[2]}}'])
   })
 
-  it('is the end, also for those who knew of it', () => {
+  it('the final status comes again for a caller that has seen it', () => {
     const task = taskOf('completed')
-    expect(seenOf({ type: 'task', task }).missingEvents(task)).toMatchObject([{ type: 'status', isLast: true }])
+    expect(diffAfter({ type: 'task', task }).missingEvents(task)).toMatchObject([{ type: 'status', isLast: true }])
   })
 })
 
-describe('what is new in an event', () => {
-  it('that tells an artifact from its start is what comes after the known part', () => {
-    const seen = seenOf(began, chunk('a', false), chunk('b'))
+describe('changeIn', () => {
+  it('an artifact from its start is reduced to its new parts', () => {
+    const diff = diffAfter(taskEvent, chunk('a', false), chunk('b'))
     const again: StreamEvent = {
       type: 'artifact',
       artifact: artifactOf(['a', 'b', 'c'].map((text) => ({ text }))),
       ...ref,
     }
-    expect(describeEvent(seen.changeIn(again) as StreamEvent)).toBe('artifact c, more')
-    expect(seenOf(began, again).changeIn(again)).toBeUndefined()
+    expect(describeEvent(diff.changeIn(again) as StreamEvent)).toBe('artifact c, more')
+    expect(diffAfter(taskEvent, again).changeIn(again)).toBeUndefined()
   })
 
-  it('that tells a status again is nothing', () => {
+  it('a repeated status is dropped', () => {
     const status: StreamEvent = { type: 'status', status: statusOf('working', 1), ...ref }
-    expect(seenOf(began).changeIn(status)).toBe(status)
-    expect(seenOf(began, status).changeIn(status)).toBeUndefined()
+    expect(diffAfter(taskEvent).changeIn(status)).toBe(status)
+    expect(diffAfter(taskEvent, status).changeIn(status)).toBeUndefined()
   })
 })

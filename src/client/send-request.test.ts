@@ -19,29 +19,29 @@ async function* chunks() {
   yield bytes.subarray(1)
 }
 
-describe('what is said to an agent', () => {
+describe('toParts', () => {
   it.each<[string, Input, object[]]>([
-    ['a text', 'hello', [{ text: 'hello' }]],
+    ['text', 'hello', [{ text: 'hello' }]],
     ['a part', { text: 'hello' }, [{ text: 'hello' }]],
     ['JSON', data({ pages: 2 }), [{ data: { pages: 2 }, mediaType: 'application/json' }]],
     ['bytes', bytes, [{ raw, mediaType: 'application/octet-stream' }]],
     ['a Blob', new Blob(['a,b'], { type: 'text/csv' }), [{ raw, mediaType: 'text/csv' }]],
     ['a File', new File(['a,b'], 'q1.csv', { type: 'text/csv' }), [{ raw, filename: 'q1.csv', mediaType: 'text/csv' }]],
-    ['the text of a file', { name: 'q1.csv', content: 'a,b' }, [{ raw, filename: 'q1.csv' }]],
-    ['the bytes of a file', { name: 'q1.csv', content: bytes }, [{ raw, filename: 'q1.csv' }]],
-    ['a stream', { name: 'q1.csv', content: new Blob(['a,b']).stream() }, [{ raw, filename: 'q1.csv' }]],
-    ['chunks', { name: 'q1.csv', content: chunks() }, [{ raw, filename: 'q1.csv' }]],
+    ['a file with text', { name: 'q1.csv', content: 'a,b' }, [{ raw, filename: 'q1.csv' }]],
+    ['a file with bytes', { name: 'q1.csv', content: bytes }, [{ raw, filename: 'q1.csv' }]],
+    ['a file with a stream', { name: 'q1.csv', content: new Blob(['a,b']).stream() }, [{ raw, filename: 'q1.csv' }]],
+    ['a file with chunks', { name: 'q1.csv', content: chunks() }, [{ raw, filename: 'q1.csv' }]],
     [
-      'where a file is',
+      'a file with a URL',
       { name: 'q1.csv', content: new URL('https://files.example.com/q1.csv'), mediaType: 'text/csv' },
       [{ url: 'https://files.example.com/q1.csv', filename: 'q1.csv', mediaType: 'text/csv' }],
     ],
-    ['several of them', ['Read this', bytes], [{ text: 'Read this' }, { raw, mediaType: 'application/octet-stream' }]],
-  ])('is %s', async (_, input, parts) => {
+    ['a list', ['Read this', bytes], [{ text: 'Read this' }, { raw, mediaType: 'application/octet-stream' }]],
+  ])('%s becomes parts', async (_, input, parts) => {
     expect(await toParts(input)).toEqual(parts)
   })
 
-  it('is a file of this machine, by its path or URL', async () => {
+  it('a path or file URL is read from this machine', async () => {
     const path = await fileOf('a,b')
     const url = pathToFileURL(path)
     const part = { raw, filename: 'a file.csv' }
@@ -51,12 +51,12 @@ describe('what is said to an agent', () => {
     ])
   })
 
-  it('never is the URL of a file, which means nothing elsewhere, but the file', async () => {
+  it('a file URL as content is read, because it means nothing on another machine', async () => {
     const content = pathToFileURL(await fileOf('a,b'))
     expect(await toParts({ name: 'q1.csv', content })).toEqual([{ raw, filename: 'q1.csv' }])
   })
 
-  it('is refused with what is wrong', async () => {
+  it('invalid input is rejected with a reason', async () => {
     await expect(toParts([])).rejects.toMatchObject({ code: 'invalid-params' })
     await expect(toParts({ path: './no-such-file' })).rejects.toMatchObject({
       code: 'invalid-params',

@@ -1,17 +1,18 @@
 import { createServer as createTlsServer } from 'node:https'
 import { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { selfSigned } from '../../test/support/auth/certificates.ts'
+import { selfSigned } from '../../../test/support/auth/certificates.ts'
 import {
   listenOnFreePort,
   rpcCard,
   startHttpServer,
   startScriptedPeer,
-} from '../../test/support/servers/http-server.ts'
-import { certificateCredentials } from '../client/credentials/static-credentials.ts'
-import { createGuardedFetch } from '../node/guarded-fetch/guarded-fetch.ts'
-import { connect } from './client.node.ts'
-import { A2AError, connect as connectAnywhere } from './client.ts'
+} from '../../../test/support/servers/http-server.ts'
+import { connect as connectAnywhere } from '../../client/connect.ts'
+import { certificateCredentials } from '../../client/credentials/static-credentials.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { connect } from './connect.ts'
+import { createGuardedFetch } from './guarded-fetch.ts'
 
 function tlsCard(origin: string): object {
   return rpcCard(origin, {
@@ -20,20 +21,20 @@ function tlsCard(origin: string): object {
   })
 }
 
-async function failureOf(asked: Promise<unknown>): Promise<A2AError> {
-  const error = await asked.catch((thrown) => thrown)
+async function failureOf(call: Promise<unknown>): Promise<A2AError> {
+  const error = await call.catch((thrown) => thrown)
   if (!(error instanceof A2AError)) throw new Error('it did not fail', { cause: error })
   return error
 }
 
-describe('the client of Node', () => {
-  it('shows a certificate to an agent that asks for one', async () => {
+describe('connect on Node', () => {
+  it('the client presents a certificate to an agent that requires one', async () => {
     const pair = selfSigned()
-    const asking = { ...pair, ca: pair.cert, requestCert: true, rejectUnauthorized: false }
-    const server = createTlsServer(asking, (request, response) => {
-      const isKnown = request.socket instanceof TLSSocket && request.socket.authorized
+    const tls = { ...pair, ca: pair.cert, requestCert: true, rejectUnauthorized: false }
+    const server = createTlsServer(tls, (request, response) => {
+      const isAuthenticated = request.socket instanceof TLSSocket && request.socket.authorized
       if (request.method === 'GET') response.end(JSON.stringify(tlsCard(origin)))
-      else if (isKnown)
+      else if (isAuthenticated)
         response.end(
           '{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"1","role":"ROLE_AGENT","parts":[{"text":"Welcome"}]}}}',
         )
@@ -51,34 +52,34 @@ describe('the client of Node', () => {
     expect(await failureOf(send({ ca: pair.cert }))).toMatchObject({ code: 'unauthenticated' })
   })
 
-  it('does not ask what a card should not name, and says why and what to do', async () => {
+  it('an endpoint on a private address is not called, and the error says why and what to do', async () => {
     const origin = await startScriptedPeer({ card: () => rpcCard('http://169.254.169.254') })
     const client = await connect(origin)
     const failure = await failureOf(client.send('Hello'))
     expect(failure).toMatchObject({ code: 'unavailable', reason: 'guarded', url: 'http://169.254.169.254/rpc' })
-    expect(failure.message).toContain('is not asked: 169.254.169.254 is a cloud metadata service')
+    expect(failure.message).toContain('is not called: 169.254.169.254 is a cloud metadata service')
     expect(failure.hint).toContain(`createGuardedFetch({ allow: ['169.254.169.254'] })`)
-    expect(client.explain().lines.join()).toContain('is not asked')
+    expect(client.explain().lines.join()).toContain('is not called')
   })
 
-  it('does not follow a card to where it should not go', async () => {
+  it('a card is not fetched from a private address after a redirect', async () => {
     const origin = await startHttpServer(
       (_, response) => void response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
     )
     expect(await failureOf(connect(origin))).toMatchObject({ reason: 'guarded' })
   })
 
-  it('asks by what it is given instead', async () => {
-    const asked: string[] = []
+  it('a fetch that is passed in replaces the guarded one', async () => {
+    const urls: string[] = []
     const fetch = async (url: string) => {
-      asked.push(url)
+      urls.push(url)
       return new Response('{}', { status: 404 })
     }
     await failureOf(connect('http://10.0.0.1', { fetch }))
-    expect(asked[0]).toBe('http://10.0.0.1/.well-known/agent-card.json')
+    expect(urls[0]).toBe('http://10.0.0.1/.well-known/agent-card.json')
   })
 
-  it('hands a refusal of the guard on at once, without a second try', async () => {
+  it('a call that the guard refuses is not retried', async () => {
     let lookups = 0
     const resolve = async () => {
       lookups++

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { countingAgent, describeEvent, taskIdOf } from '../../test/contracts/service/contract.ts'
+import { agentRoute, cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import { connect } from './connect.ts'
+import type { ConnectOptions, Local, Notice } from './options.ts'
+
+const quick = { minDelay: 1, maxDelay: 2 }
+
+async function open(peer: Local, options: ConnectOptions = {}) {
+  const notices: Notice[] = []
+  const onNotice = (notice: Notice) => notices.push(notice)
+  const client = await connect(peer, { retry: quick, resume: quick, polling: quick, onNotice, ...options })
+  return { client, typesOf: () => notices.map(({ type }) => type) }
+}
+
+function cardAt(url: string, protocolBinding: string, protocolVersion = '1.0') {
+  return { name: 'Test', supportedInterfaces: [{ url, protocolBinding, protocolVersion }] }
+}
+
+describe('the paths of REST', () => {
+  it('a subscription that POST cannot open uses GET from then on', async () => {
+    const noPost = (request: Request) =>
+      request.method === 'POST' && request.url.endsWith(':subscribe') ? new Response('', { status: 405 }) : undefined
+    const peer = fakePeer(noPost, createLocalHandler(countingAgent).fetch)
+    const { client } = await open(peer, { bindings: ['HTTP+JSON'] })
+    const first = client.stream('wait')
+    const id = taskIdOf((await first.next()).value as StreamEvent)
+    for (const _ of [1, 2]) {
+      const events = client.task(id).subscribe()
+      expect(describeEvent((await events.next()).value as StreamEvent)).toBe('task working')
+      await events.return(undefined)
+    }
+    expect(peer.asked.filter((line) => line.includes(':subscribe'))).toEqual([
+      `POST /tasks/${id}:subscribe`,
+      `GET /tasks/${id}:subscribe`,
+      `GET /tasks/${id}:subscribe`,
+    ])
+    await first.return(undefined)
+  })
+
+  it.each([
+    ['http://localhost/v1', '0.3', 'v0.3-proto'],
+    ['http://localhost', '0.3', 'v0.3-proto'],
+    ['http://localhost/v1', '1.0', 'v1.0'],
+    ['http://localhost/', '1.0', 'v1.0'],
+  ] as const)('an agent is found at %s or beside it (A2A %s)', async (url, version, dialect) => {
+    const handler = createLocalHandler(countingAgent, { dialects: [dialect] })
+    const { client } = await open(fakePeer(cardRoute(cardAt(url, 'HTTP+JSON', version)), agentRoute(handler)))
+    expect((await client.send('hello')).text).toBe('hi')
+    expect((await client.send('count')).text).toBe('onetwothree')
+    expect(client.explain().endpoint).toMatchObject({ dialect })
+  })
+
+  it('a missing task is not taken for a missing path', async () => {
+    const { client } = await open(createLocalHandler(countingAgent), { bindings: ['HTTP+JSON'] })
+    await expect(client.task('nobody-knows').get()).rejects.toMatchObject({ code: 'task-not-found' })
+  })
+})
+
+describe('an unreachable address in a card', () => {
+  it('the same path on the origin of the card is used instead', async () => {
+    const handler = createLocalHandler(countingAgent, { path: '/rpc' })
+    const wire = cardAt('http://127.0.0.1:1234/rpc', 'JSONRPC')
+    const unreachable = (request: Request) => {
+      if (request.url.includes('localhost')) return undefined
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error(''), { code: 'ECONNREFUSED' }) })
+    }
+    const { client, typesOf } = await open(fakePeer(unreachable, cardRoute(wire), agentRoute(handler)))
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(client.explain().endpoint?.url).toBe('http://localhost/rpc')
+    expect(typesOf()).toEqual(['fallback-endpoint'])
+  })
+
+  it('the error of the named endpoint is thrown if there is no other one', async () => {
+    const wire = cardAt('http://localhost/rpc', 'JSONRPC')
+    const { client } = await open(fakePeer(cardRoute(wire)))
+    await expect(client.send('hello')).rejects.toMatchObject({
+      code: 'method-not-found',
+      reason: 'wrong-path',
+      url: 'http://localhost/rpc',
+      status: 404,
+      hint: expect.stringContaining('correct the path'),
+    })
+  })
+})
+
+describe('a card with several interfaces', () => {
+  it('the next interface is used if the first one does not work', async () => {
+    const wire = {
+      name: 'Test',
+      supportedInterfaces: [
+        { url: 'localhost:50051', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+        { url: 'http://localhost/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        { url: 'http://localhost', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      ],
+    }
+    const { client } = await open(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(countingAgent))))
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(client.explain().endpoint).toMatchObject({ binding: 'HTTP+JSON' })
+  })
+
+  it('a card without a usable interface is rejected', async () => {
+    const wire = cardAt('localhost:50051', 'GRPC')
+    await expect(connect(fakePeer(cardRoute(wire)))).rejects.toMatchObject({ reason: 'no-common-interface' })
+  })
+})
