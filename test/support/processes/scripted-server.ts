@@ -93,7 +93,7 @@ async function run(turn: Turn): Promise<string | undefined> {
   return `Did ${turn.text}`
 }
 
-/** Who hands in a log closes it, and what it was made of. */
+/** The caller of `serve` closes the log that it passes, and the pool of that log. */
 async function openLog({ postgres, crashPoint }: Started): Promise<Opened | undefined> {
   if (crashPoint) {
     const log = createSqliteLog({ file: join(directory, 'scripted.db') })
@@ -118,10 +118,11 @@ interface Opened {
   close(): Promise<void>
 }
 
+const { postgres: _, crashPoint: __, ...serveOptions } = options
 const opened = await openLog(options)
 const server = await serve(agent({ name: 'Scripted' }, run), {
   port: 0,
-  ...options,
+  ...serveOptions,
   ...(opened && { log: opened.log }),
   ...(opened?.push && { push: { ...options.push, ...opened.push } }),
 })
