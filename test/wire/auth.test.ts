@@ -285,7 +285,11 @@ describe('serve', () => {
     'localhost.example',
   ]
 
-  it.each([...reachable, ''])('does not listen on %s before it knows who may call', async (host) => {
+  it('does not listen on an empty host', async () => {
+    await expect(serve(echo, { host: '', port: 0, signals: false })).rejects.toThrow('host: expected')
+  })
+
+  it.each(reachable)('does not listen on %s before it knows who may call', async (host) => {
     await expect(serve(echo, { host, port: 0, signals: false })).rejects.toThrow(
       `${host} can be reached from other machines, and nothing says who may call`,
     )

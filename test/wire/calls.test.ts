@@ -12,7 +12,14 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 async function served(made: LocalAgent, options: ServeOptions = {}): Promise<string> {
   const directory = await temporaryDirectory()
-  const common = { port: 0, signals: false, directory, logger: silentLogger, drainDeadline: 0, cancelGrace: 50 }
+  const common = {
+    port: 0,
+    signals: false,
+    directory,
+    logger: silentLogger,
+    drainDeadline: 0,
+    turns: { cancelGrace: 50 },
+  }
   const server = await serve(made, { ...common, ...options })
   onTestFinished(() => server.close())
   return server.url

@@ -70,7 +70,7 @@ it('a webhook that is paused says which task it was of, and no line has a secret
   const { server } = await startTestServer((turn) => turn.status('completed', 'Done'), { logger, push })
   const config = { url: hook.url, token: 'hunter2', authentication: { scheme: 'Bearer', credentials: 'hunter3' } }
   const { task } = await (await connect(server.url)).send('go', { headers, push: config })
-  const paused = () => lines.find(({ message }) => message.startsWith('a webhook is paused'))
+  const paused = () => lines.find(({ message }) => message.startsWith('paused a webhook'))
   await until(() => paused() !== undefined)
   expect(paused()?.fields).toMatchObject({ taskId: task?.id, contextId: task?.contextId, traceId })
   expect(JSON.stringify(lines)).not.toMatch(/hunter/)

@@ -29,10 +29,8 @@ async function open(auth: Partial<AuthSettings> = {}) {
     auth: { schemes: { name }, ...auth },
     logger: silentLogger,
     grpc: true,
-    signals: false,
-    drainDeadline: 0,
   }
-  const options = { ...shared, extendedCard: {}, push: {} }
+  const options = { ...shared, extendedCard: {}, push: {}, signals: false, drainDeadline: 0 }
   const server = await serve(works('Acme'), { ...options, port: 0, tenant: 'acme', log: createMemoryLog() })
   onTestFinished(() => server.close())
   server.add(works('Globex'), { ...shared, tenant: 'globex', log: createMemoryLog() })

@@ -24,7 +24,14 @@ const watch = observeClient(telemetry)
 const push = { loopback: 'allow', schemes: ['http'] } as const
 
 async function start(made: Agent, options: ServeOptions): Promise<Server> {
-  const common = { port: 0, signals: false, logger: silentLogger, drainDeadline: 0, cancelGrace: 50, telemetry }
+  const common = {
+    port: 0,
+    signals: false,
+    logger: silentLogger,
+    drainDeadline: 0,
+    turns: { cancelGrace: 50 },
+    telemetry,
+  }
   const server = await serve({ ...made, reach }, { ...common, ...options })
   onTestFinished(() => server.close())
   return server
@@ -162,7 +169,7 @@ it('a call of another agent that fails is a span that failed', async () => {
 
 it('has a span for every event, if that is wanted, and tells where each is', async () => {
   const { all, one } = recordSpans()
-  const events = { telemetry: openTelemetry({ events: true }), traceMetadata: true }
+  const events = { telemetry: openTelemetry({ events: true }), dialects: { traceMetadata: true } }
   const server = await served(
     { name: 'Chatty' },
     async (turn) => {

@@ -27,7 +27,7 @@ export async function startTestServer(
     logger: silentLogger,
     drainDeadline: 0,
     ...options,
-    turns: { cancelGrace: 50 },
+    turns: { cancelGrace: 50, ...options.turns },
   })
   onTestFinished(() => server.close())
   return { server, wire: createWireClient(server.url) }
