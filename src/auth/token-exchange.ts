@@ -7,44 +7,48 @@ import type { ExchangeRequest, TokenExchange } from '../protocol/principal.ts'
 import { requireSecureUrl } from './fetch-json.ts'
 import { oauthFetch, wellTypedMembers } from './oauth-fetch.ts'
 
-const accessToken = 'urn:ietf:params:oauth:token-type:access_token'
+const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
+
+const usableTokenTypes = [accessTokenType, 'urn:ietf:params:oauth:token-type:jwt']
 
 const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
-/** So long before its end a token is not given out any more, in milliseconds; of short ones, a fifth of their life. */
-const margin = 30_000
+/** Milliseconds before its expiry from which a token is no longer returned; a fifth of the lifetime of short tokens. */
+const expiryMargin = 30_000
 
-/** So many tokens are held, and an endpoint may take so long and say so much. */
-const limit = 1_000
+/** Tokens in the cache. */
+const maxTokens = 1_000
 
+/** Milliseconds until a response must be complete. */
 const timeout = 10_000
 
+/** Bytes of a response. */
 const maxBytes = 64 * 1024
 
-/** Of a token that does not say how long it lives, in seconds. */
-const aMinute = 60
+/** The lifetime of a token that names none, in seconds. */
+const defaultLifetime = 60
 
-const known =
+const errorCodes =
   /^(invalid_(request|client|grant|scope|target|token)|un(authorized_client|supported_grant_type)|access_denied|server_error|temporarily_unavailable)$/
 
 export interface TokenExchangeOptions {
-  /** Where tokens are exchanged (RFC 8693 §2). */
+  /** The token endpoint (RFC 8693 §2). */
   readonly tokenUrl: string | URL
-  /** By which this agent proves there who it is. */
+  /** The credentials by which this agent authenticates to the token endpoint. */
   readonly clientId: string
   readonly clientSecret: string
-  /** How the secret is shown: in the header by default (`basic`), or in the form (`post`). */
+  /** How the secret is sent: in the header (`basic`) or in the form (`post`). Defaults to `basic`. */
   readonly clientAuthentication?: 'basic' | 'post'
-  /** Whether a token is asked for by the name of its `audience` (default) or by the address of a `resource`. */
+  /** Whether the request names the `audience` of the token or the URL of a `resource`. Defaults to `audience`. */
   readonly target?: 'audience' | 'resource'
-  /** More that is said, such as `actor_token`. */
+  /** Further parameters of the request, such as `actor_token`. */
   readonly parameters?: Readonly<Record<string, string>>
   readonly fetch?: Fetch
 }
 
 /**
- * Tokens in the name of callers, from a token endpoint that knows them. Each is held in memory for as long as it is good,
- * under a digest of what it was exchanged for.
+ * Exchanges the tokens of callers for tokens of other audiences. A new token is cached until it expires, under a digest
+ * of the token that it was exchanged for.
  */
 export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
   const url = requireSecureUrl('tokenExchange.tokenUrl', options.tokenUrl)
@@ -52,27 +56,27 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
   for (const [name, value] of Object.entries({ clientId, clientSecret })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tokenExchange.${name}: expected a text`)
   }
-  const held = new BoundedMap<string, string>(limit)
-  const flights = new Map<string, Promise<string>>()
+  const tokens = new BoundedMap<string, string>(maxTokens)
+  const pending = new Map<string, Promise<string>>()
 
-  async function obtain(key: string, asked: ExchangeRequest): Promise<string> {
+  async function obtain(key: string, request: ExchangeRequest): Promise<string> {
     try {
-      const { token, life } = await exchange(url, options, asked)
-      held.set(key, token, Date.now() + life - Math.min(margin, life / 5))
+      const { token, lifetime } = await exchange(url, options, request)
+      tokens.set(key, token, Date.now() + lifetime - Math.min(expiryMargin, lifetime / 5))
       return token
     } finally {
-      flights.delete(key)
+      pending.delete(key)
     }
   }
 
-  return async (asked) => {
-    const { subjectToken, audience, scopes } = asked
+  return async (request) => {
+    const { subjectToken, audience, scopes } = request
     const key = String.fromCharCode(...sha256(JSON.stringify([subjectToken, audience, [...scopes].sort()])))
-    const known = held.get(key)
-    if (known !== undefined) return known
-    const flight = flights.get(key) ?? obtain(key, asked)
-    flights.set(key, flight)
-    return await flight
+    const cached = tokens.get(key)
+    if (cached !== undefined) return cached
+    const exchanged = pending.get(key) ?? obtain(key, request)
+    pending.set(key, exchanged)
+    return await exchanged
   }
 }
 
@@ -84,8 +88,8 @@ async function exchange(url: string, options: TokenExchangeOptions, request: Exc
   const form = {
     ...parameters,
     subject_token: subjectToken,
-    subject_token_type: accessToken,
-    requested_token_type: accessToken,
+    subject_token_type: accessTokenType,
+    requested_token_type: accessTokenType,
     [target]: audience,
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   }
@@ -105,15 +109,17 @@ async function exchange(url: string, options: TokenExchangeOptions, request: Exc
       requestOptions,
     )
     const token = await oauth.processGenericTokenEndpointResponse(server, client, response)
-    const { access_token, token_type, issued_token_type, expires_in = aMinute } = token
+    const { access_token, token_type, issued_token_type, expires_in = defaultLifetime } = token
     // RFC 8693 §2.2.1: both say what the token can be used for.
-    if (token_type !== 'bearer') throw unfit('no bearer token')
-    if (typeof issued_token_type === 'string' && !usable.includes(issued_token_type)) throw unfit('no access token')
-    return { token: access_token, life: expires_in * 1000 }
+    if (token_type !== 'bearer') throw unusable('no bearer token')
+    if (typeof issued_token_type === 'string' && !usableTokenTypes.includes(issued_token_type)) {
+      throw unusable('no access token')
+    }
+    return { token: access_token, lifetime: expires_in * 1000 }
   } catch (error) {
     if (error instanceof oauth.ResponseBodyError) throw refused(error.error)
     if (error instanceof oauth.OperationProcessingError) throw refused(undefined)
-    throw error instanceof oauth.UnsupportedOperationError ? unfit('no bearer token') : error
+    throw error instanceof oauth.UnsupportedOperationError ? unusable('no bearer token') : error
   }
 }
 
@@ -138,21 +144,19 @@ function exchangeFetch({ fetch = globalThis.fetch }: TokenExchangeOptions) {
     try {
       return await oauthFetch(url, init, { fetch, timeout, maxBytes, readBody })
     } catch {
-      const text = 'The token endpoint gave no answer that can be read.'
+      const text = 'The token endpoint gave no readable response.'
       throw new A2AError('unavailable', text, { reason: 'exchange-unreachable' })
     }
   }
 }
 
-/** Only the words of the standards are shown: anything else may be the token again. */
-function refused(error: unknown): A2AError {
-  const word = typeof error === 'string' && known.test(error) ? error : 'a word of its own'
-  const text = `The token endpoint gives no token for this: ${word}.`
-  return new A2AError('forbidden', text, { reason: 'exchange-refused', metadata: { error: word } })
+/** Shows only error codes of the standards: any other text may be the token again. */
+function refused(error: string | undefined): A2AError {
+  const code = error !== undefined && errorCodes.test(error) ? error : 'an error code of its own'
+  const text = `The token endpoint gives no token for this: ${code}.`
+  return new A2AError('forbidden', text, { reason: 'exchange-refused', metadata: { error: code } })
 }
 
-function unfit(came: string): A2AError {
-  return new A2AError('forbidden', `The token endpoint gave ${came}.`, { reason: 'exchange-unfit' })
+function unusable(what: string): A2AError {
+  return new A2AError('forbidden', `The token endpoint gave ${what}.`, { reason: 'exchange-unfit' })
 }
-
-const usable = [accessToken, 'urn:ietf:params:oauth:token-type:jwt']

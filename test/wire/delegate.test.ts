@@ -77,7 +77,7 @@ it('gets a new token when the old one is about to end, and another one for anoth
 
 it.each([
   ['refuses a scope that its caller does not have', undefined, 'invalid_scope'],
-  ['refuses in words of its own', { status: 400, body: { error: 'secret-word' } }, 'a word of its own'],
+  ['refuses in words of its own', { status: 400, body: { error: 'secret-word' } }, 'an error code of its own'],
   ['gives a token of another kind', { status: 200, body: { access_token: 'x', token_type: 'mac' } }, 'no bearer token'],
   ['answers with nonsense', { status: 200, body: 'nonsense' }, 'gives no token for this'],
 ])('says so when the token endpoint %s', async (_, answer, words) => {

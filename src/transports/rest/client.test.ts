@@ -11,18 +11,18 @@ function clientOf(
   answer: (request: Request) => Response | Promise<Response>,
   options: Partial<WireClientOptions> = {},
 ) {
-  const asked: string[] = []
+  const requests: string[] = []
   const service = createRestClient({
     url: 'http://a.test/base/',
     dialect: v1_0Client,
     async fetch(address, init) {
       const request = new Request(address, init)
-      asked.push(`${request.method} ${address.replace('http://a.test', '')}`)
+      requests.push(`${request.method} ${address.replace('http://a.test', '')}`)
       return await answer(request)
     },
     ...options,
   })
-  return { service, asked }
+  return { service, requests }
 }
 
 const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
@@ -42,10 +42,10 @@ describe('the base URL of REST paths', () => {
 
   it('the base that works is used for later calls', async () => {
     const answer = (request: Request) => (request.url.includes('/v1/') ? nothing() : Response.json({ task }))
-    const { service, asked } = clientOf(answer, { dialect: v0_3ProtoClient })
+    const { service, requests } = clientOf(answer, { dialect: v0_3ProtoClient })
     await service.sendMessage({ message: messageOf('hi') }, callOf())
     await service.sendMessage({ message: messageOf('hi') }, callOf())
-    expect(asked).toEqual(['POST /base/v1/message:send', 'POST /base/message:send', 'POST /base/message:send'])
+    expect(requests).toEqual(['POST /base/v1/message:send', 'POST /base/message:send', 'POST /base/message:send'])
   })
 
   it('other bases are not tried after a task-not-found error', async () => {
@@ -58,9 +58,9 @@ describe('the base URL of REST paths', () => {
         ],
       },
     }
-    const { service, asked } = clientOf(() => Response.json(body, { status: 404 }))
+    const { service, requests } = clientOf(() => Response.json(body, { status: 404 }))
     await expect(service.getTask({ taskId: 't' }, callOf())).rejects.toMatchObject({ code: 'task-not-found' })
-    expect(asked).toEqual(['GET /base/tasks/t'])
+    expect(requests).toEqual(['GET /base/tasks/t'])
   })
 })
 

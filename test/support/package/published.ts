@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type OutputChunk, rolldown } from 'rolldown'
 import config from '../../../rolldown.config.ts'
 
-/** What is published, built as `npm run build` does, but into a folder of its own. */
+/** Builds the package as `npm run build` does, but into another folder. */
 export async function buildInto(folder: string): Promise<Built> {
   const built: OutputChunk[] = []
   for (const { output, ...input } of config.filter(({ plugins }) => !plugins)) {
@@ -19,7 +19,7 @@ export async function buildInto(folder: string): Promise<Built> {
 }
 
 export interface Built {
-  /** The sources, relative to the repository, and packages that come with an entry; also what it loads on demand. */
+  /** The sources, relative to the repository, and the packages that an entry imports, lazily or not. */
   reachedFrom(entry: string): { readonly sources: readonly string[]; readonly packages: readonly string[] }
 }
 
@@ -30,14 +30,14 @@ function createBuilt(chunks: readonly OutputChunk[]): Built {
   return {
     reachedFrom(entry) {
       const reached = new Set([entry])
-      // Those which are added on the way are visited, too.
+      // Names that are added during the loop are visited as well.
       for (const name of reached) {
         const { imports = [], dynamicImports = [] } = byName.get(name) ?? {}
         for (const imported of [...imports, ...dynamicImports]) reached.add(imported)
       }
-      const found = [...reached].map((name) => byName.get(name))
+      const loaded = [...reached].map((name) => byName.get(name))
       return {
-        sources: found.flatMap((chunk) => chunk?.moduleIds.map((id) => relative(root, id)) ?? []),
+        sources: loaded.flatMap((chunk) => chunk?.moduleIds.map((id) => relative(root, id)) ?? []),
         packages: [...reached].filter((name) => !byName.has(name)),
       }
     },
