@@ -31,7 +31,7 @@ describe('the paths of REST', () => {
       expect(describeEvent((await events.next()).value as StreamEvent)).toBe('task working')
       await events.return(undefined)
     }
-    expect(peer.asked.filter((line) => line.includes(':subscribe'))).toEqual([
+    expect(peer.requestLines.filter((line) => line.includes(':subscribe'))).toEqual([
       `POST /tasks/${id}:subscribe`,
       `GET /tasks/${id}:subscribe`,
       `GET /tasks/${id}:subscribe`,

@@ -92,7 +92,7 @@ describe('the target of connect', () => {
     const peer = fakePeer(cardRoute(jsonRpc('1.0'), '/cards/mine.json'), agentRoute(createLocalHandler(countingAgent)))
     const client = await connect('http://localhost/cards/mine.json', { fetch: through(peer) })
     expect((await client.send('hello')).text).toBe('hi')
-    expect(peer.asked).toEqual(['GET /cards/mine.json', 'POST /'])
+    expect(peer.requestLines).toEqual(['GET /cards/mine.json', 'POST /'])
   })
 
   it('a URL can be the path at which an agent is mounted', async () => {
@@ -117,7 +117,7 @@ describe('the target of connect', () => {
     )
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
-    expect(peer.asked).toEqual([`GET ${cardPath}`, `GET ${legacyCardPath}`, 'POST /'])
+    expect(peer.requestLines).toEqual([`GET ${cardPath}`, `GET ${legacyCardPath}`, 'POST /'])
   })
 
   it('an unchanged card is not transferred again', async () => {
@@ -174,7 +174,7 @@ describe('the dialect of a client', () => {
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.1')
     await client.send('hello')
-    expect(peer.asked.filter((request) => request.startsWith('POST'))).toHaveLength(3)
+    expect(peer.requestLines.filter((request) => request.startsWith('POST'))).toHaveLength(3)
   })
 
   it('another dialect is used if the card names a wrong one', async () => {

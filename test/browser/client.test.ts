@@ -103,14 +103,14 @@ describe('a page in Chromium', () => {
 
   it('a resumed stream emits every event once and in order', async () => {
     const { page, origin } = await open()
-    const { url, asked } = await startCuttingServer(createLocalHandler(count, cors(origin)), [3, 1, 7, 10])
+    const { url, requestLines } = await startCuttingServer(createLocalHandler(count, cors(origin)), [3, 1, 7, 10])
     // A browser may drop the bytes right before a cut, so the send may have to be repeated as well.
     const { texts, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
     expect(texts).toEqual(numbers)
     expect(generations).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 3))
     expect(notices).not.toContain('best-effort')
-    expect(asked.filter((request) => request === 'POST /')).toHaveLength(5)
-    expect(asked).toContain('OPTIONS /')
+    expect(requestLines.filter((request) => request === 'POST /')).toHaveLength(5)
+    expect(requestLines).toContain('OPTIONS /')
   })
 
   it('a stream resumes although nothing more of the page can be loaded after the first event', async () => {

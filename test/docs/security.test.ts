@@ -4,7 +4,7 @@ import { Agent, request } from 'node:https'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import { apiKeyCredentials, basicCredentials, clientCredentials } from '../../src/entries/client-auth.ts'
-import { certify } from '../support/auth/certificates.ts'
+import { createCertificate } from '../support/auth/certificates.ts'
 import {
   confidentialClient,
   introspectionClient,
@@ -129,12 +129,12 @@ describe('recipes without a provider', () => {
   })
 
   it('byCertificate accepts certificates of its trust domain', async () => {
-    const ca = certify({ commonName: 'Example CA' })
-    const { key, cert } = certify({ commonName: 'localhost', dns: ['localhost'], issuer: ca })
+    const ca = createCertificate({ commonName: 'Example CA' })
+    const { key, cert } = createCertificate({ commonName: 'localhost', dns: ['localhost'], issuer: ca })
     const url = await open(byCertificate(key, cert, ca.cert))
     const statusFor = (uri: string) =>
       new Promise((resolve, reject) => {
-        const caller = certify({ commonName: 'caller', uris: [uri], issuer: ca })
+        const caller = createCertificate({ commonName: 'caller', uris: [uri], issuer: ca })
         const agent = new Agent({ ca: ca.cert, key: caller.key, cert: caller.cert })
         onTestFinished(() => agent.destroy())
         const { port } = new URL(url)

@@ -33,14 +33,14 @@ async function runWithCrash(crashPoint?: CrashPoint, answer?: (kill: () => Promi
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: receiver.url } }
   await first.wire.send('count 8', { configuration }).catch(() => {})
   expect(await first.ended).toBe('SIGKILL')
-  const before = [...receiver.got]
+  const before = [...receiver.requests]
   const log = createSqliteLog({ file: join(directory, 'scripted.db') })
   onTestFinished(() => log.close())
   await startServerProcess(directory, options)
-  await eventually(async () => (await isAllDone(log)) && receiver.got.length > 0)
-  await until(() => receiver.got.every(({ to }) => Number.isFinite(to)))
+  await eventually(async () => (await isAllDone(log)) && receiver.requests.length > 0)
+  await until(() => receiver.requests.every(({ to }) => Number.isFinite(to)))
   expect(await expectAllDelivered(log, receiver)).toBe(1)
-  return { before, after: receiver.got.slice(before.length) }
+  return { before, after: receiver.requests.slice(before.length) }
 }
 
 const deliveryOf = ({ headers }: ReceivedWebhook) => headers['x-a2a-delivery-id']
@@ -53,22 +53,22 @@ interface CrashCase extends CrashPoint {
 }
 
 const crashCases: readonly CrashCase[] = [
-  { step: 'registered', time: 1, received: 0 },
-  { step: 'leased', time: 1, received: 0 },
-  { step: 'sending', time: 1, received: 0 },
-  { step: 'sending', time: 3, received: 2 },
-  { step: 'answered', time: 1, received: 1, resent: 'last' },
-  { step: 'answered', time: 3, received: 3, resent: 'last' },
-  { step: 'writing-cursor', time: 1, received: 1, resent: 'first' },
+  { step: 'registered', occurrence: 1, received: 0 },
+  { step: 'leased', occurrence: 1, received: 0 },
+  { step: 'sending', occurrence: 1, received: 0 },
+  { step: 'sending', occurrence: 3, received: 2 },
+  { step: 'answered', occurrence: 1, received: 1, resent: 'last' },
+  { step: 'answered', occurrence: 3, received: 3, resent: 'last' },
+  { step: 'writing-cursor', occurrence: 1, received: 1, resent: 'first' },
 ]
 
 it.each(crashCases)(
-  'a sender that is killed at the step "$step" (occurrence $time) loses no event',
+  'a sender that is killed at the step "$step" (occurrence $occurrence) loses no event',
   {
     timeout: 60_000,
   },
-  async ({ step, time, received, resent }) => {
-    const { before, after } = await runWithCrash({ step, time })
+  async ({ step, occurrence, received, resent }) => {
+    const { before, after } = await runWithCrash({ step, occurrence })
     // Deliveries continue while a cursor is written.
     if (step === 'writing-cursor') expect(before.length).toBeGreaterThanOrEqual(received)
     else expect(before).toHaveLength(received)
@@ -88,8 +88,8 @@ it.each([1, 2])(
   {
     timeout: 60_000,
   },
-  async (time) => {
-    const { before, after } = await runWithCrash({ step: 'cursor-written', time }, () => respondSlowly)
+  async (occurrence) => {
+    const { before, after } = await runWithCrash({ step: 'cursor-written', occurrence }, () => respondSlowly)
     expect(before.length).toBeGreaterThan(1)
     // Events before the cursor are not sent again.
     expect(after.map(deliveryOf)).not.toContain(before.map(deliveryOf)[0])

@@ -33,8 +33,8 @@ function failingFirst(times: number, fail: WebhookResponder): WebhookResponder {
 }
 
 /** The generations that arrived, in order of arrival. */
-function generationsOf({ got }: WebhookReceiver): readonly number[] {
-  return [...new Set(got.map(({ generation }) => generation))]
+function generationsOf({ requests }: WebhookReceiver): readonly number[] {
+  return [...new Set(requests.map(({ generation }) => generation))]
 }
 
 const faults: readonly (readonly [string, WebhookResponder, RegExp])[] = [
@@ -60,9 +60,9 @@ for (const [fault, fail, problem] of faults) {
       failing ??= retrying?.problem
       return generationsOf(receiver).length === delivered.length
     })
-    expect(receiver.got.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5])
-    expect(receiver.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1])
-    expect(new Set(receiver.got.slice(0, 3).map(({ headers }) => headers['x-a2a-delivery-id'])).size).toBe(1)
+    expect(receiver.requests.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5])
+    expect(receiver.requests.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1])
+    expect(new Set(receiver.requests.slice(0, 3).map(({ headers }) => headers['x-a2a-delivery-id'])).size).toBe(1)
     if (failing) expect(failing).toMatch(problem)
     await until(async () => (await collect(admin.webhooks({ taskId })))[0]?.state === 'done')
     const deliveries = await collect(admin.deliveries({ taskId }))
@@ -89,7 +89,7 @@ it('an endless response counts by its status, and little of it is read', async (
   const { send } = await startPushing()
   await send(endless)
   await until(() => generationsOf(endless).length === delivered.length)
-  expect(endless.got.map(({ generation }) => generation)).toEqual(delivered)
+  expect(endless.requests.map(({ generation }) => generation)).toEqual(delivered)
   expect(written).toBeLessThan(delivered.length * 8 * 1024 * 1024)
 })
 
@@ -104,7 +104,9 @@ it('a trickling response counts by its status and delays the next event only bri
   const { id: taskId } = await send(dripping)
   await until(() => generationsOf(dripping).length === delivered.length, 10_000)
   expect(performance.now() - started).toBeLessThan(10_000)
-  expect(dripping.got.map(({ generation, attempt }) => [generation, attempt])).toEqual(delivered.map((n) => [n, 1]))
+  expect(dripping.requests.map(({ generation, attempt }) => [generation, attempt])).toEqual(
+    delivered.map((n) => [n, 1]),
+  )
   await until(
     async () => (await collect(admin.deliveries({ taskId, outcome: 'delivered' }))).length === delivered.length,
   )
@@ -116,8 +118,8 @@ it('Retry-After of a receiver is respected', async () => {
   )
   const { send } = await startPushing({ retry: { ...retry, longest: 5_000 } })
   await send(busy)
-  await until(() => busy.got.length > 1)
-  const [first, second] = busy.got
+  await until(() => busy.requests.length > 1)
+  const [first, second] = busy.requests
   expect((second?.from ?? 0) - (first?.from ?? 0)).toBeGreaterThan(900)
 })
 
@@ -126,14 +128,14 @@ it('a receiver that answers 410 gets one request, and its webhook is removed', a
   const { send, wire, admin } = await startPushing()
   const { id: taskId } = await send(gone)
   await until(async () => (await collect(admin.webhooks({ taskId }))).length === 0)
-  expect(gone.got).toHaveLength(1)
+  expect(gone.requests).toHaveLength(1)
   expect(await wire.result('ListTaskPushNotificationConfigs', { taskId })).toEqual({})
 })
 
 it('dead deliveries can be redriven, and a paused webhook can be resumed', async () => {
   let isHealthy = false
-  const receiver = await startWebhookReceiver((got, response, request) =>
-    isHealthy ? ok(got, response, request) : response.writeHead(503).end(),
+  const receiver = await startWebhookReceiver((requests, response, request) =>
+    isHealthy ? ok(requests, response, request) : response.writeHead(503).end(),
   )
   const { send, admin } = await startPushing({ retry: { ...retry, attempts: 2 }, pauseAfter: 2 })
   const { id: taskId } = await send(receiver)
@@ -144,19 +146,19 @@ it('dead deliveries can be redriven, and a paused webhook can be resumed', async
     [2, 2, 503],
     [3, 2, 503],
   ])
-  const requests = receiver.got.length
+  const requests = receiver.requests.length
   expect(requests).toBe(4)
 
   isHealthy = true
   expect(await admin.resume({ taskId })).toBe(1)
   await until(() => generationsOf(receiver).includes(5))
-  expect(receiver.got.slice(requests).map(({ generation }) => generation)).toEqual([4, 5])
+  expect(receiver.requests.slice(requests).map(({ generation }) => generation)).toEqual([4, 5])
 
   expect(await admin.redrive({ taskId, generation: 3 })).toBe(1)
   expect(await admin.redrive({ taskId })).toBe(1)
   await until(async () => (await collect(admin.deliveries({ taskId, outcome: 'delivered' }))).length === 4)
   expect(
-    receiver.got
+    receiver.requests
       .slice(requests + 2)
       .map(({ generation }) => generation)
       .sort(),
@@ -166,14 +168,14 @@ it('dead deliveries can be redriven, and a paused webhook can be resumed', async
 })
 
 it('hanging receivers do not delay others, on the same host or not', async () => {
-  const { got, url } = await startWebhookReceiver((delivery, response, request) =>
+  const { requests, url } = await startWebhookReceiver((delivery, response, request) =>
     delivery.path.includes('hang') ? undefined : ok(delivery, response, request),
   )
   const { send } = await startPushing({ timeout: 30_000, concurrency: { total: 4, perHost: 4 } })
   for (let at = 0; at < 20; at++) await send({ url: `${url}/hang/${at}` })
   const started = performance.now()
   await send({ url: `${url}/healthy` })
-  await until(() => got.filter(({ path }) => path.endsWith('/healthy')).length === delivered.length, 20_000)
+  await until(() => requests.filter(({ path }) => path.endsWith('/healthy')).length === delivered.length, 20_000)
   expect(performance.now() - started).toBeLessThan(15_000)
 })
 
@@ -193,14 +195,14 @@ it('a deleted webhook receives nothing more, and a replaced one at its new URL',
   })
   const config = { id: 'one', url: first.url }
   const { id: taskId } = await wire.sendTask('go', { configuration: { taskPushNotificationConfig: config } })
-  await until(() => first.got.length === 1 && Number.isFinite(first.got[0]?.to))
+  await until(() => first.requests.length === 1 && Number.isFinite(first.requests[0]?.to))
   await wire.result('CreateTaskPushNotificationConfig', { taskId, id: 'one', url: second.url })
   await wire.sendTask('go on', { taskId })
-  await until(() => second.got.length >= 2)
+  await until(() => second.requests.length >= 2)
   await wire.result('DeleteTaskPushNotificationConfig', { taskId, id: 'one' })
   await wire.sendTask('end', { taskId })
-  expect(first.got.map(({ generation }) => generation)).toEqual([2])
-  expect([...new Set(second.got.map(({ generation }) => generation))].filter((generation) => generation > 2)).toEqual([
-    4, 5,
-  ])
+  expect(first.requests.map(({ generation }) => generation)).toEqual([2])
+  expect(
+    [...new Set(second.requests.map(({ generation }) => generation))].filter((generation) => generation > 2),
+  ).toEqual([4, 5])
 })

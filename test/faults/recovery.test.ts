@@ -104,7 +104,7 @@ it.each(['cut', 'freeze'] as const)(
     const before = await eventsOf(id)
     expect(writersIn(before)).toEqual([a.pid, b.pid])
     proxy.heal()
-    await eventually(() => a.complaints().includes('was lost to another process'))
+    await eventually(() => a.stderr().includes('was lost to another process'))
     await eventually(async () => (await a.wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
     expect(await eventsOf(id)).toEqual(before)
   },
@@ -147,7 +147,7 @@ describe.each(storages)('%s', (_, openStorage) => {
         const before = await eventsOf(id)
         a.signal('SIGCONT')
         // The process has noticed that its lease is lost.
-        await eventually(() => a.complaints().includes('was lost to another process'))
+        await eventually(() => a.stderr().includes('was lost to another process'))
         expect((await a.wire.sendTask('work')).status.state).toBe('TASK_STATE_COMPLETED')
         expect(await eventsOf(id)).toEqual(before)
         expect(writersIn(before)).toEqual(recovery === 'fail' ? [a.pid] : [a.pid, b.pid])
@@ -213,7 +213,7 @@ describe.each(storages)('%s', (_, openStorage) => {
       const before = await eventsOf(id)
       a.signal('SIGCONT')
       // The step of the suspended process completes as well, but its result is not stored.
-      await eventually(() => a.complaints().includes('was lost to another process'))
+      await eventually(() => a.stderr().includes('was lost to another process'))
       expect(await eventsOf(id)).toEqual(before)
       const done = await a.wire.sendTask('cash', { taskId: id })
       expect(textIn(done.status.message?.parts)).toBe('Paid by cash')

@@ -51,7 +51,7 @@ describe('SIGTERM', () => {
     })
     expect((await streamed).at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
     expect(await server.ended).toBe(0)
-    expect(server.complaints()).toBe('')
+    expect(server.stderr()).toBe('')
   })
 
   it('the streams of paused tasks end cleanly and can be resumed after a restart', async () => {
@@ -117,7 +117,7 @@ describe('SIGTERM', () => {
       expect(answer).toMatch(/^TASK_STATE_COMPLETED$|UNAVAILABLE|fetch failed/)
     }
     expect(await first.ended).toBe(0)
-    expect(first.complaints()).toBe('')
+    expect(first.stderr()).toBe('')
     // The leases have not expired, so no process has cleaned up after the first one.
     const { wire } = await startServerProcess(directory)
     expect(await workingTasks(wire)).toBe(0)

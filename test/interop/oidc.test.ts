@@ -22,7 +22,7 @@ async function startAgent(oidc: OidcServer, scopes: readonly string[]) {
       securitySchemes: { oidc: { openIdConnectSecurityScheme: { openIdConnectUrl: oidc.discovery } } },
       securityRequirements: [{ schemes: { oidc: { list: scopes } } }],
     }),
-    admits: ({ headers }) => oidc.shows(headers),
+    accepts: ({ headers }) => oidc.presentsToken(headers),
   })
 }
 
@@ -32,7 +32,7 @@ describe('client credentials with an OpenID provider', () => {
     const { origin } = await startAgent(oidc, ['read'])
     const client = await connect(origin, { auth: [clientCredentials({ ...confidentialClient, issuer: oidc.origin })] })
     expect((await client.send('Hello')).text).toBe('Welcome')
-    oidc.forget()
+    oidc.revokeAll()
     expect((await client.send('Hello')).text).toBe('Welcome')
   })
 
@@ -57,7 +57,7 @@ describe('client credentials with an OpenID provider', () => {
     }
     const client = await connect(origin, { auth: [authorizationCode({ ...browserClient, authorize })] })
     expect((await client.send('Hello')).text).toBe('Welcome')
-    oidc.forget()
+    oidc.revokeAll()
     expect((await Array.fromAsync(client.stream('Hello'))).at(-1)).toMatchObject({ type: 'message' })
     expect(visits).toBe(1)
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { count, profile } from '../support/agents/interop-agent.ts'
 import { collect } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
-import { type JsonRpc, jsonRpc, type RpcAnswer } from '../support/wire/json-rpc.ts'
+import { type JsonRpc, jsonRpc, type RpcResponse } from '../support/wire/json-rpc.ts'
 
 /** There is no 0.1 SDK on npm: these are the requests of its specification. */
 async function open(): Promise<JsonRpc> {
@@ -15,7 +15,7 @@ function messageOf(text: string) {
   return { role: 'user', parts: [{ type: 'text', text }] }
 }
 
-async function startWaitingTask(rpc: JsonRpc, id: string): Promise<AsyncGenerator<RpcAnswer>> {
+async function startWaitingTask(rpc: JsonRpc, id: string): Promise<AsyncGenerator<RpcResponse>> {
   const events = rpc.stream('tasks/sendSubscribe', { id, message: messageOf('wait') }, 'begin')
   for (const message of [undefined, agentMessage('Counting')]) {
     expect((await events.next()).value.result.status).toEqual({ state: 'working', message, timestamp })

@@ -1,6 +1,6 @@
-/** Chance that can be repeated: the same seed gives the same run. */
+/** Reproducible random numbers: the same seed yields the same sequence. */
 export interface Random {
-  /** An integer from 0 up to, and without, `limit`. */
+  /** An integer from 0 to below `limit`. */
   below(limit: number): number
   pick<T>(items: readonly T[]): T
   chance(probability: number): boolean
@@ -10,7 +10,7 @@ export interface Random {
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
 
-  /** mulberry32: small, and good enough to choose faults with. */
+  /** mulberry32: small, and good enough to choose faults. */
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

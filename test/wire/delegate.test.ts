@@ -44,7 +44,7 @@ it('asks another agent in the name of its caller, by a token that is only for th
   const once = 'alice may read, by {"sub":"agent"}'
   expect(text).toBe(`${once} / ${once}`)
   // Within its life it is asked for once.
-  expect(server.asked).toHaveLength(1)
+  expect(server.tokenRequests).toHaveLength(1)
 })
 
 it('shows its secret in the form if it is to, and names a resource', async () => {
@@ -53,7 +53,7 @@ it('shows its secret in the form if it is to, and names a resource', async () =>
   const handler = createHandler(made, { auth, logger: silentLogger })
   const client = await connect(handler, { auth: [bearer(await issuer.token())] })
   expect((await client.send('go')).text).toBe('3')
-  expect(server.asked).toMatchObject([{ resource: filesAudience, client_id: 'agent' }])
+  expect(server.tokenRequests).toMatchObject([{ resource: filesAudience, client_id: 'agent' }])
 })
 
 it('gets a new token when the old one is about to end, and another one for another caller', async () => {
@@ -72,7 +72,7 @@ it('gets a new token when the old one is about to end, and another one for anoth
   for (const sub of ['alice', 'bob']) {
     await (await connect(handler, { auth: [bearer(await issuer.token({ sub }))] })).send('go')
   }
-  expect([tokens.size, server.asked.length]).toEqual([6, 6])
+  expect([tokens.size, server.tokenRequests.length]).toEqual([6, 6])
 })
 
 it.each([
@@ -82,7 +82,7 @@ it.each([
   ['answers with nonsense', { status: 200, body: 'nonsense' }, 'gives no token for this'],
 ])('says so when the token endpoint %s', async (_, answer, words) => {
   const { issuer, server, auth } = await setUp()
-  if (answer) server.answers.push(answer)
+  if (answer) server.responses.push(answer)
   const made = agent({ name: 'Planner' }, async (turn) => await turn.delegate(filesAudience, ['everything']))
   const handler = createHandler(made, { auth, logger: silentLogger })
   const { text, task } = await (await connect(handler, { auth: [bearer(await issuer.token())] })).send('go')
@@ -142,5 +142,5 @@ it('does not exchange a token that was not accepted, whatever else was', async (
   const credentials = { headers: { 'x-api-key': key, authorization: `Bearer ${other}` } }
   const client = await connect(handler, { authorize: () => credentials })
   expect((await client.send('go')).text).toContain('There is no token of the caller')
-  expect(server.asked).toEqual([])
+  expect(server.tokenRequests).toEqual([])
 })

@@ -290,7 +290,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
 
   test('lists the services, and gives files by name and by symbol, question by question', async () => {
     const { client } = await open(echo)
-    const conversation = client.converse(method)
+    const conversation = client.bidirectional(method)
     const ask = async (question: object): Promise<GrpcMessage> => {
       conversation.write(question)
       const [answer] = (await once(conversation, 'data')) as GrpcMessage[]

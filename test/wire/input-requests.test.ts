@@ -134,11 +134,11 @@ it.each([
     { metadata: { [clientTools]: request } },
   ],
 ])('a request is told %s', async (_, headers, told) => {
-  const { url, got } = await startWebhookReceiver()
+  const { url, requests } = await startWebhookReceiver()
   const push = { fetch: createPushFetch({ loopback: 'allow' }) }
   const { wire } = await startTestServer(loop(), { push })
   await wire.send('go', { configuration: { taskPushNotificationConfig: { url } } }, headers)
-  await until(() => got.some(({ body }) => body.includes('INPUT_REQUIRED')))
-  const body = JSON.parse(got.find((each) => each.body.includes('INPUT_REQUIRED'))?.body ?? '{}')
+  await until(() => requests.some(({ body }) => body.includes('INPUT_REQUIRED')))
+  const body = JSON.parse(requests.find((each) => each.body.includes('INPUT_REQUIRED'))?.body ?? '{}')
   expect((body.statusUpdate ?? body.task).status.message).toMatchObject(told)
 })

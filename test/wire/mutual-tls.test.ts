@@ -3,24 +3,28 @@ import type { TLSSocket } from 'node:tls'
 import { credentials } from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AuthOptions, apiKey, hashApiKey, type MutualTlsOptions, mutualTls } from '../../src/entries/auth.ts'
-import { type CertificateAndKey, certify } from '../support/auth/certificates.ts'
+import { type CertificateAndKey, createCertificate } from '../support/auth/certificates.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 
-const authority = certify({ commonName: 'Acme CA' })
-const serverPair = certify({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
-const billing = certify({
+const authority = createCertificate({ commonName: 'Acme CA' })
+const serverPair = createCertificate({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
+const billing = createCertificate({
   commonName: 'billing',
   organization: 'Acme, Inc.',
   dns: ['billing.acme.test'],
   uris: ['spiffe://acme.test/billing'],
   issuer: authority,
 })
-const stranger = certify({ commonName: 'billing', organization: 'Acme, Inc.', uris: ['spiffe://acme.test/billing'] })
-const expired = certify({
+const stranger = createCertificate({
+  commonName: 'billing',
+  organization: 'Acme, Inc.',
+  uris: ['spiffe://acme.test/billing'],
+})
+const expired = createCertificate({
   commonName: 'billing',
   uris: ['spiffe://acme.test/billing'],
-  until: '210101',
+  validUntil: '210101',
   issuer: authority,
 })
 
@@ -117,7 +121,12 @@ describe('a certificate', () => {
   it('is good until it expires, also on a connection that is older: streams end, and calls are refused', async () => {
     const end = Math.ceil(Date.now() / 1000 + 2) * 1000
     const until = new Date(end).toISOString().replace(/^..|[-T:]|\..*$/g, '')
-    const brief = certify({ commonName: 'brief', dns: ['brief.acme.test'], until, issuer: authority })
+    const brief = createCertificate({
+      commonName: 'brief',
+      dns: ['brief.acme.test'],
+      validUntil: until,
+      issuer: authority,
+    })
     const { server } = await startTestServer(
       async (turn) => {
         await turn.status('working')

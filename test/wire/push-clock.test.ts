@@ -31,7 +31,7 @@ it.each(logs)(
   },
   async (_, openLog) => {
     const hook = await startWebhookReceiver((_, response) => {
-      const { length } = hook.got
+      const { length } = hook.requests
       if (length === 1) response.writeHead(503).end()
       else if (length === 2) response.writeHead(503, { 'retry-after': `${(5 * long) / 1000}` }).end()
       else if (length > 3) response.writeHead(204).end()
@@ -66,7 +66,7 @@ it.each(logs)(
     async function passUntil(requests: number): Promise<number> {
       await until(async () => {
         await clock.advance(20_000)
-        return hook.got.length === requests && (await retrying())?.attempts === requests
+        return hook.requests.length === requests && (await retrying())?.attempts === requests
       }, patience)
       return (await retrying())?.nextTry ?? 0
     }
@@ -81,8 +81,8 @@ it.each(logs)(
     expect((await retrying())?.problem).toBe('no answer within 60 seconds')
     await until(async () => {
       await clock.advance(20_000)
-      return hook.got.length === 4
+      return hook.requests.length === 4
     }, patience)
-    expect(hook.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
+    expect(hook.requests.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
   },
 )

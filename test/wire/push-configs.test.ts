@@ -103,8 +103,8 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     }
     if (how === 'sendMessage') await alice.sendMessage(request, callOf())
     else await collect(alice.streamMessage(request, callOf()))
-    await until(() => hook.got.length > 0)
-    expect(hook.got[0]?.headers).toMatchObject({
+    await until(() => hook.requests.length > 0)
+    expect(hook.requests[0]?.headers).toMatchObject({
       'x-a2a-notification-token': 't',
       authorization: 'Bearer c',
       'x-a2a-attempt': '1',
@@ -112,8 +112,10 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
       'x-a2a-delivery-id': expect.stringMatching(/^[^.]+\.[23]$/),
       traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0\d$/),
     })
-    expect(hook.got[0]?.headers['content-type']).toBe(dialect === 'v1.0' ? 'application/a2a+json' : 'application/json')
-    expect(JSON.parse(hook.got[0]?.body ?? '')).toMatchObject(payloads[dialect])
+    expect(hook.requests[0]?.headers['content-type']).toBe(
+      dialect === 'v1.0' ? 'application/a2a+json' : 'application/json',
+    )
+    expect(JSON.parse(hook.requests[0]?.body ?? '')).toMatchObject(payloads[dialect])
   })
 
   it('a config may be registered when all is over, and is told nothing then', async () => {
@@ -125,7 +127,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     await until(async () => (await alice.getTask(task, callOf())).status.state === 'completed')
     await alice.createPushConfig({ ...task, id: 'late', url: hook.url }, callOf())
     expect((await alice.getPushConfig({ ...task, id: 'late' }, callOf())).url).toBe(hook.url)
-    expect(hook.got).toEqual([])
+    expect(hook.requests).toEqual([])
   })
 
   it('configs of alice are nobody else’s to see, to change or to remove', async () => {
@@ -160,7 +162,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     for (const _ of ['is his', 'is only hers']) await bob.deletePushConfig({ taskId, id: 'p' }, callOf())
     expect((await alice.getPushConfig({ taskId, id: 'p' }, callOf())).url).toBe(hooks.alice.url)
     await alice.sendMessage({ message: messageOf('end', { taskId }) }, callOf())
-    await until(() => hooks.alice.got.some(({ body }) => /completed/i.test(body)))
-    expect(hooks.bob.got).toEqual([])
+    await until(() => hooks.alice.requests.some(({ body }) => /completed/i.test(body)))
+    expect(hooks.bob.requests).toEqual([])
   })
 })

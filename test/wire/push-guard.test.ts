@@ -62,7 +62,7 @@ it('a name that leads into a private network when it is told is not called', asy
   const dead = () => collect(control.deliveries({ taskId, outcome: 'dead' }))
   await until(async () => (await dead()).length > 0)
   expect((await dead())[0]?.problem).toContain('private')
-  expect(hook.got).toEqual([])
+  expect(hook.requests).toEqual([])
 })
 
 it('an allow-list opens a private network on purpose', async () => {
@@ -73,7 +73,7 @@ it('an allow-list opens a private network on purpose', async () => {
   await expect(closed.send(url)).rejects.toThrow(/loopback/)
   const { send } = await pushing({ loopback: 'refuse', resolve, allow: ['hooks.internal', '127.0.0.0/8'] })
   await send(url)
-  await until(() => hook.got.length === 2)
+  await until(() => hook.requests.length === 2)
 })
 
 it('a redirect is followed only if that is allowed, without the secrets of another origin, and not into a private network', async () => {
@@ -84,13 +84,13 @@ it('a redirect is followed only if that is allowed, without the secrets of anoth
   const none = await pushing({})
   const { id: taskId } = await none.send(hook.url)
   await until(async () => (await collect(none.control.deliveries({ taskId, outcome: 'dead' }))).length > 0)
-  expect(target.got).toEqual([])
+  expect(target.requests).toEqual([])
 
   const one = await pushing({ redirects: 1 })
   await one.send(hook.url)
-  await until(() => target.got.length === 2)
-  expect(JSON.stringify(target.got)).not.toContain('s3cret')
-  expect(target.got.map(({ generation, attempt, method }) => [generation, attempt, method])).toEqual([
+  await until(() => target.requests.length === 2)
+  expect(JSON.stringify(target.requests)).not.toContain('s3cret')
+  expect(target.requests.map(({ generation, attempt, method }) => [generation, attempt, method])).toEqual([
     [2, 1, 'POST'],
     [3, 1, 'POST'],
   ])
@@ -107,5 +107,5 @@ it('a redirect is followed only if that is allowed, without the secrets of anoth
   status = 307
   location = 'http://169.254.169.254/latest/meta-data/'
   expect(await problemNow()).toMatch(/169\.254\.169\.254/)
-  expect(target.got).toHaveLength(2)
+  expect(target.requests).toHaveLength(2)
 })

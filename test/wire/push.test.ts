@@ -168,8 +168,11 @@ it('webhooks without a guarded fetch are refused when the agent is put together'
 
 it('each hostile URL is refused when it is registered, with the reason, and nothing is stored', async () => {
   const resolve = async (host: string) => {
-    const known = hostileUrls.find((each) => each.leadsTo && new URL(each.url).hostname === host)
-    return (known?.leadsTo ?? ['93.184.215.14']).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    const known = hostileUrls.find((each) => each.resolvesTo && new URL(each.url).hostname === host)
+    return (known?.resolvesTo ?? ['93.184.215.14']).map((address) => ({
+      address,
+      family: address.includes(':') ? 6 : 4,
+    }))
   }
   const guarded = createPushFetch({ resolve, loopback: 'refuse', schemes: ['https', 'http'], logger: silentLogger })
   let turns = 0
@@ -188,7 +191,7 @@ it('each hostile URL is refused when it is registered, with the reason, and noth
     const created = await wire.call('CreateTaskPushNotificationConfig', { taskId, url: hostile.url })
     expect([hostile.url, created.error?.code]).toEqual([hostile.url, -32602])
     if (hostile.url !== '') expect(JSON.stringify(created.error)).toContain(`(${hostile.reason})`)
-    for (const inside of hostile.leadsTo ?? []) expect(JSON.stringify(created.error)).not.toContain(inside)
+    for (const inside of hostile.resolvesTo ?? []) expect(JSON.stringify(created.error)).not.toContain(inside)
     const inline = { configuration: { taskPushNotificationConfig: { url: hostile.url } } }
     await expect(wire.send('go', inline)).rejects.toThrow(/-32602/)
   }
@@ -204,13 +207,13 @@ it('a receiver that must prove itself is registered only if it repeats the word'
   const { wire, taskId } = await waiting({ proveOwnership: true })
   const create = (at: string) => wire.call('CreateTaskPushNotificationConfig', { taskId, url: at, token: 's3cret' })
   expect(await create(`${echo.url}?a=1`)).toMatchObject({ result: { url: `${echo.url}?a=1` } })
-  expect(echo.got[0]?.headers).not.toHaveProperty('x-a2a-notification-token')
+  expect(echo.requests[0]?.headers).not.toHaveProperty('x-a2a-notification-token')
   expect(JSON.stringify(await create(other.url))).toContain('validationToken')
 })
 
 /** What a webhook is told, by the dialect in which it was registered. */
 async function toldIn(register: (wire: WireClient, at: string) => Promise<unknown>, push: ServePushOptions = {}) {
-  const { url: at, got } = await startWebhookReceiver()
+  const { url: at, requests } = await startWebhookReceiver()
   const { wire } = await startTestServer(
     async (turn) => {
       await turn.status('working', 'on it')
@@ -220,8 +223,8 @@ async function toldIn(register: (wire: WireClient, at: string) => Promise<unknow
     { push },
   )
   await register(wire, at)
-  await until(() => got.some(({ body }) => /completed/i.test(body)))
-  return got.map((each) => ({ type: each.headers['content-type'], body: JSON.parse(each.body), ...pick(each) }))
+  await until(() => requests.some(({ body }) => /completed/i.test(body)))
+  return requests.map((each) => ({ type: each.headers['content-type'], body: JSON.parse(each.body), ...pick(each) }))
 }
 
 function pick({ generation, attempt, headers }: ReceivedWebhook) {
@@ -239,11 +242,11 @@ it('in 1.0 a webhook is told every event, as a stream would tell it', async () =
 })
 
 it('in 1.0 an answer without a task is told as the message that it is', async () => {
-  const { url: at, got } = await startWebhookReceiver()
+  const { url: at, requests } = await startWebhookReceiver()
   const { wire } = await startTestServer(async () => 'hello', { push: {} })
   await wire.send('go', { configuration: { taskPushNotificationConfig: { url: at } } })
-  await until(() => got.length > 0)
-  expect(JSON.parse(got[0]?.body ?? '')).toMatchObject({ message: { parts: [{ text: 'hello' }] } })
+  await until(() => requests.length > 0)
+  expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ message: { parts: [{ text: 'hello' }] } })
 })
 
 const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'go' }] }
@@ -289,7 +292,7 @@ it('only the chosen kinds of events are told', async () => {
 })
 
 it('a webhook that is registered while the task works is told what comes then', async () => {
-  const { url: at, got } = await startWebhookReceiver()
+  const { url: at, requests } = await startWebhookReceiver()
   const { wire } = await startTestServer(
     async (turn) => (turn.text === 'go' ? turn.requireInput('Which?').then(() => undefined) : 'done'),
     { push: {} },
@@ -297,8 +300,8 @@ it('a webhook that is registered while the task works is told what comes then', 
   const { id: taskId } = await wire.sendTask('go')
   await wire.result('CreateTaskPushNotificationConfig', { taskId, url: at })
   await wire.sendTask('this one', { taskId })
-  await until(() => got.length === 2)
-  expect(got.map(({ body }) => JSON.parse(body).statusUpdate.status.state)).toEqual([
+  await until(() => requests.length === 2)
+  expect(requests.map(({ body }) => JSON.parse(body).statusUpdate.status.state)).toEqual([
     'TASK_STATE_WORKING',
     'TASK_STATE_COMPLETED',
   ])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  ask,
+  askOnce,
   chunks,
   count,
   generationsOf,
@@ -26,7 +26,7 @@ describe('a stream that was cut', () => {
   })
 
   it('goes on also over what callers said meanwhile, of which streams do not tell', async () => {
-    const { wire } = await startTestServer(ask)
+    const { wire } = await startTestServer(askOnce)
     const events = await collect(wire.sendStream('begin'))
     const id = taskIdOf(events)
     const reader = wire.subscribe(id)
@@ -42,7 +42,7 @@ describe('a stream that was cut', () => {
   })
 
   it('is there before there is something to tell: nobody knows how long that takes', async () => {
-    const { server, wire } = await startTestServer(ask)
+    const { server, wire } = await startTestServer(askOnce)
     const events = await collect(wire.sendStream('begin'))
     const id = taskIdOf(events)
     const headers = { 'content-type': 'application/json', 'last-event-id': `${events.at(-1)?.generation}` }

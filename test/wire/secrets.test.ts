@@ -193,14 +193,14 @@ describe.each([
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} })
       await listening(server.url, { method: 'POST', headers: { 'a2a-version': '1.0', ...headers }, body })
     }
-    await until(() => hook.got.filter(({ body }) => body.includes('FAILED')).length >= 8, 20_000)
+    await until(() => hook.requests.filter(({ body }) => body.includes('FAILED')).length >= 8, 20_000)
 
     // They were all in use.
     expect(delegated.size).toBe(1)
-    expect(peer.seen.join()).toContain(own)
-    expect(hook.got[0]?.headers).toMatchObject({ authorization: `Bearer ${hookCredentials}` })
+    expect(peer.received.join()).toContain(own)
+    expect(hook.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${hookCredentials}` })
 
-    const pushed = hook.got.map(({ body }) => body).join('\n')
+    const pushed = hook.requests.map(({ body }) => body).join('\n')
     const places = { stored: await dump(), told: bodies.join('\n'), pushed, logged: logged.join('\n') }
     const planted = { token, ...keys, own, password, github, outOfBand, hookToken, hookCredentials, ...agentClient }
     const { clientId: _, ...wanted } = { ...planted, delegated: [...delegated][0] ?? '' }

@@ -144,14 +144,14 @@ it.each<[string, () => Case]>([
   expect(task?.status.state).toBe(state)
   await collect(client.listTasks({ includeArtifacts: true, historyLength: 100 }))
   await collect(client.task(task?.id ?? '').subscribe()).catch(() => {})
-  await until(() => hook.got.some(({ body }) => /TASK_STATE_(FAILED|COMPLETED)/.test(body)))
+  await until(() => hook.requests.some(({ body }) => /TASK_STATE_(FAILED|COMPLETED)/.test(body)))
   await until(() => all().some(({ name }) => name === 'invoke_agent Careless'))
 
   const traced = all().map(({ name, attributes, status, events }) => [name, attributes, status, events])
   const places = {
     stored: await bytesIn(directory),
     told: told.join('\n'),
-    pushed: hook.got.map(({ body, headers }) => body + JSON.stringify(headers)).join('\n'),
+    pushed: hook.requests.map(({ body, headers }) => body + JSON.stringify(headers)).join('\n'),
   }
   for (const [place, text] of Object.entries(places)) expect(text, place).toContain(canary)
   for (const [place, text] of Object.entries({

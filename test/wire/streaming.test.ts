@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  ask,
+  askOnce,
   chunks,
   count,
   generationsOf,
@@ -34,7 +34,7 @@ describe('a stream', () => {
   })
 
   it('is the same for everybody who reads it', async () => {
-    const { wire } = await startTestServer(ask)
+    const { wire } = await startTestServer(askOnce)
     const { id } = await wire.sendTask('begin')
     const readers = [wire.subscribe(id), wire.subscribe(id)]
     const seen = await Promise.all(readers.map(async (reader) => [await nextOf(reader)]))
@@ -72,7 +72,7 @@ describe('the way of a stream over HTTP', () => {
   })
 
   it('shows signs of life while nothing happens', async () => {
-    const { wire } = await startTestServer(ask, { http: { heartbeat: 10 } })
+    const { wire } = await startTestServer(askOnce, { http: { heartbeat: 10 } })
     const { id } = await wire.sendTask('begin')
     const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
     let text = ''

@@ -42,7 +42,7 @@ async function served(profile: AgentProfile, work: AgentImplementation, options:
 }
 
 it('one trace leads from a client through an agent, another agent that it asks, and a webhook', async () => {
-  const { all, one, pathOf } = recordSpans()
+  const { all, named, pathOf } = recordSpans()
   const hook = await startWebhookReceiver()
   const writer = await served({ name: 'Writer' }, async (turn) => {
     // What an author's own instruments see is below the turn.
@@ -52,10 +52,10 @@ it('one trace leads from a client through an agent, another agent that it asks, 
   const planner = await served({ name: 'Planner' }, async (turn) => (await turn.call(writer.url, 'go')).text, { push })
   const client = await connect(planner.url, { watch })
   const { task } = await client.send('go', { push: { url: hook.url } })
-  await until(() => hook.got.some(({ body }) => body.includes('COMPLETED')))
-  await until(() => all().filter(({ name }) => name.startsWith('push ')).length === hook.got.length)
+  await until(() => hook.requests.some(({ body }) => body.includes('COMPLETED')))
+  await until(() => all().filter(({ name }) => name.startsWith('push ')).length === hook.requests.length)
 
-  expect(pathOf(one('sharpen'))).toEqual([
+  expect(pathOf(named('sharpen'))).toEqual([
     'sharpen',
     'invoke_agent Writer',
     'StreamMessage Writer',
@@ -76,7 +76,7 @@ it('one trace leads from a client through an agent, another agent that it asks, 
     'gen_ai.conversation.id': task?.contextId,
     'a2a.task.state': 'completed',
   })
-  expect(one('invoke_agent Planner').attributes).toEqual({
+  expect(named('invoke_agent Planner').attributes).toEqual({
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.agent.name': 'Planner',
     'gen_ai.conversation.id': task?.contextId,
@@ -89,12 +89,12 @@ it('one trace leads from a client through an agent, another agent that it asks, 
     expect(delivery.parentSpanContext?.spanId).toBe(server?.spanContext().spanId)
     expect(delivery.attributes).toMatchObject({ 'a2a.task.id': task?.id, 'http.response.status_code': 204 })
   }
-  const told = hook.got.map(({ headers }) => headers.traceparent?.split('-')[2])
+  const told = hook.requests.map(({ headers }) => headers.traceparent?.split('-')[2])
   expect(told).toEqual(deliveries.map((delivery) => delivery.spanContext().spanId))
 })
 
 it('a turn that another process goes on with stays in its trace, and so does what is pushed', async () => {
-  const { all, one } = recordSpans()
+  const { all, named } = recordSpans()
   const hook = await startWebhookReceiver()
   const directory = await temporaryDirectory()
   const patient = agent({ name: 'Patient', recovery: 'resume' }, async (turn) => {
@@ -108,16 +108,18 @@ it('a turn that another process goes on with stays in its trace, and so does wha
   await first.close()
   const begun = all().find(({ name, kind }) => name === 'SendMessage Patient' && kind === SpanKind.CLIENT)
   const { traceId } = begun?.spanContext() ?? {}
-  expect(one('invoke_agent Patient').spanContext().traceId).toBe(traceId)
+  expect(named('invoke_agent Patient').spanContext().traceId).toBe(traceId)
 
   const second = await start(patient, { directory, push })
   const answered = await (await connect(second.url)).send('this', { taskId: task?.id ?? '' })
   expect(answered.text).toBe('Took this')
-  await until(() => hook.got.some(({ body }) => body.includes('COMPLETED')))
+  await until(() => hook.requests.some(({ body }) => body.includes('COMPLETED')))
   const turns = all().filter(({ name }) => name === 'invoke_agent Patient')
   expect(turns.map((turn) => turn.spanContext().traceId)).toEqual([traceId, traceId])
   expect(turns.map(({ attributes }) => attributes['a2a.task.state'])).toEqual(['input-required', 'completed'])
-  expect(hook.got.map(({ headers }) => headers.traceparent?.split('-')[1])).toEqual(hook.got.map(() => traceId))
+  expect(hook.requests.map(({ headers }) => headers.traceparent?.split('-')[1])).toEqual(
+    hook.requests.map(() => traceId),
+  )
   // The answer itself was sent outside of it.
   expect(
     all()
@@ -128,7 +130,7 @@ it('a turn that another process goes on with stays in its trace, and so does wha
 })
 
 it('tells what failed: turns and deliveries, and, without blaming the server, calls', async () => {
-  const { all, one } = recordSpans()
+  const { all, named } = recordSpans()
   const hook = await startWebhookReceiver((_, response) => response.writeHead(500).end())
   const options = { push: { ...push, retry: { attempts: 1 } } }
   const server = await served({ name: 'Broken' }, () => Promise.reject(new RangeError('No more paper')), options)
@@ -139,7 +141,7 @@ it('tells what failed: turns and deliveries, and, without blaming the server, ca
     .get()
     .catch(() => {})
   await until(() => all().some(({ name }) => name.startsWith('push ')))
-  expect(one('invoke_agent Broken')).toMatchObject({
+  expect(named('invoke_agent Broken')).toMatchObject({
     status: { code: SpanStatusCode.ERROR, message: 'No more paper' },
     attributes: { 'error.type': 'RangeError', 'a2a.task.state': 'failed' },
     events: [{ name: 'exception' }],
@@ -149,7 +151,7 @@ it('tells what failed: turns and deliveries, and, without blaming the server, ca
     status: { code: SpanStatusCode.ERROR, message: 'answered with 500' },
     attributes: { 'http.response.status_code': 500 },
   })
-  expect(one('GetTask Broken')).toMatchObject({
+  expect(named('GetTask Broken')).toMatchObject({
     status: { code: SpanStatusCode.UNSET },
     attributes: { 'error.type': 'task-not-found' },
   })
@@ -168,7 +170,7 @@ it('a call of another agent that fails is a span that failed', async () => {
 })
 
 it('has a span for every event, if that is wanted, and tells where each is', async () => {
-  const { all, one } = recordSpans()
+  const { all, named } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true }), dialects: { traceMetadata: true } }
   const server = await served(
     { name: 'Chatty' },
@@ -186,7 +188,7 @@ it('has a span for every event, if that is wanted, and tells where each is', asy
     'event artifact',
     'event status completed',
   ])
-  const turn = one('invoke_agent Chatty').spanContext()
+  const turn = named('invoke_agent Chatty').spanContext()
   for (const each of of) expect(each.parentSpanContext?.spanId).toBe(turn.spanId)
   const stamps = told.flatMap((event) => ('metadata' in event ? [event.metadata] : []))
   expect(stamps.length).toBeGreaterThan(1)
@@ -194,7 +196,7 @@ it('has a span for every event, if that is wanted, and tells where each is', asy
 })
 
 it('sees what a loop does: the model, its tools, and agents behind them', async () => {
-  const { all, one, pathOf } = recordSpans()
+  const { all, named, pathOf } = recordSpans()
   const writer = await served({ name: 'Writer' }, () => 'A text')
   const add = localTool({
     name: 'add',
@@ -238,7 +240,7 @@ it('sees what a loop does: the model, its tools, and agents behind them', async 
   expect(JSON.stringify(all().map(({ attributes, status, events }) => [attributes, status, events]))).not.toContain(
     'hunter2',
   )
-  expect(pathOf(one('StreamMessage Writer')).slice(0, 4)).toEqual([
+  expect(pathOf(named('StreamMessage Writer')).slice(0, 4)).toEqual([
     'StreamMessage Writer',
     'invoke_agent Writer',
     'execute_tool Writer',
@@ -247,7 +249,7 @@ it('sees what a loop does: the model, its tools, and agents behind them', async 
 })
 
 it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each once, policy %s', async (recovery) => {
-  const { all, one, pathOf } = recordSpans()
+  const { all, named, pathOf } = recordSpans()
   const input = z.object({})
   const tools = [clientTool({ name: 'locate', input }), clientTool({ name: 'look', input })]
   const loop = createAgentLoop({
@@ -261,18 +263,18 @@ it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each o
   expect((await talk.send('a bear')).task?.status.state).toBe('completed')
   await until(() => all().some(({ name }) => name === 'execute_tool look'))
   for (const name of ['execute_tool locate', 'execute_tool look']) {
-    expect(pathOf(one(name)).slice(0, 2)).toEqual([name, 'invoke_agent Looping'])
+    expect(pathOf(named(name)).slice(0, 2)).toEqual([name, 'invoke_agent Looping'])
   }
 })
 
 it('sees a loop that is invoked without an agent, if it is told who watches', async () => {
-  const { one, pathOf } = recordSpans()
+  const { named, pathOf } = recordSpans()
   const add = localTool({ name: 'add', input: z.object({}), run: (_, { trace: given }) => given?.traceparent })
   const asked = scriptedModel(toolCalls(['add', '{}']), textReply('Done'))
   const loop = createAgentLoop({ model: asked, tools: [add], telemetry, name: 'Alone' })
   const under = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
   await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c', trace: under })
-  const [whole, tool] = [one('invoke_agent Alone'), one('execute_tool add')]
+  const [whole, tool] = [named('invoke_agent Alone'), named('execute_tool add')]
   expect(whole.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
   expect(whole.attributes).toMatchObject({ 'a2a.task.id': 't', 'a2a.task.state': 'completed' })
   expect(pathOf(tool)).toEqual(['execute_tool add', 'invoke_agent Alone'])
@@ -281,7 +283,7 @@ it('sees a loop that is invoked without an agent, if it is told who watches', as
 })
 
 it('a stream is a span until it ends, or its reader leaves', async () => {
-  const { all, one } = recordSpans()
+  const { all, named } = recordSpans()
   const server = await served({ name: 'Slow' }, async (turn) => {
     await turn.status('working', 'Coming')
     await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
@@ -292,14 +294,14 @@ it('a stream is a span until it ends, or its reader leaves', async () => {
     break
   }
   await until(() => all().some(({ name }) => name === 'StreamMessage Slow'))
-  const { status, attributes } = one('StreamMessage Slow')
+  const { status, attributes } = named('StreamMessage Slow')
   expect(status.code).toBe(SpanStatusCode.UNSET)
   expect(attributes).toMatchObject({ 'a2a.task.id': taskId, 'a2a.task.state': 'working' })
   expect(taskId).toBeDefined()
 })
 
 it('a secret that a turn was told is in no span, also if the turn fails with it', async () => {
-  const { all, one } = recordSpans()
+  const { all, named } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true }) }
   const work: AgentImplementation = async (turn) => {
     const { text } = await turn.ask('Your password?', { sensitive: true })
@@ -310,15 +312,15 @@ it('a secret that a turn was told is in no span, also if the turn fails with it'
   await talk.send('go')
   await talk.send('hunter2-hunter2')
   await until(() => all().some(({ name }) => name === 'invoke_agent Careless'))
-  expect(one('invoke_agent Careless').status).toMatchObject({ code: SpanStatusCode.ERROR })
-  expect(one('invoke_agent Careless').status.message).toMatch(/ is wrong$/)
+  expect(named('invoke_agent Careless').status).toMatchObject({ code: SpanStatusCode.ERROR })
+  expect(named('invoke_agent Careless').status.message).toMatch(/ is wrong$/)
   expect(
     JSON.stringify(all().map(({ name, attributes, status, events: told }) => [name, attributes, status, told])),
   ).not.toContain('hunter2')
 })
 
 it('watches the mesh, too', async () => {
-  const { all, one, pathOf } = recordSpans()
+  const { all, named, pathOf } = recordSpans()
   const methods = { price: () => ({ price: 1 }), none: () => Promise.reject(new A2AError('internal', 'x')) }
   const { shop, price } = await meshPair({ methods, telemetry }, { telemetry })
   const { endpoint } = await startMeshServer(price)
@@ -329,7 +331,7 @@ it('watches the mesh, too', async () => {
   expect(served?.attributes).toMatchObject({ 'rpc.method': 'price', 'mesh.peer': 'shop-agent' })
   await link.request('none').catch(() => {})
   await until(() => all().filter(({ name }) => name === 'mesh none').length === 2)
-  expect(() => one('mesh price')).toThrow('2 spans')
+  expect(() => named('mesh price')).toThrow('2 spans')
 })
 
 it('passes traces on where there is no SDK', async () => {

@@ -72,9 +72,9 @@ it('is told to webhooks as the one in which the task began, whenever they come a
   const other = { traceparent: trace.traceparent.replace('0a', '1b') }
   await client.task(task?.id ?? '').push.create({ url: later.url }, { headers: other })
   await client.send('this', { taskId: task?.id ?? '', headers: other, push: { url: `${later.url}/inline` } })
-  const ended = ({ got }: typeof hook) => got.filter(({ body }) => body.includes('COMPLETED')).length
+  const ended = ({ requests }: typeof hook) => requests.filter(({ body }) => body.includes('COMPLETED')).length
   await until(() => ended(hook) === 1 && ended(later) === 2)
-  const told = [...hook.got, ...later.got].map((each) => [each.headers.traceparent, each.headers.tracestate])
+  const told = [...hook.requests, ...later.requests].map((each) => [each.headers.traceparent, each.headers.tracestate])
   expect(told).toEqual(told.map(() => [trace.traceparent, trace.tracestate]))
 })
 

@@ -30,37 +30,37 @@ const secret = 'planted-secret-5f2c'
 const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable<ConnectOptions['auth']>])[] = [
   [
     'an API key in a header',
-    { card: requiring(['key']), admits: ({ headers }) => headers['x-key'] === secret },
+    { card: requiring(['key']), accepts: ({ headers }) => headers['x-key'] === secret },
     [apiKeyCredentials(secret)],
   ],
   [
     'an API key in the query',
-    { card: requiring(['param']), admits: (_, url) => url.searchParams.get('key') === secret },
+    { card: requiring(['param']), accepts: (_, url) => url.searchParams.get('key') === secret },
     [apiKeyCredentials(secret)],
   ],
   [
     'an API key in a cookie',
-    { card: requiring(['crumb']), admits: ({ headers }) => headers.cookie === `crumb=${secret}` },
+    { card: requiring(['crumb']), accepts: ({ headers }) => headers.cookie === `crumb=${secret}` },
     [apiKeyCredentials(secret)],
   ],
   [
     'a user name and a password',
     {
       card: requiring(['user']),
-      admits: ({ headers }) => headers.authorization === `Basic ${Buffer.from(`ä:${secret}`).toString('base64')}`,
+      accepts: ({ headers }) => headers.authorization === `Basic ${Buffer.from(`ä:${secret}`).toString('base64')}`,
     },
     [basicCredentials({ username: 'ä', password: secret })],
   ],
   [
     'a bearer token that is computed for every request',
-    { card: requiring(['jwt']), admits: ({ headers }) => headers.authorization === `Bearer ${secret}` },
+    { card: requiring(['jwt']), accepts: ({ headers }) => headers.authorization === `Bearer ${secret}` },
     [bearer(async () => secret)],
   ],
   [
     'credentials for several schemes at once',
     {
       card: requiring(['key', 'crumb', 'other', 'jwt', 'tls']),
-      admits: ({ headers }) =>
+      accepts: ({ headers }) =>
         headers['x-key'] === secret && headers.cookie === 'crumb=1; other=2' && headers.authorization === 'Bearer 3',
     },
     [
@@ -75,7 +75,7 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     'the first requirement for which there are credentials',
     {
       card: requiring(['tls', 'key'], ['user'], ['jwt']),
-      admits: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
+      accepts: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
     },
     [bearer('1'), basicCredentials({ username: 'a', password: 'b' }), apiKeyCredentials('c')],
   ],
@@ -83,14 +83,14 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     'a scheme that the card does not require, after a challenge',
     {
       card: () => ({ securitySchemes: { jwt: schemes.jwt } }),
-      admits: ({ headers }) => headers.authorization === `Bearer ${secret}`,
+      accepts: ({ headers }) => headers.authorization === `Bearer ${secret}`,
     },
     [bearer(secret)],
   ],
   [
     'the scheme of the challenge, if the card names none',
     {
-      admits: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
+      accepts: ({ headers }) => headers.authorization?.startsWith('Basic') === true,
       challenge: 'Basic realm="x", charset="UTF-8"',
     },
     [bearer('1'), basicCredentials({ username: 'a', password: 'b' })],
@@ -99,8 +99,8 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     'credentials for the card itself',
     {
       card: requiring(['jwt']),
-      isCardGated: true,
-      admits: ({ headers }) => headers.authorization === `Bearer ${secret}`,
+      isCardProtected: true,
+      accepts: ({ headers }) => headers.authorization === `Bearer ${secret}`,
       challenge: 'Newauth realm="a, b", Bearer realm="x"',
     },
     [basicCredentials({ username: 'a', password: 'b' }), bearer(secret)],
@@ -109,8 +109,8 @@ const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable
     'an API key for the card itself, by its configured name',
     {
       card: requiring(['key']),
-      isCardGated: true,
-      admits: ({ headers }) => headers['x-key'] === secret,
+      isCardProtected: true,
+      accepts: ({ headers }) => headers['x-key'] === secret,
       challenge: 'ApiKey',
     },
     [apiKeyCredentials(secret, { name: 'X-Key' })],
@@ -133,22 +133,22 @@ for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
 describe('credentials', () => {
   it('credentials are not sent to an agent that does not require them', async () => {
     const received: (string | undefined)[] = []
-    const admits: AuthenticatingAgentOptions['admits'] = ({ headers }) => received.push(headers.authorization) > 0
-    const { origin } = await startAuthenticatingAgent({ admits })
+    const accepts: AuthenticatingAgentOptions['accepts'] = ({ headers }) => received.push(headers.authorization) > 0
+    const { origin } = await startAuthenticatingAgent({ accepts })
     await (await connect(origin, { auth: [bearer(secret)] })).send('Hello')
     expect(received).toEqual([undefined])
   })
 
   it('rejected credentials are sent once more if they have changed', async () => {
     let token = 'old'
-    const { origin, asked } = await startAuthenticatingAgent({
+    const { origin, requestLines } = await startAuthenticatingAgent({
       card: requiring(['jwt']),
-      admits: ({ headers }) => headers.authorization === 'Bearer new',
+      accepts: ({ headers }) => headers.authorization === 'Bearer new',
     })
     const client = await connect(origin, { auth: [bearer(() => token)] })
     const failure = await client.send('Hello').catch((error) => error)
     expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-refused' })
-    expect(asked).toEqual(['POST / 401'])
+    expect(requestLines).toEqual(['POST / 401'])
     const changing = await connect(origin, {
       auth: [
         bearer(() => {
@@ -159,24 +159,26 @@ describe('credentials', () => {
       ],
     })
     expect((await changing.send('Hello')).text).toBe('Welcome')
-    expect(asked).toEqual(['POST / 401', 'POST / 401', 'POST / 200'])
+    expect(requestLines).toEqual(['POST / 401', 'POST / 401', 'POST / 200'])
   })
 
   it('credentials that do not fit are an error that names what the agent requires', async () => {
     const { origin } = await startAuthenticatingAgent({
       card: requiring(['user'], ['key', 'tls']),
-      admits: () => false,
+      accepts: () => false,
     })
     const failure = await (await connect(origin, { auth: [bearer(secret)] })).send('Hello').catch((error) => error)
     expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
     expect(failure.message).toContain('user (HTTP Basic), or key (API key in the header X-Key) and tls (mutual TLS)')
-    const gated = await startAuthenticatingAgent({ isCardGated: true, admits: () => false })
-    const cardFailure = await connect(gated.origin, { auth: [apiKeyCredentials(secret)] }).catch((error) => error)
+    const protectedAgent = await startAuthenticatingAgent({ isCardProtected: true, accepts: () => false })
+    const cardFailure = await connect(protectedAgent.origin, { auth: [apiKeyCredentials(secret)] }).catch(
+      (error) => error,
+    )
     expect(cardFailure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
   })
 
   it('errors about credentials do not contain them', async () => {
-    const { origin } = await startAuthenticatingAgent({ card: requiring(['jwt'], ['key']), admits: () => false })
+    const { origin } = await startAuthenticatingAgent({ card: requiring(['jwt'], ['key']), accepts: () => false })
     const failing = () => {
       throw new Error(`no ${secret}`)
     }
@@ -197,7 +199,7 @@ describe('credentials', () => {
   })
 
   it('a call ends at its timeout while credentials are pending', async () => {
-    const { origin } = await startAuthenticatingAgent({ card: requiring(['jwt']), admits: () => true })
+    const { origin } = await startAuthenticatingAgent({ card: requiring(['jwt']), accepts: () => true })
     const client = await connect(origin, { auth: [bearer(() => new Promise<string>(() => {}))] })
     await expect(client.send('Hello', { timeout: 50 })).rejects.toMatchObject({ code: 'timeout', reason: 'deadline' })
   })

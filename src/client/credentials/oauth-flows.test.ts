@@ -45,7 +45,7 @@ async function startProtectedAgent(
       securitySchemes: { oauth: scheme },
       securityRequirements: [{ schemes: { oauth: { list: ['read', 'write'] } } }],
     }),
-    admits: ({ headers }) => presentsToken(server, headers),
+    accepts: ({ headers }) => presentsToken(server, headers),
     ...more,
   })
 }
@@ -62,17 +62,17 @@ async function failureOf(origin: string, provider: CredentialProvider) {
 describe('clientCredentials', () => {
   it('one token with the scopes of the card is shared by all calls', async () => {
     const server = await startOAuthServer()
-    const { origin, asked } = await startProtectedAgent(server, 'clientCredentials')
+    const { origin, requestLines } = await startProtectedAgent(server, 'clientCredentials')
     const { tokenUrl } = server
     const auth = [clientCredentials({ ...program, tokenUrl, scopes: ['more', 'read'], parameters: { audience: 'a' } })]
     const client = await connect(origin, { auth })
     await Promise.all([client.send('1'), client.send('2'), Array.fromAsync(client.stream('3'))])
     expect((await client.send('4')).text).toBe('Welcome')
     const authorization = `Basic ${Buffer.from('me:planted%2Bsecret%2F%255f2c').toString('base64')}`
-    expect(server.asked).toEqual([
+    expect(server.tokenRequests).toEqual([
       { grant_type: 'client_credentials', scope: 'read write more', audience: 'a', authorization },
     ])
-    expect(asked.filter((line) => line.endsWith('401'))).toEqual([])
+    expect(requestLines.filter((line) => line.endsWith('401'))).toEqual([])
   })
 
   it('the secret can be sent in the form', async () => {
@@ -80,36 +80,36 @@ describe('clientCredentials', () => {
     const { origin } = await startProtectedAgent(server, 'clientCredentials')
     const options = { ...program, tokenUrl: server.tokenUrl, clientAuthentication: 'post' } as const
     await (await connect(origin, { auth: [clientCredentials(options)] })).send('Hello')
-    expect(server.asked).toMatchObject([{ client_id: 'me', client_secret: secret, authorization: '' }])
+    expect(server.tokenRequests).toMatchObject([{ client_id: 'me', client_secret: secret, authorization: '' }])
   })
 
   it('an expired or rejected token is renewed once for all waiting calls', async () => {
     const server = await startOAuthServer()
-    const { origin, asked } = await startProtectedAgent(server, 'clientCredentials')
+    const { origin, requestLines } = await startProtectedAgent(server, 'clientCredentials')
     const client = await connect(origin, { auth: [clientCredentials({ ...program, tokenUrl: server.tokenUrl })] })
     await client.send('Hello')
-    server.valid.clear()
+    server.validTokens.clear()
     await Promise.all([client.send('1'), client.send('2'), Array.fromAsync(client.stream('3'))])
-    expect(server.asked).toHaveLength(2)
-    expect(asked.filter((line) => line.endsWith('401'))).toHaveLength(3)
+    expect(server.tokenRequests).toHaveLength(2)
+    expect(requestLines.filter((line) => line.endsWith('401'))).toHaveLength(3)
     server.expiresIn = 100
-    server.valid.clear()
+    server.validTokens.clear()
     await client.send('Hello')
-    expect(server.asked).toHaveLength(3)
+    expect(server.tokenRequests).toHaveLength(3)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 90_000 })
     try {
       await client.send('Hello')
     } finally {
       vi.useRealTimers()
     }
-    expect(server.asked).toHaveLength(4)
+    expect(server.tokenRequests).toHaveLength(4)
   })
 
   it('a protected card is fetched with a token from discovery or from the pinned endpoint', async () => {
     const server = await startOAuthServer()
-    const gated = await startProtectedAgent(server, 'openid', { isCardGated: true })
+    const protectedAgent = await startProtectedAgent(server, 'openid', { isCardProtected: true })
     for (const place of [{ issuer: server.origin }, { tokenUrl: server.tokenUrl }]) {
-      const client = await connect(gated.origin, { auth: [clientCredentials({ ...program, ...place })] })
+      const client = await connect(protectedAgent.origin, { auth: [clientCredentials({ ...program, ...place })] })
       expect((await client.send('Hello')).text).toBe('Welcome')
     }
   })
@@ -127,7 +127,7 @@ describe('clientCredentials', () => {
         expect(failure.reason).toMatch(/^credentials-(unfit|not-trusted)$/)
       }
     }
-    expect(attacker.asked).toEqual([])
+    expect(attacker.tokenRequests).toEqual([])
     const { origin } = await startProtectedAgent(attacker, 'clientCredentials')
     const trusting = clientCredentials({ ...program, trustCard: true })
     expect((await (await connect(origin, { auth: [trusting] })).send('Hello')).text).toBe('Welcome')
@@ -138,24 +138,24 @@ describe('clientCredentials', () => {
     const { origin } = await startProtectedAgent(server, 'clientCredentials')
     const provider = (client: Partial<OAuthClient> = {}) =>
       clientCredentials({ ...program, tokenUrl: server.tokenUrl, ...client })
-    server.answers.push({ status: 401, body: { error: 'invalid_client', error_description: `no ${secret}` } })
+    server.responses.push({ status: 401, body: { error: 'invalid_client', error_description: `no ${secret}` } })
     const refused = await failureOf(origin, provider())
     expect(refused).toMatchObject({ code: 'unauthenticated', reason: 'credentials-refused' })
     expect(refused.message).toBe(`${server.tokenUrl} gives no token: invalid_client.`)
     for (const body of [{ error: secret }, {}, { access_token: 7 }, [secret]]) {
-      server.answers.push({ status: 400, body })
+      server.responses.push({ status: 400, body })
       expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-refused' })
     }
-    server.answers.push({ status: 200, body: secret })
+    server.responses.push({ status: 200, body: secret })
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-garbage' })
-    server.answers.push({ status: 200, body: { access_token: secret, token_type: 'DPoP' } })
+    server.responses.push({ status: 200, body: { access_token: secret, token_type: 'DPoP' } })
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unfit' })
-    server.answers.push({ status: 200, body: { pad: 'x'.repeat(70_000) } })
+    server.responses.push({ status: 200, body: { pad: 'x'.repeat(70_000) } })
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unreachable' })
     const elsewhere = await startOAuthServer()
-    server.answers.push({ status: 307, body: {}, headers: { location: elsewhere.tokenUrl } })
+    server.responses.push({ status: 307, body: {}, headers: { location: elsewhere.tokenUrl } })
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unreachable' })
-    expect(elsewhere.asked).toEqual([])
+    expect(elsewhere.tokenRequests).toEqual([])
   })
 
   it('the secret is not sent without TLS, and an unreachable server is reported', async () => {
@@ -194,9 +194,9 @@ describe('clientCredentials', () => {
   it('members of a response that the standards forbid are ignored', async () => {
     const server = await startOAuthServer()
     const { origin } = await startProtectedAgent(server, 'clientCredentials')
-    server.valid.add('token')
+    server.validTokens.add('token')
     const body = { access_token: 'token', expires_in: null, scope: ['read'], id_token: 7, refresh_token: '' }
-    server.answers.push({ status: 201, body })
+    server.responses.push({ status: 201, body })
     const auth = [clientCredentials({ ...program, tokenUrl: server.tokenUrl })]
     expect((await (await connect(origin, { auth })).send('Hello')).text).toBe('Welcome')
   })
@@ -208,20 +208,20 @@ describe('deviceCode', () => {
     const { origin } = await startProtectedAgent(server, 'deviceCode')
     const prompts: string[] = []
     // Some servers report the error with status 200.
-    server.answers.push({ status: 200, body: { error: 'authorization_pending' } })
+    server.responses.push({ status: 200, body: { error: 'authorization_pending' } })
     const onPrompt = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>
       void prompts.push(`${userCode} ${verificationUri}`)
     const client = await connect(origin, { auth: [deviceCode({ clientId: 'me', onPrompt })] })
     await Promise.all([client.send('1'), client.send('2')])
     expect(prompts).toEqual([`ABCD ${server.origin}/go`])
-    expect(server.asked).toHaveLength(2)
-    expect(server.asked[1]).toMatchObject({ device_code: 'device', client_id: 'me' })
+    expect(server.tokenRequests).toHaveLength(2)
+    expect(server.tokenRequests[1]).toMatchObject({ device_code: 'device', client_id: 'me' })
   })
 
   it('a denial by the user is an error', async () => {
     const server = await startOAuthServer()
     const { origin } = await startProtectedAgent(server, 'deviceCode')
-    server.answers.push({ status: 400, body: { error: 'access_denied' } })
+    server.responses.push({ status: 400, body: { error: 'access_denied' } })
     const failure = await failureOf(origin, deviceCode({ clientId: 'me', onPrompt: () => {} }))
     expect(failure).toMatchObject({ reason: 'credentials-refused', hint: 'The user or the server denied access.' })
   })
@@ -243,7 +243,7 @@ describe('authorizationCode', () => {
     const client = await connect(origin, { auth: [authorizationCode({ clientId: 'me', redirectUri, authorize })] })
     await client.send('Hello')
     const [visit] = visits
-    const [exchange] = server.asked
+    const [exchange] = server.tokenRequests
     expect(Object.fromEntries(visit?.searchParams ?? [])).toMatchObject({
       response_type: 'code',
       client_id: 'me',
@@ -255,12 +255,12 @@ describe('authorizationCode', () => {
         .digest('base64url'),
     })
     expect(exchange).toMatchObject({ grant_type: 'authorization_code', code: 'abc', redirect_uri: redirectUri })
-    const [token] = server.valid
-    server.valid.clear()
+    const [token] = server.validTokens
+    server.validTokens.clear()
     await client.send('Hello')
-    expect(server.asked[1]).toMatchObject({ grant_type: 'refresh_token', refresh_token: `refresh-${token}` })
-    server.valid.clear()
-    server.answers.push({ status: 400, body: { error: 'invalid_grant' } })
+    expect(server.tokenRequests[1]).toMatchObject({ grant_type: 'refresh_token', refresh_token: `refresh-${token}` })
+    server.validTokens.clear()
+    server.responses.push({ status: 400, body: { error: 'invalid_grant' } })
     await client.send('Hello')
     expect(visits).toHaveLength(2)
   })
@@ -278,6 +278,6 @@ describe('authorizationCode', () => {
       const provider = authorizationCode({ clientId: 'me', redirectUri, authorize })
       expect(await failureOf(origin, provider)).toMatchObject({ reason })
     }
-    expect(server.asked).toEqual([])
+    expect(server.tokenRequests).toEqual([])
   })
 })

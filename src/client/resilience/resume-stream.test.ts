@@ -21,13 +21,13 @@ async function open(run: AgentFunction, faults: Faults, options: ConnectOptions 
   })
   onTestFinished(() => handler.drain(0))
   const notices: Notice[] = []
-  const { fetch, asked } = faultyFetch(handler, faults)
+  const { fetch, requests } = faultyFetch(handler, faults)
   const onNotice = (notice: Notice) => notices.push(notice)
   const client = await connect({ fetch }, { resume: quick, polling: quick, retry: quick, onNotice, ...options })
   return {
     client,
     handler,
-    asked,
+    requests,
     noticesOf: (type: Notice['type']) => notices.filter((notice) => notice.type === type),
   }
 }
@@ -56,9 +56,9 @@ describe('a stream that breaks', () => {
   })
 
   it('a resumed stream continues after the last event id', async () => {
-    const { client, asked } = await open(count, { cuts: [5] })
+    const { client, requests } = await open(count, { cuts: [5] })
     const events = await collect(client.stream('go'))
-    const calls = asked.filter(({ method }) => method === 'POST')
+    const calls = requests.filter(({ method }) => method === 'POST')
     expect(calls.map(({ headers }) => headers.get('last-event-id'))).toEqual([
       null,
       `${generationOf(events[4] as StreamEvent)}`,

@@ -24,8 +24,9 @@ async function refusalOf(request: Promise<unknown>): Promise<string> {
 }
 
 describe('a hostile URL', () => {
-  it.each(hostileUrls)('the URL $url is rejected as $reason', async ({ url, reason, leadsTo }) => {
-    const resolve = async () => (leadsTo ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  it.each(hostileUrls)('the URL $url is rejected as $reason', async ({ url, reason, resolvesTo }) => {
+    const resolve = async () =>
+      (resolvesTo ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
     expect(await refusalOf(createFetch({ resolve })(url))).toBe(reason)
   })
 

@@ -3,7 +3,7 @@ import type { WireEvent } from '../wire/wire-client.ts'
 
 export const chunks = 30
 
-/** A stream of a status, thirty chunks, the mark that closes their artifact, and an end. */
+/** Emits a status, thirty chunks, the event that closes their artifact, and the end. */
 export async function count(turn: Turn): Promise<void> {
   await turn.status('working')
   const numbers = turn.artifact('numbers')
@@ -11,8 +11,8 @@ export async function count(turn: Turn): Promise<void> {
   await numbers.close()
 }
 
-/** Asks at first; whatever is said then ends the task. */
-export async function ask(turn: Turn): Promise<void> {
+/** Asks a question in the first turn. Any answer completes the task. */
+export async function askOnce(turn: Turn): Promise<void> {
   if (turn.history.length === 0) await turn.requireInput('Which one?')
 }
 
@@ -22,7 +22,7 @@ export const generationsOf = (events: readonly WireEvent[]) => events.map(({ gen
 export const resultsOf = (events: readonly WireEvent[]) => events.map(({ result }) => result)
 export const taskIdOf = (events: readonly WireEvent[]) => events[0]?.result?.task?.id ?? ''
 
-/** What a stream told, in the order in which it was told. */
+/** The states and texts of a stream in order. */
 export function linesOf(events: readonly WireEvent[]): string[] {
   return events.map(({ result }) => {
     if (result?.task) return result.task.status.state

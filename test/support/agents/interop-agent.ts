@@ -8,7 +8,7 @@ export const profile = {
   skills: [{ id: 'count', name: 'Count', description: 'Counts to three', tags: ['numbers'] }],
 } satisfies AgentProfile
 
-/** Does with a message whatever a client has to understand: an answer, a question, a long wait, or work in pieces. */
+/** Reacts to a message in every way that a client must handle: a reply, a question, a long wait, or chunks. */
 export async function count(turn: Turn): Promise<string | undefined> {
   if (turn.text === 'hello') return 'hi'
   await turn.status('working', 'Counting')

@@ -12,7 +12,7 @@ export interface TestRuntime extends Runtime {
   readonly log: TaskLog
 }
 
-/** An agent over a log, without a wire. */
+/** Runs an agent on a log, without a transport. */
 export function createTestRuntime(run: AgentImplementation, options: Partial<RuntimeOptions> = {}): TestRuntime {
   const log = options.log ?? createMemoryLog()
   const runtime = createRuntime({ agent: agent({ name: 'Test' }, run), logger: silentLogger, ...options, log })
@@ -38,7 +38,7 @@ export function send(
   return service.sendMessage({ message, configuration }, callOf(call))
 }
 
-/** The task that an outcome must be. */
+/** The task of an outcome. Throws if it is a message. */
 export function taskOf(outcome: Outcome) {
   if (outcome.type !== 'task') throw new Error(`expected a task, got the message ${JSON.stringify(outcome.message)}`)
   return outcome.task

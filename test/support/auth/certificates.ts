@@ -16,30 +16,30 @@ export interface CertificateOptions {
   readonly organization?: string
   readonly dns?: readonly string[]
   readonly uris?: readonly string[]
-  /** The last moment, as `YYMMDD` or `YYMMDDhhmmss`. */
-  readonly until?: string
-  /** Its own by default. */
+  /** The end of its validity, as `YYMMDD` or `YYMMDDhhmmss`. */
+  readonly validUntil?: string
+  /** Defaults to a self-signed certificate. */
   readonly issuer?: Authority
 }
 
-/** A certificate for this machine that nobody trusts. */
+/** A self-signed certificate for localhost, which no client trusts by default. */
 export function selfSigned(): CertificateAndKey {
-  return certify({ commonName: 'localhost' })
+  return createCertificate({ commonName: 'localhost' })
 }
 
-/** Just enough of X.509 (RFC 5280) by hand. */
-export function certify(options: CertificateOptions): Authority {
-  const { commonName = 'localhost', organization, dns = [], uris = [], until = '491231', issuer } = options
+/** Encodes the parts of X.509 (RFC 5280) that the tests need. */
+export function createCertificate(options: CertificateOptions): Authority {
+  const { commonName = 'localhost', organization, dns = [], uris = [], validUntil = '491231', issuer } = options
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02)) // ecdsa-with-SHA256
   const name = sequence(
     attribute(0x03, commonName),
     ...(organization === undefined ? [] : [attribute(0x0a, organization)]),
   )
-  const validity = sequence(time('200101'), time(until))
+  const validity = sequence(time('200101'), time(validUntil))
   const alternatives = [
-    ...dns.map((each) => der(0x82, Buffer.from(each))),
-    ...uris.map((each) => der(0x86, Buffer.from(each))),
+    ...dns.map((name) => der(0x82, Buffer.from(name))),
+    ...uris.map((uri) => der(0x86, Buffer.from(uri))),
   ]
   const extensions = [
     ...(issuer ? [] : [extension(0x13, sequence(der(0x01, Buffer.of(0xff))))]), // an authority

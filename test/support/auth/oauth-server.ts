@@ -4,18 +4,18 @@ import { startHttpServer } from '../servers/http-server.ts'
 export interface OAuthServer {
   readonly origin: string
   readonly tokenUrl: string
-  /** The forms that were sent to the token endpoint, with the header beside them. */
-  readonly asked: readonly (Readonly<Record<string, string>> & { readonly authorization: string })[]
-  readonly valid: Set<string>
-  /** The next answers of the token endpoint, instead of a token. */
-  readonly answers: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> }[]
+  /** The forms sent to the token endpoint, with the `Authorization` header of each. */
+  readonly tokenRequests: readonly (Readonly<Record<string, string>> & { readonly authorization: string })[]
+  readonly validTokens: Set<string>
+  /** The next responses of the token endpoint. It issues tokens when there are none. */
+  readonly responses: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> }[]
   expiresIn: number | undefined
   hasRefreshTokens: boolean
 }
 
-/** Gives out tokens to whoever asks, and remembers who did: for what real providers do not let one provoke. */
+/** Issues tokens to every caller and records the requests, for cases that a real provider does not allow. */
 export async function startOAuthServer(): Promise<OAuthServer> {
-  const asked: (Record<string, string> & { authorization: string })[] = []
+  const tokenRequests: (Record<string, string> & { authorization: string })[] = []
   const origin = await startHttpServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://localhost')
     const form = Object.fromEntries(new URLSearchParams(Buffer.concat(await request.toArray()).toString()))
@@ -29,30 +29,35 @@ export async function startOAuthServer(): Promise<OAuthServer> {
       })
     }
     if (pathname === '/device') {
-      const about = { device_code: 'device', user_code: 'ABCD', verification_uri: `${origin}/go`, interval: 0.05 }
-      return send(200, about)
+      const authorization = {
+        device_code: 'device',
+        user_code: 'ABCD',
+        verification_uri: `${origin}/go`,
+        interval: 0.05,
+      }
+      return send(200, authorization)
     }
-    asked.push({ ...form, authorization: request.headers.authorization ?? '' })
-    const answer = server.answers.shift()
-    if (answer) return send(answer.status, answer.body, answer.headers)
+    tokenRequests.push({ ...form, authorization: request.headers.authorization ?? '' })
+    const scripted = server.responses.shift()
+    if (scripted) return send(scripted.status, scripted.body, scripted.headers)
     const token = randomUUID()
-    server.valid.add(token)
+    server.validTokens.add(token)
     const refresh = server.hasRefreshTokens ? { refresh_token: `refresh-${token}` } : {}
     return send(200, { access_token: token, token_type: 'Bearer', expires_in: server.expiresIn, ...refresh })
   })
   const server: OAuthServer = {
     origin,
     tokenUrl: `${origin}/token`,
-    asked,
-    valid: new Set(),
-    answers: [],
+    tokenRequests,
+    validTokens: new Set(),
+    responses: [],
     expiresIn: 3600,
     hasRefreshTokens: false,
   }
   return server
 }
 
-/** Whether a request shows one of its tokens. */
+/** Whether a request carries one of the issued tokens. */
 export function presentsToken(server: OAuthServer, headers: { readonly authorization?: string | undefined }): boolean {
-  return server.valid.has((headers.authorization ?? '').replace('Bearer ', ''))
+  return server.validTokens.has((headers.authorization ?? '').replace('Bearer ', ''))
 }

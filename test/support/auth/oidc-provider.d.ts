@@ -1,4 +1,4 @@
-/** As much as the tests use of it; it has no types of its own. */
+/** Types for the parts that the tests use. The package has none. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 
@@ -7,14 +7,14 @@ declare module 'oidc-provider' {
     save(): Promise<string>
   }
 
-  // biome-ignore lint/style/noDefaultExport: so it is.
+  // biome-ignore lint/style/noDefaultExport: the package has a default export
   export default class Provider {
     constructor(issuer: string, configuration: object)
-    readonly Grant: new (of: {
+    readonly Grant: new (options: {
       accountId: string
       clientId: string
     }) => Grant
-    on(event: string, listen: (token: { readonly jti: string }) => void): this
+    on(event: string, listener: (token: { readonly jti: string }) => void): this
     callback(): (request: IncomingMessage, response: ServerResponse) => void
     interactionDetails(
       request: IncomingMessage,
@@ -25,6 +25,6 @@ declare module 'oidc-provider' {
 }
 
 declare module 'oidc-provider/lib/adapters/memory_adapter.js' {
-  /** Keeps what is given out, for a provider. Its clock may be wrong by so many seconds. */
+  /** The in-memory store of a provider. The tolerance is in seconds. */
   export function createMemoryAdapter(clockTolerance: number): (name: string) => object
 }

@@ -7,32 +7,32 @@ import { startHttpServer } from '../servers/http-server.ts'
 export interface OidcServer {
   readonly origin: string
   readonly discovery: string
-  /** Whether a request shows one of the tokens that were given out. */
-  shows(headers: { readonly authorization?: string | undefined }): boolean
-  /** Ends what has been given out so far. */
-  forget(): void
+  /** Whether a request carries one of the issued tokens. */
+  presentsToken(headers: { readonly authorization?: string | undefined }): boolean
+  /** Revokes all tokens issued so far. */
+  revokeAll(): void
 }
 
 export const confidentialClient = { clientId: 'program', clientSecret: 'program-secret' }
-/** An agent that looks tokens up. */
+/** An agent that uses token introspection. */
 export const introspectionClient = { clientId: 'agent', clientSecret: 'agent-secret' }
 export const browserClient = { clientId: 'browser', redirectUri: 'http://127.0.0.1:1/callback' }
 export const deviceClient = { clientId: 'device' }
 
-/** A real provider of OpenID Connect on this machine, at which Alice agrees to everything. */
+/** A real OpenID Connect provider on loopback, where the user Alice consents to everything. */
 export async function startOidcServer(): Promise<OidcServer> {
   let answer: (request: IncomingMessage, response: ServerResponse) => void = () => {}
   const origin = await startHttpServer((request, response) => answer(request, response))
   const { privateKey } = await generateKeyPair('RS256', { extractable: true })
   const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid: 'oidc', alg: 'RS256', use: 'sig' }] }
-  // What it is given it does not warn of.
+  // Explicit options, because the provider warns about its defaults.
   const provider = new Provider(origin, { ...configuration, jwks, adapter: createMemoryAdapter(0) })
   const valid = new Set<string>()
   for (const kind of ['access_token', 'client_credentials'])
     provider.on(`${kind}.saved`, ({ jti }) => void valid.add(jti))
-  const speak = provider.callback()
+  const handle = provider.callback()
 
-  async function agree(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function consentTo(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { params } = await provider.interactionDetails(request, response)
     const grant = new provider.Grant({ accountId: 'alice', clientId: params.client_id ?? '' })
     grant.addOIDCScope(params.scope ?? '')
@@ -41,14 +41,14 @@ export async function startOidcServer(): Promise<OidcServer> {
   }
 
   answer = (request, response) => {
-    if (!request.url?.startsWith('/interaction/')) return speak(request, response)
-    agree(request, response).catch((error) => response.writeHead(500).end(`${error}`))
+    if (!request.url?.startsWith('/interaction/')) return handle(request, response)
+    consentTo(request, response).catch((error) => response.writeHead(500).end(`${error}`))
   }
   return {
     origin,
     discovery: `${origin}/.well-known/openid-configuration`,
-    shows: ({ authorization = '' }) => valid.has(authorization.replace('Bearer ', '')),
-    forget: () => valid.clear(),
+    presentsToken: ({ authorization = '' }) => valid.has(authorization.replace('Bearer ', '')),
+    revokeAll: () => valid.clear(),
   }
 }
 
@@ -62,7 +62,7 @@ function showForm(page: Page, form: string): void {
   page.body = form
 }
 
-function showThanks(page: Page): void {
+function showSuccess(page: Page): void {
   page.body = 'Sign-in Success'
 }
 
@@ -103,9 +103,9 @@ const configuration = {
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
-    deviceFlow: { enabled: true, userCodeConfirmSource: showForm, successSource: showThanks },
+    deviceFlow: { enabled: true, userCodeConfirmSource: showForm, successSource: showSuccess },
     introspection: { enabled: true, allowedPolicy: () => true },
-    // Who names what a token is for gets one that can be read there (RFC 8707, RFC 9068); others get one that cannot.
+    // A client that names a resource gets a JWT (RFC 8707, RFC 9068); others get an opaque token.
     resourceIndicators: {
       enabled: true,
       defaultResource: () => undefined,
@@ -120,7 +120,7 @@ const configuration = {
   interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
   findAccount: (_: unknown, accountId: string) => ({ accountId, claims: async () => ({ sub: accountId }) }),
   cookies: { keys: ['for tests only'] },
-  // Alice is asked for it, as RFC 6749 wants of what works while she is away.
+  // Alice has consented to it, as RFC 6749 requires for offline access.
   issueRefreshToken: () => true,
   ttl: {
     AccessToken: 60,
@@ -134,7 +134,7 @@ const configuration = {
   },
 }
 
-/** Goes where a browser would go, with its cookies; sends every form that is shown; ends where nobody answers. */
+/** Follows redirects like a browser, with cookies, and submits every form, until it reaches `end` or a final page. */
 export async function browse(start: string, end: string): Promise<string> {
   const cookies = new Map<string, string>()
   let url = start
@@ -155,7 +155,7 @@ export async function browse(start: string, end: string): Promise<string> {
     if (location === null && !body) return page
     url = new URL(location ?? action ?? url, url).href
   }
-  throw new Error('the browser goes in a circle')
+  throw new Error('the browser is redirected in a loop')
 }
 
 function formIn(page: string): URLSearchParams | undefined {

@@ -4,7 +4,7 @@ export interface RequestCredentials extends Partial<Omit<AuthRequest, 'header'>>
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A request with these credentials, and no more of it. */
+/** A request with these credentials, as auth schemes see it. */
 export function credentialsIn({ headers = {}, ...options }: RequestCredentials = {}): AuthRequest {
   return {
     method: 'POST',

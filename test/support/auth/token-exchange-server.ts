@@ -6,10 +6,10 @@ export const agentClient = { clientId: 'agent', clientSecret: 'agent secret: + &
 
 export interface TokenExchangeServer {
   readonly tokenUrl: string
-  /** The forms that were sent to it. */
-  readonly asked: readonly Readonly<Record<string, string>>[]
-  /** The next answers, instead of what it would say. */
-  readonly answers: { readonly status: number; readonly body: unknown }[]
+  /** The forms sent to the token endpoint. */
+  readonly tokenRequests: readonly Readonly<Record<string, string>>[]
+  /** The next responses. It exchanges tokens when there are none. */
+  readonly responses: { readonly status: number; readonly body: unknown }[]
   expiresIn: number
 }
 
@@ -19,9 +19,9 @@ const required = {
   requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
 }
 
-/** Exchanges tokens of an issuer for others of it (RFC 8693), for whoever it knows and as strictly as the standard. */
+/** Exchanges tokens of an issuer (RFC 8693) for a known client, as strictly as the standard. */
 export async function startTokenExchangeServer(issuer: Issuer): Promise<TokenExchangeServer> {
-  const asked: Record<string, string>[] = []
+  const tokenRequests: Record<string, string>[] = []
   const keys = createRemoteJWKSet(new URL(issuer.keysUrl))
 
   async function answer(authorization: string, form: Record<string, string>) {
@@ -29,15 +29,15 @@ export async function startTokenExchangeServer(issuer: Issuer): Promise<TokenExc
     for (const [name, value] of Object.entries(required)) {
       if (form[name] !== value) return [400, { error: 'invalid_request', error_description: name }] as const
     }
-    const about = form.audience ?? form.resource
-    if (about === undefined) return [400, { error: 'invalid_target' }] as const
+    const target = form.audience ?? form.resource
+    if (target === undefined) return [400, { error: 'invalid_target' }] as const
     try {
       const { payload } = await jwtVerify(form.subject_token ?? '', keys, { issuer: issuer.url, audience })
       const granted = `${payload.scope}`.split(' ')
-      const wanted = form.scope?.split(' ') ?? granted
-      if (!wanted.every((scope) => granted.includes(scope))) return [400, { error: 'invalid_scope' }] as const
+      const requested = form.scope?.split(' ') ?? granted
+      if (!requested.every((scope) => granted.includes(scope))) return [400, { error: 'invalid_scope' }] as const
       const act = { sub: agentClient.clientId }
-      const claims = { sub: `${payload.sub}`, aud: about, scope: wanted.join(' '), act, jti: crypto.randomUUID() }
+      const claims = { sub: `${payload.sub}`, aud: target, scope: requested.join(' '), act, jti: crypto.randomUUID() }
       const body = {
         access_token: await issuer.token(claims),
         issued_token_type: required.requested_token_type,
@@ -46,19 +46,21 @@ export async function startTokenExchangeServer(issuer: Issuer): Promise<TokenExc
       }
       return [200, body] as const
     } catch (error) {
-      // As some do: with what was sent to it in what it says.
+      // Some servers repeat the token in their error.
       return [400, { error: 'invalid_grant', error_description: `${error} ${form.subject_token}` }] as const
     }
   }
 
   const origin = await startHttpServer(async (request, response) => {
     const form = Object.fromEntries(new URLSearchParams(Buffer.concat(await request.toArray()).toString()))
-    asked.push(form)
-    const given = server.answers.shift()
-    const [status, body] = given ? [given.status, given.body] : await answer(request.headers.authorization ?? '', form)
+    tokenRequests.push(form)
+    const scripted = server.responses.shift()
+    const [status, body] = scripted
+      ? [scripted.status, scripted.body]
+      : await answer(request.headers.authorization ?? '', form)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  const server: TokenExchangeServer = { tokenUrl: `${origin}/token`, asked, answers: [], expiresIn: 3600 }
+  const server: TokenExchangeServer = { tokenUrl: `${origin}/token`, tokenRequests, responses: [], expiresIn: 3600 }
   return server
 }
 

@@ -3,17 +3,17 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
 
-/** A small issuer of tokens on this machine: its keys are real, and so is its port. */
+/** A token issuer on loopback with real keys. */
 export interface Issuer {
   readonly url: string
   readonly keysUrl: string
-  /** How often its keys were fetched. */
+  /** The number of times its keys were fetched. */
   readonly fetches: () => number
-  /** A token of alice for this agent, that is good for an hour; unless told otherwise. */
+  /** A token of the user alice for this agent, valid for an hour, unless `claims` overrides that. */
   token(claims?: JWTPayload, header?: Readonly<Record<string, string>>): Promise<string>
-  /** Signs with a new key from now on; the old one is no longer published. */
+  /** Signs with a new key from now on, and no longer publishes the old one. */
   rotate(): Promise<void>
-  /** Answers with this status instead; 200 as before. */
+  /** Answers with this status from now on. 200 restores the normal behaviour. */
   fail(status: number): void
 }
 

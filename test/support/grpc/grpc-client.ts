@@ -15,20 +15,20 @@ import {
 import { loadSync } from '@grpc/proto-loader'
 import { onTestFinished } from 'vitest'
 
-/** What comes over the wire, as far as tests look at it: objects of `proto/`, with enums by name. */
-// biome-ignore lint/suspicious/noExplicitAny: every test knows what it asked for
+/** A decoded message of `proto/`, with enums by name. */
+// biome-ignore lint/suspicious/noExplicitAny: each test knows the type of its messages
 export type GrpcMessage = any
 
 export interface GrpcCallOptions extends CallOptions {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** A client of `@grpc/grpc-js` that knows our `proto/` and nothing of our code. */
+/** A `@grpc/grpc-js` client that uses `proto/` and none of our code. */
 export interface GrpcClient {
   /** Rejects with the `ServiceError` of grpc-js. */
-  unary(method: string, request: object, asking?: GrpcCallOptions): Promise<GrpcMessage>
-  stream(method: string, request: object, asking?: GrpcCallOptions): ClientReadableStream<GrpcMessage>
-  converse(method: string): ClientDuplexStream<object, GrpcMessage>
+  unary(method: string, request: object, options?: GrpcCallOptions): Promise<GrpcMessage>
+  stream(method: string, request: object, options?: GrpcCallOptions): ClientReadableStream<GrpcMessage>
+  bidirectional(method: string): ClientDuplexStream<object, GrpcMessage>
 }
 
 export interface DialOptions {
@@ -36,21 +36,21 @@ export interface DialOptions {
   readonly credentials?: ChannelCredentials
 }
 
-export function grpcClient(port: number, options: ClientOptions = {}, dialling: DialOptions = {}): GrpcClient {
-  const { host = '127.0.0.1', credentials: shown = credentials.createInsecure() } = dialling
-  const client = new Client(`${host}:${port}`, shown, options)
+export function grpcClient(port: number, options: ClientOptions = {}, dialOptions: DialOptions = {}): GrpcClient {
+  const { host = '127.0.0.1', credentials: channelCredentials = credentials.createInsecure() } = dialOptions
+  const client = new Client(`${host}:${port}`, channelCredentials, options)
   onTestFinished(() => client.close())
   return {
     unary(method, request, { metadata, ...options } = {}) {
       const { path, requestSerialize, responseDeserialize } = methodOf(method)
-      const sent = metadataOf(metadata)
+      const callMetadata = metadataOf(metadata)
       return new Promise((resolve, reject) => {
         client.makeUnaryRequest(
           path,
           requestSerialize,
           responseDeserialize,
           request,
-          sent,
+          callMetadata,
           options,
           (error, response) => (error ? reject(error) : resolve(response)),
         )
@@ -58,23 +58,23 @@ export function grpcClient(port: number, options: ClientOptions = {}, dialling: 
     },
     stream(method, request, { metadata, ...options } = {}) {
       const { path, requestSerialize, responseDeserialize } = methodOf(method)
-      const sent = metadataOf(metadata)
-      return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, sent, options)
+      const callMetadata = metadataOf(metadata)
+      return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, callMetadata, options)
     },
-    converse(method) {
+    bidirectional(method) {
       const { path, requestSerialize, responseDeserialize } = methodOf(method)
       return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize)
     },
   }
 }
 
-/** All messages of a stream and how it ended. */
+/** Reads all messages of a stream and its final status. */
 export async function readAll(
   stream: ClientReadableStream<GrpcMessage>,
 ): Promise<{ readonly messages: readonly GrpcMessage[]; readonly status: StatusObject }> {
   const messages: GrpcMessage[] = []
   stream.on('data', (message) => messages.push(message))
-  // Told by the status, too.
+  // The status reports the error as well.
   stream.on('error', () => {})
   const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve))
   return { messages, status }
@@ -92,12 +92,12 @@ const files = [
 const includeDirs = [fileURLToPath(new URL('../../../proto', import.meta.url))]
 const definitions = loadSync(files, { includeDirs, enums: String, longs: Number })
 
-/** By its path without the first slash. */
+/** `method` is its path without the leading slash. */
 function methodOf(method: string): MethodDefinition<object, GrpcMessage> {
   const [service = '', name = ''] = method.split('/')
-  const found = (definitions[service] as ServiceDefinition | undefined)?.[name]
-  if (!found) throw new Error(`there is no ${method} in proto/`)
-  return found as MethodDefinition<object, GrpcMessage>
+  const definition = (definitions[service] as ServiceDefinition | undefined)?.[name]
+  if (!definition) throw new Error(`there is no ${method} in proto/`)
+  return definition as MethodDefinition<object, GrpcMessage>
 }
 
 function metadataOf(values: Readonly<Record<string, string>> = {}): Metadata {

@@ -4,14 +4,14 @@ import type { GrpcIncoming, GrpcOutgoing, Metadata } from '../../../src/transpor
 export interface GrpcRequest {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** In pieces as they come. */
+  /** The chunks of the body. */
   readonly body?: readonly Uint8Array[]
   readonly signal?: AbortSignal
 }
 
-/** A gRPC call without a wire. */
+/** A gRPC call without a connection. */
 export function grpcIncoming({ path, headers = {}, body = [], signal }: GrpcRequest): GrpcIncoming {
-  const all: Readonly<Record<string, string>> = { 'content-type': 'application/grpc', ...headers }
+  const allHeaders: Readonly<Record<string, string>> = { 'content-type': 'application/grpc', ...headers }
   return {
     method: 'POST',
     path,
@@ -19,7 +19,7 @@ export function grpcIncoming({ path, headers = {}, body = [], signal }: GrpcRequ
     base: '',
     secure: false,
     certificate: () => undefined,
-    header: (name) => all[name],
+    header: (name) => allHeaders[name],
     async bytes(limit) {
       const bytes = Buffer.concat(body)
       if (bytes.length > limit) throw new BodyTooLarge(limit)
@@ -32,7 +32,7 @@ export function grpcIncoming({ path, headers = {}, body = [], signal }: GrpcRequ
   }
 }
 
-/** The messages of an answer without their frames, and how it ends. */
+/** The unframed messages of a response, and its trailers. */
 export async function readOutgoing(
   outgoing: GrpcOutgoing,
 ): Promise<{ readonly messages: readonly Uint8Array[]; readonly trailers: Metadata }> {
@@ -47,7 +47,7 @@ export async function readOutgoing(
   }
 }
 
-/** A message as it is in a body. */
+/** A message with its frame header. */
 export function frame(message: Uint8Array): Uint8Array {
   const head = Buffer.alloc(5)
   head.writeUInt32BE(message.length, 1)
@@ -56,6 +56,6 @@ export function frame(message: Uint8Array): Uint8Array {
 
 function unframe(bytes: Uint8Array): Uint8Array {
   const message = bytes.subarray(5)
-  if (!Buffer.from(bytes).equals(frame(message))) throw new Error('expected one whole frame')
+  if (!Buffer.from(bytes).equals(frame(message))) throw new Error('expected one complete frame')
   return message
 }

@@ -3,24 +3,24 @@ import type { ConnectOptions } from '../../../src/client/options.ts'
 import { trailersOf, withTrailers } from '../../../src/http/fetch.ts'
 import { type Grpc, type GrpcOptions, grpc } from '../../../src/node/grpc-client.ts'
 
-/** gRPC for a client in a test; its connections end with the test. */
+/** A gRPC transport for a client. Its connections are closed after the test. */
 export function grpcTransport(options: GrpcOptions = {}): Grpc {
   const transport = grpc({ loopback: 'allow', ...options })
   onTestFinished(() => transport.close())
   return transport
 }
 
-/** The same, but its streams break after so many messages, one number each; streams beyond are left alone. */
+/** A gRPC transport that cuts its streams: the nth stream after `cuts[n]` messages, and later streams not at all. */
 export function breakingGrpc(cuts: readonly number[]): Pick<ConnectOptions, 'bindings'> {
   const transport = grpcTransport()
-  const left = [...cuts]
+  const remainingCuts = [...cuts]
   return {
     bindings: [
       {
         ...transport,
         async fetch(url, init) {
           const response = await transport.fetch(url, init)
-          const messages = /Stream|Subscri/.test(url) ? left.shift() : undefined
+          const messages = /Stream|Subscri/.test(url) ? remainingCuts.shift() : undefined
           if (messages === undefined || !response.body) return response
           const cut = new Response(response.body.pipeThrough(cutAfter(messages)), response)
           return withTrailers(cut, trailersOf(response))

@@ -1,6 +1,6 @@
 import type { ServiceError } from '@grpc/grpc-js'
 
-/** What `grpc-status-details-bin` of an error says, as far as it is text: the names of its details among it. */
+/** The raw `grpc-status-details-bin` of an error as text, which contains the type names of its details. */
 export function readDetails({ metadata }: ServiceError): string {
   return `${metadata.get('grpc-status-details-bin')[0] ?? ''}`
 }

@@ -12,15 +12,16 @@ import { meshCard, startMeshServer } from './mesh-peers.ts'
 
 export interface BridgedService {
   readonly endpoint: string
-  /** Of one peer and of another to the one behind which the service is. */
+  /** From the shop peer to the bridged service. */
   readonly link: MeshLink
+  /** From another peer to the bridged service. */
   readonly other: MeshLink
 }
 
 const names = ['price-agent', 'shop-agent', 'news-agent'] as const
 const [priceKey, shopKey, newsKey] = await Promise.all(names.map(() => generateSigningKey()))
 
-/** A service behind a peer of the mesh, by HTTP, signed in both directions; and two who know it. */
+/** Bridges a service to a mesh peer over HTTP, signed in both directions, and links two other peers to it. */
 export async function startBridgedService(
   options: A2AMethodsOptions,
   more: Partial<MeshPeerOptions> = {},

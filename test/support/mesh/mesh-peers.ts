@@ -37,10 +37,10 @@ export interface MeshPair {
   readonly priceKey: MeshSigningKey
 }
 
-/** Made once: a new key of RSA takes its time. */
+/** Generated once: RSA keys take long. */
 const keys = { shop: generateSigningKey(), price: generateSigningKey() }
 
-/** Two agents that know each other's keys. */
+/** Two peers that know each other's keys. */
 export async function meshPair(
   price: Partial<MeshPeerOptions> = {},
   shop: Partial<MeshPeerOptions> = {},
@@ -70,11 +70,11 @@ export async function meshPair(
 export interface MeshServer {
   readonly endpoint: string
   readonly socketUrl: string
-  /** The connections of now. */
+  /** The open connections. */
   readonly sockets: ReadonlySet<WebSocket>
 }
 
-/** A peer on a port of this machine, by HTTP and by WebSocket; gone after the test. */
+/** Serves a peer on loopback over HTTP and WebSocket. Closed after the test. */
 export async function startMeshServer(peer: MeshPeer, options: SocketOptions = {}): Promise<MeshServer> {
   const server = createServer(toListener(peer.exchange))
   const sockets = new WebSocketServer({ server, maxPayload: 16 * 2 ** 20 })
@@ -93,7 +93,7 @@ export async function startMeshServer(peer: MeshPeer, options: SocketOptions = {
   }
 }
 
-/** A request as the shop would write it, without a signature. */
+/** An unsigned request of the shop peer. */
 export function meshRequest(more: Readonly<Record<string, unknown>> = {}): MeshEnvelope {
   return {
     message_id: crypto.randomUUID(),

@@ -3,42 +3,42 @@ import { fileURLToPath } from 'node:url'
 import { type OutputChunk, rolldown } from 'rolldown'
 import config from '../../../rolldown.config.ts'
 
-/** Builds the package as `npm run build` does, but into another folder. */
-export async function buildInto(folder: string): Promise<Built> {
-  const built: OutputChunk[] = []
+/** Builds the package like `npm run build`, but into another folder. */
+export async function buildInto(folder: string): Promise<Build> {
+  const chunks: OutputChunk[] = []
   for (const { output, ...input } of config.filter(({ plugins }) => !plugins)) {
     const bundle = await rolldown(input)
     try {
       const { output: files } = await bundle.write({ ...output, dir: folder })
-      built.push(...files.filter((file) => file.type === 'chunk'))
+      chunks.push(...files.filter((file) => file.type === 'chunk'))
     } finally {
       await bundle.close()
     }
   }
-  return createBuilt(built)
+  return createBuild(chunks)
 }
 
-export interface Built {
-  /** The sources, relative to the repository, and the packages that an entry imports, lazily or not. */
-  reachedFrom(entry: string): { readonly sources: readonly string[]; readonly packages: readonly string[] }
+export interface Build {
+  /** The source files, relative to the repository, and the packages that an entry loads, also on demand. */
+  reachableFrom(entry: string): { readonly sources: readonly string[]; readonly packages: readonly string[] }
 }
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-function createBuilt(chunks: readonly OutputChunk[]): Built {
+function createBuild(chunks: readonly OutputChunk[]): Build {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
   return {
-    reachedFrom(entry) {
-      const reached = new Set([entry])
-      // Names that are added during the loop are visited as well.
-      for (const name of reached) {
+    reachableFrom(entry) {
+      const names = new Set([entry])
+      // Iterating over a set also visits the names added on the way.
+      for (const name of names) {
         const { imports = [], dynamicImports = [] } = byName.get(name) ?? {}
-        for (const imported of [...imports, ...dynamicImports]) reached.add(imported)
+        for (const imported of [...imports, ...dynamicImports]) names.add(imported)
       }
-      const loaded = [...reached].map((name) => byName.get(name))
+      const reachable = [...names].map((name) => byName.get(name))
       return {
-        sources: loaded.flatMap((chunk) => chunk?.moduleIds.map((id) => relative(root, id)) ?? []),
-        packages: [...reached].filter((name) => !byName.has(name)),
+        sources: reachable.flatMap((chunk) => chunk?.moduleIds.map((id) => relative(root, id)) ?? []),
+        packages: [...names].filter((name) => !byName.has(name)),
       }
     },
   }

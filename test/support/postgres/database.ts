@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { beforeAll, inject } from 'vitest'
 
-/** An empty database of its own on the PostgreSQL of this run. */
+/** A new, empty database on the PostgreSQL server of this test run. */
 export interface Database {
   readonly url: string
-  /** Removes it, whoever is still connected. */
+  /** Drops the database, also with open connections. */
   drop(): Promise<void>
 }
 
@@ -17,17 +17,17 @@ export async function createDatabase(): Promise<Database> {
   return { url: url.href, drop: () => asAdministrator(server, `DROP DATABASE ${name} WITH (FORCE)`) }
 }
 
-/** For files whose tests have little time: starts the server before the first of them. */
+/** Starts the server before the first test of a file, for tests with short timeouts. */
 export function startServerFirst(): void {
   beforeAll(async () => void (await serverUrl()), 60_000)
 }
 
 async function serverUrl(): Promise<string> {
-  const given = process.env.PARLEY_TEST_POSTGRES
-  if (given) return given
-  const answer = await fetch(inject('postgresDesk'))
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(text)
+  const configured = process.env.PARLEY_TEST_POSTGRES
+  if (configured) return configured
+  const response = await fetch(inject('postgresStarterUrl'))
+  const text = await response.text()
+  if (!response.ok) throw new Error(text)
   return text
 }
 

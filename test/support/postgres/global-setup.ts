@@ -7,13 +7,13 @@ import { startPostgresProcess } from './server-process.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where a test asks for the address of the PostgreSQL of this run. */
-    readonly postgresDesk: string
+    /** Starts the PostgreSQL server of this test run on the first request, and responds with its URL. */
+    readonly postgresStarterUrl: string
   }
 }
 
 let server: Promise<PostgresServer> | undefined
-const desk = createServer(async (_, response) => {
+const starter = createServer(async (_, response) => {
   try {
     server ??= startPostgresProcess({ fsync: 'off', max_connections: '200' })
     response.end((await server).url)
@@ -22,16 +22,16 @@ const desk = createServer(async (_, response) => {
   }
 })
 
-/** One PostgreSQL for a whole run, started when the first test asks for it. Nothing of it has to survive a crash. */
+/** One PostgreSQL server per test run, started on demand. Without fsync: its data need not survive a crash. */
 export async function setup({ provide }: TestProject): Promise<void> {
-  desk.listen(0, '127.0.0.1')
-  await once(desk, 'listening')
-  provide('postgresDesk', `http://127.0.0.1:${(desk.address() as AddressInfo).port}`)
+  starter.listen(0, '127.0.0.1')
+  await once(starter, 'listening')
+  provide('postgresStarterUrl', `http://127.0.0.1:${(starter.address() as AddressInfo).port}`)
 }
 
 export async function teardown(): Promise<void> {
-  desk.close()
-  desk.closeAllConnections()
+  starter.close()
+  starter.closeAllConnections()
   const running = await server?.catch(() => undefined)
   await running?.stop()
 }

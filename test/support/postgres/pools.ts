@@ -2,11 +2,11 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { createDatabase } from './database.ts'
 
-/** A pool on an empty database, which both are gone after the test. */
+/** A pool on a new, empty database. Both are removed after the test. */
 export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
   const database = await createDatabase()
   const pool = new pg.Pool({ connectionString: database.url, ...options })
-  pool.on('error', () => {}) // Dropping the database may come before the goodbyes.
+  pool.on('error', () => {}) // The database may be dropped before the connections close.
   onTestFinished(async () => {
     await pool.end()
     await database.drop()
@@ -14,7 +14,7 @@ export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
   return pool
 }
 
-/** Another pool on the same database, as another replica has one. */
+/** Another pool on the same database, like that of another replica. */
 export function secondPool({ options }: pg.Pool): pg.Pool {
   const pool = new pg.Pool({ ...options })
   pool.on('error', () => {})

@@ -1,8 +1,8 @@
 import { startPostgres } from './server.ts'
 
 /**
- * A process that holds a PostgreSQL for as long as its standard input is open, so that the server also goes when
- * whoever wanted it was killed. Its argument is the server's settings; it prints the address.
+ * Runs a PostgreSQL server while standard input is open, so that it also stops when the parent process is killed. The
+ * argument is the server's settings; it prints the URL.
  */
 const server = await startPostgres({ settings: JSON.parse(process.argv[2] ?? '{}') })
 let isStopping = false
@@ -11,7 +11,7 @@ function stop(): void {
   isStopping = true
   server.stop().finally(() => process.exit())
 }
-// What interrupts a whole group of processes interrupts this one too: it goes when the others have gone.
+// Ctrl-C interrupts the whole process group. This process waits until its parent has ended.
 process.on('SIGINT', () => {}).on('SIGTERM', stop)
 process.stdin.on('end', stop).on('error', stop).resume()
 console.log(server.url)

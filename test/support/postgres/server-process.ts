@@ -4,18 +4,18 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { PostgresServer } from './server.ts'
 
-const host = fileURLToPath(new URL('./server-process-main.ts', import.meta.url))
+const script = fileURLToPath(new URL('./server-process-main.ts', import.meta.url))
 
-/** Starts a PostgreSQL that does not outlive this process, however that ends. */
+/** Starts a PostgreSQL server that stops with this process, however that ends. */
 export async function startPostgresProcess(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
-  const child = spawn(process.execPath, [host, JSON.stringify(settings)], { stdio: ['pipe', 'pipe', 'pipe'] })
-  let complaints = ''
+  const child = spawn(process.execPath, [script, JSON.stringify(settings)], { stdio: ['pipe', 'pipe', 'pipe'] })
+  let stderr = ''
   child.stderr.on('data', (text) => {
-    complaints += text
+    stderr += text
   })
   const exited = once(child, 'exit')
   const url = await Promise.race([once(createInterface(child.stdout), 'line').then(String), exited.then(() => '')])
-  if (!url) throw new Error(`PostgreSQL did not start: ${complaints}`)
+  if (!url) throw new Error(`PostgreSQL did not start: ${stderr}`)
   return {
     url,
     async stop() {

@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBinaries } from './binaries.ts'
 
-/** A PostgreSQL of our own on a port of this machine, with its data in a temporary folder. */
+/** A PostgreSQL server on loopback with its data in a temporary directory. */
 export interface PostgresServer {
-  /** The address of a database for those who make others. */
+  /** The URL of the administration database. */
   readonly url: string
   stop(): Promise<void>
 }
 
 export interface PostgresServerOptions {
-  /** Settings as of postgresql.conf. */
+  /** Settings of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
@@ -28,8 +28,8 @@ export async function startPostgres({ settings = {} }: PostgresServerOptions = {
     const data = join(directory, 'data')
     await run(initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'], user)
     const port = await freePort()
-    const all = { listen_addresses: '127.0.0.1', port: `${port}`, unix_socket_directories: '', ...settings }
-    const server = await listening(spawn(postgres, ['-D', data, ...flags(all)], { ...user, cwd: directory }))
+    const allSettings = { listen_addresses: '127.0.0.1', port: `${port}`, unix_socket_directories: '', ...settings }
+    const server = await untilReady(spawn(postgres, ['-D', data, ...flags(allSettings)], { ...user, cwd: directory }))
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
       async stop() {
@@ -51,7 +51,7 @@ interface User {
   readonly gid: number
 }
 
-/** PostgreSQL refuses to run as root; then it runs as the user that owns nothing. */
+/** PostgreSQL refuses to run as root. Root starts it as the user `nobody`. */
 async function ordinaryUser(): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const number = async (flag: string) => Number(await run('id', [flag, 'nobody']))
@@ -67,17 +67,17 @@ async function canRun(program: string, user: User | undefined): Promise<boolean>
 
 async function run(program: string, args: readonly string[], user?: User): Promise<string> {
   const child = spawn(program, args, { ...user, cwd: tmpdir() })
-  let said = ''
-  let complaints = ''
+  let stdout = ''
+  let stderr = ''
   child.stdout.on('data', (text) => {
-    said += text
+    stdout += text
   })
   child.stderr.on('data', (text) => {
-    complaints += text
+    stderr += text
   })
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${complaints}`)
-  return said
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${stderr}`)
+  return stdout
 }
 
 function flags(settings: Readonly<Record<string, string>>): readonly string[] {
@@ -90,19 +90,19 @@ async function freePort(): Promise<number> {
   const address = server.address()
   server.close()
   await once(server, 'close')
-  if (!address || typeof address === 'string') throw new Error('no port is free')
+  if (!address || typeof address === 'string') throw new Error('there is no free port')
   return address.port
 }
 
-async function listening(server: ChildProcess): Promise<ChildProcess> {
-  let said = ''
+async function untilReady(server: ChildProcess): Promise<ChildProcess> {
+  let output = ''
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}: ${said}`)))
+    server.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}: ${output}`)))
     server.stderr?.on('data', (text) => {
-      if (said.length > 100_000) return
-      said += text
-      if (said.includes('ready to accept connections')) resolve()
+      if (output.length > 100_000) return
+      output += text
+      if (output.includes('ready to accept connections')) resolve()
     })
   })
   return server

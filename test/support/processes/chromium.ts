@@ -17,13 +17,13 @@ const flags = [
   '--disable-sync',
 ]
 
-/** A real Chromium: the one that `CHROMIUM_PATH` names, else that of the system, else the one inside an npm package. */
+/** Launches Chromium: from `CHROMIUM_PATH`, from the system, or from an npm package, in this order. */
 export async function launchChromium(): Promise<Browser> {
   const failures: string[] = []
-  for (const find of [named, installed, unpacked, unpackedWithLibraries]) {
+  for (const find of [fromEnvironment, fromSystem, fromPackage, fromPackageWithLibraries]) {
     try {
-      const found = await find()
-      if (found) return await chromium.launch({ ...found, args: flags, timeout: 30_000 })
+      const executable = await find()
+      if (executable) return await chromium.launch({ ...executable, args: flags, timeout: 30_000 })
     } catch (error) {
       failures.push(`${find.name}: ${error instanceof Error ? error.message.split('\n', 3).join(' ') : error}`)
     }
@@ -37,17 +37,17 @@ const help = [
   'or set CHROMIUM_PATH to the program.',
 ].join(' ')
 
-interface Found {
+interface Executable {
   readonly executablePath: string
   readonly env?: Record<string, string>
 }
 
-async function named(): Promise<Found | undefined> {
+async function fromEnvironment(): Promise<Executable | undefined> {
   const { CHROMIUM_PATH } = process.env
   return CHROMIUM_PATH ? { executablePath: CHROMIUM_PATH } : undefined
 }
 
-async function installed(): Promise<Found | undefined> {
+async function fromSystem(): Promise<Executable | undefined> {
   const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
   const folders = (process.env.PATH ?? '').split(delimiter)
   const apps = ['Chromium.app/Contents/MacOS/Chromium', 'Google Chrome.app/Contents/MacOS/Google Chrome']
@@ -59,36 +59,36 @@ async function installed(): Promise<Found | undefined> {
   return executablePath ? { executablePath } : undefined
 }
 
-async function unpacked(): Promise<Found> {
+async function fromPackage(): Promise<Executable> {
   return { executablePath: join(await unpack(), 'chromium') }
 }
 
-/** The package has the libraries that a bare machine lacks. */
-async function unpackedWithLibraries(): Promise<Found> {
+/** The package contains libraries that a minimal system lacks. */
+async function fromPackageWithLibraries(): Promise<Executable> {
   const folder = await unpack()
   const env = { ...(process.env as Record<string, string>), LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') }
   return { executablePath: join(folder, 'chromium'), env }
 }
 
-/** Once per version. Two that unpack at the same time do not disturb each other: who is first wins. */
+/** Unpacks once per version. If two processes unpack at the same time, the first one wins. */
 async function unpack(): Promise<string> {
-  const about = await readFile(
+  const manifest = await readFile(
     new URL('../../../node_modules/@sparticuz/chromium/package.json', import.meta.url),
     'utf8',
   )
-  const { version } = JSON.parse(about) as { readonly version: string }
+  const { version } = JSON.parse(manifest) as { readonly version: string }
   const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
   const folder = join(cache, `chromium-${version}`)
   if (existsSync(folder)) return folder
   await mkdir(cache, { recursive: true })
-  const making = await mkdtemp(join(cache, 'making-'))
-  // It unpacks into the folder for temporary files, and its libraries only where it believes to be in a cloud.
-  const env = { ...process.env, TMPDIR: making, AWS_LAMBDA_JS_RUNTIME: 'nodejs24.x' }
+  const temporary = await mkdtemp(join(cache, 'unpacking-'))
+  // The package unpacks into TMPDIR, and unpacks its libraries only if it detects AWS Lambda.
+  const env = { ...process.env, TMPDIR: temporary, AWS_LAMBDA_JS_RUNTIME: 'nodejs24.x' }
   const script = "await (await import('@sparticuz/chromium')).default.executablePath()"
   const cwd = fileURLToPath(new URL('../../..', import.meta.url))
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env, cwd, timeout: 120_000 })
-  await rename(making, folder).catch(async (error) => {
-    await rm(making, { recursive: true, force: true })
+  await rename(temporary, folder).catch(async (error) => {
+    await rm(temporary, { recursive: true, force: true })
     if (!existsSync(folder)) throw error
   })
   return folder

@@ -1,42 +1,42 @@
 import type { TaskLog } from '../../../src/tasks/log.ts'
 
-/** A log as one process has it: once it is killed, nothing more of that process reaches the log, nor the other way. */
+/** The view of one process on a log. After `kill`, no call of that process reaches the log or returns. */
 export interface KillableLog {
   readonly log: TaskLog
   kill(): void
 }
 
 export function killableLog(log: TaskLog): KillableLog {
-  let isDead = false
-  const until =
+  let isKilled = false
+  const unlessKilled =
     <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
-      if (isDead) return await new Promise<never>(() => {})
+      if (isKilled) return await new Promise<never>(() => {})
       const result = await work(...args)
-      return isDead ? await new Promise<never>(() => {}) : result
+      return isKilled ? await new Promise<never>(() => {}) : result
     }
   return {
     kill() {
-      isDead = true
+      isKilled = true
     },
     log: {
-      create: until(log.create),
-      append: until(log.append),
-      head: until(log.head),
-      read: until(log.read),
-      wait: until(log.wait),
-      snapshot: until(log.snapshot),
-      keepSnapshot: until(log.keepSnapshot),
-      list: until(log.list),
-      claimed: until(log.claimed),
-      acquire: until(log.acquire),
-      renew: until(log.renew),
-      release: until(log.release),
-      orphans: until(log.orphans),
-      expire: until(log.expire),
-      forget: until(log.forget),
-      erase: until(log.erase),
-      close: until(log.close),
+      create: unlessKilled(log.create),
+      append: unlessKilled(log.append),
+      head: unlessKilled(log.head),
+      read: unlessKilled(log.read),
+      wait: unlessKilled(log.wait),
+      snapshot: unlessKilled(log.snapshot),
+      keepSnapshot: unlessKilled(log.keepSnapshot),
+      list: unlessKilled(log.list),
+      claimed: unlessKilled(log.claimed),
+      acquire: unlessKilled(log.acquire),
+      renew: unlessKilled(log.renew),
+      release: unlessKilled(log.release),
+      orphans: unlessKilled(log.orphans),
+      expire: unlessKilled(log.expire),
+      forget: unlessKilled(log.forget),
+      erase: unlessKilled(log.erase),
+      close: unlessKilled(log.close),
     },
   }
 }

@@ -10,27 +10,27 @@ const run = promisify(execFile)
 const probe = 'import sys, pydantic, jsonschema; assert sys.version_info >= (3, 10) and pydantic.VERSION >= "2"'
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/parley-python', import.meta.url))
 
-/** A Python that has what `a2a_schemas` needs; CI may fetch the packages for it, everybody else is left in peace. */
+/** Finds a Python with the packages that `a2a_schemas` needs. Installs them only in CI. */
 export async function findPython(): Promise<string | undefined> {
-  const own = `${cache}/bin/python`
-  for (const python of ['python3', own]) if (await works(python, ['-c', probe])) return python
+  const cached = `${cache}/bin/python`
+  for (const python of ['python3', cached]) if (await works(python, ['-c', probe])) return python
   if (process.env.CI !== 'true') return undefined
-  const made =
+  const isInstalled =
     (await works('python3', ['-m', 'venv', cache])) &&
-    (await works(own, ['-m', 'pip', 'install', '--quiet', 'pydantic>=2,<3', 'jsonschema>=4.18,<5'])) &&
-    (await works(own, ['-c', probe]))
-  return made ? own : undefined
+    (await works(cached, ['-m', 'pip', 'install', '--quiet', 'pydantic>=2,<3', 'jsonschema>=4.18,<5'])) &&
+    (await works(cached, ['-c', probe]))
+  return isInstalled ? cached : undefined
 }
 
 /**
- * What schemas and models in Python say of each message: see `schemas/python/tests/verdicts.py`. Several processes share
- * the work, and each is given no more than it reads.
+ * The verdicts of the Python schemas and models on each message, by `schemas/python/tests/verdicts.py`. Several
+ * processes share the work, with backpressure.
  */
 export async function pythonVerdicts(python: string, messages: readonly Buffer[]): Promise<readonly string[]> {
   const workers = messages.length < 10_000 ? 1 : availableParallelism()
   const share = Math.ceil(messages.length / workers)
   const shares = Array.from({ length: workers }, (_, at) => messages.slice(at * share, (at + 1) * share))
-  return (await Promise.all(shares.map((each) => verdictsOf(python, each)))).flat()
+  return (await Promise.all(shares.map((part) => verdictsOf(python, part)))).flat()
 }
 
 async function verdictsOf(python: string, messages: readonly Buffer[]): Promise<readonly string[]> {
@@ -39,12 +39,12 @@ async function verdictsOf(python: string, messages: readonly Buffer[]): Promise<
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, PYTHONUTF8: '1' },
   })
-  const [said] = await Promise.all([text(child.stdout), pipeline(Readable.from(linesOf(messages)), child.stdin)])
-  return said.trimEnd().split('\n')
+  const [output] = await Promise.all([text(child.stdout), pipeline(Readable.from(linesOf(messages)), child.stdin)])
+  return output.trimEnd().split('\n')
 }
 
 function* linesOf(messages: readonly Buffer[]): Generator<string> {
-  for (const each of messages) yield `${each.toString('base64')}\n`
+  for (const message of messages) yield `${message.toString('base64')}\n`
 }
 
 async function works(command: string, args: readonly string[]): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Random } from '../random.ts'
 import { createTcpProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** Replicas behind one address that sends every connection to any of them, and knows nothing of their health. */
+/** Replicas behind one address, which forwards each connection to a random replica without health checks. */
 export interface ReplicaSet {
   readonly url: string
   readonly replicas: readonly Replica[]
@@ -11,7 +11,7 @@ export interface ReplicaSet {
 
 export interface Replica {
   readonly process: ServerProcess
-  /** Its way to the database, where there is one. */
+  /** The proxy in front of its database, if it has one. */
   readonly database?: TcpProxy
   restart(): Promise<void>
 }
@@ -21,10 +21,10 @@ export interface ReplicaOptions {
   readonly start: () => Promise<ServerProcess>
 }
 
-export async function startReplicas(starts: readonly ReplicaOptions[], random: Random): Promise<ReplicaSet> {
-  const replicas = await Promise.all(starts.map(startReplica))
-  const portOfAny = () => Number(new URL(random.pick(replicas).process.url).port)
-  const { port } = await createTcpProxy(portOfAny)
+export async function startReplicas(options: readonly ReplicaOptions[], random: Random): Promise<ReplicaSet> {
+  const replicas = await Promise.all(options.map(startReplica))
+  const randomPort = () => Number(new URL(random.pick(replicas).process.url).port)
+  const { port } = await createTcpProxy(randomPort)
   return { url: `http://127.0.0.1:${port}`, replicas }
 }
 
@@ -41,7 +41,7 @@ async function startReplica({ database, start }: ReplicaOptions): Promise<Replic
   }
 }
 
-/** What can happen to a replica. Each ends with a replica that works again. */
+/** A fault of a replica. It resolves when the replica works again. */
 export type Fault = (replica: Replica, random: Random) => Promise<void>
 
 export const faults = {
@@ -70,25 +70,25 @@ export const faults = {
 
 export type FaultName = keyof typeof faults
 
-/** Lets things happen to replicas for so many milliseconds, never to all at once; tells what happened. */
+/** Injects faults for the given time, never into all replicas at once. Returns how often each fault occurred. */
 export async function injectFaults(
   { replicas }: ReplicaSet,
   random: Random,
   { names, milliseconds }: { readonly names: readonly FaultName[]; readonly milliseconds: number },
 ): Promise<Readonly<Partial<Record<FaultName, number>>>> {
-  const told: Partial<Record<FaultName, number>> = {}
-  const suffering = new Map<Replica, Promise<void>>()
+  const counts: Partial<Record<FaultName, number>> = {}
+  const faulty = new Map<Replica, Promise<void>>()
   const end = performance.now() + milliseconds
   while (performance.now() < end) {
     await sleep(50 + random.below(500))
-    const well = replicas.filter((replica) => !suffering.has(replica))
-    if (well.length <= 1) continue
-    const replica = random.pick(well)
+    const healthy = replicas.filter((replica) => !faulty.has(replica))
+    if (healthy.length <= 1) continue
+    const replica = random.pick(healthy)
     const name = random.pick(names)
-    told[name] = (told[name] ?? 0) + 1
-    const fault = faults[name](replica, random).finally(() => suffering.delete(replica))
-    suffering.set(replica, fault)
+    counts[name] = (counts[name] ?? 0) + 1
+    const fault = faults[name](replica, random).finally(() => faulty.delete(replica))
+    faulty.set(replica, fault)
   }
-  await Promise.all(suffering.values())
-  return told
+  await Promise.all(faulty.values())
+  return counts
 }

@@ -13,17 +13,17 @@ import type { TaskLog } from '../../../src/tasks/log.ts'
 import { crashingPush } from '../push/crashing-push.ts'
 import type { ProcessOptions } from './server-process.ts'
 
-/** A server to be killed: started by `startProcess` with its options as one JSON argument. */
-const options: Started = JSON.parse(process.argv[2] ?? '')
+/** A server process for tests, started by `startServerProcess` with its options as one JSON argument. */
+const options: ScriptOptions = JSON.parse(process.argv[2] ?? '')
 const { directory } = options
 
-interface Started extends ProcessOptions {
+interface ScriptOptions extends ProcessOptions {
   readonly directory: string
 }
 
-/** Does what the message says, and writes every turn down in the ledger. */
+/** Executes the command in the message, and appends every turn to the file `turns`. */
 async function run(turn: Turn): Promise<string | undefined> {
-  await appendFile(join(directory, 'ledger'), `${process.pid} ${turn.text}\n`)
+  await appendFile(join(directory, 'turns'), `${process.pid} ${turn.text}\n`)
   const [command, name = ''] = turn.text.split(' ')
   switch (command) {
     case 'count': {
@@ -36,20 +36,20 @@ async function run(turn: Turn): Promise<string | undefined> {
       return undefined
     }
     case 'order': {
-      const note = (what: string) => appendFile(join(directory, 'ledger'), `${process.pid} ${what}\n`)
-      await turn.step('reserve', () => note('reserve'))
+      const record = (text: string) => appendFile(join(directory, 'turns'), `${process.pid} ${text}\n`)
+      await turn.step('reserve', () => record('reserve'))
       await turn.status('working', 'Reserved')
       const list = turn.artifact('list')
       await list.write('one ')
       await turn.step('confirm', async () => {
-        await note('confirm begins')
+        await record('confirm begins')
         while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)
         turn.signal.throwIfAborted()
-        await note('confirm')
+        await record('confirm')
       })
       await list.close('two')
       const { text } = await turn.ask('Pay how?')
-      await turn.step('pay', () => note(`pay by ${text}`))
+      await turn.step('pay', () => record(`pay by ${text}`))
       return `Paid by ${text}`
     }
     case 'ask-until':
@@ -57,7 +57,7 @@ async function run(turn: Turn): Promise<string | undefined> {
       return 'answered'
     case 'tick': {
       const ticks = turn.artifact('ticks')
-      // The first attempt never ends by itself; a later one does.
+      // Only a second attempt ends on its own.
       for (let n = 1; !turn.signal.aborted && (turn.attempt === 1 || n <= 20); n++) {
         await ticks.write(`${process.pid} `)
         await pause(2)
@@ -75,7 +75,7 @@ async function run(turn: Turn): Promise<string | undefined> {
       return `Let go of ${hoard.length} numbers`
     }
     case 'ignore':
-      await turn.status('working', 'Deaf')
+      await turn.status('working', 'Ignoring')
       return await new Promise(() => {})
     case 'mute':
       return await new Promise(() => {})
@@ -94,7 +94,7 @@ async function run(turn: Turn): Promise<string | undefined> {
 }
 
 /** The caller of `serve` closes the log that it passes, and the pool of that log. */
-async function openLog({ postgres, crashPoint }: Started): Promise<Opened | undefined> {
+async function openLog({ postgres, crashPoint }: ScriptOptions): Promise<OpenedLog | undefined> {
   if (crashPoint) {
     const log = createSqliteLog({ file: join(directory, 'scripted.db') })
     return { log, push: crashingPush(log.webhooks, crashPoint), close: () => log.close() }
@@ -112,7 +112,7 @@ async function openLog({ postgres, crashPoint }: Started): Promise<Opened | unde
   }
 }
 
-interface Opened {
+interface OpenedLog {
   readonly log: TaskLog
   readonly push?: Pick<PushOptions, 'store' | 'fetch'>
   close(): Promise<void>

@@ -16,22 +16,22 @@ export interface ServerProcess {
   readonly wire: WireClient
   readonly url: string
   signal(name: NodeJS.Signals): void
-  /** How it ended: its exit code, or the signal that killed it. */
+  /** Resolves with its exit code, or the signal that killed it. */
   readonly ended: Promise<number | NodeJS.Signals | null>
-  /** What it has said on its standard error output so far. */
-  complaints(): string
+  /** Its standard error output so far. */
+  stderr(): string
 }
 
 export interface ProcessOptions extends Omit<ServeOptions, 'log' | 'logger' | 'directory'> {
-  /** Keeps tasks in PostgreSQL and not in a file of the directory. */
+  /** Stores tasks in PostgreSQL instead of a file in the directory. */
   readonly postgres?: { readonly url: string } & Omit<PostgresLogOptions, 'pool'>
-  /** Kills itself at this step of a delivery. */
+  /** The process kills itself at this step of a delivery. */
   readonly crashPoint?: CrashPoint
 }
 
 const script = fileURLToPath(new URL('./scripted-server.ts', import.meta.url))
 
-/** Starts the scripted server in a process of its own and waits until it listens. It does not outlive the test. */
+/** Starts `scripted-server.ts` as a process and waits until it listens. Killed after the test. */
 export async function startServerProcess(
   directory: string,
   options: ProcessOptions = {},
@@ -39,41 +39,41 @@ export async function startServerProcess(
 ): Promise<ServerProcess> {
   const child = spawn(process.execPath, [...flags, script, JSON.stringify({ ...options, directory })])
   onTestFinished(() => kill(child))
-  let complaints = ''
+  let stderr = ''
   child.stderr.on('data', (chunk) => {
-    complaints += chunk
+    stderr += chunk
   })
   const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
   const listening = once(createInterface(child.stdout), 'line').then(([line]) => `${line}`)
   const url = await Promise.race([listening, ended])
-  if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The server did not start: ${complaints}`)
+  if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The server did not start: ${stderr}`)
   return {
     pid: child.pid ?? 0,
     url,
     wire: createWireClient(url),
     signal: (name) => void child.kill(name),
     ended,
-    complaints: () => complaints,
+    stderr: () => stderr,
   }
 }
 
-/** The texts of the turns that were run on this directory, each with the process that ran it. */
+/** The texts of the turns that ran on this directory, each with the id of its process. */
 export async function recordedTurns(
   directory: string,
 ): Promise<readonly { readonly pid: number; readonly text: string }[]> {
-  const lines = await readFile(join(directory, 'ledger'), 'utf8').catch(() => '')
+  const lines = await readFile(join(directory, 'turns'), 'utf8').catch(() => '')
   return lines
     .split('\n')
     .filter(Boolean)
     .map((line) => ({ pid: Number.parseInt(line, 10), text: line.slice(line.indexOf(' ') + 1) }))
 }
 
-/** Waits until it is so. Processes may be slow on a busy machine. */
+/** `until` with a timeout for processes on a busy machine. */
 export function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   return until(condition, 30_000)
 }
 
-/** Lets turns go on that hold for this name. */
+/** Continues turns that wait for this name. */
 export async function release(directory: string, name: string): Promise<void> {
   await writeFile(join(directory, name), '')
 }

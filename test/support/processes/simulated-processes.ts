@@ -10,15 +10,15 @@ import { createTestRuntime, send, taskOf } from '../agents/test-runtime.ts'
 import { until } from '../async.ts'
 import { killableLog } from './killable-log.ts'
 
-/** One process after the other on one log, each with the agent's code of its time. */
+/** Simulates consecutive processes on one log, each with its own version of the agent. */
 export function simulateProcesses(options: Partial<RuntimeOptions> = {}) {
   const log: TaskLog = createMemoryLog()
   return {
     log,
     start(run: AgentImplementation) {
-      const { log: own, kill } = killableLog(log)
+      const { log: processLog, kill } = killableLog(log)
       const { service } = createTestRuntime(run, {
-        log: own,
+        log: processLog,
         leaseTtl: 60,
         cancelGrace: 20,
         recovery: 'resume',
@@ -45,7 +45,7 @@ export function statusTextOf({ status }: Task): string | undefined {
   return status.message?.parts.map((part) => ('text' in part ? part.text : '')).join('')
 }
 
-/** Never resolves: the process is killed meanwhile. */
+/** A promise that never settles, for work during which the process is killed. */
 export function never(): Promise<never> {
   return new Promise(() => {})
 }

@@ -2,51 +2,51 @@ import { createPushFetch } from '../../../src/node/guarded-fetch/push-fetch.ts'
 import type { PushFetch, PushOptions } from '../../../src/push/options.ts'
 import type { PushStore } from '../../../src/push/store.ts'
 
-/** The steps of a delivery between which its process may be killed. What comes after `sent` only its receiver knows. */
+/** The steps of a delivery at which its process can crash. */
 export type DeliveryStep = 'registered' | 'leased' | 'sending' | 'answered' | 'writing-cursor' | 'cursor-written'
 
-/** Which step, and at which time of it, counted from 1. */
+/** The step, and its occurrence counted from 1. */
 export interface CrashPoint {
   readonly step: DeliveryStep
-  readonly time: number
+  readonly occurrence: number
 }
 
-/** Webhooks of a process that kills itself at a step of a delivery, as SIGKILL does: with nothing more said or stored. */
-export function crashingPush(store: PushStore, death: CrashPoint): Pick<PushOptions, 'store' | 'fetch'> {
-  let times = 0
+/** Push options of a process that kills itself with SIGKILL at a step of a delivery. */
+export function crashingPush(store: PushStore, crashPoint: CrashPoint): Pick<PushOptions, 'store' | 'fetch'> {
+  let occurrences = 0
 
   async function reach(step: DeliveryStep): Promise<void> {
-    if (step !== death.step || ++times < death.time) return
+    if (step !== crashPoint.step || ++occurrences < crashPoint.occurrence) return
     process.kill(process.pid, 'SIGKILL')
     await new Promise<never>(() => {})
   }
 
   const fetch = createPushFetch()
-  const dyingFetch: PushFetch = Object.assign(
-    async (...given: Parameters<PushFetch>) => {
+  const crashingFetch: PushFetch = Object.assign(
+    async (...args: Parameters<PushFetch>) => {
       await reach('sending')
-      const response = await fetch(...given)
+      const response = await fetch(...args)
       await reach('answered')
       return response
     },
     { check: (url: string) => fetch.check(url) },
   )
   return {
-    fetch: dyingFetch,
+    fetch: crashingFetch,
     store: {
       ...store,
       async add(webhook, lease) {
-        // Nobody has it at first.
-        const added = death.step === 'registered' ? await store.add(webhook) : await store.add(webhook, lease)
+        // Without a lease, another process may take the webhook.
+        const added = crashPoint.step === 'registered' ? await store.add(webhook) : await store.add(webhook, lease)
         await reach('registered')
         await reach('leased')
         return added
       },
       async settle(holder, settled) {
         await reach('writing-cursor')
-        const refused = await store.settle(holder, settled)
+        const rejected = await store.settle(holder, settled)
         await reach('cursor-written')
-        return refused
+        return rejected
       },
     },
   }

@@ -2,8 +2,11 @@ import { expect } from 'vitest'
 import type { LogWithWebhooks } from '../../../src/push/push.ts'
 import type { WebhookReceiver } from './webhook-receiver.ts'
 
-/** Every event of every task arrived, each for the first time in its turn, and no two of a task at once. */
-export async function expectAllDelivered(log: LogWithWebhooks, { got }: Pick<WebhookReceiver, 'got'>): Promise<number> {
+/** Expects that every event of every task was delivered in order, and that no deliveries of a task overlapped. */
+export async function expectAllDelivered(
+  log: LogWithWebhooks,
+  { requests }: Pick<WebhookReceiver, 'requests'>,
+): Promise<number> {
   const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
   for (const { taskId, webhook } of webhooks) {
     const stored = []
@@ -15,13 +18,13 @@ export async function expectAllDelivered(log: LogWithWebhooks, { got }: Pick<Web
       stored.push(...page)
     }
     const due = stored.filter(({ event: { type } }) => type === 'status' || type === 'artifact')
-    const requests = got.filter((one) => one.taskId === taskId)
-    const arrived = [...new Set(requests.map(({ generation }) => generation))]
+    const ofTask = requests.filter((request) => request.taskId === taskId)
+    const arrived = [...new Set(ofTask.map(({ generation }) => generation))]
     expect({ taskId, arrived }).toEqual({ taskId, arrived: due.map(({ generation }) => generation) })
     expect(webhook).toMatchObject({ state: 'done', dead: [] })
-    for (const [at, request] of requests.entries()) {
-      const next = requests[at + 1]
-      if (next && next.from < request.to) expect.fail(`two requests of task ${taskId} were on their way at once`)
+    for (const [at, request] of ofTask.entries()) {
+      const next = ofTask[at + 1]
+      if (next && next.from < request.to) expect.fail(`two deliveries of task ${taskId} overlapped`)
     }
   }
   return webhooks.length

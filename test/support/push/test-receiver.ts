@@ -32,15 +32,15 @@ export function statusBody(state = 'TASK_STATE_WORKING', taskId = 't-1'): object
 }
 
 /** The request of a delivery. */
-export async function delivery(posting: DeliveryOptions): Promise<Request> {
-  const { token, body = statusBody(), sign, url = hookUrl, deliveryId, generation, previous } = posting
+export async function delivery(options: DeliveryOptions): Promise<Request> {
+  const { token, body = statusBody(), sign, url = hookUrl, deliveryId, generation, previous } = options
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     ...(token !== undefined && { 'x-a2a-notification-token': token }),
     ...(deliveryId !== undefined && { 'x-a2a-delivery-id': deliveryId }),
     ...(generation !== undefined && { 'x-a2a-generation': `${generation}` }),
     ...(previous !== undefined && { 'x-a2a-previous-generation': `${previous}` }),
-    ...posting.headers,
+    ...options.headers,
   }
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const signed = sign ? { ...headers, ...(await sign({ url, headers, body: text })) } : headers
@@ -63,8 +63,8 @@ export async function newSender(form: 'jwt' | 'http-signature' | 'both' = 'jwt',
 }
 
 /** The status and reason with which a receiver answers a delivery. */
-export async function responseTo(receiver: Receiver, posting: DeliveryOptions | Request): Promise<string> {
-  const response = await receiver.fetch(posting instanceof Request ? posting : await delivery(posting))
+export async function responseTo(receiver: Receiver, request: DeliveryOptions | Request): Promise<string> {
+  const response = await receiver.fetch(request instanceof Request ? request : await delivery(request))
   if (response.status === 204) return '204'
   const { error } = (await response.json()) as { error: { reason: string } }
   return `${response.status} ${error.reason}`
@@ -75,6 +75,6 @@ export async function recordingReceiver(options: Partial<ReceiverOptions> = {}) 
   const deliveries: PushDelivery[] = []
   const receiver = testReceiver({ onEvent: (delivery) => void deliveries.push(delivery), ...options })
   const token = await tokenOf(receiver)
-  const post = (posting: DeliveryOptions = {}) => responseTo(receiver, { token, ...posting })
+  const post = (options: DeliveryOptions = {}) => responseTo(receiver, { token, ...options })
   return { receiver, deliveries, token, post }
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** One request that a receiver got. */
+/** One request at the receiver. */
 export interface ReceivedWebhook {
   readonly path: string
   readonly method: string
@@ -12,29 +12,33 @@ export interface ReceivedWebhook {
   readonly generation: number
   readonly taskId: string
   readonly attempt: number
-  /** When it came and when it was answered, in milliseconds since the test began. */
+  /** When it arrived and when it was answered, as `performance.now()`. */
   readonly from: number
   to: number
 }
 
 export interface WebhookReceiver {
   readonly url: string
-  readonly got: readonly ReceivedWebhook[]
+  readonly requests: readonly ReceivedWebhook[]
 }
 
-/** Answers a request; without it, 204. */
-export type WebhookResponder = (got: ReceivedWebhook, response: ServerResponse, request: IncomingMessage) => unknown
+/** Answers a request. */
+export type WebhookResponder = (
+  requests: ReceivedWebhook,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => unknown
 
-/** A receiver of webhooks on a port of this machine, gone after the test. */
+/** Starts a webhook receiver on loopback. Answers 204 unless `answer` does otherwise. Closed after the test. */
 export async function startWebhookReceiver(
   answer: WebhookResponder = (_, response) => response.writeHead(204).end(),
 ): Promise<WebhookReceiver> {
-  const got: ReceivedWebhook[] = []
+  const requests: ReceivedWebhook[] = []
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request.setEncoding('utf8')) body += chunk
     const header = (name: string) => `${request.headers[name] ?? ''}`
-    const one: ReceivedWebhook = {
+    const webhook: ReceivedWebhook = {
       path: request.url ?? '',
       method: request.method ?? '',
       headers: Object.fromEntries(Object.keys(request.headers).map((name) => [name, header(name)])),
@@ -45,11 +49,11 @@ export async function startWebhookReceiver(
       from: performance.now(),
       to: Number.POSITIVE_INFINITY,
     }
-    got.push(one)
+    requests.push(webhook)
     response.on('close', () => {
-      one.to = performance.now()
+      webhook.to = performance.now()
     })
-    await answer(one, response, request)
+    await answer(webhook, response, request)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -57,5 +61,5 @@ export async function startWebhookReceiver(
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, got }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, requests }
 }

@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '../../../src/base/json.ts'
 import { jsonSchemaOf } from '../../../src/schema/json-schema.ts'
 import type { Schema } from '../../../src/schema/schema.ts'
 
-/** Valid values of a schema as they are on the wire: in the one spelling that we write, and without implicit defaults. */
+/** Valid wire values of a schema, in the spelling that our encoder writes and without implicit defaults. */
 export function arbitraryOf(schema: Pick<Schema<unknown>, 'node'>): Arbitrary<Json> {
   return valuesOf(jsonSchemaOf(schema) as JsonSchema)
 }
 
-/** As `arbitraryOf`, for the schema of an object. */
+/** `arbitraryOf` for an object schema. */
 export function arbitraryObjectOf(schema: Pick<Schema<unknown>, 'node'>): Arbitrary<JsonObject> {
   return objectsOfJsonSchema(jsonSchemaOf(schema))
 }
@@ -36,7 +36,7 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: JsonSchema | false
-  /** Whole values to choose from; or, beside `properties`, which of those are there. */
+  /** Alternative values; or, next to `properties`, alternative sets of present members. */
   readonly oneOf?: readonly JsonSchema[]
 }
 
@@ -73,7 +73,7 @@ function textsOf({ format, contentEncoding, pattern = '', minLength, maxLength }
   return fc.string({ unit: 'grapheme', minLength, maxLength }).filter((text) => form.test(text))
 }
 
-/** As far as RFC 3339 can write years; more often than by chance, the moment that stands for an unknown one. */
+/** The years that RFC 3339 can write, with a bias to the timestamp that stands for an unknown one. */
 const moments = fc.oneof(
   { arbitrary: fc.constant(new Date(0)), weight: 1 },
   {
@@ -86,7 +86,7 @@ const moments = fc.oneof(
   },
 )
 
-/** Short, since lists lie in lists. */
+/** Short lists, because they nest. */
 function listsOf({ items = {}, minItems = 0, maxItems = Infinity }: JsonSchema): Arbitrary<Json> {
   return fc.array(valuesOf(items), { minLength: minItems, maxLength: Math.min(minItems + 2, maxItems) })
 }

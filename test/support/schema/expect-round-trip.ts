@@ -2,7 +2,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import { expect } from 'vitest'
 import type { Json } from '../../../src/base/json.ts'
 
-/** Every value comes back as the same JSON, whatever the order of its members. */
+/** Expects that every value survives as the same JSON, regardless of member order. */
 export function expectRoundTrip(values: Arbitrary<Json>, thereAndBack: (wire: Json) => unknown): void {
   fc.assert(
     fc.property(values, (value) => {

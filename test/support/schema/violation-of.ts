@@ -1,7 +1,7 @@
 import type { Schema } from '../../../src/schema/schema.ts'
 import { Violation } from '../../../src/schema/schema.ts'
 
-/** What is wrong with the value, and where. */
+/** The path and message of the violation that reading a value throws. */
 export function violationOf(schema: Schema<unknown>, value: unknown): string {
   try {
     schema.read(value)

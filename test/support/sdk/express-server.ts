@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import express, { type Express } from 'express'
 import { onTestFinished, vi } from 'vitest'
 
-/** An Express app on a port of this machine, gone after the test. Cards must know the port, so it comes first. */
+/** Serves an Express app on loopback. It listens before `mount`, because cards contain the port. Closed after the test. */
 export async function startExpressServer(mount: (app: Express, origin: string) => void): Promise<string> {
   const app = express()
-  // The SDKs tell there what they tell our client, too.
+  // Silences the SDKs, which also log the errors that they return.
   const spies = (['error', 'warn', 'info', 'log'] as const).map((name) =>
     vi.spyOn(console, name).mockImplementation(() => {}),
   )

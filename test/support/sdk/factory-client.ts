@@ -5,7 +5,7 @@ import type { SdkClient, SdkEvent, SdkSendOptions, SdkTask } from './sdk-client.
 
 type Public<T> = Pick<T, keyof T>
 
-/** What makes the clients of 1.x. */
+/** The client factory of the 1.x SDKs. */
 export interface SdkClientFactory {
   createFromUrl(origin: string, cardPath?: string): Promise<Public<Client>>
   createFromAgentCard(card: sdk.AgentCard): Promise<Public<Client>>
@@ -75,8 +75,8 @@ async function* read(events: AsyncGenerator<sdk.StreamResponse>): AsyncGenerator
     if (message) yield { taskId: undefined, words: `message: ${textOf(message)}` }
     if (statusUpdate) {
       const { taskId, status } = statusUpdate
-      const said = status.message ? `: ${textOf(status.message)}` : ''
-      yield { taskId, words: `status ${stateOf(status.state)}${said}` }
+      const text = status.message ? `: ${textOf(status.message)}` : ''
+      yield { taskId, words: `status ${stateOf(status.state)}${text}` }
     }
     if (artifactUpdate) {
       const { taskId, artifact, append, lastChunk } = artifactUpdate

@@ -1,14 +1,14 @@
 import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js'
 import { onTestFinished } from 'vitest'
 
-/** A server of grpc-js on a port of this machine, gone after the test; gives what clients dial. */
+/** Starts a grpc-js server on loopback and returns its address. Closed after the test. */
 export async function startSdkGrpcServer(
   service: ServiceDefinition,
   implement: (address: string) => UntypedServiceImplementation,
 ): Promise<string> {
   const server = new Server()
   onTestFinished(() => server.forceShutdown())
-  // What is behind it must know the port, so it comes first.
+  // It listens before the implementation exists, because cards contain the port.
   let implementation: UntypedServiceImplementation = {}
   const late = Object.fromEntries(
     Object.keys(service).map((name) => [name, (...call: unknown[]) => callOf(implementation[name])(...call)]),

@@ -3,7 +3,7 @@ import type { LegacyClient } from './legacy-client.ts'
 
 type RpcClient = Pick<A2AClient, keyof LegacyClient | 'getTaskPushNotificationConfig'>
 
-/** A client that gives JSON-RPC answers as they came, as one that gives results and throws errors. */
+/** Wraps a client that returns JSON-RPC responses: returns their results and throws their errors. */
 export function unwrapResults(client: RpcClient): LegacyClient {
   return {
     sendMessage: (params) => unwrapResult(client.sendMessage(params)),
@@ -14,10 +14,10 @@ export function unwrapResults(client: RpcClient): LegacyClient {
   }
 }
 
-type RpcAnswer<T> = { result: T } | { error: { code: number; message: string } }
+type RpcResponse<T> = { result: T } | { error: { code: number; message: string } }
 
-export async function unwrapResult<T>(answering: Promise<RpcAnswer<T>>): Promise<T> {
-  const answer = await answering
-  if ('error' in answer) throw new Error(`${answer.error.message} (Code: ${answer.error.code})`)
-  return answer.result
+export async function unwrapResult<T>(pending: Promise<RpcResponse<T>>): Promise<T> {
+  const response = await pending
+  if ('error' in response) throw new Error(`${response.error.message} (Code: ${response.error.code})`)
+  return response.result
 }

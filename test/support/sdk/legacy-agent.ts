@@ -29,12 +29,12 @@ export function legacySdkCard(origin: string, more: Partial<AgentCard> = {}): Ag
   }
 }
 
-/** The agent of `interop-agent.ts`, as the SDKs of 0.2 and 0.3 have agents. */
+/** The agent of `interop-agent.ts` for the 0.2 and 0.3 SDKs. */
 export function legacySdkAgent() {
   const canceled = new Set<string>()
 
   async function execute({ userMessage, task, taskId, contextId }: Context, bus: Bus): Promise<void> {
-    const said = userMessage.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+    const text = userMessage.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
     const message = (text: string): Message => ({
       kind: 'message',
       messageId: crypto.randomUUID(),
@@ -57,7 +57,7 @@ export function legacySdkAgent() {
       bus.publish({ kind: 'artifact-update', taskId, contextId, artifact: content, append, lastChunk })
     }
 
-    if (said === 'hello') {
+    if (text === 'hello') {
       const { taskId: _, ...answer } = message('hi')
       bus.publish(answer)
       return bus.finished()
@@ -67,9 +67,9 @@ export function legacySdkAgent() {
       bus.publish({ kind: 'task', id: taskId, contextId, status: submitted, history: [userMessage], artifacts: [] })
     }
     status('working', 'Counting')
-    if (said === 'ask') {
+    if (text === 'ask') {
       status('input-required', 'Up to what?', true)
-    } else if (said === 'wait') {
+    } else if (text === 'wait') {
       while (!canceled.has(taskId)) await new Promise((resolve) => setTimeout(resolve, 5))
       status('canceled', 'Stopped', true)
     } else {

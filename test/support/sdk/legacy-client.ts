@@ -10,7 +10,7 @@ import type { SdkClient, SdkEvent, SdkSendOptions, SdkTask } from './sdk-client.
 
 type KindEvent = Message | Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 
-/** What the clients of 0.2 and 0.3 have in common: objects that say their `kind`. */
+/** The common interface of the 0.2 and 0.3 clients, whose objects have a `kind`. */
 export interface LegacyClient {
   sendMessage(params: MessageSendParams): Promise<Message | Task>
   sendMessageStream(params: MessageSendParams): AsyncGenerator<KindEvent>
@@ -67,8 +67,8 @@ function wordsOf(event: KindEvent): string {
     case 'task':
       return `task ${event.status.state}`
     case 'status-update': {
-      const said = event.status.message ? `: ${textOf(event.status.message.parts)}` : ''
-      return `status ${event.status.state}${said}${event.final ? ', final' : ''}`
+      const text = event.status.message ? `: ${textOf(event.status.message.parts)}` : ''
+      return `status ${event.status.state}${text}${event.final ? ', final' : ''}`
     }
     case 'artifact-update': {
       const { artifact, append, lastChunk } = event

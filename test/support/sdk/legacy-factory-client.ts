@@ -5,7 +5,7 @@ import type { SdkClient } from './sdk-client.ts'
 
 type Public<T> = Pick<T, keyof T>
 
-/** What makes the clients of 0.3.5 and later. */
+/** The client factory of the SDKs from 0.3.5 on. */
 export interface LegacyClientFactory {
   createFromUrl(origin: string, cardPath?: string): Promise<Public<Client>>
   createFromAgentCard(card: AgentCard): Promise<Public<Client>>
@@ -21,7 +21,8 @@ export async function legacyFactoryClient(
   const client = await factory.createFromUrl(origin, cardPath)
   const card = await client.getAgentCard()
   const capabilities = { ...card.capabilities, pushNotifications: true }
-  const deceived = await factory.createFromAgentCard({
+  // A client that believes the agent supports push and an extended card.
+  const unrestricted = await factory.createFromAgentCard({
     ...card,
     capabilities,
     supportsAuthenticatedExtendedCard: true,
@@ -29,12 +30,12 @@ export async function legacyFactoryClient(
   return legacySdkClient(client, {
     card: () => client.getAgentCard(),
     push: {
-      set: (taskId) => deceived.setTaskPushNotificationConfig({ taskId, pushNotificationConfig }),
-      get: (id) => deceived.getTaskPushNotificationConfig(configOf(id)),
-      list: (id) => deceived.listTaskPushNotificationConfig({ id }),
-      delete: (id) => deceived.deleteTaskPushNotificationConfig(configOf(id)),
+      set: (taskId) => unrestricted.setTaskPushNotificationConfig({ taskId, pushNotificationConfig }),
+      get: (id) => unrestricted.getTaskPushNotificationConfig(configOf(id)),
+      list: (id) => unrestricted.listTaskPushNotificationConfig({ id }),
+      delete: (id) => unrestricted.deleteTaskPushNotificationConfig(configOf(id)),
     },
-    extendedCard: () => deceived.getAgentCard(),
+    extendedCard: () => unrestricted.getAgentCard(),
   })
 }
 

@@ -20,19 +20,19 @@ export function sdkCard(origin: string, more: object = {}): AgentCard {
   })
 }
 
-/** The agent of `interop-agent.ts`, as the SDKs of 1.x have agents. */
+/** The agent of `interop-agent.ts` for the 1.x SDKs. */
 export function sdkAgent(): AgentExecutor {
   const canceled = new Set<string>()
 
   async function execute({ userMessage, task, taskId, contextId }: RequestContext, bus: ExecutionEventBus) {
-    const said = textOf(userMessage)
-    const message = (text: string, of = {}): Message =>
+    const text = textOf(userMessage)
+    const message = (text: string, members = {}): Message =>
       MessageJson.fromJSON({
         messageId: crypto.randomUUID(),
         role: 'ROLE_AGENT',
         parts: [{ text }],
         contextId,
-        ...of,
+        ...members,
       })
     const statusOf = (state: TaskState, text: string) => ({
       state,
@@ -57,7 +57,7 @@ export function sdkAgent(): AgentExecutor {
       )
     }
 
-    if (said === 'hello') {
+    if (text === 'hello') {
       bus.publish(AgentEvent.message(message('hi')))
       return bus.finished()
     }
@@ -70,9 +70,9 @@ export function sdkAgent(): AgentExecutor {
         status: working,
       }),
     )
-    if (said === 'ask') {
+    if (text === 'ask') {
       status(TaskState.TASK_STATE_INPUT_REQUIRED, 'Up to what?')
-    } else if (said === 'wait') {
+    } else if (text === 'wait') {
       while (!canceled.has(taskId)) await new Promise((resolve) => setTimeout(resolve, 5))
       status(TaskState.TASK_STATE_CANCELED, 'Stopped')
     } else {

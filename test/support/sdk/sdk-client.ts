@@ -1,16 +1,16 @@
-/** A real client of another SDK, seen so that one story can be told of all of them. */
+/** The common interface of the real clients of other SDKs, so that one suite tests all of them. */
 export interface SdkClient {
-  /** The card that it works with. */
+  /** The card that the client uses. */
   card(): Promise<unknown>
-  send(text: string, sending?: SdkSendOptions): Promise<SdkOutcome>
-  stream(text: string, sending?: SdkSendOptions): AsyncGenerator<SdkEvent>
+  send(text: string, options?: SdkSendOptions): Promise<SdkOutcome>
+  stream(text: string, options?: SdkSendOptions): AsyncGenerator<SdkEvent>
   get(id: string, historyLength?: number): Promise<SdkTask>
   cancel(id: string): Promise<SdkTask>
   subscribe(id: string): AsyncGenerator<SdkEvent>
   list?(pageSize: number, pageToken?: string): Promise<{ readonly ids: string[]; readonly nextPageToken: string }>
-  /** Each operation on push configs that it has, tried on a task although the card says that there is no push. */
+  /** Its push config operations, called although the card declares no push. */
   readonly push: Readonly<Record<string, (taskId: string) => Promise<unknown>>>
-  /** Asks for the extended card although the card says that there is none. */
+  /** Requests the extended card although the card declares none. */
   extendedCard?(): Promise<unknown>
 }
 
@@ -24,7 +24,7 @@ export type SdkOutcome = { readonly message: string } | { readonly task: SdkTask
 
 export interface SdkTask {
   readonly id: string
-  /** As 0.3 writes it. */
+  /** In the spelling of 0.3. */
   readonly state: string
   /** The text of each part of each artifact. */
   readonly artifacts: readonly (readonly string[])[]
@@ -34,11 +34,11 @@ export interface SdkTask {
 
 export interface SdkEvent {
   readonly taskId: string | undefined
-  /** What it says, in words such as `status completed: Counted, final`. */
+  /** A summary such as `status completed: Counted, final`. */
   readonly words: string
 }
 
-/** The task that an outcome must be. */
+/** The task of an outcome. Throws if it is a message. */
 export function taskOf(outcome: SdkOutcome): SdkTask {
   if ('task' in outcome) return outcome.task
   throw new Error(`expected a task, got the message ${outcome.message}`)
@@ -51,7 +51,7 @@ const namesByCode: Readonly<Record<string, string>> = {
   '-32004': 'UnsupportedOperationError',
 }
 
-/** How a try went wrong, as far as the SDK understood it: by the class of its error, or the code that it shows. */
+/** The error class that the SDK threw, or the name of the code in its message. */
 export async function failureOf(attempt: () => Promise<unknown>): Promise<string> {
   try {
     return `no failure, but ${JSON.stringify(await attempt())}`

@@ -8,30 +8,30 @@ import { silentLogger } from '../logger.ts'
 import { startHttpServer } from './http-server.ts'
 
 export interface AuthenticatingAgentOptions {
-  /** Members of the card that say what callers need. */
+  /** Card members that declare the required credentials. */
   readonly card?: (origin: string) => JsonObject
-  readonly admits: (request: IncomingMessage, url: URL) => boolean
+  readonly accepts: (request: IncomingMessage, url: URL) => boolean
   readonly challenge?: string
-  /** Whether the card is behind the gate, too. */
-  readonly isCardGated?: boolean
+  /** Whether the card needs credentials as well. */
+  readonly isCardProtected?: boolean
   readonly binding?: 'JSONRPC' | 'HTTP+JSON'
   readonly run?: AgentFunction
 }
 
 export interface AuthenticatingAgent {
   readonly origin: string
-  /** What was asked beside the card, and how it was answered: `POST / 401`. */
-  readonly asked: readonly string[]
+  /** One line per request except for the card: `POST / 401`. */
+  readonly requestLines: readonly string[]
 }
 
-/** A real agent behind a gate that lets in whom it likes. Who is not let in gets 401. */
+/** A real agent that answers requests with 401 unless `accepts` returns true. */
 export async function startAuthenticatingAgent({
   binding = 'JSONRPC',
-  run = say,
-  ...gate
+  run = welcome,
+  ...options
 }: AuthenticatingAgentOptions): Promise<AuthenticatingAgent> {
-  const asked: string[] = []
-  const handler = createHandler(agent({ name: 'Gated' }, run), {
+  const requestLines: string[] = []
+  const handler = createHandler(agent({ name: 'Authenticating' }, run), {
     auth: 'none',
     logger: silentLogger,
     turns: { cancelGrace: 50 },
@@ -41,10 +41,10 @@ export async function startAuthenticatingAgent({
   const origin = await startHttpServer((request, response) => {
     const url = new URL(request.url ?? '', origin)
     const isCard = url.pathname.startsWith('/.well-known/')
-    const isAdmitted = (isCard && !gate.isCardGated) || gate.admits(request, url)
-    if (!isCard) asked.push(`${request.method} ${url.pathname} ${isAdmitted ? 200 : 401}`)
-    if (!isAdmitted) {
-      response.writeHead(401, { 'www-authenticate': gate.challenge ?? 'Bearer realm="agents"' }).end('{}')
+    const isAccepted = (isCard && !options.isCardProtected) || options.accepts(request, url)
+    if (!isCard) requestLines.push(`${request.method} ${url.pathname} ${isAccepted ? 200 : 401}`)
+    if (!isAccepted) {
+      response.writeHead(401, { 'www-authenticate': options.challenge ?? 'Bearer realm="agents"' }).end('{}')
     } else if (isCard) {
       response.setHeader('content-type', 'application/json').end(JSON.stringify(cardAt(origin)))
     } else {
@@ -54,12 +54,12 @@ export async function startAuthenticatingAgent({
 
   function cardAt(at: string): JsonObject {
     const supportedInterfaces = [{ url: at, protocolBinding: binding, protocolVersion: '1.0' }]
-    return { name: 'Gated', supportedInterfaces, capabilities: { streaming: true }, ...gate.card?.(at) }
+    return { name: 'Authenticating', supportedInterfaces, capabilities: { streaming: true }, ...options.card?.(at) }
   }
 
-  return { origin, asked }
+  return { origin, requestLines }
 }
 
-async function say(): Promise<string> {
+async function welcome(): Promise<string> {
   return 'Welcome'
 }

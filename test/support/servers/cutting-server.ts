@@ -5,34 +5,34 @@ import { startHttpServer } from './http-server.ts'
 
 export interface CuttingServer {
   readonly url: string
-  /** What was asked, as `POST /`. */
-  readonly asked: readonly string[]
+  /** One line per request: `POST /`. */
+  readonly requestLines: readonly string[]
 }
 
-/** An agent on a port whose streams break after so many events, one number each; streams beyond are left alone. */
+/** Serves an agent and cuts its streams: the nth stream after `cuts[n]` events, and later streams not at all. */
 export async function startCuttingServer({ exchange }: Handler, cuts: readonly number[]): Promise<CuttingServer> {
-  const left = [...cuts]
-  const asked: string[] = []
+  const remainingCuts = [...cuts]
+  const requestLines: string[] = []
   const listener = toListener(exchange)
   const url = await startHttpServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
+    requestLines.push(`${request.method} ${request.url}`)
     const isStream = request.headers.accept?.includes('text/event-stream') && request.method !== 'OPTIONS'
-    const events = isStream ? left.shift() : undefined
+    const events = isStream ? remainingCuts.shift() : undefined
     if (events !== undefined) cutAfter(response, events)
     listener(request, response)
   })
-  return { url, asked }
+  return { url, requestLines }
 }
 
-function cutAfter(response: ServerResponse, events: number): void {
+function cutAfter(response: ServerResponse, limit: number): void {
   const write = response.write.bind(response) as (text: string) => boolean
-  let left = events
+  let left = limit
   response.write = (chunk: unknown) => {
-    const told = `${chunk}`.split(/(?<=\n\n)/)
-    const isAll = told.length < left
-    const isWritten = write(told.slice(0, left).join(''))
-    left -= told.length
-    if (!isAll) response.socket?.destroySoon()
+    const events = `${chunk}`.split(/(?<=\n\n)/)
+    const isComplete = events.length < left
+    const isWritten = write(events.slice(0, left).join(''))
+    left -= events.length
+    if (!isComplete) response.socket?.destroySoon()
     return isWritten
   }
 }

@@ -1,8 +1,8 @@
 import { startHttpServer } from './http-server.ts'
 
-/** A peer that repeats in its errors all that it was sent: header, query and cookie. */
-export async function startEchoingPeer(): Promise<{ readonly url: string; readonly seen: readonly string[] }> {
-  const seen: string[] = []
+/** A peer whose errors repeat everything it received: header, query and cookie. */
+export async function startEchoingPeer(): Promise<{ readonly url: string; readonly received: readonly string[] }> {
+  const received: string[] = []
   const url: string = await startHttpServer(async (request, response) => {
     const { pathname, search } = new URL(request.url ?? '', 'http://localhost')
     const send = (status: number, body: unknown) =>
@@ -23,9 +23,9 @@ export async function startEchoingPeer(): Promise<{ readonly url: string; readon
       })
     }
     const { id } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { id: unknown }
-    const told = `harmless-canary: you sent ${JSON.stringify(request.headers)} and ${search}`
-    seen.push(told)
-    send(200, { jsonrpc: '2.0', id, error: { code: -32602, message: told, data: [{ said: told }] } })
+    const message = `harmless-canary: you sent ${JSON.stringify(request.headers)} and ${search}`
+    received.push(message)
+    send(200, { jsonrpc: '2.0', id, error: { code: -32602, message, data: [{ said: message }] } })
   })
-  return { url, seen }
+  return { url, received }
 }

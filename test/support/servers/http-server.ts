@@ -3,21 +3,21 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A server of Node's own on a port of this machine, gone after the test; gives its origin. */
+/** Starts a plain Node server on loopback and returns its origin. Closed after the test. */
 export async function startHttpServer(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   onTestFinished(() => closeAll(server))
   return `http://127.0.0.1:${await listenOnFreePort(server)}`
 }
 
-/** The port on which it listens now. */
+/** Starts listening on a free port and returns it. */
 export async function listenOnFreePort(server: NetServer): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
 
-/** A port on which nobody listens. */
+/** A port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer()
   const port = await listenOnFreePort(server)
@@ -33,11 +33,11 @@ function closeAll(server: Server): void {
 
 export interface PeerRoutes {
   readonly card?: (origin: string) => object
-  /** Everything but the card. */
+  /** Handles every request except the one for the card. */
   readonly answer?: RequestListener
 }
 
-/** An agent that says of itself what it likes, and answers as it likes. */
+/** A peer with any card and any responses. */
 export async function startScriptedPeer({ card = rpcCard, answer }: PeerRoutes): Promise<string> {
   const origin = await startHttpServer((request, response) => {
     if (request.url?.startsWith('/.well-known/agent-card.json')) {
@@ -54,14 +54,14 @@ export async function startScriptedPeer({ card = rpcCard, answer }: PeerRoutes):
 
 export function rpcCard(origin: string, more: object = {}): object {
   return {
-    name: 'Strange',
+    name: 'Scripted',
     supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
     capabilities: { streaming: true },
     ...more,
   }
 }
 
-/** Answers everything alike. */
+/** Gives every request the same response. */
 export function respondWith(
   status: number,
   body: string | object,
@@ -72,7 +72,7 @@ export function respondWith(
   return (_, response) => void response.writeHead(status, { ...type, ...headers }).end(text)
 }
 
-/** Answers every call with this error of JSON-RPC. */
+/** Answers every call with this JSON-RPC error. */
 export function respondWithRpcError(error: object): RequestListener {
   return respondWith(200, { jsonrpc: '2.0', id: 1, error })
 }

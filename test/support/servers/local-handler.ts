@@ -19,27 +19,27 @@ export function createLocalHandler(run: AgentFunction, options: Partial<HandlerO
   return handler
 }
 
-type Answer = (request: Request) => Response | undefined | Promise<Response | undefined>
+type Route = (request: Request) => Response | undefined | Promise<Response | undefined>
 
 export interface FakePeer {
   readonly fetch: (request: Request) => Promise<Response>
   /** One line per request: `GET /path`. */
-  readonly asked: readonly string[]
+  readonly requestLines: readonly string[]
   readonly requests: readonly Request[]
 }
 
 /** A `fetch` that returns the response of the first route that has one, otherwise 404. */
-export function fakePeer(...answers: readonly Answer[]): FakePeer {
-  const asked: string[] = []
+export function fakePeer(...routes: readonly Route[]): FakePeer {
+  const requestLines: string[] = []
   const requests: Request[] = []
   return {
-    asked,
+    requestLines,
     requests,
     async fetch(request) {
-      asked.push(`${request.method} ${new URL(request.url).pathname}`)
+      requestLines.push(`${request.method} ${new URL(request.url).pathname}`)
       requests.push(request.clone())
-      for (const answer of answers) {
-        const response = await answer(request.clone())
+      for (const route of routes) {
+        const response = await route(request.clone())
         if (response) return response
       }
       return new Response('Not Found', { status: 404 })
@@ -51,11 +51,11 @@ export const cardPath = '/.well-known/agent-card.json'
 export const legacyCardPath = '/.well-known/agent.json'
 
 /** Serves this card and nothing else. */
-export function cardRoute(wire: object, path = cardPath): Answer {
+export function cardRoute(wire: object, path = cardPath): Route {
   return (request) => (new URL(request.url).pathname === path ? Response.json(wire) : undefined)
 }
 
 /** Passes every request except card requests to the agent. */
-export function agentRoute({ fetch }: Pick<Handler, 'fetch'>): Answer {
+export function agentRoute({ fetch }: Pick<Handler, 'fetch'>): Route {
   return (request) => (request.method === 'GET' && request.url.includes('.well-known') ? undefined : fetch(request))
 }

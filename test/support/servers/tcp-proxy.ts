@@ -2,32 +2,32 @@ import { connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { listenOnFreePort } from './http-server.ts'
 
-/** A way to a port, through which nothing may get for a while. */
+/** A proxy in front of a port whose connections can be interrupted. */
 export interface TcpProxy {
   readonly port: number
-  /** Breaks all connections and takes no new ones. */
+  /** Resets all connections and rejects new ones. */
   cut(): void
-  /** Keeps the connections and lets nothing through. */
+  /** Keeps the connections open but forwards nothing. */
   freeze(): void
   heal(): void
 }
 
-/** To one port, or for each connection to another. */
+/** `target` is called for each connection and may return a different port each time. */
 export async function createTcpProxy(target: () => number): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let state: 'open' | 'cut' | 'frozen' = 'open'
 
-  const server = createServer({ pauseOnConnect: true }, (near) => {
-    near.on('error', () => {})
+  const server = createServer({ pauseOnConnect: true }, (inbound) => {
+    inbound.on('error', () => {})
     if (state === 'cut') {
-      near.resetAndDestroy()
+      inbound.resetAndDestroy()
       return
     }
-    const far = connect(target(), '127.0.0.1')
-    const pair = [near, far] as const
+    const outbound = connect(target(), '127.0.0.1')
+    const pair = [inbound, outbound] as const
     pairs.add(pair)
-    far.on('error', () => near.resetAndDestroy())
-    for (const [from, to] of [pair, [far, near] as const]) {
+    outbound.on('error', () => inbound.resetAndDestroy())
+    for (const [from, to] of [pair, [outbound, inbound] as const]) {
       from.setNoDelay(true)
       from.on('data', (chunk) => void (to.writable && to.write(chunk)))
       from.on('end', () => to.end())
@@ -36,14 +36,14 @@ export async function createTcpProxy(target: () => number): Promise<TcpProxy> {
         to.destroy()
       })
     }
-    if (state === 'frozen') far.pause()
-    else near.resume()
+    if (state === 'frozen') outbound.pause()
+    else inbound.resume()
   })
 
   function destroyAll() {
-    for (const [near, far] of pairs) {
-      near.resetAndDestroy()
-      far.resetAndDestroy()
+    for (const [inbound, outbound] of pairs) {
+      inbound.resetAndDestroy()
+      outbound.resetAndDestroy()
     }
   }
   onTestFinished(() => {

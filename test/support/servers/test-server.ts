@@ -14,7 +14,7 @@ export interface TestServer {
 
 export type TestServerOptions = ServeOptions & { readonly profile?: AgentProfile }
 
-/** An agent on a port of this machine, with a durable log in a folder of its own; closed after the test. */
+/** Serves an agent on loopback with a durable log in a temporary directory. Closed after the test. */
 export async function startTestServer(
   run: AgentImplementation | undefined,
   { profile = { name: 'Test' }, ...options }: TestServerOptions = {},

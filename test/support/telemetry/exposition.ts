@@ -1,5 +1,3 @@
-/** Reads the text format of Prometheus (0.0.4) strictly, apart from what writes it. */
-
 export interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -13,6 +11,7 @@ export interface Family {
   readonly samples: readonly Sample[]
 }
 
+/** A strict parser of the Prometheus text format 0.0.4, independent of the code that writes it. */
 export function readExposition(text: string): ReadonlyMap<string, Family> {
   if (!text.endsWith('\n')) throw new Error('the last line must end')
   const families = new Map<string, { name: string; type: string; help: string; samples: Sample[] }>()
@@ -21,9 +20,9 @@ export function readExposition(text: string): ReadonlyMap<string, Family> {
     const help = /^# HELP ([a-zA-Z_:][\w:]*) (.*)$/.exec(line)
     const type = /^# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge|histogram|summary|untyped)$/.exec(line)
     if (help) {
-      const [, name = '', told = ''] = help
+      const [, name = '', description = ''] = help
       if (families.has(name)) throw new Error(`two families ${name}`)
-      current = { name, type: '', help: told, samples: [] }
+      current = { name, type: '', help: description, samples: [] }
       families.set(name, current)
     } else if (type) {
       const [, name, kind = ''] = type
@@ -46,11 +45,11 @@ function readSample(line: string): Sample {
   const labels: Record<string, string> = {}
   let rest = inner ?? ''
   while (rest !== '') {
-    const [whole, label, quoted] = /^([a-zA-Z_]\w*)="((?:[^"\\]|\\["\\n])*)"(?:,|$)/.exec(rest) ?? []
-    if (whole === undefined || label === undefined || quoted === undefined) throw new Error(`no labels: ${line}`)
+    const [match, label, quoted] = /^([a-zA-Z_]\w*)="((?:[^"\\]|\\["\\n])*)"(?:,|$)/.exec(rest) ?? []
+    if (match === undefined || label === undefined || quoted === undefined) throw new Error(`no labels: ${line}`)
     if (label in labels) throw new Error(`two labels ${label}: ${line}`)
-    labels[label] = quoted.replace(/\\(.)/g, (_, each: string) => (each === 'n' ? '\n' : each))
-    rest = rest.slice(whole.length)
+    labels[label] = quoted.replace(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character))
+    rest = rest.slice(match.length)
   }
   return { name, labels, value: Number(value.replace('Inf', 'Infinity')) }
 }

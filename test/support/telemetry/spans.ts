@@ -10,13 +10,13 @@ import { onTestFinished } from 'vitest'
 
 export interface Spans {
   readonly all: () => readonly ReadableSpan[]
-  /** The only one of that name. */
-  readonly one: (name: string) => ReadableSpan
-  /** From a span up to where its trace begins, by their names. */
+  /** The only span of that name. */
+  readonly named: (name: string) => ReadableSpan
+  /** The names from a span up to the root of its trace. */
   readonly pathOf: (span: ReadableSpan) => readonly string[]
 }
 
-/** The real SDK, which keeps what it is told; gone after the test. */
+/** Records spans with the real SDK. Removed after the test. */
 export function recordSpans(): Spans {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
@@ -29,15 +29,15 @@ export function recordSpans(): Spans {
   })
   const all = () => exporter.getFinishedSpans()
   const parentOf = (span: ReadableSpan) =>
-    all().find((each) => each.spanContext().spanId === span.parentSpanContext?.spanId)
+    all().find((candidate) => candidate.spanContext().spanId === span.parentSpanContext?.spanId)
   return {
     all,
-    one(name) {
-      const [found, ...others] = all().filter((span) => span.name === name)
-      if (!found || others.length > 0) {
+    named(name) {
+      const [first, ...others] = all().filter((span) => span.name === name)
+      if (!first || others.length > 0) {
         throw new Error(`${1 + others.length} spans "${name}" among: ${all().map((span) => span.name)}`)
       }
-      return found
+      return first
     },
     pathOf(span) {
       const path = [span.name]

@@ -1,6 +1,6 @@
 import type { Binding, DialectName } from '../../../src/dialects/dialect.ts'
 
-/** Every dialect on every binding that it has. */
+/** Every dialect with each of its bindings. */
 export const dialectBindings: readonly (readonly [DialectName, Binding])[] = [
   ['v1.0', 'JSONRPC'],
   ['v1.0', 'HTTP+JSON'],

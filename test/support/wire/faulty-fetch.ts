@@ -3,41 +3,40 @@ import type { Handler } from '../../../src/server/handler.ts'
 type Fetch = (request: Request) => Promise<Response>
 
 export interface Faults {
-  /** After how many events each stream breaks, one number per stream; streams beyond are left alone. */
+  /** Cuts the nth stream after `cuts[n]` events, and later streams not at all. */
   readonly cuts?: readonly number[]
-  /** Streams end instead of breaking. */
+  /** Streams end normally instead of failing. */
   readonly cleanly?: boolean
-  /** Like an agent that does not number its events. */
+  /** Removes event ids, like an agent that does not number its events. */
   readonly unnumbered?: boolean
-  /** Every event comes twice. */
+  /** Sends every event twice. */
   readonly doubled?: boolean
 }
 
 export interface FaultyFetch {
   readonly fetch: Fetch
-  /** The requests that were made. */
-  readonly asked: readonly Request[]
+  readonly requests: readonly Request[]
 }
 
-/** An agent in this process behind a connection that breaks, at the same places every time. */
+/** Calls an agent in this process over a connection with reproducible faults. */
 export function faultyFetch({ fetch }: Pick<Handler, 'fetch'>, faults: Faults): FaultyFetch {
-  const asked: Request[] = []
+  const requests: Request[] = []
   const cuts = [...(faults.cuts ?? [])]
   return {
-    asked,
+    requests,
     async fetch(request) {
-      asked.push(request.clone())
+      requests.push(request.clone())
       if (faults.unnumbered) request.headers.delete('last-event-id')
       const response = await fetch(request)
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
       if (!isStream || !response.body) return response
-      const broken = spoil(response.body, cuts.shift() ?? Number.POSITIVE_INFINITY, faults)
-      return new Response(broken, { status: response.status, headers: response.headers })
+      const faulty = injectFaults(response.body, cuts.shift() ?? Number.POSITIVE_INFINITY, faults)
+      return new Response(faulty, { status: response.status, headers: response.headers })
     },
   }
 }
 
-function spoil(body: ReadableStream<Uint8Array>, events: number, faults: Faults): ReadableStream<Uint8Array> {
+function injectFaults(body: ReadableStream<Uint8Array>, events: number, faults: Faults): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
@@ -56,8 +55,8 @@ function spoil(body: ReadableStream<Uint8Array>, events: number, faults: Faults)
             const event = text.slice(0, end + 2)
             text = text.slice(end + 2)
             left--
-            const told = faults.unnumbered ? event.replace(/^id: .*\n/m, '') : event
-            return controller.enqueue(encoder.encode(faults.doubled ? told + told : told))
+            const sent = faults.unnumbered ? event.replace(/^id: .*\n/m, '') : event
+            return controller.enqueue(encoder.encode(faults.doubled ? sent + sent : sent))
           }
           const { done, value } = await reader.read()
           if (done) return controller.close()

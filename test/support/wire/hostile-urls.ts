@@ -1,11 +1,11 @@
 import type { RefusalReason } from '../../../src/http/address-guard.ts'
 
-/** An address that must not be asked by a server on behalf of somebody, and why. */
+/** A URL from an untrusted source that a server must not call, and the reason. */
 export interface HostileUrl {
   readonly url: string
   readonly reason: RefusalReason
-  /** What its name leads to, for a resolver that is asked instead of the system. */
-  readonly leadsTo?: readonly string[]
+  /** The addresses that its host resolves to, for a test resolver. */
+  readonly resolvesTo?: readonly string[]
 }
 
 const forms: Readonly<Partial<Record<RefusalReason, readonly string[]>>> = {
@@ -122,20 +122,20 @@ const forms: Readonly<Partial<Record<RefusalReason, readonly string[]>>> = {
   ],
 }
 
-/** Names of whoever, that lead inside. */
+/** Public names that resolve to private addresses. */
 const names: readonly HostileUrl[] = [
-  { url: 'http://127.0.0.1.nip.example/', reason: 'loopback', leadsTo: ['127.0.0.1'] },
-  { url: 'https://inside.example/', reason: 'private', leadsTo: ['10.0.0.7'] },
-  { url: 'https://inside6.example/', reason: 'private', leadsTo: ['fd00::7'] },
-  { url: 'https://keys.example/', reason: 'metadata', leadsTo: ['169.254.169.254'] },
-  { url: 'https://mapped.example/', reason: 'metadata', leadsTo: ['::ffff:169.254.169.254'] },
-  { url: 'https://two-faced.example/', reason: 'private', leadsTo: ['93.184.215.14', '192.168.0.1'] },
-  { url: 'https://nat64.example/', reason: 'translated', leadsTo: ['64:ff9b::a00:1'] },
-  { url: 'https://nowhere.example/', reason: 'unspecified', leadsTo: ['0.0.0.0'] },
-  { url: 'https://bücher.example/', reason: 'link-local', leadsTo: ['fe80::1'] },
+  { url: 'http://127.0.0.1.nip.example/', reason: 'loopback', resolvesTo: ['127.0.0.1'] },
+  { url: 'https://inside.example/', reason: 'private', resolvesTo: ['10.0.0.7'] },
+  { url: 'https://inside6.example/', reason: 'private', resolvesTo: ['fd00::7'] },
+  { url: 'https://keys.example/', reason: 'metadata', resolvesTo: ['169.254.169.254'] },
+  { url: 'https://mapped.example/', reason: 'metadata', resolvesTo: ['::ffff:169.254.169.254'] },
+  { url: 'https://two-faced.example/', reason: 'private', resolvesTo: ['93.184.215.14', '192.168.0.1'] },
+  { url: 'https://nat64.example/', reason: 'translated', resolvesTo: ['64:ff9b::a00:1'] },
+  { url: 'https://nowhere.example/', reason: 'unspecified', resolvesTo: ['0.0.0.0'] },
+  { url: 'https://bücher.example/', reason: 'link-local', resolvesTo: ['fe80::1'] },
 ]
 
-/** What a guard must refuse, each for its reason, before a byte leaves. */
+/** URLs that a guard must reject before it sends a byte. */
 export const hostileUrls: readonly HostileUrl[] = [
   ...Object.entries(forms).flatMap(([reason, urls]) => urls.map((url) => ({ url, reason: reason as RefusalReason }))),
   ...names,

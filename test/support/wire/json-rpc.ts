@@ -1,23 +1,23 @@
 import { type Fetch, type Headers, isStream, readEvents } from './wire-client.ts'
 
-export interface RpcAnswer {
+export interface RpcResponse {
   readonly jsonrpc: string
   readonly id: string | number | null
-  // biome-ignore lint/suspicious/noExplicitAny: every test knows the dialect in which it asked
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the dialect of its request
   readonly result?: any
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
-/** JSON-RPC as it is on the wire, in no dialect at all. */
+/** A JSON-RPC client without a dialect. */
 export interface JsonRpc {
-  call(method: string, params?: unknown, id?: string | number): Promise<RpcAnswer>
-  /** What the events of a stream say; that there is a stream is required. */
-  stream(method: string, params: unknown, id?: string | number): AsyncGenerator<RpcAnswer>
+  call(method: string, params?: unknown, id?: string | number): Promise<RpcResponse>
+  /** The events of a stream. Throws if the response is not a stream. */
+  stream(method: string, params: unknown, id?: string | number): AsyncGenerator<RpcResponse>
 }
 
-export function jsonRpc(url: string, headers: Headers = {}, through: Fetch = fetch): JsonRpc {
+export function jsonRpc(url: string, headers: Headers = {}, fetchFunction: Fetch = fetch): JsonRpc {
   const post = (accept: string, request: object) =>
-    through(url, {
+    fetchFunction(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept, ...headers },
       body: JSON.stringify({ jsonrpc: '2.0', ...request }),
@@ -28,9 +28,9 @@ export function jsonRpc(url: string, headers: Headers = {}, through: Fetch = fet
     },
     async *stream(method, params, id = 1) {
       const response = await post('text/event-stream', { id, method, params })
-      if (!isStream(response)) throw new Error(`${method} gave no stream but ${await response.text()}`)
-      for await (const { jsonrpc, id: answered, result, error } of readEvents(response)) {
-        yield { jsonrpc, id: answered, ...(result && { result }), ...(error && { error }) }
+      if (!isStream(response)) throw new Error(`${method} returned no stream but ${await response.text()}`)
+      for await (const { jsonrpc, id: responseId, result, error } of readEvents(response)) {
+        yield { jsonrpc, id: responseId, ...(result && { result }), ...(error && { error }) }
       }
     },
   }

@@ -9,13 +9,13 @@ export interface RawResponse {
 }
 
 export interface ExchangeOptions {
-  /** Say that nothing more will come. */
+  /** Half-closes the connection after writing. */
   readonly end?: boolean
-  /** In TLS, whoever the other side is. */
+  /** Uses TLS and accepts any certificate. */
   readonly tls?: boolean
 }
 
-/** A connection to a port of this machine. */
+/** A connection to a loopback port. */
 export function connectToPort(port: number, tls = false): Socket {
   return tls
     ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
@@ -23,8 +23,8 @@ export function connectToPort(port: number, tls = false): Socket {
 }
 
 /**
- * Writes bytes to a port of this machine and gives the answer, as soon as it is whole or the other side closes.
- * What was announced and never sent stays open until then.
+ * Writes bytes to a loopback port and returns the response once it is complete or the server closes. The connection
+ * stays open until then, also if the request is incomplete.
  */
 export function exchangeBytes(
   port: number,
@@ -37,19 +37,19 @@ export function exchangeBytes(
     socket.setEncoding('latin1')
     socket.on('data', (chunk) => {
       text += chunk
-      if (parseAnswer(text).isWhole) socket.destroy()
+      if (parseResponse(text).isComplete) socket.destroy()
     })
-    // Who is refused may still be writing when the other side closes.
+    // The server may close while a rejected request is still being written.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') reject(error)
     })
-    socket.on('close', () => resolve(parseAnswer(text)))
+    socket.on('close', () => resolve(parseResponse(text)))
     for (const piece of pieces) socket.write(piece)
     if (end) socket.end()
   })
 }
 
-/** The same for pieces that come one after the other, in packets of their own, until there is an answer. */
+/** Like `exchangeBytes`, with every chunk in its own packet, until there is a response. */
 export function exchangeBytesSlowly(
   port: number,
   pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
@@ -62,12 +62,12 @@ export function exchangeBytesSlowly(
     socket.setEncoding('latin1')
     socket.on('data', (chunk) => {
       text += chunk
-      if (parseAnswer(text).isWhole) socket.destroy()
+      if (parseResponse(text).isComplete) socket.destroy()
     })
     socket.on('error', () => {})
     socket.on('close', () => {
       isOver = true
-      resolve(parseAnswer(text))
+      resolve(parseResponse(text))
     })
     async function write(): Promise<void> {
       for await (const piece of pieces) {
@@ -80,12 +80,12 @@ export function exchangeBytesSlowly(
   })
 }
 
-/** The first answer in a text, as far as it has come. */
-function parseAnswer(text: string): RawResponse & { readonly isWhole: boolean } {
+/** Parses the first response in a text, as far as it has arrived. */
+function parseResponse(text: string): RawResponse & { readonly isComplete: boolean } {
   const end = text.indexOf('\r\n\r\n')
   const head = (end < 0 ? text : text.slice(0, end)).toLowerCase()
   const rest = end < 0 ? '' : text.slice(end + 4)
   const length = Number(/^content-length: (\d+)\r?$/m.exec(head)?.[1] ?? Number.POSITIVE_INFINITY)
   const status = Number(/^http\/1\.1 (\d{3}) /.exec(head)?.[1])
-  return { status, head, body: rest.slice(0, length), isWhole: end >= 0 && rest.length >= length }
+  return { status, head, body: rest.slice(0, length), isComplete: end >= 0 && rest.length >= length }
 }

@@ -1,26 +1,26 @@
 import { connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
 import { connect } from 'node:net'
 
-/** What a GET with these headers of one name is answered with. No client of HTTP/2 sends them: so, frame by frame. */
+/** The response to a GET with repeated `Authorization` headers, written frame by frame: HTTP/2 clients do not send them. */
 export async function getOverHttp2(port: number, authorizations: readonly string[]): Promise<string> {
   const target = [':method', 'GET', ':scheme', 'http', ':path', '/tasks', ':authority', 'x', 'a2a-version', '1.0']
-  const fields = [...target, ...authorizations.flatMap((each) => ['authorization', each])]
-  // RFC 7541 §6.2.2: literals of which the receiver keeps nothing, each with a new name.
+  const fields = [...target, ...authorizations.flatMap((value) => ['authorization', value])]
+  // RFC 7541 §6.2.2: literal fields without indexing, each with a new name.
   const block = fields.map((field, n) => Buffer.concat([n % 2 ? Buffer.of() : Buffer.of(0), literal(field)]))
   const socket = connect(port, '127.0.0.1')
   socket.write(
     Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0), frame(1, 5, 1, ...block)]),
   )
-  let answer = ''
+  let response = ''
   for await (const chunk of socket) {
-    answer += chunk.toString('latin1')
-    if (answer.includes('"error"') || answer.includes('"tasks"')) break
+    response += chunk.toString('latin1')
+    if (response.includes('"error"') || response.includes('"tasks"')) break
   }
   socket.destroy()
-  return answer
+  return response
 }
 
-/** The status of a GET by a client of Node, or the code of its error. */
+/** The status of a GET with Node's client, or the code of its error. */
 export function outcomeOverHttp2(url: string, headers: OutgoingHttpHeaders): Promise<string> {
   return new Promise((resolve) => {
     const session = connectHttp2(url, { maxSendHeaderBlockLength: 2 ** 24 })
@@ -46,7 +46,7 @@ export function frame(type: number, flags: number, stream: number, ...payload: r
   return Buffer.concat([head, content])
 }
 
-/** A text behind its length, which has seven bits in the first byte and seven in each further one (§5.1). */
+/** A text after its length: a prefix of seven bits, then seven bits per byte (RFC 7541 §5.1). */
 export function literal(text: string): Buffer {
   const length = text.length < 127 ? [text.length] : [127, ...sevens(text.length - 127)]
   return Buffer.concat([Buffer.from(length), Buffer.from(text)])

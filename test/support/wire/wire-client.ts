@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 
-/** The objects of A2A 1.0 as they come over the wire, as far as tests look at them. */
+/** The members of A2A 1.0 objects that tests use. */
 export interface WirePart {
   readonly text?: string
   readonly data?: unknown
@@ -35,7 +35,7 @@ export interface WirePage {
   readonly pageSize: number
   readonly totalSize: number
 }
-/** What a send answers, and what each event of a stream is: exactly one of these. */
+/** The result of a send, and each event of a stream. Exactly one member is set. */
 export interface WireOutcome {
   readonly task?: WireTask
   readonly message?: WireMessage
@@ -68,20 +68,20 @@ export interface WireEvent extends WireResponse<WireOutcome> {
 export type Headers = Readonly<Record<string, string>>
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** As little of a client of A2A 1.0 over JSON-RPC as tests need. It hides nothing of what came. */
+/** A minimal A2A 1.0 client over JSON-RPC that returns responses unchanged. */
 export interface WireClient {
   readonly url: string
   post(body: unknown, headers?: Headers): Promise<Response>
   call<T = unknown>(method: string, params?: unknown, headers?: Headers): Promise<WireResponse<T> & { status: number }>
-  /** The result of a call that must succeed. */
+  /** The result of a call. Throws if it fails. */
   result<T>(method: string, params?: unknown, headers?: Headers): Promise<T>
-  /** Sends a text and gives what it became. */
+  /** Sends a text and returns the outcome. */
   send(text: string, more?: SendOptions, headers?: Headers): Promise<WireOutcome>
-  /** Sends a text and gives the task that it must have become. */
+  /** Sends a text and returns the task. Throws if the outcome is a message. */
   sendTask(text: string, more?: SendOptions, headers?: Headers): Promise<WireTask>
   getTask(id: string, historyLength?: number): Promise<WireTask>
   stream(method: string, params: unknown, options?: StreamOptions): AsyncGenerator<WireEvent>
-  /** Sends a text and reads the stream that comes of it. */
+  /** Sends a text and reads the stream. */
   sendStream(text: string, options?: StreamOptions & SendOptions): AsyncGenerator<WireEvent>
   subscribe(id: string, options?: StreamOptions): AsyncGenerator<WireEvent>
 }
@@ -100,11 +100,11 @@ export interface StreamOptions {
   readonly signal?: AbortSignal
 }
 
-export function createWireClient(url: string, through: Fetch = fetch): WireClient {
+export function createWireClient(url: string, fetchFunction: Fetch = fetch): WireClient {
   let calls = 0
 
   const post: WireClient['post'] = (body, headers = {}) =>
-    through(url, { method: 'POST', body: bodyOf(body), headers: { ...jsonHeaders, ...headers } })
+    fetchFunction(url, { method: 'POST', body: bodyOf(body), headers: { ...jsonHeaders, ...headers } })
 
   const call: WireClient['call'] = async (method, params, headers) => {
     const response = await post({ jsonrpc: '2.0', id: ++calls, method, params }, headers)
@@ -112,9 +112,9 @@ export function createWireClient(url: string, through: Fetch = fetch): WireClien
   }
 
   const result = async <T>(method: string, params?: unknown, headers?: Headers): Promise<T> => {
-    const answer = await call<T>(method, params, headers)
-    if (answer.result === undefined) throw new Error(`${method} was answered with ${JSON.stringify(answer)}`)
-    return answer.result
+    const response = await call<T>(method, params, headers)
+    if (response.result === undefined) throw new Error(`${method} was answered with ${JSON.stringify(response)}`)
+    return response.result
   }
 
   const send: WireClient['send'] = (text, more, headers) => result('SendMessage', sendParams(text, more), headers)
@@ -122,9 +122,9 @@ export function createWireClient(url: string, through: Fetch = fetch): WireClien
   const stream: WireClient['stream'] = async function* (method, params, { after, headers, signal } = {}) {
     const resume: Headers = after === undefined ? {} : { 'last-event-id': `${after}` }
     const body = JSON.stringify({ jsonrpc: '2.0', id: ++calls, method, params })
-    const all = { ...jsonHeaders, ...resume, ...headers }
-    const response = await through(url, { method: 'POST', body, headers: all, ...(signal && { signal }) })
-    if (!isStream(response)) throw new Error(`${method} gave no stream but ${await response.text()}`)
+    const allHeaders = { ...jsonHeaders, ...resume, ...headers }
+    const response = await fetchFunction(url, { method: 'POST', body, headers: allHeaders, ...(signal && { signal }) })
+    if (!isStream(response)) throw new Error(`${method} returned no stream but ${await response.text()}`)
     yield* readEvents(response)
   }
 
@@ -149,8 +149,8 @@ export function createWireClient(url: string, through: Fetch = fetch): WireClien
 const jsonHeaders: Headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
 
 let sent = 0
-export function sendParams(text: string, { messageId = `m-${++sent}`, configuration, ...place }: SendOptions = {}) {
-  const { taskId, contextId } = place
+export function sendParams(text: string, { messageId = `m-${++sent}`, configuration, ...target }: SendOptions = {}) {
+  const { taskId, contextId } = target
   return { message: { messageId, role: 'ROLE_USER', parts: [{ text }], taskId, contextId }, configuration }
 }
 
@@ -158,7 +158,7 @@ export function isStream(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
-/** Whoever stops reading drops the connection. */
+/** Closes the connection when the reader stops. */
 export async function* readEvents(response: Response): AsyncGenerator<WireEvent> {
   const ready: WireEvent[] = []
   const parser = createParser({
