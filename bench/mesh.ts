@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign as signBytes, verify } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { configuredKeys, createMeshPeer, importSigningKey, type MeshEnvelope, signEnvelope } from 'parley-a2a/mesh'
-import { createCheck } from '../src/mesh/envelope-codec.ts'
+import { createEnvelopeCheck } from '../src/mesh/envelope-codec.ts'
 import { interleave, median } from './measure.ts'
 import { meshCard } from './mesh-card.ts'
 import type { Benchmark, BenchmarkResult } from './report.ts'
@@ -125,7 +125,7 @@ async function measureChecking(secret: JsonWebKey): Promise<readonly number[]> {
   }
   const text = JSON.stringify(await signEnvelope(envelope, await importSigningKey(secret)))
   const message = JSON.parse(text)
-  const check = createCheck()
+  const check = createEnvelopeCheck()
   if (check(message)) throw new Error('the benchmark envelope is not valid')
   const candidates = {
     check: async () => nanoseconds(() => check(message)),

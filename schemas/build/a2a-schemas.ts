@@ -1,9 +1,8 @@
 import { base, type Schema } from './base.ts'
 
 /**
- * The objects of A2A 1.0 (`lf.a2a.v1`) as ProtoJSON writes them. A member is `name`, `!` if it is required, and its type
- * after a colon unless that is a string; `[]` repeats it and `{}` makes a map of it. After `one of` stand members of
- * which exactly one is there.
+ * The objects of A2A 1.0 (`lf.a2a.v1`) in ProtoJSON. A member is its name, `!` if it is required, and its type after a
+ * colon unless it is a string; `[]` makes a list and `{}` a map. Exactly one of the members after `one of` is present.
  */
 const objects: Readonly<Record<string, string>> = {
   SendMessageConfiguration:
@@ -86,7 +85,7 @@ export function a2aSchemas(): Schema {
     $id: `${base}/a2a/v1.0/a2a.json`,
     $comment: 'Made by schemas/build; see CHANGELOG.md.',
     title: 'A2A 1.0',
-    description: 'The objects of A2A 1.0 as they are written in JSON. Refer to one by its definition.',
+    description: 'The objects of A2A 1.0 in JSON. Refer to one by its definition.',
     definitions: Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, toObject(name, text)])),
   }
 }
@@ -101,7 +100,7 @@ function toObject(title: string, text: string): Schema {
     type: 'object',
     properties: Object.fromEntries([...members, ...choices].map(({ name, schema }) => [name, schema])),
     ...(required.length > 0 && { required }),
-    // AJV wants to see in each branch what the branch demands.
+    // The strict mode of AJV requires each branch to list the members that it requires.
     ...(choices.length > 0 && {
       oneOf: choices.map(({ name }) => ({ type: 'object', properties: { [name]: true }, required: [name] })),
     }),

@@ -1,7 +1,8 @@
-/** The address under which everything here is published. It never changes. */
+import { isObject } from '../../src/base/json.ts'
+
+/** The base URL of all published schemas. It never changes. */
 export const base = 'https://parley.dev/schemas'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-export const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isSchema = (value: unknown): value is Schema => isObject(value)

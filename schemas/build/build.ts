@@ -5,7 +5,7 @@ import { meshSchemas, versions } from './mesh-schemas.ts'
 import { pythonModels } from './python-models.ts'
 import { typescriptTypes } from './typescript-types.ts'
 
-/** Everything in this package that is made from `src/mesh/payloads.ts` and its neighbours, by its place. */
+/** All generated files of this package by path. Their source is `src/mesh/payloads.ts` and its neighbours. */
 export function outputs(): ReadonlyMap<string, string> {
   return new Map([
     ...versions.flatMap((version) =>
@@ -19,7 +19,7 @@ export function outputs(): ReadonlyMap<string, string> {
   ])
 }
 
-/** Run it after every change there. */
+/** Run this file after every change of its sources. */
 if (import.meta.main) {
   for (const [path, text] of outputs()) {
     const target = new URL(`../${path}`, import.meta.url)

@@ -1,4 +1,4 @@
-import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
+import { baseMembers, type MessageType, membersByType, messageTypes } from '../../src/mesh/envelope.ts'
 import type { SchemaVersion } from '../../src/mesh/payloads.ts'
 import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
 import { object } from '../../src/schema/object.ts'
@@ -6,40 +6,40 @@ import { isSchema, type Schema } from './base.ts'
 import { signature, specimens } from './specimens.ts'
 
 export interface Example {
-  /** What is special about it. */
+  /** What distinguishes the example. */
   readonly title: string
   /** The versions in which it is valid. */
   readonly valid: readonly SchemaVersion[]
   readonly message: unknown
 }
 
-/** Every specimen with every small change that a rule of its schema allows or forbids, by the file they go to. */
+/** Every specimen with every small change that a rule of its schema allows or forbids, by file name. */
 export function generatedExamples(): ReadonlyMap<string, readonly Example[]> {
   return new Map(messageTypes.map((type) => [`generated/${type.replaceAll('_', '-')}.json`, examplesOf(type)]))
 }
 
 function examplesOf(type: MessageType): readonly Example[] {
   const isNew = type === 'handshake_ack' || type === 'goodbye'
-  const known: readonly SchemaVersion[] = isNew ? ['1.1.0'] : ['1.0.0', '1.1.0']
+  const versions: readonly SchemaVersion[] = isNew ? ['1.1.0'] : ['1.0.0', '1.1.0']
   const message = { ...specimens[type], auth: { ...signature, agent_id: specimens[type].sender_id } }
-  const schema = jsonSchemaOf(object({ ...baseMembers(), ...narrowings({ version: '1.1.0' })[type] }))
+  const schema = jsonSchemaOf(object({ ...baseMembers(), ...membersByType({ version: '1.1.0' })[type] }))
   const unsigned = {
     title: `${type}, unsigned`,
-    valid: type === 'handshake_ack' ? ['1.1.0'] : known,
+    valid: type === 'handshake_ack' ? ['1.1.0'] : versions,
     message: specimens[type],
   }
   const changes = [...changesOf(schema, message, '')].map(({ title, value, verdict }) => ({
     title: `${type}: ${title}`,
-    valid: verdict === 'valid' ? known : verdict === 'open' ? (['1.0.0'] as const) : [],
+    valid: verdict === 'valid' ? versions : verdict === 'open' ? (['1.0.0'] as const) : [],
     message: value,
   }))
-  return [{ title: `${type}, signed`, valid: known, message }, unsigned as Example, ...changes]
+  return [{ title: `${type}, signed`, valid: versions, message }, unsigned as Example, ...changes]
 }
 
 interface Change {
   readonly title: string
   readonly value: unknown
-  /** `open`: version 1.0.0 lets unknown members in. */
+  /** `open`: version 1.0.0 allows unknown members. */
   readonly verdict: 'valid' | 'invalid' | 'open'
 }
 
@@ -69,7 +69,7 @@ function* changesOf(schema: Schema, value: unknown, path: string): Generator<Cha
   const option = optionFor(schema, value)
   for (const wrong of wrongTypes[String(option.type)] ?? []) yield invalid(`is ${JSON.stringify(wrong)}`, wrong)
   if (option.const !== undefined || option.enum !== undefined) {
-    yield invalid('is a word that nobody knows', 'nonsense')
+    yield invalid('is an unknown value', 'nonsense')
     yield invalid('is in capitals', String(value).toUpperCase())
   } else if (option.type === 'string') yield* textChanges(option, String(value), { valid, invalid })
   else if (option.type === 'integer' || option.type === 'number') yield* numberChanges(option, { valid, invalid })
@@ -88,8 +88,8 @@ function* textChanges(schema: Schema, value: string, { valid, invalid }: Verdict
   if (typeof maxLength === 'number') yield invalid('is one character too long', 'x'.repeat(maxLength + 1))
   if (pattern === undefined) {
     if (typeof maxLength === 'number')
-      yield valid('is as long as it may be, of characters that are two units', '😀'.repeat(maxLength))
-    yield invalid('has half a character', `${value}\ud83d`)
+      yield valid('has the maximum length, in characters of two UTF-16 units', '😀'.repeat(maxLength))
+    yield invalid('has a lone surrogate', `${value}\ud83d`)
     yield valid('has a line break', `${value}\n`)
     return
   }
@@ -101,12 +101,12 @@ function* textChanges(schema: Schema, value: string, { valid, invalid }: Verdict
 
 function* numberChanges({ minimum, maximum }: Schema, { valid, invalid }: Verdicts): Generator<Change> {
   if (typeof minimum === 'number') {
-    yield valid('is as small as it may be', minimum)
-    yield invalid('is too small', minimum - 1)
+    yield valid('is the minimum', minimum)
+    yield invalid('is below the minimum', minimum - 1)
   }
   if (typeof maximum !== 'number') return
-  yield valid('is as great as it may be', maximum)
-  yield invalid('is too great', maximum + 1)
+  yield valid('is the maximum', maximum)
+  yield invalid('is above the maximum', maximum + 1)
 }
 
 function* listChanges(
@@ -119,7 +119,7 @@ function* listChanges(
   if (minItems === undefined) yield valid('is empty', [])
   else yield invalid('is empty', [])
   if (typeof maxItems === 'number') {
-    yield valid('is as long as it may be', Array(maxItems).fill(first))
+    yield valid('has the maximum length', Array(maxItems).fill(first))
     yield invalid('has an item too many', Array(maxItems + 1).fill(first))
   }
   for (const change of changesOf(items as Schema, first, `${path}[0]`)) yield { ...change, value: [change.value] }
@@ -129,13 +129,13 @@ function* objectChanges(schema: Schema, value: Schema, path: string, { valid, in
   const { properties, required = [], title } = schema
   if (!isSchema(properties)) {
     yield valid('is empty', {})
-    yield valid('has what it likes', { '': [null, { deep: [1e21, -0.5, 'ü\u2028'] }], constructor: 'x' })
-    yield invalid('has half a character in a name', { '\udc00': 1 })
+    yield valid('has arbitrary members', { '': [null, { deep: [1e21, -0.5, 'ü\u2028'] }], constructor: 'x' })
+    yield invalid('has a lone surrogate in a name', { '\udc00': 1 })
     return
   }
   const extra: Change['verdict'] = open.includes(String(title)) ? 'open' : 'invalid'
   yield {
-    title: `${path || 'the envelope'} has a member that nobody knows`,
+    title: `${path || 'the envelope'} has an unknown member`,
     value: { ...value, unknown: 1 },
     verdict: extra,
   }
@@ -146,13 +146,12 @@ function* objectChanges(schema: Schema, value: Schema, path: string, { valid, in
     else yield valid(`lacks ${name}`, others)
     if (member === undefined) continue
     for (const change of changesOf(each as Schema, member, inside)) {
-      // Of the two bases, the envelope's own type decides which is looked at.
       yield { ...change, value: { ...value, [name]: change.value } }
     }
   }
 }
 
-/** Of several schemas the one that describes this value. */
+/** The alternative that describes this value. */
 function optionFor(schema: Schema, value: unknown): Schema {
   const options = schema.oneOf ?? schema.anyOf
   if (!Array.isArray(options)) return schema

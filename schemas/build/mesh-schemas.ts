@@ -1,4 +1,4 @@
-import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
+import { baseMembers, type MessageType, membersByType, messageTypes } from '../../src/mesh/envelope.ts'
 import { AuthenticationTag, type SchemaVersion } from '../../src/mesh/payloads.ts'
 import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
 import { type Fields, object } from '../../src/schema/object.ts'
@@ -7,7 +7,7 @@ import { specimens } from './specimens.ts'
 
 export const versions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
 
-/** The files of one version by name: the base, one per type that the version describes, and the signed envelope. */
+/** The files of one version by name: the base, one for each message type of the version, and the signed envelope. */
 export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema> {
   const homes = new Map<string, string>()
   const file = (name: string, title: string, description: string, schema: Schema, examples: readonly unknown[]) => {
@@ -27,14 +27,14 @@ export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema>
       },
     ] as const
   }
-  const narrowed = narrowings({ version })
+  const narrowed = membersByType({ version })
   const types = messageTypes.filter((type) => narrowed[type] !== undefined)
   return new Map([
-    file('base-message.json', 'BaseMessage', 'What all envelopes have.', jsonSchemaOf(object(baseMembers())), []),
+    file('base-message.json', 'BaseMessage', 'The members of all envelopes.', jsonSchemaOf(object(baseMembers())), []),
     ...types.map((type) =>
-      file(fileOf(type), classOf(type), abouts[type], narrowing(type, narrowed[type] ?? {}), [specimens[type]]),
+      file(fileOf(type), classOf(type), descriptions[type], narrowing(type, narrowed[type] ?? {}), [specimens[type]]),
     ),
-    file('authenticated-message.json', 'AuthenticatedMessage', 'An envelope that somebody signed.', signed, []),
+    file('authenticated-message.json', 'AuthenticatedMessage', 'A signed envelope.', signed, []),
   ])
 }
 
@@ -50,15 +50,15 @@ function classOf(type: MessageType): string {
     .join('')}Message`
 }
 
-const abouts: Readonly<Record<MessageType, string>> = {
-  request: 'Asks an agent to do something.',
+const descriptions: Readonly<Record<MessageType, string>> = {
+  request: 'Calls a method of an agent.',
   response: 'Answers a request.',
   handshake: 'Introduces the sender.',
   handshake_ack: 'Answers a handshake.',
-  error: 'Says that a message was refused or could not be handled.',
-  discover_agents: 'Asks the registry who is there.',
+  error: 'Reports that a message was rejected or could not be handled.',
+  discover_agents: 'Searches the registry for agents.',
   agent_announcement: 'Answers discovery.',
-  goodbye: 'Takes leave.',
+  goodbye: 'Ends a session.',
 }
 
 const baseReference = { $ref: 'base-message.json' }
@@ -75,7 +75,7 @@ function narrowing(type: MessageType, members: Fields): Schema {
   }
 }
 
-/** What has a title becomes a definition of the first file that uses it, and a reference everywhere else. */
+/** Turns every titled schema into a definition of the first file that uses it, and a reference in all other places. */
 function hoist(schema: Schema, file: string, homes: Map<string, string>, definitions: Record<string, Schema>): Schema {
   const visit = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(visit)

@@ -2,7 +2,7 @@ import type { SchemaVersion } from '../../src/mesh/payloads.ts'
 import { isSchema, type Schema } from './base.ts'
 import { meshSchemas } from './mesh-schemas.ts'
 
-/** Parsed into `datetime` by hand, in `_values.py`. */
+/** Parsed into `datetime` by `_values.py`. */
 const moments = ['Timestamp', 'DateTime']
 
 /** The Pydantic models of one version. */
@@ -23,7 +23,7 @@ export function pythonModels(version: SchemaVersion): string {
     if (!isBase && title !== 'AuthenticatedMessage') messages.push(title)
   }
   blocks.push(`Message = Annotated[Union[${messages.join(', ')}], Field(discriminator="message_type")]
-"""Any envelope of this version, told by its type."""`)
+"""Any envelope of this version, discriminated by its type."""`)
   const exported = [...names, 'Message'].sort().map((name) => `    "${name}",`)
   return `"""Models of version ${version}. Made by schemas/build from the JSON Schemas: do not edit."""
 
@@ -64,7 +64,7 @@ function classOf(name: string, parent: string, schema: Schema): string {
 function typeOf(schema: Schema, isAlias = false): string {
   const { $ref, const: only, enum: words, oneOf, anyOf, type } = schema
   if (typeof $ref === 'string') return $ref.slice($ref.lastIndexOf('/') + 1)
-  // For Python, 1 equals True.
+  // In Python, 1 equals True.
   if (typeof only === 'boolean') return only ? 'Yes' : 'No'
   if (only !== undefined) return `Literal[${literal(only)}]`
   if (Array.isArray(words)) return `Literal[${words.map(literal).join(', ')}]`
@@ -102,9 +102,9 @@ function textType({ pattern, minLength, maxLength }: Schema, isAlias: boolean): 
 }
 
 function constrained(type: string, rules: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(rules).filter(([, value]) => value !== undefined)
-  if (given.length === 0) return type
-  return `Annotated[${type}, Field(${given.map(([name, value]) => `${name}=${value}`).join(', ')})]`
+  const present = Object.entries(rules).filter(([, value]) => value !== undefined)
+  if (present.length === 0) return type
+  return `Annotated[${type}, Field(${present.map(([name, value]) => `${name}=${value}`).join(', ')})]`
 }
 
 function literal(value: unknown): string {

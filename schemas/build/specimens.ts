@@ -24,7 +24,7 @@ export const signature = {
   public_key_fingerprint: `sha256:${'0a'.repeat(32)}`,
 }
 
-/** One envelope of each type, as documentation shows them. */
+/** One envelope of each type, as shown in the documentation. */
 export const specimens: { readonly [Type in MessageType]: Extract<MeshEnvelope, { message_type: Type }> } = {
   request: {
     message_id: question,

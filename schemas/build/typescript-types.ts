@@ -1,7 +1,7 @@
 import { isSchema, type Schema } from './base.ts'
 import { meshSchemas } from './mesh-schemas.ts'
 
-/** `types.ts`, made from the newest version of the schemas. */
+/** `types.ts`, generated from the newest schema version. */
 export function typescriptTypes(): string {
   const files = [...meshSchemas('1.1.0').entries()]
   const types = files.flatMap(([file, schema]) => {
@@ -25,7 +25,7 @@ function message(schema: Schema): string {
 }
 
 function declare(name: string, schema: Schema): string {
-  // Only an alias fits where any object is wanted.
+  // In contrast to an interface, an alias is assignable to an index signature.
   const start = name === 'BaseMessage' ? `interface Mesh${name}` : `type Mesh${name} =`
   return `${about(schema)}\nexport ${start} ${typeOf(schema)}`
 }

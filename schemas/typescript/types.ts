@@ -1,27 +1,27 @@
 /** Made by schemas/build from the JSON Schemas of version 1.1.0: do not edit. */
 
-/** A UUID of version 4 in lower case. No two messages have the same one. */
+/** A UUID of version 4 in lower case, unique per message. */
 export type MeshMessageId = string
 
-/** The name of an agent in the mesh. "registry" is the agent that answers discovery. */
+/** The id of an agent in the mesh. "registry" is the agent that answers discovery. */
 export type MeshAgentId = string
 
-/** A moment in UTC, to the second or to the millisecond, with Z at the end. */
+/** A time in UTC with a precision of seconds or milliseconds, ending in Z. */
 export type MeshTimestamp = string
 
-/** A moment as RFC 3339 writes it, in any zone. */
+/** A time as in RFC 3339, in any time zone. */
 export type MeshDateTime = string
 
-/** Sixteen random bytes in hexadecimal digits, never used twice with one key. */
+/** Sixteen random bytes in hexadecimal, never used twice with one key. */
 export type MeshNonce = string
 
-/** The signature over the canonical form (RFC 8785) of the whole envelope without this member, in base64. */
+/** The signature over the canonical form (RFC 8785) of the envelope without this member, in base64. */
 export type MeshSignature = string
 
-/** The SHA-256 of the public key as DER SPKI, or the beginning of it. It selects a key and proves nothing. */
+/** The SHA-256 of the public key as DER SPKI, or its first digits. It selects a key and proves nothing. */
 export type MeshFingerprint = string
 
-/** Who signed the envelope. `agent_id` equals the `sender_id` of the envelope. */
+/** Identifies the signer. `agent_id` equals the `sender_id` of the envelope. */
 export type MeshAuthenticationTag = {
   readonly agent_id: MeshAgentId
   readonly timestamp: MeshDateTime
@@ -30,7 +30,7 @@ export type MeshAuthenticationTag = {
   readonly public_key_fingerprint?: MeshFingerprint
 }
 
-/** What all envelopes have. */
+/** The members of all envelopes. */
 export interface MeshBaseMessage {
   readonly message_id: MeshMessageId
   readonly message_type: 'request' | 'response' | 'handshake' | 'handshake_ack' | 'error' | 'discover_agents' | 'agent_announcement' | 'goodbye'
@@ -42,42 +42,42 @@ export interface MeshBaseMessage {
   readonly auth?: MeshAuthenticationTag
 }
 
-/** Which method is called, and with what. */
+/** The method to call and its parameters. */
 export type MeshRequestPayload = {
   readonly method: string
   readonly parameters?: Readonly<Record<string, unknown>>
 }
 
-/** Asks an agent to do something. */
+/** Calls a method of an agent. */
 export interface MeshRequestMessage extends MeshBaseMessage {
   readonly message_type: 'request'
   readonly payload: MeshRequestPayload
   readonly correlation_id?: null
 }
 
-/** The request was fulfilled. */
+/** The request succeeded. */
 export type MeshSuccessResponsePayload = {
   readonly status: 'success'
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** What went wrong, for programs. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may have their own. */
+/** A machine-readable error code. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may define their own. */
 export type MeshErrorCode = string
 
-/** Why a request was not fulfilled. */
+/** Why a request failed. */
 export type MeshErrorObject = {
   readonly code: MeshErrorCode
   readonly message: string
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The agent understood the request and did not fulfil it. */
+/** The agent understood the request and rejected it. */
 export type MeshErrorResponsePayload = {
   readonly status: 'error'
   readonly error: MeshErrorObject
 }
 
-/** What came of a request: data, or an error. */
+/** The result of a request: data or an error. */
 export type MeshResponsePayload = MeshSuccessResponsePayload | MeshErrorResponsePayload
 
 /** Answers a request. */
@@ -90,7 +90,7 @@ export interface MeshResponseMessage extends MeshBaseMessage {
 /** Major, minor and patch version. */
 export type MeshSemanticVersion = string
 
-/** What an agent says of itself when it shakes hands. This is not the agent card of A2A. */
+/** How an agent describes itself in a handshake. This is not the A2A agent card. */
 export type MeshAgentCard = {
   readonly agent_id: MeshAgentId
   readonly name: string
@@ -102,7 +102,7 @@ export type MeshAgentCard = {
   readonly schema_versions?: readonly MeshSemanticVersion[]
 }
 
-/** Opens a conversation between two agents. */
+/** Starts a session between two agents. */
 export type MeshHandshakePayload = {
   readonly agent_card: MeshAgentCard
 }
@@ -114,7 +114,7 @@ export interface MeshHandshakeMessage extends MeshBaseMessage {
   readonly correlation_id?: null
 }
 
-/** The answering agent, and the versions that both will speak. */
+/** The answering agent, and the versions that both agents will use. */
 export type MeshHandshakeAccepted = {
   readonly accepted: true
   readonly agent_card: MeshAgentCard
@@ -123,7 +123,7 @@ export type MeshHandshakeAccepted = {
   readonly reason?: string
 }
 
-/** The answering agent does not want to talk. */
+/** The answering agent rejects the handshake. */
 export type MeshHandshakeRefused = {
   readonly accepted: false
   readonly agent_card?: MeshAgentCard
@@ -142,10 +142,10 @@ export interface MeshHandshakeAckMessage extends MeshBaseMessage {
   readonly correlation_id: MeshMessageId
 }
 
-/** An absolute URL of HTTP, without user and password. */
+/** An absolute HTTP URL without credentials. */
 export type MeshHttpUrl = string
 
-/** What is wrong with a message, when to try again (in seconds), and where to read more. */
+/** Why a message was rejected, when to retry (in seconds), and where to read more. */
 export type MeshErrorDetails = {
   readonly code: MeshErrorCode
   readonly message: string
@@ -154,31 +154,31 @@ export type MeshErrorDetails = {
   readonly documentation_url?: MeshHttpUrl
 }
 
-/** The protocol was broken, or the agent cannot answer at all. */
+/** A protocol violation, or an agent that cannot answer. */
 export type MeshErrorPayload = {
   readonly error: MeshErrorDetails
 }
 
-/** Says that a message was refused or could not be handled. */
+/** Reports that a message was rejected or could not be handled. */
 export interface MeshErrorMessage extends MeshBaseMessage {
   readonly message_type: 'error'
   readonly payload: MeshErrorPayload
   readonly correlation_id: MeshMessageId
 }
 
-/** Narrows the search. Without it: all, up to 100. */
+/** Narrows the search. Defaults to all agents, up to 100. */
 export type MeshDiscoverFilters = {
   readonly status?: 'healthy' | 'unhealthy' | 'all'
   readonly max_results?: number
 }
 
-/** Asks the registry for agents that have all of these capabilities. */
+/** Searches the registry for agents with all of these capabilities. */
 export type MeshDiscoverAgentsPayload = {
   readonly capabilities?: readonly string[]
   readonly filters?: MeshDiscoverFilters
 }
 
-/** Asks the registry who is there. */
+/** Searches the registry for agents. */
 export interface MeshDiscoverAgentsMessage extends MeshBaseMessage {
   readonly message_type: 'discover_agents'
   readonly recipient_id: 'registry'
@@ -186,7 +186,7 @@ export interface MeshDiscoverAgentsMessage extends MeshBaseMessage {
   readonly correlation_id?: null
 }
 
-/** An agent that the registry knows. */
+/** An agent in the registry. */
 export type MeshAgentInfo = {
   readonly agent_id: MeshAgentId
   readonly name: string
@@ -196,7 +196,7 @@ export type MeshAgentInfo = {
   readonly last_heartbeat?: MeshDateTime
 }
 
-/** What the registry found. `total_count` also counts what did not fit. */
+/** The agents found. `total_count` includes agents beyond `max_results`. */
 export type MeshAgentAnnouncementPayload = {
   readonly agents: readonly MeshAgentInfo[]
   readonly total_count: number
@@ -211,20 +211,20 @@ export interface MeshAgentAnnouncementMessage extends MeshBaseMessage {
   readonly correlation_id: MeshMessageId
 }
 
-/** The sender leaves, perhaps to come back after so many seconds. */
+/** The sender disconnects, and may return after a number of seconds. */
 export type MeshGoodbyePayload = {
   readonly reason?: string
   readonly reconnect_after?: number
 }
 
-/** Takes leave. */
+/** Ends a session. */
 export interface MeshGoodbyeMessage extends MeshBaseMessage {
   readonly message_type: 'goodbye'
   readonly payload: MeshGoodbyePayload
   readonly correlation_id?: null
 }
 
-/** An envelope that somebody signed. */
+/** A signed envelope. */
 export interface MeshAuthenticatedMessage extends MeshBaseMessage {
   readonly auth: MeshAuthenticationTag
 }

@@ -81,7 +81,7 @@ describe('an error of the mesh in A2A', () => {
   })
 
   it('does not tell by which way the peer is reached', () => {
-    const lost = new MeshError('SERVICE_UNAVAILABLE', 'http://10.0.0.7/mesh cannot be reached.', { asked: 'tea-agent' })
+    const lost = new MeshError('SERVICE_UNAVAILABLE', 'http://10.0.0.7/mesh cannot be reached.', { peer: 'tea-agent' })
     expect(toA2AError(lost).message).toBe('The agent behind this one cannot be reached.')
   })
 

@@ -10,29 +10,30 @@ import { MeshError } from './errors.ts'
 export interface HttpCarrierOptions {
   readonly endpoint: string
   readonly read: ReadEnvelope
-  /** A guarded one, if the endpoint was named by somebody else. */
+  /** Pass a guarded fetch if the endpoint comes from another party. */
   readonly fetch?: Fetch
   readonly maxBytes?: number
 }
 
-export interface Carried {
+export interface OutgoingEnvelope {
   readonly messageId: string
   readonly text: string
-  /** Told beside the envelope, where there is a place for it: envelopes have none. */
+  /** Sent beside the envelope, which has no field for it. */
   readonly trace?: Trace | undefined
-  /** The other side knows frames that tell it. */
-  readonly knowsFrames?: boolean
+  /** Whether the peer reads a trace in front of an envelope in the same WebSocket frame. */
+  readonly supportsTraceFrames?: boolean
 }
 
-/** A way to one other agent. */
+/** Carries envelopes to one peer. */
 export interface Carrier {
-  /** Sends an envelope and gives what came back; nothing comes back from a goodbye. */
-  ask(envelope: Carried, signal: AbortSignal): Promise<MeshEnvelope>
-  tell(text: string, signal: AbortSignal): Promise<void>
+  /** Sends an envelope and returns the answer. */
+  exchange(envelope: OutgoingEnvelope, signal: AbortSignal): Promise<MeshEnvelope>
+  /** Sends an envelope that has no answer, such as a goodbye. */
+  send(text: string, signal: AbortSignal): Promise<void>
   close(): void
 }
 
-/** Envelopes by `POST`. */
+/** Sends each envelope as an HTTP `POST`. */
 export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
   const { endpoint, read, fetch = globalThis.fetch, maxBytes = defaultMaxBytes } = options
 
@@ -48,40 +49,43 @@ export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof BodyTooLarge)
-        throw lost(`The answer of ${endpoint} is longer than ${maxBytes} bytes.`, error)
-      throw lost(`${endpoint} cannot be reached.`, error)
+        throw unavailable(`The answer of ${endpoint} is longer than ${maxBytes} bytes.`, error)
+      throw unavailable(`${endpoint} cannot be reached.`, error)
     }
   }
 
   return {
-    async ask({ text, trace }, signal) {
+    async exchange({ text, trace }, signal) {
       const { status, bytes } = await post(text, signal, trace)
-      const reading = read(bytes)
-      if (reading.envelope) return reading.envelope
-      throw plainErrorOf(bytes) ?? lost(`${endpoint} answered ${status}, and not with an envelope.`, reading.error)
+      const result = read(bytes)
+      if (result.envelope) return result.envelope
+      throw (
+        decodePlainError(bytes) ??
+        unavailable(`${endpoint} answered ${status}, and not with an envelope.`, result.error)
+      )
     },
-    async tell(text, signal) {
+    async send(text, signal) {
       const { status, bytes } = await post(text, signal)
-      if (status >= 400) throw plainErrorOf(bytes) ?? lost(`${endpoint} answered ${status}.`)
+      if (status >= 400) throw decodePlainError(bytes) ?? unavailable(`${endpoint} answered ${status}.`)
     },
     close() {},
   }
 }
 
-export function lost(what: string, cause?: unknown): MeshError {
-  return new MeshError('SERVICE_UNAVAILABLE', what, { cause })
+export function unavailable(message: string, cause?: unknown): MeshError {
+  return new MeshError('SERVICE_UNAVAILABLE', message, { cause })
 }
 
-function plainErrorOf(bytes: Uint8Array): MeshError | undefined {
+function decodePlainError(bytes: Uint8Array): MeshError | undefined {
   try {
-    return plainErrorIn(JSON.parse(new TextDecoder().decode(bytes)))
+    return readPlainError(JSON.parse(new TextDecoder().decode(bytes)))
   } catch {
     return undefined
   }
 }
 
-/** The error that a peer could not put into an envelope, if this is one. Nobody has signed it. */
-function plainErrorIn(body: unknown): MeshError | undefined {
+/** An unsigned error outside an envelope, from a peer that could not address one. */
+function readPlainError(body: unknown): MeshError | undefined {
   const error = isObject(body) && isObject(body.error) ? body.error : undefined
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined
   return new MeshError(error.code.slice(0, 128), error.message.slice(0, 500), {

@@ -1,13 +1,13 @@
-import { withDeadline } from '../base/abort.ts'
+import { unlessAborted, withDeadline } from '../base/abort.ts'
 import { isObject } from '../base/json.ts'
 import { observe } from '../protocol/telemetry.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
-import type { Draft } from './envelope-codec.ts'
+import type { EnvelopeDraft } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
 import { ErrorCode } from './payloads.ts'
 import type { Sessions } from './sessions.ts'
-import { agree, cardFor } from './versions.ts'
+import { cardFor, negotiateVersions } from './versions.ts'
 
 export interface DispatchOptions
   extends Pick<
@@ -18,13 +18,13 @@ export interface DispatchOptions
   readonly sessions: Sessions
 }
 
-/** The last step: what a message that passed all checks is answered with, if with anything. */
-export function createDispatch(options: DispatchOptions): (call: MeshCall) => Promise<Draft | undefined> {
+/** The last step: answers a message that passed all checks. Some messages have no answer. */
+export function createDispatch(options: DispatchOptions): (call: MeshCall) => Promise<EnvelopeDraft | undefined> {
   const { card, methods, sessions, directory, requireHandshake = false, timeout = 30_000 } = options
 
-  async function request(call: MeshCall, { message_id, payload }: MeshRequest): Promise<Draft> {
+  async function request(call: MeshCall, { message_id, payload }: MeshRequest): Promise<EnvelopeDraft> {
     if (requireHandshake && sessions.get(call.from).state !== 'established') {
-      throw new MeshError('FORBIDDEN', 'Shake hands first.', { details: { reason: 'HANDSHAKE_REQUIRED' } })
+      throw new MeshError('FORBIDDEN', 'Send a handshake first.', { details: { reason: 'HANDSHAKE_REQUIRED' } })
     }
     const method = methods.get(payload.method)
     if (!method) throw new MeshError('NOT_FOUND', 'There is no such method here.', { details: { what: 'method' } })
@@ -36,7 +36,7 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
       const activity = { type: 'mesh', side: 'server', method: payload.method, peer: call.from } as const
       const data = await observe(options.telemetry, activity, call.trace, (span) => {
         const trace = span?.trace ?? call.trace
-        return inTime(call, timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal, trace }))
+        return withTimeout(call, timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal, trace }))
       })
       if (!isObject(data)) throw new TypeError(`The method ${payload.method} did not return an object.`)
       return { ...answer, payload: { status: 'success', data } }
@@ -48,18 +48,18 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
     }
   }
 
-  async function handshake(call: MeshCall, { message_id, payload }: MeshHandshake): Promise<Draft> {
-    const theirs = payload.agent_card
-    if (theirs.agent_id !== call.from) {
+  async function handshake(call: MeshCall, { message_id, payload }: MeshHandshake): Promise<EnvelopeDraft> {
+    const peerCard = payload.agent_card
+    if (peerCard.agent_id !== call.from) {
       throw new MeshError('VALIDATION_FAILED', 'agent_card.agent_id is not the sender_id.', {
         details: { field: 'payload.agent_card.agent_id' },
       })
     }
     const answer = { message_type: 'handshake_ack', recipient_id: call.from, correlation_id: message_id } as const
-    const agreement = agree(card, theirs)
-    const reason = await options.refuseHandshake?.(theirs, call)
+    const agreement = negotiateVersions(card, peerCard)
+    const reason = await options.refuseHandshake?.(peerCard, call)
     if (reason !== undefined) return { ...answer, payload: { accepted: false, reason } }
-    sessions.apply(call.from, { type: 'agreed', card: theirs, agreement })
+    sessions.apply(call.from, { type: 'agreed', card: peerCard, agreement })
     return {
       ...answer,
       payload: {
@@ -71,14 +71,14 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
     }
   }
 
-  async function discover(call: MeshCall, { message_id, payload }: MeshDiscoverAgents): Promise<Draft> {
+  async function discover(call: MeshCall, { message_id, payload }: MeshDiscoverAgents): Promise<EnvelopeDraft> {
     if (!directory) throw new MeshError('NOT_FOUND', 'There is no registry here.', { details: { what: 'recipient' } })
     return {
       message_type: 'agent_announcement',
       sender_id: 'registry',
       recipient_id: call.from,
       correlation_id: message_id,
-      payload: await inTime(call, timeout, () => directory.discover(payload, call)),
+      payload: await withTimeout(call, timeout, () => directory.discover(payload, call)),
     }
   }
 
@@ -98,27 +98,25 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
       case 'handshake_ack':
       case 'agent_announcement':
       case 'error':
-        // Who asked waits for its answer elsewhere; this one nobody waits for.
-        throw new MeshError('NOT_FOUND', 'Nobody waits for this answer.', { details: { what: 'correlation_id' } })
+        // Answers to pending requests are handled before; no request is pending for this one.
+        throw new MeshError('NOT_FOUND', 'No request is waiting for this answer.', {
+          details: { what: 'correlation_id' },
+        })
     }
   }
 }
 
-/** The work loses the race against the clock; its signal tells it so. */
-async function inTime<T>(
+/** Runs `work` with a time limit and aborts its signal when the time is up. */
+async function withTimeout<T>(
   { signal }: MeshCall,
   milliseconds: number,
   work: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> {
-  const late = () => new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`)
-  const deadline = withDeadline(signal, milliseconds, late)
-  const { promise: ended, reject } = Promise.withResolvers<never>()
-  const end = () => reject(deadline.signal.reason)
-  deadline.signal.addEventListener('abort', end)
+  const timeoutError = () => new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`)
+  const deadline = withDeadline(signal, milliseconds, timeoutError)
   try {
-    return await Promise.race([work(deadline.signal), ended])
+    return await unlessAborted(Promise.resolve(work(deadline.signal)), deadline.signal)
   } finally {
-    deadline.signal.removeEventListener('abort', end)
     deadline.release()
   }
 }

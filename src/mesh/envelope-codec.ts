@@ -6,39 +6,43 @@ import type { MeshSigningKey } from './keys.ts'
 import { AgentId, LenientId, MessageId } from './payloads.ts'
 import { signEnvelope } from './signature.ts'
 
-/** Some readers of JSON skip it, and some do not. */
-const marked = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
+/** JSON readers disagree on whether to skip it. */
+const byteOrderMark = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
 
 export interface ReadOptions extends EnvelopeRules {
   readonly maxBytes?: number
 }
 
-/** Who is to be told what is wrong with a message, if that much of it can be read. */
-export interface Origin {
+/** The sender of an invalid message, if the message is readable enough to address an error to it. */
+export interface MessageOrigin {
   readonly messageId: string
   readonly senderId: string
   readonly type: unknown
 }
 
-export type Reading =
+export type ReadResult =
   | { readonly envelope: MeshEnvelope; readonly error?: undefined }
-  | { readonly envelope?: undefined; readonly error: MeshError; readonly origin?: Origin }
+  | { readonly envelope?: undefined; readonly error: MeshError; readonly origin?: MessageOrigin }
 
-export type ReadEnvelope = (bytes: Uint8Array) => Reading
+export type ReadEnvelope = (bytes: Uint8Array) => ReadResult
 
-/** The first four steps: size, JSON, base and type. Forms are made once. */
-export function createReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptions = {}): ReadEnvelope {
-  const check = createCheck(rules)
+/** The first four steps: size, JSON, common members and members of the message type. Create it once. */
+export function createEnvelopeReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptions = {}): ReadEnvelope {
+  const check = createEnvelopeCheck(rules)
   const id = rules.lenientIds ? LenientId : MessageId
 
-  function originOf({ message_id, sender_id, message_type }: Readonly<Record<string, unknown>>): Origin | undefined {
+  function originOf({
+    message_id,
+    sender_id,
+    message_type,
+  }: Readonly<Record<string, unknown>>): MessageOrigin | undefined {
     if (id.check(message_id) || AgentId.check(sender_id)) return undefined
     return { messageId: message_id as string, senderId: sender_id as string, type: message_type }
   }
 
   return (bytes) => {
-    if (bytes.length > maxBytes) return { error: tooLarge(maxBytes) }
-    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { error: marked }
+    if (bytes.length > maxBytes) return { error: payloadTooLarge(maxBytes) }
+    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { error: byteOrderMark }
     let value: unknown
     try {
       value = parseJson(bytes)
@@ -54,23 +58,23 @@ export function createReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptio
 
 export interface WriteOptions {
   readonly agentId: string
-  /** Without one, envelopes are not signed. */
+  /** Without a key, envelopes are not signed. */
   readonly key?: MeshSigningKey
   readonly now: () => number
 }
 
-/** What its writer has to say; the rest of an envelope goes without saying. */
-export type Draft = DraftOf<MeshEnvelope>
+/** An envelope without the members that the writer adds. */
+export type EnvelopeDraft = DraftOf<MeshEnvelope>
 
-export interface Written {
+export interface WrittenEnvelope {
   readonly messageId: string
   readonly text: string
 }
 
-export type WriteEnvelope = (draft: Draft) => Promise<Written>
+export type WriteEnvelope = (draft: EnvelopeDraft) => Promise<WrittenEnvelope>
 
-/** Gives envelopes an id, a time and a signature. */
-export function createWriter({ agentId, key, now }: WriteOptions): WriteEnvelope {
+/** Adds an id, a timestamp and a signature to envelopes. */
+export function createEnvelopeWriter({ agentId, key, now }: WriteOptions): WriteEnvelope {
   return async (draft) => {
     const messageId = crypto.randomUUID()
     const envelope = {
@@ -86,34 +90,34 @@ export function createWriter({ agentId, key, now }: WriteOptions): WriteEnvelope
   }
 }
 
-/** 10 MiB, of the whole envelope. */
+/** Maximum size of an envelope: 10 MiB. */
 export const defaultMaxBytes = 10 * 2 ** 20
 
-/** What schema and model demand of an envelope; the first thing that is wrong. */
-export function createCheck(
+/** Checks an envelope against the schema of its type; returns the first violation. */
+export function createEnvelopeCheck(
   rules: EnvelopeRules = {},
 ): (value: Readonly<Record<string, unknown>>) => MeshError | undefined {
-  const forms = createEnvelopeSchemas(rules)
-  const types = [...forms.keys()].join(', ')
+  const schemas = createEnvelopeSchemas(rules)
+  const types = [...schemas.keys()].join(', ')
   return (value) => {
     if (!Object.hasOwn(value, 'message_type') || !Object.hasOwn(value, 'message_id')) {
       return new MeshError('INVALID_MESSAGE', 'This is not an envelope: it has no message_type, or no message_id.')
     }
-    const form = forms.get(value.message_type)
-    if (!form) return invalid('message_type', `expected one of ${types}`)
-    const fault = form.check(value)
-    return fault && invalid(fault.path, fault.message)
+    const schema = schemas.get(value.message_type)
+    if (!schema) return validationError('message_type', `expected one of ${types}`)
+    const violation = schema.check(value)
+    return violation && validationError(violation.path, violation.message)
   }
 }
 
-export function tooLarge(maxBytes: number): MeshError {
+export function payloadTooLarge(maxBytes: number): MeshError {
   return new MeshError('PAYLOAD_TOO_LARGE', `The message is longer than ${maxBytes} bytes.`, {
     details: { max_bytes: maxBytes },
   })
 }
 
-function invalid(field: string, problem: string): MeshError {
-  const message = `${field === '' ? 'The message' : field}: ${problem}`
+function validationError(field: string, reason: string): MeshError {
+  const message = `${field === '' ? 'The message' : field}: ${reason}`
   return new MeshError('VALIDATION_FAILED', message.length > 500 ? `${message.slice(0, 499)}…` : message, {
     details: { field },
   })

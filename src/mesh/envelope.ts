@@ -20,30 +20,30 @@ import {
   Timestamp,
 } from './payloads.ts'
 
-/** The name under which discovery is asked and answered. */
+/** The agent id that answers discovery. */
 const registryId = 'registry'
 
 export interface EnvelopeRules {
-  /** Without it, what either version allows. */
+  /** Without a version, everything that one of the versions allows. */
   readonly version?: SchemaVersion
-  /** Also take ids of 36 digits and letters that are no UUIDs, as old traffic has them. */
+  /** Also accepts ids of 36 characters that are not UUIDs, as in old traffic. */
   readonly lenientIds?: boolean
 }
 
 export type EnvelopeSchemas = ReadonlyMap<unknown, StrictSchema<unknown>>
 
-/** Made once: the form of a whole envelope by its type. */
+/** The schema of an envelope by message type. Create it once. */
 export function createEnvelopeSchemas(rules: EnvelopeRules = {}): EnvelopeSchemas {
   const base = baseMembers(rules)
   return new Map(
-    Object.entries(narrowings(rules)).map(([type, members]) => [
+    Object.entries(membersByType(rules)).map(([type, members]) => [
       type,
       strict(object({ ...base, message_type: literal(type), ...members })),
     ]),
   )
 }
 
-/** What all envelopes have; a type narrows some of it. */
+/** The members of all envelopes; message types narrow some of them. */
 export function baseMembers({ lenientIds = false }: EnvelopeRules = {}) {
   const id = lenientIds ? LenientId : MessageId
   return {
@@ -60,21 +60,24 @@ export function baseMembers({ lenientIds = false }: EnvelopeRules = {}) {
 
 export type MessageType = (typeof messageTypes)[number]
 
-/** What each type demands beyond the base. Version 1.0.0 names two types that it does not describe. */
-export function narrowings({ version, lenientIds = false }: EnvelopeRules = {}): Partial<Record<MessageType, Fields>> {
+/** The members that each message type narrows. Version 1.0.0 lists two types without describing them. */
+export function membersByType({
+  version,
+  lenientIds = false,
+}: EnvelopeRules = {}): Partial<Record<MessageType, Fields>> {
   const id = lenientIds ? LenientId : MessageId
-  const opening = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: optional(nullValue()) })
-  const answering = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: id })
+  const initial = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: optional(nullValue()) })
+  const answer = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: id })
   const open = version !== '1.1.0'
   const registry = literal(registryId)
   return {
-    request: opening(RequestPayload),
-    response: answering(ResponsePayload),
-    handshake: opening(HandshakePayload(version ?? '1.1.0')),
-    error: answering(ErrorPayload),
-    discover_agents: { recipient_id: registry, ...opening(DiscoverAgentsPayload({ open })) },
-    agent_announcement: { sender_id: registry, ...answering(AgentAnnouncementPayload({ open })) },
-    ...(version !== '1.0.0' && { handshake_ack: answering(HandshakeAckPayload), goodbye: opening(GoodbyePayload) }),
+    request: initial(RequestPayload),
+    response: answer(ResponsePayload),
+    handshake: initial(HandshakePayload(version ?? '1.1.0')),
+    error: answer(ErrorPayload),
+    discover_agents: { recipient_id: registry, ...initial(DiscoverAgentsPayload({ open })) },
+    agent_announcement: { sender_id: registry, ...answer(AgentAnnouncementPayload({ open })) },
+    ...(version !== '1.0.0' && { handshake_ack: answer(HandshakeAckPayload), goodbye: initial(GoodbyePayload) }),
   }
 }
 

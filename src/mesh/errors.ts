@@ -2,35 +2,35 @@ import type { JsonObject } from '../base/json.ts'
 
 export interface MeshErrorDetails {
   readonly details?: JsonObject
-  /** Seconds after which it may be tried again. */
+  /** Seconds after which the sender may retry. */
   readonly retryAfter?: number
   readonly documentationUrl?: string
-  /** The agent that was asked, if the error is about asking one. Never told to others. */
-  readonly asked?: string
+  /** The peer that was called, if the error comes from calling one. Never sent to other peers. */
+  readonly peer?: string
   readonly cause?: unknown
 }
 
-/** The protocol was broken, or a peer cannot answer: an `error` message. The message is fit to be shown to the peer. */
+/** A protocol violation, or a peer that cannot answer: an `error` message. Its text may be shown to the peer. */
 export class MeshError extends Error {
   override readonly name = 'MeshError'
-  /** A standard code, or one that a peer has of its own. */
+  /** A standard code, or a code of the peer's own. */
   readonly code: string
   readonly details: JsonObject | undefined
   readonly retryAfter: number | undefined
   readonly documentationUrl: string | undefined
-  readonly asked: string | undefined
+  readonly peer: string | undefined
 
-  constructor(code: string, message: string, more: MeshErrorDetails = {}) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause })
+  constructor(code: string, message: string, options: MeshErrorDetails = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    this.details = more.details
-    this.retryAfter = more.retryAfter
-    this.documentationUrl = more.documentationUrl
-    this.asked = more.asked
+    this.details = options.details
+    this.retryAfter = options.retryAfter
+    this.documentationUrl = options.documentationUrl
+    this.peer = options.peer
   }
 }
 
-/** A method understood its request and does not fulfil it: a `response` with the status `error`. */
+/** A method understood its request and rejects it: a `response` with the status `error`. */
 export class MeshRefusal extends Error {
   override readonly name = 'MeshRefusal'
   /** Capitals, digits and underscores, such as `INVALID_CURRENCY`. */
@@ -46,12 +46,12 @@ export class MeshRefusal extends Error {
 
 export type StandardCode = keyof typeof statusOf
 
-/** The status for a code; a code that is not standard is the fault of nobody in particular. */
+/** The HTTP status of a code; 500 for codes that are not standard. */
 export function httpStatusOf(code: string): number {
   return Object.hasOwn(statusOf, code) ? statusOf[code as StandardCode] : 500
 }
 
-/** The standard codes and the status with which HTTP says the same. */
+/** The standard codes with their HTTP status. */
 export const statusOf = {
   INVALID_MESSAGE: 400,
   VALIDATION_FAILED: 400,

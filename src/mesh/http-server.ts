@@ -1,7 +1,7 @@
 import { readTrace } from '../base/trace-context.ts'
 import { BodyTooLarge, type Exchange, type Outgoing } from '../http/exchange.ts'
 import { isJson } from '../http/json.ts'
-import { defaultMaxBytes, tooLarge } from './envelope-codec.ts'
+import { defaultMaxBytes, payloadTooLarge } from './envelope-codec.ts'
 import { httpStatusOf, MeshError } from './errors.ts'
 import type { MeshReply, Receive } from './receive.ts'
 
@@ -9,24 +9,24 @@ export interface MeshExchangeOptions {
   readonly maxBytes?: number
 }
 
-/** One envelope per `POST`, at whatever path this is mounted; the answer comes with the response. */
+/** Accepts one envelope per `POST`, at the path where it is mounted; the HTTP response carries the answer. */
 export function createMeshExchange(
   receive: Receive,
   { maxBytes = defaultMaxBytes }: MeshExchangeOptions = {},
 ): Exchange {
   return async (incoming) => {
     if (incoming.method !== 'POST') {
-      const answer = plain(new MeshError('METHOD_NOT_ALLOWED', 'Envelopes are sent by POST.'))
-      return { ...answer, headers: { ...answer.headers, allow: 'POST' } }
+      const outgoing = plainError(new MeshError('METHOD_NOT_ALLOWED', 'Send envelopes by POST.'))
+      return { ...outgoing, headers: { ...outgoing.headers, allow: 'POST' } }
     }
     if (!isJson(incoming.header('content-type'))) {
-      return plain(new MeshError('INVALID_MESSAGE', 'An envelope is sent as application/json.'))
+      return plainError(new MeshError('INVALID_MESSAGE', 'Send envelopes as application/json.'))
     }
     let bytes: Uint8Array
     try {
       bytes = await incoming.bytes(maxBytes)
     } catch (error) {
-      if (error instanceof BodyTooLarge) return plain(tooLarge(maxBytes))
+      if (error instanceof BodyTooLarge) return plainError(payloadTooLarge(maxBytes))
       throw error
     }
     const trace = readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
@@ -34,7 +34,7 @@ export function createMeshExchange(
   }
 }
 
-function plain({ code, message }: MeshError): Outgoing {
+function plainError({ code, message }: MeshError): Outgoing {
   return toOutgoing({ status: httpStatusOf(code), text: JSON.stringify({ error: { code, message } }) })
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { combineKeySources, configuredKeys, firstHandshakeKeys, lookedUpKeys } from './key-sources.ts'
 import { generateSigningKey } from './keys.ts'
 
-describe('keys', () => {
-  it('come from the configuration, several for one agent', async () => {
+describe('a key source', () => {
+  it('of configured keys may have several for one agent', async () => {
     const [one, other] = [await generateSigningKey(), await generateSigningKey()]
     const keys = await configuredKeys({ 'shop-agent': [one.jwk, other.jwk] })
     expect((await keys.keysOf('shop-agent')).map(({ fingerprint }) => fingerprint)).toEqual([
@@ -14,7 +14,7 @@ describe('keys', () => {
     await expect(configuredKeys({ 'shop-agent': 'nonsense!' })).rejects.toThrow('The key of shop-agent cannot be used')
   })
 
-  it('are looked up once while they hold, and again after a failure', async () => {
+  it('of looked-up keys caches a lookup and retries a failed one', async () => {
     const { jwk, fingerprint } = await generateSigningKey()
     let lookups = 0
     const keys = lookedUpKeys({
@@ -24,12 +24,12 @@ describe('keys', () => {
       },
     })
     await expect(keys.keysOf('shop-agent')).rejects.toThrow('no registry')
-    const found = await Promise.all([keys.keysOf('shop-agent'), keys.keysOf('shop-agent')])
-    expect(found.flat().map((key) => key.fingerprint)).toEqual([fingerprint, fingerprint])
+    const results = await Promise.all([keys.keysOf('shop-agent'), keys.keysOf('shop-agent')])
+    expect(results.flat().map((key) => key.fingerprint)).toEqual([fingerprint, fingerprint])
     expect(lookups).toBe(2)
   })
 
-  it('are looked up again when they have run out', async () => {
+  it('of looked-up keys repeats an expired lookup', async () => {
     let lookups = 0
     const keys = lookedUpKeys({
       ttl: 0,
@@ -43,18 +43,18 @@ describe('keys', () => {
     expect(lookups).toBe(2)
   })
 
-  it('of a first handshake stay; a newcomer cannot take a name over, nor push others out', async () => {
-    const [own, foreign] = [await generateSigningKey(), await generateSigningKey()]
+  it('of first handshakes lets no new agent take over an id or evict others', async () => {
+    const [first, second] = [await generateSigningKey(), await generateSigningKey()]
     const keys = firstHandshakeKeys({ capacity: 1 })
-    expect(keys.learn('shop-agent', own)).toBe(true)
-    expect(keys.learn('shop-agent', own)).toBe(true)
-    expect(keys.learn('shop-agent', foreign)).toBe(false)
-    expect(keys.learn('other-agent', foreign)).toBe(false)
+    expect(keys.learn('shop-agent', first)).toBe(true)
+    expect(keys.learn('shop-agent', first)).toBe(true)
+    expect(keys.learn('shop-agent', second)).toBe(false)
+    expect(keys.learn('other-agent', second)).toBe(false)
     keys.forget('shop-agent')
-    expect(keys.learn('other-agent', foreign)).toBe(true)
+    expect(keys.learn('other-agent', second)).toBe(true)
   })
 
-  it('come from the first source that knows the agent', async () => {
+  it('of several sources uses the first with keys of the agent', async () => {
     const [one, other] = [await generateSigningKey(), await generateSigningKey()]
     const keys = combineKeySources(
       await configuredKeys({ a: one.jwk }),

@@ -3,23 +3,23 @@ import { describe, expect, it } from 'vitest'
 import type { KeyKind } from './keys.ts'
 import { generateSigningKey, importPublicKey, importSigningKey } from './keys.ts'
 
-const data = new TextEncoder().encode('what is signed')
+const data = new TextEncoder().encode('signed data')
 const kinds: readonly KeyKind[] = ['Ed25519', 'P-256', 'RSA']
 
 describe.each(kinds)('a key of %s', (kind) => {
-  it('signs what its public half finds good, and nothing else', async () => {
+  it('signs data that its public half verifies', async () => {
     const key = await generateSigningKey(kind)
     const signature = await key.sign(data)
-    const open = await importPublicKey(key.jwk)
-    expect(await open.verify(data, signature)).toBe(true)
+    const publicKey = await importPublicKey(key.jwk)
+    expect(await publicKey.verify(data, signature)).toBe(true)
     expect(
-      await open.verify(
+      await publicKey.verify(
         Uint8Array.from(data, (byte) => byte ^ 1),
         signature,
       ),
     ).toBe(false)
     expect(
-      await open.verify(
+      await publicKey.verify(
         data,
         Uint8Array.from(signature, (byte, at) => (at === 5 ? byte ^ 1 : byte)),
       ),
@@ -27,56 +27,56 @@ describe.each(kinds)('a key of %s', (kind) => {
     expect(await (await generateSigningKey(kind)).verify(data, signature)).toBe(false)
   })
 
-  it('is the same from PEM and from a JWK, and its fingerprint is that of its DER', async () => {
-    const pair = nodePair(kind)
+  it('has the fingerprint of its DER, whether imported from PEM or a JWK', async () => {
+    const pair = generateNodeKeys(kind)
     const der = pair.publicKey.export({ type: 'spki', format: 'der' })
     const fingerprint = `sha256:${createHash('sha256').update(der).digest('hex')}`
-    const open = [
+    const publicKeys = [
       await importPublicKey(pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
       await importPublicKey(der.toString('base64')),
       await importPublicKey(pair.publicKey.export({ format: 'jwk' }) as JsonWebKey),
     ]
-    const secret = [
+    const privateKeys = [
       await importSigningKey(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
       await importSigningKey(pair.privateKey.export({ format: 'jwk' }) as JsonWebKey),
     ]
-    expect([...open, ...secret].map((key) => key.fingerprint)).toEqual(Array(5).fill(fingerprint))
-    for (const key of secret) {
+    expect([...publicKeys, ...privateKeys].map((key) => key.fingerprint)).toEqual(Array(5).fill(fingerprint))
+    for (const key of privateKeys) {
       expect(key.jwk.d).toBeUndefined()
-      for (const other of open) expect(await other.verify(data, await key.sign(data))).toBe(true)
+      for (const other of publicKeys) expect(await other.verify(data, await key.sign(data))).toBe(true)
     }
   })
 
-  it('shows the key that others can use', async () => {
+  it('exposes a public key that other libraries can use', async () => {
     const key = await generateSigningKey(kind)
     expect(createPublicKey({ key: key.jwk as never, format: 'jwk' }).type).toBe('public')
   })
 })
 
 describe('a signature', () => {
-  it('of ECDSA may come as DER, in its one spelling', async () => {
-    const { privateKey, publicKey } = nodePair('P-256')
-    const open = await importPublicKey(publicKey.export({ format: 'jwk' }) as JsonWebKey)
+  it('of ECDSA may be canonical DER', async () => {
+    const { privateKey, publicKey: exported } = generateNodeKeys('P-256')
+    const publicKey = await importPublicKey(exported.export({ format: 'jwk' }) as JsonWebKey)
     for (let round = 0; round < 200; round++) {
       const der = Uint8Array.from(sign('sha256', data, privateKey))
-      expect(await open.verify(data, der)).toBe(true)
-      expect(await open.verify(data, Uint8Array.from([...der, 0]))).toBe(false)
+      expect(await publicKey.verify(data, der)).toBe(true)
+      expect(await publicKey.verify(data, Uint8Array.from([...der, 0]))).toBe(false)
       const longer = Uint8Array.from([0x30, (der[1] ?? 0) + 1, 0x02, (der[3] ?? 0) + 1, 0, ...der.subarray(4)])
-      expect(await open.verify(data, longer)).toBe(false)
+      expect(await publicKey.verify(data, longer)).toBe(false)
     }
   })
 
-  it('of RSA in the older padding is taken only if that is allowed', async () => {
-    const { privateKey, publicKey } = nodePair('RSA')
+  it('of RSA with the older padding is accepted only if allowed', async () => {
+    const { privateKey, publicKey } = generateNodeKeys('RSA')
     const jwk = publicKey.export({ format: 'jwk' }) as JsonWebKey
-    const older = Uint8Array.from(sign('sha256', data, privateKey))
-    expect(await (await importPublicKey(jwk)).verify(data, older)).toBe(false)
-    expect(await (await importPublicKey(jwk, { allowPkcs1: true })).verify(data, older)).toBe(true)
+    const signature = Uint8Array.from(sign('sha256', data, privateKey))
+    expect(await (await importPublicKey(jwk)).verify(data, signature)).toBe(false)
+    expect(await (await importPublicKey(jwk, { allowPkcs1: true })).verify(data, signature)).toBe(true)
   })
 })
 
-describe('a key is refused', () => {
-  it('if it is of RSA and short', async () => {
+describe('a key', () => {
+  it('of RSA must have 2048 bits', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
     await expect(importPublicKey(publicKey.export({ format: 'jwk' }) as JsonWebKey)).rejects.toThrow(
       'The RSA key has 1024 bits: it must have 2048 or more.',
@@ -86,18 +86,18 @@ describe('a key is refused', () => {
   it.each([
     ['of another curve', generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey, 'unknown kind'],
     ['of another algorithm', generateKeyPairSync('x25519').publicKey, 'unknown kind'],
-  ])('if it is %s', async (_, key, problem) => {
-    await expect(importPublicKey(key.export({ type: 'spki', format: 'pem' }).toString())).rejects.toThrow(problem)
-    await expect(importPublicKey(key.export({ format: 'jwk' }) as JsonWebKey)).rejects.toThrow('Give a key of Ed25519')
+  ])('%s is rejected', async (_, key, message) => {
+    await expect(importPublicKey(key.export({ type: 'spki', format: 'pem' }).toString())).rejects.toThrow(message)
+    await expect(importPublicKey(key.export({ format: 'jwk' }) as JsonWebKey)).rejects.toThrow('Use an Ed25519 key')
   })
 
-  it('if it is no key', async () => {
+  it('must be readable', async () => {
     await expect(importPublicKey('a key!')).rejects.toThrow('neither PEM nor base64')
     await expect(importPublicKey({ kty: 'oct' })).rejects.toThrow('The JWK has the type oct')
   })
 })
 
-function nodePair(kind: KeyKind) {
+function generateNodeKeys(kind: KeyKind) {
   if (kind === 'Ed25519') return generateKeyPairSync('ed25519')
   return kind === 'P-256'
     ? generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -4,18 +4,18 @@ import type { Trace } from '../base/trace-context.ts'
 import { observe, type Telemetry } from '../protocol/telemetry.ts'
 import type { Carrier } from './carrier.ts'
 import type { MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
-import type { Draft, WriteEnvelope } from './envelope-codec.ts'
+import type { EnvelopeDraft, WriteEnvelope } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
 import { type LookedUpKeysOptions, lookedUpKeys, type MeshKeySource } from './key-sources.ts'
 import type { KeyMaterial } from './keys.ts'
 import type { Session, Sessions } from './sessions.ts'
 import { type Authenticate, checkFresh } from './signature.ts'
-import { agree, cardFor, knowsFrames } from './versions.ts'
+import { cardFor, negotiateVersions, supportsTraceFrames } from './versions.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 export interface LinkOptions {
-  /** The name of the other one: nobody else may answer. */
+  /** The id of the peer. Answers from other agents are rejected. */
   readonly agentId: string
   readonly card: MeshCard
   readonly carrier: Carrier
@@ -31,18 +31,18 @@ export interface MeshRequestOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. */
   readonly timeout?: number
-  /** The trace that it is a part of, such as `turn.trace` or `call.trace`. Over a WebSocket it is told once both have shaken hands. */
+  /** The current trace, such as `turn.trace` or `call.trace`. Over a WebSocket it is sent only after a handshake. */
   readonly trace?: Trace | undefined
 }
 
-/** Another agent, as we talk to it. Errors are `MeshError`, and what a method refuses is a `MeshRefusal`. */
+/** A connection to another peer. Calls throw `MeshError`, or `MeshRefusal` if a method rejects its request. */
 export interface MeshLink {
   readonly agentId: string
   readonly session: Session
-  /** Introduces us, and agrees on versions. */
+  /** Introduces this peer and negotiates versions. */
   handshake(options?: MeshRequestOptions): Promise<Session & { readonly state: 'established' }>
   request(method: string, parameters?: JsonObject, options?: MeshRequestOptions): Promise<JsonObject>
-  /** Only the registry knows. */
+  /** Searches for agents. Only the registry answers. */
   discover(
     query?: MeshDiscoverAgents['payload'],
     options?: MeshRequestOptions,
@@ -57,40 +57,40 @@ export interface MeshLink {
 export function createLink(options: LinkOptions): MeshLink {
   const { agentId, card, carrier, write, authenticate, sessions, now } = options
 
-  async function ask<Type extends MeshEnvelope['message_type']>(
-    draft: Draft,
+  async function call<Type extends MeshEnvelope['message_type']>(
+    draft: EnvelopeDraft,
     expected: Type,
-    { signal = nobody, timeout = options.timeout, trace }: MeshRequestOptions = {},
+    { signal = neverAborted, timeout = options.timeout, trace }: MeshRequestOptions = {},
   ): Promise<Extract<MeshEnvelope, { message_type: Type }>> {
-    const late = () => new MeshError('TIMEOUT', `${agentId} did not answer within ${timeout / 1000} seconds.`)
-    const deadline = withDeadline(signal, timeout, late)
+    const timeoutError = () => new MeshError('TIMEOUT', `${agentId} did not answer within ${timeout / 1000} seconds.`)
+    const deadline = withDeadline(signal, timeout, timeoutError)
     try {
       const written = await write(draft)
       const session = sessions.get(agentId)
-      const theirs = session.state === 'established' ? session.card : undefined
-      const carried = { ...written, trace, knowsFrames: knowsFrames(theirs) }
-      const answer = await carrier.ask(carried, deadline.signal)
-      await check(answer, written.messageId)
-      if (answer.message_type === 'error') throw errorOf(answer.payload.error)
-      if (answer.message_type !== expected) throw wrong(`it is a ${answer.message_type}`)
+      const peerCard = session.state === 'established' ? session.card : undefined
+      const outgoing = { ...written, trace, supportsTraceFrames: supportsTraceFrames(peerCard) }
+      const answer = await carrier.exchange(outgoing, deadline.signal)
+      await checkAnswer(answer, written.messageId)
+      if (answer.message_type === 'error') throw decodeError(answer.payload.error)
+      if (answer.message_type !== expected) throw invalidAnswer(`it is a ${answer.message_type}`)
       return answer as Extract<MeshEnvelope, { message_type: Type }>
     } catch (error) {
-      throw error instanceof MeshError ? new MeshError(error.code, error.message, { ...error, asked: agentId }) : error
+      throw error instanceof MeshError ? new MeshError(error.code, error.message, { ...error, peer: agentId }) : error
     } finally {
       deadline.release()
     }
   }
 
-  async function check(answer: MeshEnvelope, messageId: string): Promise<void> {
-    if (answer.correlation_id !== messageId) throw wrong('it answers another message')
-    if (answer.sender_id !== agentId) throw wrong(`it comes from ${answer.sender_id}`)
-    if (answer.recipient_id !== card.agent_id) throw wrong(`it is for ${answer.recipient_id}`)
+  async function checkAnswer(answer: MeshEnvelope, messageId: string): Promise<void> {
+    if (answer.correlation_id !== messageId) throw invalidAnswer('it answers another message')
+    if (answer.sender_id !== agentId) throw invalidAnswer(`it comes from ${answer.sender_id}`)
+    if (answer.recipient_id !== card.agent_id) throw invalidAnswer(`it is for ${answer.recipient_id}`)
     checkFresh(answer.timestamp, now())
     await authenticate(answer)
   }
 
-  function wrong(why: string): MeshError {
-    return new MeshError('VALIDATION_FAILED', `The answer of ${agentId} cannot be used: ${why}.`)
+  function invalidAnswer(reason: string): MeshError {
+    return new MeshError('VALIDATION_FAILED', `The answer of ${agentId} cannot be used: ${reason}.`)
   }
 
   return {
@@ -98,7 +98,7 @@ export function createLink(options: LinkOptions): MeshLink {
     get session() {
       return sessions.get(agentId)
     },
-    async handshake(asking) {
+    async handshake(callOptions) {
       const draft = {
         message_type: 'handshake',
         recipient_id: agentId,
@@ -106,46 +106,47 @@ export function createLink(options: LinkOptions): MeshLink {
       } as const
       sessions.apply(agentId, { type: 'handshake-sent' })
       try {
-        const { payload } = await ask(draft, 'handshake_ack', asking)
-        if (!payload.accepted) throw new MeshError('FORBIDDEN', payload.reason || `${agentId} refused to shake hands.`)
-        const theirs = payload.agent_card
-        if (theirs.agent_id !== agentId) throw wrong(`its card is of ${theirs.agent_id}`)
-        const agreement = agree(card, theirs)
-        if (payload.selected_protocol !== agreement.protocol) throw wrong(`it chose ${payload.selected_protocol}`)
-        const session = { state: 'established', card: theirs, agreement } as const
-        sessions.apply(agentId, { type: 'agreed', card: theirs, agreement })
+        const { payload } = await call(draft, 'handshake_ack', callOptions)
+        if (!payload.accepted) throw new MeshError('FORBIDDEN', payload.reason || `${agentId} rejected the handshake.`)
+        const peerCard = payload.agent_card
+        if (peerCard.agent_id !== agentId) throw invalidAnswer(`its card is of ${peerCard.agent_id}`)
+        const agreement = negotiateVersions(card, peerCard)
+        if (payload.selected_protocol !== agreement.protocol)
+          throw invalidAnswer(`it chose ${payload.selected_protocol}`)
+        const session = { state: 'established', card: peerCard, agreement } as const
+        sessions.apply(agentId, { type: 'agreed', card: peerCard, agreement })
         return session
       } catch (error) {
         sessions.apply(agentId, { type: 'failed' })
         throw error
       }
     },
-    async request(method, parameters, asking) {
+    async request(method, parameters, callOptions) {
       const payload = { method, ...(parameters && { parameters }) }
       const activity = { type: 'mesh', side: 'client', method, peer: agentId } as const
-      const answer = await observe(options.telemetry, activity, asking?.trace, (span) => {
+      const answer = await observe(options.telemetry, activity, callOptions?.trace, (span) => {
         const draft = { message_type: 'request', recipient_id: agentId, payload } as const
-        return ask(draft, 'response', { ...asking, trace: span?.trace ?? asking?.trace })
+        return call(draft, 'response', { ...callOptions, trace: span?.trace ?? callOptions?.trace })
       })
       if (answer.payload.status === 'success') return answer.payload.data
       const { code, message, details } = answer.payload.error
       throw new MeshRefusal(code, message, details)
     },
-    async discover(query = {}, asking) {
+    async discover(query = {}, callOptions) {
       const draft = { message_type: 'discover_agents', recipient_id: agentId, payload: query } as const
-      return (await ask(draft, 'agent_announcement', asking)).payload
+      return (await call(draft, 'agent_announcement', callOptions)).payload
     },
-    async goodbye({ reason, reconnectAfter } = {}, { signal = nobody, timeout = options.timeout } = {}) {
+    async goodbye({ reason, reconnectAfter } = {}, { signal = neverAborted, timeout = options.timeout } = {}) {
       const payload = {
         ...(reason !== undefined && { reason }),
         ...(reconnectAfter !== undefined && { reconnect_after: reconnectAfter }),
       }
-      const late = () => new MeshError('TIMEOUT', `The goodbye did not reach ${agentId} in time.`)
-      const deadline = withDeadline(signal, timeout, late)
+      const timeoutError = () => new MeshError('TIMEOUT', `The goodbye did not reach ${agentId} in time.`)
+      const deadline = withDeadline(signal, timeout, timeoutError)
       sessions.apply(agentId, { type: 'goodbye' })
       try {
         const written = await write({ message_type: 'goodbye', recipient_id: agentId, payload })
-        await carrier.tell(written.text, deadline.signal)
+        await carrier.send(written.text, deadline.signal)
       } finally {
         deadline.release()
       }
@@ -155,19 +156,19 @@ export function createLink(options: LinkOptions): MeshLink {
 }
 
 /**
- * The keys that agents showed when they registered. The link is asked for late: it belongs to the peer that needs the
- * keys. The key of the registry itself must come from elsewhere, such as the configuration.
+ * Keys that agents presented when they registered. `link` is a function because the link belongs to the peer that needs
+ * the keys. The key of the registry itself must come from elsewhere, such as the configuration.
  */
 export function registryKeys(
   link: () => Pick<MeshLink, 'request'>,
   options: Omit<LookedUpKeysOptions, 'lookUp'> = {},
 ): MeshKeySource {
-  const source = lookedUpKeys({ ...options, lookUp: (agentId) => keysAt(link(), agentId) })
-  // Whoever vouches for others does not vouch for itself.
+  const source = lookedUpKeys({ ...options, lookUp: (agentId) => lookUpKeys(link(), agentId) })
+  // The registry must not vouch for itself.
   return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }
 }
 
-function errorOf({
+function decodeError({
   code,
   message,
   details,
@@ -181,7 +182,7 @@ function errorOf({
   })
 }
 
-async function keysAt(link: Pick<MeshLink, 'request'>, agentId: string): Promise<readonly KeyMaterial[]> {
+async function lookUpKeys(link: Pick<MeshLink, 'request'>, agentId: string): Promise<readonly KeyMaterial[]> {
   try {
     const { agent_card: card } = await link.request('registry.lookup', { agent_id: agentId })
     const metadata = isObject(card) ? card.metadata : undefined
@@ -189,7 +190,7 @@ async function keysAt(link: Pick<MeshLink, 'request'>, agentId: string): Promise
     return typeof key === 'string' || isObject(key) ? [key as KeyMaterial] : []
   } catch (error) {
     if (error instanceof MeshRefusal && error.code === 'UNKNOWN_AGENT') return []
-    const problem = 'The registry, which knows the keys of others, does not answer: try again.'
-    throw new MeshError('SERVICE_UNAVAILABLE', problem, { retryAfter: 1, cause: error })
+    const message = 'The registry, which has the keys of other agents, does not answer: try again.'
+    throw new MeshError('SERVICE_UNAVAILABLE', message, { retryAfter: 1, cause: error })
   }
 }

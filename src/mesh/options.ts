@@ -10,26 +10,26 @@ import type { RateLimit } from './rate-limit.ts'
 import type { ReplayCache } from './replay-cache.ts'
 import type { MeshIdentity } from './signature.ts'
 
-/** A message that passed all checks, and who sent it. */
+/** A message that passed all checks, with its sender. */
 export interface MeshCall {
   readonly envelope: MeshEnvelope
   /** The `sender_id`. Only `identity` proves it. */
   readonly from: string
-  /** There is none if the message was not signed, which only development allows by default. */
+  /** Absent if the message was not signed, which only development allows by default. */
   readonly identity: MeshIdentity | undefined
   /**
-   * Aborts when the time is up. Not when the caller has gone: it may come again with the same message, and then gets the
-   * answer to it.
+   * Aborts when the time is up, but not when the caller disconnects: it may send the same message again and then gets
+   * its answer.
    */
   readonly signal: AbortSignal
-  /** The trace that the caller is in, if it told one beside the envelope; nobody has signed it. */
+  /** The trace that the caller sent beside the envelope. It is not signed. */
   readonly trace: Trace | undefined
 }
 
-/** Throw a `MeshRefusal` for what the caller did wrong; its code and message reach the caller, as nothing else does. */
+/** Throws a `MeshRefusal` to reject a request: only its code, message and details reach the caller. */
 export type MeshMethod = (parameters: JsonObject, call: MeshCall) => Promise<JsonObject> | JsonObject
 
-/** The part of a registry that answers in the mesh, under the name `registry`. */
+/** The part of a registry that answers discovery, under the agent id `registry`. */
 export interface MeshDirectory {
   discover(
     query: MeshDiscoverAgents['payload'],
@@ -38,42 +38,42 @@ export interface MeshDirectory {
 }
 
 export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
-  /** Who we are. Its `agent_id` is our name in the mesh. */
+  /** Describes this peer. Its `agent_id` is the address of the peer in the mesh. */
   readonly card: MeshCard
-  /** Signs what we say. */
+  /** Signs outgoing messages. */
   readonly key?: MeshSigningKey
-  /** The keys of others. */
+  /** The keys of other agents. */
   readonly keys?: MeshKeySource
-  /** Trust the key that an agent shows in its first handshake. */
+  /** Trusts the key that an agent presents in its first handshake. */
   readonly firstHandshake?: FirstHandshakeKeys
-  /** Refuse what is not signed. True, unless `NODE_ENV` is `development`. */
+  /** Rejects unsigned messages. Defaults to true unless `NODE_ENV` is `development`. */
   readonly requireAuth?: boolean
-  /** Refuse requests of agents that have not shaken hands. */
+  /** Rejects requests of agents without a handshake. Defaults to false. */
   readonly requireHandshake?: boolean
   readonly methods?: Readonly<Record<string, MeshMethod>>
-  /** Whether the caller may do this at all (`FORBIDDEN`). */
+  /** Whether the caller may send this message (`FORBIDDEN`). */
   readonly authorize?: (call: MeshCall) => Promise<boolean> | boolean
-  /** Whether a method that exists may be called (`METHOD_NOT_ALLOWED`). */
+  /** Whether the caller may call this existing method (`METHOD_NOT_ALLOWED`). */
   readonly allows?: (method: string, call: MeshCall) => Promise<boolean> | boolean
-  /** Why a handshake is refused, if it is. */
+  /** Returns the reason to reject a handshake, or undefined to accept it. */
   readonly refuseHandshake?: (card: MeshCard, call: MeshCall) => Promise<string | undefined> | string | undefined
-  /** Told of every message that passed all checks, before it is answered. */
+  /** Called with every message that passed all checks, before it is answered. */
   readonly onMessage?: (call: MeshCall) => Promise<void> | void
   readonly directory?: MeshDirectory
-  /** 1000 messages a second of each peer unless it is given. */
+  /** Defaults to 1000 messages per second and peer. */
   readonly rateLimit?: RateLimit
   readonly replayCache?: ReplayCache
-  /** Of an envelope. */
+  /** Maximum size of an envelope. Defaults to 10 MiB. */
   readonly maxBytes?: number
-  /** Milliseconds that a method has. */
+  /** Time limit of a method in milliseconds. Defaults to 30,000. */
   readonly timeout?: number
-  /** Messages that are worked on at the same time. */
+  /** Messages that are handled concurrently. Defaults to 1024. */
   readonly maxInFlight?: number
-  /** Where a code is explained. */
+  /** The URL that explains an error code. */
   readonly documentationUrl?: (code: StandardCode) => string | undefined
   readonly logger?: Logger
-  /** Who watches the methods that are called, here and of others. */
+  /** Observes method calls, incoming and outgoing. */
   readonly telemetry?: Telemetry
-  /** Overridden in tests only. */
+  /** For tests. */
   readonly now?: () => number
 }

@@ -3,7 +3,7 @@ import { boolean, list, string, struct } from '../schema/schema.ts'
 import { number, strict, titled, withDefault } from '../schema/strict.ts'
 import { literal, union } from '../schema/tagged.ts'
 
-/** The words and numbers of which envelopes are made. Patterns alone decide, so that every language reads them alike. */
+/** Schemas of the eight mesh messages. Patterns alone define formats, so that every language reads them alike. */
 
 const uuid4 = '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
 
@@ -17,7 +17,7 @@ const leapYear = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][0
 
 const clock = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]'
 
-/** Only the one canonical spelling: otherwise the last digit of a signature could be changed unnoticed. */
+/** Only the canonical spelling: otherwise the last digit of a signature could change unnoticed. */
 const base64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
 
 const inPath = "(?:[A-Za-z0-9._~:/@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
@@ -26,18 +26,18 @@ const inQuery = "(?:[A-Za-z0-9._~:/@!$&'()*+,;=?-]|%[0-9A-Fa-f]{2})"
 
 const host = '(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])'
 
-const aboutCard = 'What an agent says of itself when it shakes hands. This is not the agent card of A2A.'
+const cardDescription = 'How an agent describes itself in a handshake. This is not the A2A agent card.'
 
 export const MessageId = titled(
   'MessageId',
   string({ pattern: uuid4, expected: 'a UUID of version 4 in lower case' }),
-  'A UUID of version 4 in lower case. No two messages have the same one.',
+  'A UUID of version 4 in lower case, unique per message.',
 )
 
-/** Old traffic has letters that no UUID has. */
+/** Old traffic contains ids with letters beyond f. */
 export const LenientId = strict(string({ pattern: '^[0-9a-z-]{36}$', expected: '36 characters of 0–9, a–z and -' }))
 
-/** A day of the calendar. There is no year 0. */
+/** A calendar date. There is no year 0. */
 const day = `(?!0000)(?:[0-9]{4}-(?:${longMonth}|${shortMonth}|${february})|${leapYear}-02-29)`
 
 export const Timestamp = titled(
@@ -45,9 +45,9 @@ export const Timestamp = titled(
   string({
     pattern: `^${day}T${clock}(?:\\.[0-9]{3})?Z$`,
     format: 'date-time',
-    expected: 'a time in UTC such as 2026-01-31T12:00:00.000Z (no fraction or three digits of it)',
+    expected: 'a time in UTC such as 2026-01-31T12:00:00.000Z (without a fraction or with three digits)',
   }),
-  'A moment in UTC, to the second or to the millisecond, with Z at the end.',
+  'A time in UTC with a precision of seconds or milliseconds, ending in Z.',
 )
 
 export const AgentId = titled(
@@ -56,9 +56,9 @@ export const AgentId = titled(
     min: 3,
     max: 128,
     pattern: '^[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]$',
-    expected: 'letters, digits and -, with a letter or digit at both ends',
+    expected: 'letters, digits and -, starting and ending with a letter or digit',
   }),
-  'The name of an agent in the mesh. "registry" is the agent that answers discovery.',
+  'The id of an agent in the mesh. "registry" is the agent that answers discovery.',
 )
 
 const DateTime = titled(
@@ -66,30 +66,28 @@ const DateTime = titled(
   string({
     pattern: `^${day}T${clock}(?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$`,
     format: 'date-time',
-    expected: 'a date and time as RFC 3339 writes them',
+    expected: 'a date and time as in RFC 3339',
   }),
-  'A moment as RFC 3339 writes it, in any zone.',
+  'A time as in RFC 3339, in any time zone.',
 )
 
 const Nonce = titled(
   'Nonce',
   string({ pattern: '^[0-9a-f]{32}$', expected: '32 hexadecimal digits in lower case' }),
-  'Sixteen random bytes in hexadecimal digits, never used twice with one key.',
+  'Sixteen random bytes in hexadecimal, never used twice with one key.',
 )
 
 const Signature = titled(
   'Signature',
   string({ min: 4, pattern: `^${base64}$`, expected: 'base64 in the standard alphabet, with padding' }),
-  'The signature over the canonical form (RFC 8785) of the whole envelope without this member, in base64.',
+  'The signature over the canonical form (RFC 8785) of the envelope without this member, in base64.',
 )
 
 const Fingerprint = titled(
   'Fingerprint',
   string({ pattern: '^sha256:[0-9a-f]{16,64}$', expected: 'sha256: and 16 to 64 hexadecimal digits' }),
-  'The SHA-256 of the public key as DER SPKI, or the beginning of it. It selects a key and proves nothing.',
+  'The SHA-256 of the public key as DER SPKI, or its first digits. It selects a key and proves nothing.',
 )
-
-/** The payloads of the eight messages. What differs between the versions of the schemas is made by a function. */
 
 export const AuthenticationTag = titled(
   'AuthenticationTag',
@@ -100,43 +98,43 @@ export const AuthenticationTag = titled(
     signature: Signature,
     public_key_fingerprint: optional(Fingerprint),
   }),
-  'Who signed the envelope. `agent_id` equals the `sender_id` of the envelope.',
+  'Identifies the signer. `agent_id` equals the `sender_id` of the envelope.',
 )
 
 export const RequestPayload = titled(
   'RequestPayload',
   object({ method: string({ min: 1, max: 128 }), parameters: optional(struct()) }),
-  'Which method is called, and with what.',
+  'The method to call and its parameters.',
 )
 
 export const ErrorCode = titled(
   'ErrorCode',
   string({ pattern: '^[A-Z][A-Z0-9_]*[A-Z0-9]$', expected: 'a code in capitals such as NOT_FOUND' }),
-  'What went wrong, for programs. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may have their own.',
+  'A machine-readable error code. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may define their own.',
 )
 
 const ErrorObject = titled(
   'ErrorObject',
   object({ code: ErrorCode, message: string({ min: 1 }), details: optional(struct()) }),
-  'Why a request was not fulfilled.',
+  'Why a request failed.',
 )
 
 const SuccessResponsePayload = titled(
   'SuccessResponsePayload',
   object({ status: literal('success'), data: struct() }),
-  'The request was fulfilled.',
+  'The request succeeded.',
 )
 
 const ErrorResponsePayload = titled(
   'ErrorResponsePayload',
   object({ status: literal('error'), error: ErrorObject }),
-  'The agent understood the request and did not fulfil it.',
+  'The agent understood the request and rejected it.',
 )
 
 export const ResponsePayload = titled(
   'ResponsePayload',
   union('status', { success: SuccessResponsePayload, error: ErrorResponsePayload }),
-  'What came of a request: data, or an error.',
+  'The result of a request: data or an error.',
 )
 
 export type SchemaVersion = '1.0.0' | '1.1.0'
@@ -158,16 +156,16 @@ const cardMembers = {
 }
 
 export const AgentCard = {
-  '1.0.0': titled('AgentCard', object(cardMembers), aboutCard),
+  '1.0.0': titled('AgentCard', object(cardMembers), cardDescription),
   '1.1.0': titled(
     'AgentCard',
     object({ ...cardMembers, schema_versions: optional(list(SemanticVersion, { min: 1 })) }),
-    aboutCard,
+    cardDescription,
   ),
 }
 
 export const HandshakePayload = (version: SchemaVersion) =>
-  titled('HandshakePayload', object({ agent_card: AgentCard[version] }), 'Opens a conversation between two agents.')
+  titled('HandshakePayload', object({ agent_card: AgentCard[version] }), 'Starts a session between two agents.')
 
 const HandshakeAccepted = titled(
   'HandshakeAccepted',
@@ -178,7 +176,7 @@ const HandshakeAccepted = titled(
     schema_version: optional(SemanticVersion),
     reason: optional(string({ max: 500 })),
   }),
-  'The answering agent, and the versions that both will speak.',
+  'The answering agent, and the versions that both agents will use.',
 )
 
 const HandshakeRefused = titled(
@@ -190,7 +188,7 @@ const HandshakeRefused = titled(
     schema_version: optional(SemanticVersion),
     reason: optional(string({ max: 500 })),
   }),
-  'The answering agent does not want to talk.',
+  'The answering agent rejects the handshake.',
 )
 
 export const HandshakeAckPayload = titled(
@@ -204,9 +202,9 @@ const HttpUrl = titled(
   string({
     pattern: `^https?://${host}(?::[0-9]{1,5})?(?:/${inPath}*)?(?:\\?${inQuery}*)?(?:#${inQuery}*)?$`,
     format: 'uri',
-    expected: 'an absolute http or https URL without user and password',
+    expected: 'an absolute http or https URL without credentials',
   }),
-  'An absolute URL of HTTP, without user and password.',
+  'An absolute HTTP URL without credentials.',
 )
 
 const ErrorDetails = titled(
@@ -218,16 +216,16 @@ const ErrorDetails = titled(
     retry_after: optional(number({ min: 0, integer: true })),
     documentation_url: optional(HttpUrl),
   }),
-  'What is wrong with a message, when to try again (in seconds), and where to read more.',
+  'Why a message was rejected, when to retry (in seconds), and where to read more.',
 )
 
 export const ErrorPayload = titled(
   'ErrorPayload',
   object({ error: ErrorDetails }),
-  'The protocol was broken, or the agent cannot answer at all.',
+  'A protocol violation, or an agent that cannot answer.',
 )
 
-/** Whether objects that version 1.0.0 left open may have members that nobody described. */
+/** Whether objects that version 1.0.0 left open may have unknown members. */
 export interface Openness {
   readonly open: boolean
 }
@@ -240,12 +238,12 @@ export const DiscoverAgentsPayload = ({ open }: Openness) => {
   const filters = titled(
     'DiscoverFilters',
     object(members, { open }),
-    'Narrows the search. Without it: all, up to 100.',
+    'Narrows the search. Defaults to all agents, up to 100.',
   )
   return titled(
     'DiscoverAgentsPayload',
     object({ capabilities: optional(list(string())), filters: optional(filters) }),
-    'Asks the registry for agents that have all of these capabilities.',
+    'Searches the registry for agents with all of these capabilities.',
   )
 }
 
@@ -258,7 +256,7 @@ export const AgentAnnouncementPayload = ({ open }: Openness) => {
     endpoint: HttpUrl,
     last_heartbeat: optional(DateTime),
   }
-  const info = titled('AgentInfo', object(members, { open }), 'An agent that the registry knows.')
+  const info = titled('AgentInfo', object(members, { open }), 'An agent in the registry.')
   return titled(
     'AgentAnnouncementPayload',
     object({
@@ -266,12 +264,12 @@ export const AgentAnnouncementPayload = ({ open }: Openness) => {
       total_count: number({ min: 0, integer: true }),
       query_time_ms: optional(number({ min: 0 })),
     }),
-    'What the registry found. `total_count` also counts what did not fit.',
+    'The agents found. `total_count` includes agents beyond `max_results`.',
   )
 }
 
 export const GoodbyePayload = titled(
   'GoodbyePayload',
   object({ reason: optional(string({ max: 500 })), reconnect_after: optional(number({ min: 0, integer: true })) }),
-  'The sender leaves, perhaps to come back after so many seconds.',
+  'The sender disconnects, and may return after a number of seconds.',
 )

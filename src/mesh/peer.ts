@@ -3,7 +3,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { type Fetch, toFetch } from '../http/fetch.ts'
 import { createHttpCarrier } from './carrier.ts'
 import { createDispatch } from './dispatch.ts'
-import { createReader, createWriter } from './envelope-codec.ts'
+import { createEnvelopeReader, createEnvelopeWriter } from './envelope-codec.ts'
 import { createMeshExchange } from './http-server.ts'
 import { createLink, type MeshLink } from './link.ts'
 import type { MeshPeerOptions } from './options.ts'
@@ -13,41 +13,41 @@ import { createSessions, type Session } from './sessions.ts'
 import { createAuthenticate } from './signature.ts'
 import { attachSession, createSocketCarrier, type MeshSocket, type SocketOptions } from './websocket.ts'
 
-export interface LinkTo {
+export interface PeerLinkOptions {
   readonly agentId: string
-  /** Milliseconds that an answer may take; 30 seconds unless it is given. */
+  /** Time limit of an answer in milliseconds. Defaults to the `timeout` of the peer. */
   readonly timeout?: number
 }
 
-export interface HttpLinkTo extends LinkTo {
-  /** Where its envelopes are posted. */
+export interface HttpLinkOptions extends PeerLinkOptions {
+  /** The URL that accepts its envelopes. */
   readonly endpoint: string
-  /** A guarded one, if the endpoint was named by somebody else. */
+  /** Pass a guarded fetch if the endpoint comes from another party. */
   readonly fetch?: Fetch
 }
 
-export interface SocketLinkTo extends LinkTo, SocketOptions {
+export interface SocketLinkOptions extends PeerLinkOptions, SocketOptions {
   /** `ws:` or `wss:`. */
   readonly url: string
-  /** Opens a connection, such as one of the package `ws` with headers of your own. */
+  /** Opens a connection, for example with the package `ws` and custom headers. Defaults to the global `WebSocket`. */
   readonly open?: (url: string) => MeshSocket
 }
 
-/** An agent in the mesh: it answers the others, and talks to them. */
+/** An agent in the mesh: answers other peers and calls them. */
 export interface MeshPeer {
   readonly agentId: string
-  /** For a host of ours. */
+  /** For the server of this package. */
   readonly exchange: Exchange
-  /** Wherever `fetch` handlers run. */
+  /** For any platform with `fetch` handlers. */
   readonly fetch: (request: Request) => Promise<Response>
-  /** One envelope, however it came. */
+  /** Handles one envelope from any transport. */
   receive(bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
-  /** A WebSocket that was opened by another agent, of the package `ws` or its like. */
+  /** Serves a WebSocket that another agent opened, such as one of the package `ws`. */
   accept(socket: MeshSocket, options?: SocketOptions): void
-  /** Another agent by HTTP. */
-  link(to: HttpLinkTo): MeshLink
-  /** Another agent by WebSocket: one connection, many envelopes. */
-  connect(to: SocketLinkTo): MeshLink
+  /** Links to another agent over HTTP. */
+  link(to: HttpLinkOptions): MeshLink
+  /** Links to another agent over one WebSocket. */
+  connect(to: SocketLinkOptions): MeshLink
   sessionWith(agentId: string): Session
 }
 
@@ -58,15 +58,15 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   const card = key && firstHandshake ? withKey(options.card, key.jwk) : options.card
   const agentId = card.agent_id
   const sessions = createSessions()
-  const read = createReader({ lenientIds, maxBytes })
-  const write = createWriter({ agentId, key, now })
+  const read = createEnvelopeReader({ lenientIds, maxBytes })
+  const write = createEnvelopeWriter({ agentId, key, now })
   const authenticate = createAuthenticate({ requireAuth, keys, firstHandshake, now })
   const methods = new Map(Object.entries(options.methods ?? {}))
   const dispatch = createDispatch({ ...options, card, methods, sessions })
   const names = options.directory ? [agentId, 'registry'] : [agentId]
   const receive = createReceive({ ...options, names, read, write, authenticate, dispatch, now })
   const exchange = createMeshExchange(receive, { maxBytes })
-  const linking = { card, write, authenticate, sessions, now, telemetry: options.telemetry }
+  const linkOptions = { card, write, authenticate, sessions, now, telemetry: options.telemetry }
 
   return {
     agentId,
@@ -75,21 +75,21 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
     receive,
     accept: (socket, socketOptions) =>
       attachSession(socket, { ...socketOptions, read, receive, maxBytes, isServer: true }),
-    link({ agentId: other, timeout: patience = timeout, ...way }) {
-      const carrier = createHttpCarrier({ ...way, read, maxBytes })
-      return createLink({ ...linking, agentId: other, carrier, timeout: patience })
+    link({ agentId: peerId, timeout: linkTimeout = timeout, ...httpOptions }) {
+      const carrier = createHttpCarrier({ ...httpOptions, read, maxBytes })
+      return createLink({ ...linkOptions, agentId: peerId, carrier, timeout: linkTimeout })
     },
-    connect({ agentId: other, timeout: patience = timeout, url, open = openGlobal, ...socketOptions }) {
+    connect({ agentId: peerId, timeout: linkTimeout = timeout, url, open = openGlobal, ...socketOptions }) {
       const carrier = createSocketCarrier({ ...socketOptions, open: () => open(url), read, receive, maxBytes })
-      return createLink({ ...linking, agentId: other, carrier, timeout: patience })
+      return createLink({ ...linkOptions, agentId: peerId, carrier, timeout: linkTimeout })
     },
-    sessionWith: (other) => sessions.get(other),
+    sessionWith: (peerId) => sessions.get(peerId),
   }
 }
 
 function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requireAuth: boolean): void {
-  const fault = AgentCard['1.1.0'].check(card)
-  if (fault) throw new TypeError(`The card is not valid: ${fault.path} ${fault.message}.`)
+  const violation = AgentCard['1.1.0'].check(card)
+  if (violation) throw new TypeError(`The card is not valid: ${violation.path} ${violation.message}.`)
   if (!requireAuth) return
   if (!key) {
     throw new TypeError(
@@ -103,10 +103,10 @@ function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requ
   }
 }
 
-/** So that others can trust us on our first handshake. */
+/** Adds the public key, so that other agents can trust it from the first handshake on. */
 function withKey(card: MeshPeerOptions['card'], jwk: JsonWebKey): MeshPeerOptions['card'] {
-  const shown = JSON.parse(JSON.stringify(jwk))
-  return { ...card, metadata: { public_key: shown, ...card.metadata } }
+  const publicKey = JSON.parse(JSON.stringify(jwk))
+  return { ...card, metadata: { public_key: publicKey, ...card.metadata } }
 }
 
 function openGlobal(url: string): MeshSocket {

@@ -5,9 +5,13 @@ export interface RateLimitOptions {
   readonly perSecond: number
   /** Messages that may arrive at once. Defaults to `perSecond`, at least 1. */
   readonly burst?: number
-  /** Peers that are remembered. Beyond that, a peer that was quiet starts with a full burst again. Defaults to 10,000. */
+  /**
+   * Peers that are remembered. Beyond that, a peer that was quiet starts with a full burst again. Defaults to 10,000.
+   */
   readonly peers?: number
-  /** Counts the messages. Defaults to this process; replicas of one agent share a store such as `createPostgresLimits`. */
+  /**
+   * Counts the messages. Defaults to this process; replicas of one agent share a store such as `createPostgresLimits`.
+   */
   readonly store?: LimitStore
   readonly now?: () => number
 }

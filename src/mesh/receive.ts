@@ -3,103 +3,104 @@ import { consoleLogger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import {
-  type Draft,
   defaultMaxBytes,
-  type Origin,
+  type EnvelopeDraft,
+  type MessageOrigin,
   type ReadEnvelope,
-  type Reading,
+  type ReadResult,
   type WriteEnvelope,
 } from './envelope-codec.ts'
 import { httpStatusOf, MeshError, type StandardCode } from './errors.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
-import { createReplayCache, type Sighting } from './replay-cache.ts'
-import { type Authenticate, checkFresh, type MeshIdentity, memory } from './signature.ts'
+import { createReplayCache, type SeenMessage } from './replay-cache.ts'
+import { type Authenticate, checkFresh, type MeshIdentity, replayWindow } from './signature.ts'
 
-const forever = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 export interface ReceiveOptions
   extends Pick<
     MeshPeerOptions,
     'authorize' | 'onMessage' | 'rateLimit' | 'replayCache' | 'maxBytes' | 'maxInFlight' | 'documentationUrl' | 'logger'
   > {
-  /** The names that are ours. */
+  /** The agent ids of this peer. */
   readonly names: readonly string[]
   readonly read: ReadEnvelope
   readonly write: WriteEnvelope
   readonly authenticate: Authenticate
-  readonly dispatch: (call: MeshCall) => Promise<Draft | undefined>
+  readonly dispatch: (call: MeshCall) => Promise<EnvelopeDraft | undefined>
   readonly now: () => number
 }
 
 export interface MeshReply {
-  /** As HTTP says it. */
+  /** The HTTP status. */
   readonly status: number
-  /** An envelope, or `{"error":…}` if none can be addressed; nothing for messages that nobody answers. */
+  /** An envelope, or `{"error":…}` if none can be addressed. Absent for messages without an answer. */
   readonly text?: string
   /** Seconds. */
   readonly retryAfter?: number
 }
 
-/** Takes a message through all steps, in their order: the first that fails decides the answer. */
+/** Takes a message through all steps in order; the first step that fails determines the answer. */
 export interface Receive {
   (bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
-  reading(reading: Reading, bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
+  /** The same for bytes that were already read. */
+  process(result: ReadResult, bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
 }
 
 export function createReceive(options: ReceiveOptions): Receive {
   const { names, read, write, authenticate, dispatch, now, logger = consoleLogger } = options
   const { maxBytes = defaultMaxBytes, maxInFlight = 1024, rateLimit = createRateLimit({ perSecond: 1000 }) } = options
   const { replayCache = createReplayCache({ now }) } = options
-  const working = new Map<string, Promise<MeshReply>>()
+  const inFlight = new Map<string, Promise<MeshReply>>()
 
-  async function process(envelope: MeshEnvelope, bytes: Uint8Array, trace: Trace | undefined): Promise<MeshReply> {
+  async function handle(envelope: MeshEnvelope, bytes: Uint8Array, trace: Trace | undefined): Promise<MeshReply> {
     checkFresh(envelope.timestamp, now())
     if (!names.includes(envelope.recipient_id)) {
       throw new MeshError('NOT_FOUND', 'The recipient is not here.', { details: { what: 'recipient' } })
     }
     const identity = await authenticate(envelope)
-    const sighting = await sightingOf(envelope, identity, bytes, now())
-    const claim = await replayCache.claim(sighting)
+    const message = await toSeenMessage(envelope, identity, bytes, now())
+    const claim = await replayCache.claim(message)
     const from = envelope.sender_id
-    if (claim === 'new') return await workOn(sighting, { envelope, from, identity, signal: forever, trace })
-    if (claim === 'replay') throw replayed()
-    if (claim !== 'pending') return 'reply' in claim ? JSON.parse(claim.reply) : forgetful(claim.retryAfter)
-    const other = working.get(envelope.message_id)
-    if (other) return await other
-    throw new MeshError('SERVICE_UNAVAILABLE', 'This message is being worked on.', { retryAfter: 1 })
+    if (claim === 'new') return await answerOnce(message, { envelope, from, identity, signal: neverAborted, trace })
+    if (claim === 'replay') throw replayError()
+    if (claim !== 'pending') return 'reply' in claim ? JSON.parse(claim.reply) : throwCacheFull(claim.retryAfter)
+    const pending = inFlight.get(envelope.message_id)
+    if (pending) return await pending
+    throw new MeshError('SERVICE_UNAVAILABLE', 'This message is already being handled.', { retryAfter: 1 })
   }
 
-  async function workOn(sighting: Sighting, call: MeshCall): Promise<MeshReply> {
-    const { messageId } = sighting
+  async function answerOnce(message: SeenMessage, call: MeshCall): Promise<MeshReply> {
+    const { messageId } = message
     try {
       await admit(call)
     } catch (error) {
-      await replayCache.release(sighting)
+      await replayCache.release(message)
       throw error
     }
-    const work = answer(call)
-    working.set(messageId, work)
+    const pending = answer(call)
+    inFlight.set(messageId, pending)
     try {
-      const reply = await work
+      const reply = await pending
       await replayCache.settle(messageId, JSON.stringify(reply))
       return reply
     } finally {
-      working.delete(messageId)
+      inFlight.delete(messageId)
     }
   }
 
   async function admit(call: MeshCall): Promise<void> {
     if (options.authorize && !(await options.authorize(call))) {
-      throw new MeshError('FORBIDDEN', 'You may not do this.')
+      throw new MeshError('FORBIDDEN', 'You may not send this message.')
     }
     const wait = await rateLimit.take(call.from)
     if (wait > 0) {
       const message = `Too many messages: try again in ${wait} seconds.`
       throw new MeshError('RATE_LIMIT_EXCEEDED', message, { retryAfter: wait })
     }
-    if (working.size >= maxInFlight) {
-      throw new MeshError('SERVICE_UNAVAILABLE', 'Too many messages are being worked on.', { retryAfter: 1 })
+    if (inFlight.size >= maxInFlight) {
+      throw new MeshError('SERVICE_UNAVAILABLE', 'Too many messages are being handled.', { retryAfter: 1 })
     }
   }
 
@@ -108,25 +109,25 @@ export function createReceive(options: ReceiveOptions): Receive {
     try {
       await options.onMessage?.(call)
       const draft = await dispatch(call)
-      // Who was asked answers, also under its second name.
+      // The answer comes from the id that was addressed, which may be `registry`.
       if (!draft) return { status: 202 }
       const { text } = await write({ sender_id: recipient_id, ...draft })
-      if (isLonger(text, maxBytes)) throw new RangeError(`The answer is longer than ${maxBytes} bytes.`)
+      if (exceedsBytes(text, maxBytes)) throw new RangeError(`The answer is longer than ${maxBytes} bytes.`)
       return { status: 200, text }
     } catch (error) {
-      return await refuse(error, { messageId: message_id, senderId: sender_id, type: message_type }, recipient_id)
+      return await reject(error, { messageId: message_id, senderId: sender_id, type: message_type }, recipient_id)
     }
   }
 
-  async function refuse(thrown: unknown, origin: Origin | undefined, as?: string): Promise<MeshReply> {
-    // What went wrong between us and a third agent is nothing for the caller.
-    const isOurs = thrown instanceof MeshError && thrown.asked === undefined
-    const error = isOurs ? thrown : new MeshError('INTERNAL_ERROR', 'Something broke here.')
-    if (error !== thrown) logger.error({ error: thrown }, 'A message of the mesh could not be answered')
+  async function reject(thrown: unknown, origin: MessageOrigin | undefined, senderId?: string): Promise<MeshReply> {
+    // Errors from calling another peer must not reach this caller.
+    const isPublic = thrown instanceof MeshError && thrown.peer === undefined
+    const error = isPublic ? thrown : new MeshError('INTERNAL_ERROR', 'The agent failed to handle this message.')
+    if (error !== thrown) logger.error({ error: thrown }, 'A mesh message could not be answered')
     const status = httpStatusOf(error.code)
     const { code, message, details, retryAfter } = error
-    const more = retryAfter === undefined ? {} : { retryAfter }
-    if (unanswered.has(origin?.type)) return { status, ...more }
+    const retry = retryAfter === undefined ? {} : { retryAfter }
+    if (neverAnswered.has(origin?.type)) return { status, ...retry }
     const url = error.documentationUrl ?? options.documentationUrl?.(code as StandardCode)
     const payload = {
       error: {
@@ -137,61 +138,62 @@ export function createReceive(options: ReceiveOptions): Receive {
         ...(url !== undefined && { documentation_url: url }),
       },
     }
-    if (!origin) return { status, text: JSON.stringify(payload), ...more }
-    const { messageId, senderId } = origin
-    const draft = { message_type: 'error', recipient_id: senderId, correlation_id: messageId, payload } as const
-    return { status, text: (await write({ ...draft, ...(as !== undefined && { sender_id: as }) })).text, ...more }
+    if (!origin) return { status, text: JSON.stringify(payload), ...retry }
+    const { messageId, senderId: recipientId } = origin
+    const draft = { message_type: 'error', recipient_id: recipientId, correlation_id: messageId, payload } as const
+    const { text } = await write({ ...draft, ...(senderId !== undefined && { sender_id: senderId }) })
+    return { status, text, ...retry }
   }
 
-  async function reading(reading: Reading, bytes: Uint8Array, trace?: Trace): Promise<MeshReply> {
-    const { envelope } = reading
-    if (!envelope) return await refuse(reading.error, reading.origin)
+  async function process(result: ReadResult, bytes: Uint8Array, trace?: Trace): Promise<MeshReply> {
+    const { envelope } = result
+    if (!envelope) return await reject(result.error, result.origin)
     try {
-      return await process(envelope, bytes, trace)
+      return await handle(envelope, bytes, trace)
     } catch (error) {
       const { message_id, sender_id, message_type } = envelope
-      return await refuse(error, { messageId: message_id, senderId: sender_id, type: message_type })
+      return await reject(error, { messageId: message_id, senderId: sender_id, type: message_type })
     }
   }
 
-  const receive = async (bytes: Uint8Array, trace?: Trace) => await reading(read(bytes), bytes, trace)
-  return Object.assign(receive, { reading })
+  const receive = async (bytes: Uint8Array, trace?: Trace) => await process(read(bytes), bytes, trace)
+  return Object.assign(receive, { process })
 }
 
-/** A signature was checked just now and covers everything, so it also tells whether two messages are the same. */
-async function sightingOf(
+/** A verified signature covers the entire message, so it also identifies it. */
+async function toSeenMessage(
   { message_id, sender_id, auth }: MeshEnvelope,
   identity: MeshIdentity | undefined,
   bytes: Uint8Array,
   now: number,
-): Promise<Sighting> {
-  const seen = { messageId: message_id, until: now + memory }
+): Promise<SeenMessage> {
+  const message = { messageId: message_id, until: now + replayWindow }
   if (identity && auth) {
-    return { ...seen, nonce: `${sender_id} ${identity.fingerprint} ${auth.nonce}`, digest: auth.signature }
+    return { ...message, nonce: `${sender_id} ${identity.fingerprint} ${auth.nonce}`, digest: auth.signature }
   }
   const digest = await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes))
-  return { ...seen, digest: toHex(new Uint8Array(digest)) }
+  return { ...message, digest: toHex(new Uint8Array(digest)) }
 }
 
-function replayed(): MeshError {
-  return new MeshError('AUTHENTICATION_FAILED', 'This message, or its nonce, was seen before: send a new one.', {
+function replayError(): MeshError {
+  return new MeshError('AUTHENTICATION_FAILED', 'This message or its nonce was used before: send a new one.', {
     details: { reason: 'REPLAY' },
   })
 }
 
-/** To forget what was seen would let it in again. */
-function forgetful(retryAfter: number): never {
+/** Evicting a message would allow its replay. */
+function throwCacheFull(retryAfter: number): never {
   const message = 'Too many messages were received lately: try again later.'
   throw new MeshError('SERVICE_UNAVAILABLE', message, { retryAfter })
 }
 
-/** In bytes; most texts are too short to need counting. */
-function isLonger(text: string, maxBytes: number): boolean {
+/** Most texts are too short to need encoding. */
+function exceedsBytes(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
 }
 
-/** Never answered by an error, so that no two peers complain to each other for ever. */
-const unanswered: ReadonlySet<unknown> = new Set([
+/** Never answered with an error, so that two peers cannot send each other errors forever. */
+const neverAnswered: ReadonlySet<unknown> = new Set([
   'error',
   'goodbye',
   'response',

@@ -1,33 +1,36 @@
 export interface ReplayCacheOptions {
-  /** Messages that are remembered. When it is full, new ones are refused: to forget old ones would let them in again. */
+  /**
+   * Messages that are remembered. A full cache rejects new messages: evicting one would allow its replay. Defaults to
+   * 1,000,000.
+   */
   readonly capacity?: number
-  /** Characters of answers that are kept. Older answers go first. */
+  /** Total characters of cached answers; the oldest are dropped first. Defaults to 64 Mi. */
   readonly replySize?: number
   readonly now?: () => number
 }
 
-/** A message as it is remembered. */
-export interface Sighting {
+/** What the cache stores of a message. */
+export interface SeenMessage {
   readonly messageId: string
-  /** The nonce and whose it is; an unsigned message has none. */
+  /** The nonce with its sender and key. Unsigned messages have none. */
   readonly nonce?: string
-  /** The same for the same message only. */
+  /** Identifies the content of the message. */
   readonly digest: string
-  /** Milliseconds since 1970 until which it must be remembered. */
+  /** When it may be forgotten, in milliseconds since 1970. */
   readonly until: number
 }
 
-/** `pending`: the same message is being worked on. `retryAfter`: nothing more can be remembered for so many seconds. */
-export type Claim = 'new' | 'replay' | 'pending' | { readonly reply: string } | { readonly retryAfter: number }
+/** `pending`: the same message is being handled. `retryAfter`: the cache is full for this many seconds. */
+export type ClaimResult = 'new' | 'replay' | 'pending' | { readonly reply: string } | { readonly retryAfter: number }
 
-/** Knows what was seen, so that nothing is done twice. Replicas that serve one agent share one. */
+/** Remembers messages, so that none is handled twice. Replicas of one agent share a cache. */
 export interface ReplayCache {
-  /** Whoever gets `new` may work on the message; nobody else gets it again. */
-  claim(sighting: Sighting): Promise<Claim> | Claim
-  /** Keeps the answer for whoever asks again with the same bytes. */
+  /** Returns `new` once per message; that caller handles it. */
+  claim(sighting: SeenMessage): Promise<ClaimResult> | ClaimResult
+  /** Stores the answer for repetitions of the same message. */
   settle(messageId: string, reply: string): Promise<void> | void
-  /** The message was not worked on, and may come again. */
-  release(sighting: Sighting): Promise<void> | void
+  /** The message was not handled and may be sent again. */
+  release(sighting: SeenMessage): Promise<void> | void
 }
 
 export function createReplayCache({
@@ -35,11 +38,11 @@ export function createReplayCache({
   replySize = 2 ** 26,
   now = Date.now,
 }: ReplayCacheOptions = {}): ReplayCache {
-  /** In the order in which they run out, which is the order in which they came. */
+  /** In order of arrival, which is also the order of expiry. */
   const entries = new Map<string, Entry>()
   const nonces = new Set<string>()
   const replies = new Map<string, string>()
-  let kept = 0
+  let replyCharacters = 0
 
   function forget(messageId: string, entry: Entry): void {
     entries.delete(messageId)
@@ -47,10 +50,10 @@ export function createReplayCache({
     dropReply(messageId)
   }
   function dropReply(messageId: string): void {
-    kept -= replies.get(messageId)?.length ?? 0
+    replyCharacters -= replies.get(messageId)?.length ?? 0
     replies.delete(messageId)
   }
-  function sweep(moment: number): void {
+  function dropExpired(moment: number): void {
     for (const [messageId, entry] of entries) {
       if (entry.until > moment) return
       forget(messageId, entry)
@@ -60,16 +63,16 @@ export function createReplayCache({
   return {
     claim({ messageId, nonce, digest, until }) {
       const moment = now()
-      sweep(moment)
-      const seen = entries.get(messageId)
-      if (seen) {
-        if (seen.digest !== digest) return 'replay'
+      dropExpired(moment)
+      const entry = entries.get(messageId)
+      if (entry) {
+        if (entry.digest !== digest) return 'replay'
         const reply = replies.get(messageId)
         if (reply !== undefined) return { reply }
-        return seen.isSettled ? 'replay' : 'pending'
+        return entry.isSettled ? 'replay' : 'pending'
       }
       if (nonce !== undefined && nonces.has(nonce)) return 'replay'
-      if (entries.size >= capacity) return { retryAfter: roomAfter(entries, moment) }
+      if (entries.size >= capacity) return { retryAfter: secondsUntilSpace(entries, moment) }
       entries.set(messageId, { nonce, digest, until, isSettled: false })
       if (nonce !== undefined) nonces.add(nonce)
       return 'new'
@@ -79,9 +82,9 @@ export function createReplayCache({
       if (!entry) return
       entry.isSettled = true
       replies.set(messageId, reply)
-      kept += reply.length
+      replyCharacters += reply.length
       for (const oldest of replies.keys()) {
-        if (kept <= replySize) return
+        if (replyCharacters <= replySize) return
         dropReply(oldest)
       }
     },
@@ -99,7 +102,7 @@ interface Entry {
   isSettled: boolean
 }
 
-function roomAfter(entries: ReadonlyMap<string, Entry>, moment: number): number {
+function secondsUntilSpace(entries: ReadonlyMap<string, Entry>, moment: number): number {
   const [oldest] = entries.values()
   return Math.max(1, Math.ceil(((oldest?.until ?? moment) - moment) / 1000))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { advance, createSessions, type Session, type SessionEvent } from './sessions.ts'
+import { createSessions, nextSession, type Session, type SessionEvent } from './sessions.ts'
 
 const card = {
   agent_id: 'an-agent',
@@ -25,11 +25,11 @@ describe('a session', () => {
     ['goodbye', { state: 'goodbye' }, { type: 'handshake-sent' }, 'sent'],
     ['goodbye', { state: 'goodbye' }, { type: 'failed' }, 'goodbye'],
     ['goodbye', { state: 'goodbye' }, agreed, 'established'],
-  ])('goes from %s on', (_, from, event, to) => {
-    expect(advance(from, event).state).toBe(to)
+  ])('in state %s follows its events', (_, from, event, to) => {
+    expect(nextSession(from, event).state).toBe(to)
   })
 
-  it('is forgotten when there are too many, the quietest first', () => {
+  it('is forgotten beyond the capacity, inactive ones first', () => {
     const sessions = createSessions({ capacity: 2 })
     for (const agent of ['a', 'b', 'a', 'c']) sessions.apply(agent, agreed)
     expect(['a', 'b', 'c'].map((agent) => sessions.get(agent).state)).toEqual(['established', 'none', 'established'])

@@ -1,20 +1,20 @@
 import { BoundedMap } from '../base/bounded-map.ts'
 import type { MeshCard } from './envelope.ts'
-import type { Agreement } from './versions.ts'
+import type { VersionAgreement } from './versions.ts'
 
-const strangers: Session = { state: 'none' }
+const noSession: Session = { state: 'none' }
 
-/** How far we are with another agent. A goodbye ends it, and a new handshake begins it anew. */
+/** The state of the handshake with another agent. A goodbye ends it; a new handshake restarts it. */
 export type Session =
   | { readonly state: 'none' }
   | { readonly state: 'sent' }
-  | { readonly state: 'established'; readonly card: MeshCard; readonly agreement: Agreement }
+  | { readonly state: 'established'; readonly card: MeshCard; readonly agreement: VersionAgreement }
   | { readonly state: 'goodbye'; readonly reconnectAfter?: number }
 
 export type SessionEvent =
   | { readonly type: 'handshake-sent' }
-  /** Also when their handshake came to us. */
-  | { readonly type: 'agreed'; readonly card: MeshCard; readonly agreement: Agreement }
+  /** Also when the other agent sent the handshake. */
+  | { readonly type: 'agreed'; readonly card: MeshCard; readonly agreement: VersionAgreement }
   | { readonly type: 'failed' }
   | { readonly type: 'goodbye'; readonly reconnectAfter?: number }
 
@@ -23,29 +23,28 @@ export interface Sessions {
   apply(agentId: string, event: SessionEvent): Session
 }
 
-/** Bounded: of more agents than that, those of whom nothing was heard for longest are strangers again. */
+/** Keeps at most `capacity` sessions; agents that were quiet have to send a handshake again. */
 export function createSessions({ capacity = 10_000 } = {}): Sessions {
   const sessions = new BoundedMap<string, Session>(capacity)
   return {
-    get: (agentId) => sessions.get(agentId) ?? strangers,
+    get: (agentId) => sessions.get(agentId) ?? noSession,
     apply(agentId, event) {
-      const session = advance(sessions.get(agentId) ?? strangers, event)
+      const session = nextSession(sessions.get(agentId) ?? noSession, event)
       sessions.set(agentId, session)
       return session
     },
   }
 }
 
-/** Where an event leads. */
-export function advance(session: Session, event: SessionEvent): Session {
+export function nextSession(session: Session, event: SessionEvent): Session {
   switch (event.type) {
     case 'handshake-sent':
-      // What was agreed holds until something else is.
+      // The last agreement holds until a new one replaces it.
       return session.state === 'established' ? session : { state: 'sent' }
     case 'agreed':
       return { state: 'established', card: event.card, agreement: event.agreement }
     case 'failed':
-      return session.state === 'sent' ? strangers : session
+      return session.state === 'sent' ? noSession : session
     case 'goodbye':
       return { state: 'goodbye', reconnectAfter: event.reconnectAfter }
   }

@@ -9,15 +9,15 @@ import { importPublicKey, type MeshKey, type MeshSigningKey } from './keys.ts'
 
 const encoder = new TextEncoder()
 
-/** How many milliseconds a message may be old, and ahead of our clock; both bounds are still fine. */
+/** Maximum age of a message, and how far it may be ahead of the local clock, in milliseconds, both inclusive. */
 const maxAge = 300_000
 
 const maxAhead = 60_000
 
-/** By how much the clocks of replicas may differ, and a clock may be set back. */
-const slack = 10_000
+/** How far the clocks of replicas may differ, and a clock may be set back, in milliseconds. */
+const clockTolerance = 10_000
 
-/** The same envelope with the tag of its sender. Its time is that of the envelope. */
+/** Adds the authentication tag of the sender, with the timestamp of the envelope. */
 export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: MeshSigningKey): Promise<E> {
   const auth: Omit<MeshAuth, 'signature'> = {
     agent_id: envelope.sender_id,
@@ -29,19 +29,19 @@ export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: Mes
   return { ...envelope, auth: { ...auth, signature: toBase64(signature) } }
 }
 
-/** For so long every message that was seen is remembered: nobody can be asked to take it again later. */
-export const memory = maxAge + maxAhead + slack
+/** How long every message must be remembered, in milliseconds; later it is too old to be replayed. */
+export const replayWindow = maxAge + maxAhead + clockTolerance
 
 export interface AuthenticationOptions {
-  /** Refuse what is not signed by a known key. */
+  /** Rejects messages that are not signed by a known key. */
   readonly requireAuth: boolean
   readonly keys?: MeshKeySource
-  /** Take the key that an unknown agent shows in its first handshake (`metadata.public_key` of its card). */
+  /** Accepts the key that an unknown agent presents in its first handshake (`metadata.public_key` of its card). */
   readonly firstHandshake?: FirstHandshakeKeys
   readonly now: () => number
 }
 
-/** Who sent a message, proven by its signature. */
+/** The sender of a message, proven by its signature. */
 export interface MeshIdentity {
   readonly agentId: string
   readonly fingerprint: string
@@ -51,12 +51,12 @@ export type Authenticate = (envelope: MeshEnvelope) => Promise<MeshIdentity | un
 
 export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: AuthenticationOptions): Authenticate {
   async function keysOf(agentId: string): Promise<readonly MeshKey[]> {
-    const known = (await keys?.keysOf(agentId)) ?? []
-    return known.length > 0 ? known : ((await firstHandshake?.keysOf(agentId)) ?? [])
+    const configured = (await keys?.keysOf(agentId)) ?? []
+    return configured.length > 0 ? configured : ((await firstHandshake?.keysOf(agentId)) ?? [])
   }
 
-  /** The key of a newcomer, if it has signed with the one that it shows. */
-  async function introduce(envelope: MeshEnvelope): Promise<MeshKey | undefined> {
+  /** The key in the card of an unknown agent, if the message is signed with that key. */
+  async function keyFromHandshake(envelope: MeshEnvelope): Promise<MeshKey | undefined> {
     const material = keyIn(cardIn(envelope))
     if (!firstHandshake || material === undefined) return undefined
     const key = await importPublicKey(material).catch(() => undefined)
@@ -67,28 +67,30 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
   return async (envelope) => {
     const { auth, sender_id } = envelope
     if (auth === undefined) {
-      if (requireAuth) throw refused('MISSING', 'The message is not signed: add auth.')
+      if (requireAuth) throw authenticationError('MISSING', 'The message is not signed: add auth.')
       return undefined
     }
-    if (auth.agent_id !== sender_id) throw refused('AGENT_MISMATCH', 'auth.agent_id is not the sender_id.')
+    if (auth.agent_id !== sender_id) throw authenticationError('AGENT_MISMATCH', 'auth.agent_id is not the sender_id.')
     checkFresh(auth.timestamp, now(), 'AUTHENTICATION_FAILED')
     if (Math.abs(Date.parse(auth.timestamp) - Date.parse(envelope.timestamp)) > maxAhead) {
-      throw refused('TIMESTAMP_MISMATCH', 'auth.timestamp and timestamp are more than 60 seconds apart.')
+      throw authenticationError('TIMESTAMP_MISMATCH', 'auth.timestamp and timestamp are more than 60 seconds apart.')
     }
-    const known = await keysOf(sender_id)
-    if (known.length === 0) {
-      const newcomer = await introduce(envelope)
-      if (newcomer) return { agentId: sender_id, fingerprint: newcomer.fingerprint }
+    const senderKeys = await keysOf(sender_id)
+    if (senderKeys.length === 0) {
+      const newKey = await keyFromHandshake(envelope)
+      if (newKey) return { agentId: sender_id, fingerprint: newKey.fingerprint }
       if (!requireAuth) return undefined
-      throw refused('UNKNOWN_KEY', `No key of ${sender_id} is known here.`)
+      throw authenticationError('UNKNOWN_KEY', `No key of ${sender_id} is known here.`)
     }
     const { public_key_fingerprint: hint } = auth
-    const named = hint === undefined ? known : known.filter(({ fingerprint }) => fingerprint.startsWith(hint))
-    if (named.length === 0) throw refused('UNKNOWN_KEY', `The key with this fingerprint is none of ${sender_id}'s.`)
-    for (const key of named) {
+    const candidates =
+      hint === undefined ? senderKeys : senderKeys.filter(({ fingerprint }) => fingerprint.startsWith(hint))
+    if (candidates.length === 0)
+      throw authenticationError('UNKNOWN_KEY', `${sender_id} has no key with this fingerprint.`)
+    for (const key of candidates) {
       if (await isEnvelopeSignedBy(envelope, key)) return { agentId: sender_id, fingerprint: key.fingerprint }
     }
-    throw refused('BAD_SIGNATURE', 'The signature does not fit the message and its sender.')
+    throw authenticationError('BAD_SIGNATURE', 'The signature does not match the message and its sender.')
   }
 }
 
@@ -98,7 +100,7 @@ export async function isEnvelopeSignedBy(envelope: MeshEnvelope, key: MeshKey): 
   return signature !== undefined && (await key.verify(signedBytes(envelope), signature))
 }
 
-/** Throws unless the moment is of now. */
+/** Throws if the timestamp is too old or too far ahead. */
 export function checkFresh(timestamp: string, now: number, code: StandardCode = 'VALIDATION_FAILED'): void {
   const age = now - Date.parse(timestamp)
   if (age > maxAge) {
@@ -117,23 +119,23 @@ export function checkFresh(timestamp: string, now: number, code: StandardCode = 
   }
 }
 
-/** What is signed: the canonical form (RFC 8785) of the envelope with everything but the signature itself. */
+/** The signed bytes: the canonical form (RFC 8785) of the envelope without the signature. */
 export function signedBytes(envelope: MeshEnvelope): Uint8Array<ArrayBuffer> {
   const { auth } = envelope
-  if (auth === undefined) throw new TypeError('An envelope without auth has nothing to be signed with.')
+  if (auth === undefined) throw new TypeError('An envelope without auth has no signature.')
   const { signature: _, ...rest } = auth
   return encoder.encode(canonicalize({ ...envelope, auth: rest }))
 }
 
 function keyIn(card: MeshCard | undefined): string | JsonWebKey | undefined {
-  const shown = card?.metadata?.public_key
-  return typeof shown === 'string' || isObject(shown) ? (shown as string | JsonWebKey) : undefined
+  const key = card?.metadata?.public_key
+  return typeof key === 'string' || isObject(key) ? (key as string | JsonWebKey) : undefined
 }
 
 function cardIn({ message_type, payload }: MeshEnvelope): MeshCard | undefined {
   return message_type === 'handshake' || message_type === 'handshake_ack' ? payload.agent_card : undefined
 }
 
-function refused(reason: string, message: string): MeshError {
+function authenticationError(reason: string, message: string): MeshError {
   return new MeshError('AUTHENTICATION_FAILED', message, { details: { reason } })
 }

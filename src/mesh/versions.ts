@@ -4,79 +4,81 @@ import { MeshError } from './errors.ts'
 import type { SchemaVersion } from './payloads.ts'
 
 /**
- * Envelopes have no place for a trace. Over HTTP it is in headers; over a WebSocket lines before the envelope in its
- * frame take their place, for peers whose card says that they know it.
+ * The member of a card's `metadata` that announces support for traces over WebSockets. Envelopes have no field for a
+ * trace: HTTP carries it in headers, and a WebSocket frame in header lines in front of the envelope.
  */
+const traceFlag = 'trace_context'
 
-/** What a card says under `metadata`. */
-const traceContext = 'trace_context'
+/** Maximum length of the header lines in characters. */
+const maxTraceLength = 2_048
 
-/** Characters that the lines may have. */
-const longest = 2_048
-
-/** What this implementation speaks. */
+/** The schema versions that this implementation supports. */
 const schemaVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
 
-export function knowsFrames(card: MeshCard | undefined): boolean {
-  return card?.metadata?.[traceContext] === true
+export function supportsTraceFrames(card: MeshCard | undefined): boolean {
+  return card?.metadata?.[traceFlag] === true
 }
 
-export function writeFrame(text: string, trace: Trace | undefined): string {
+export function encodeFrame(text: string, trace: Trace | undefined): string {
   const lines = Object.entries(traceHeaders(trace)).map(([name, value]) => `${name}: ${value}\n`)
   return lines.length === 0 ? text : `${lines.join('')}\n${text}`
 }
 
-export function readFrame(frame: string): { readonly text: string; readonly trace?: Trace | undefined } {
-  // An envelope begins with a brace.
+export function decodeFrame(frame: string): { readonly text: string; readonly trace?: Trace | undefined } {
+  // An envelope starts with a brace.
   if (!frame.startsWith('traceparent: ')) return { text: frame }
-  const end = frame.slice(0, longest).indexOf('\n\n')
+  const end = frame.slice(0, maxTraceLength).indexOf('\n\n')
   if (end < 0) return { text: frame }
-  const lines = new Map(frame.slice(0, end).split('\n').map(pairIn))
+  const lines = new Map(frame.slice(0, end).split('\n').map(readHeaderLine))
   const trace = readTrace(lines.get('traceparent'), () => lines.get('tracestate'))
   return { text: frame.slice(end + 2), trace }
 }
 
-export interface Agreement {
+export interface VersionAgreement {
   readonly protocol: string
   readonly schemaVersion: SchemaVersion
 }
 
-/** The highest protocol that both have, and the highest schemas of that major version; throws if there is none. */
-export function agree(ours: MeshCard, theirs: MeshCard): Agreement {
-  const protocol = highest(ours.supported_protocols.filter((each) => theirs.supported_protocols.includes(each)))
-  const major = protocol && numbersIn(protocol)[0]
-  const common = schemaVersions.filter((each) => schemaVersionsOf(theirs).includes(each))
-  const schemaVersion = highest(common.filter((each) => numbersIn(each)[0] === major)) as SchemaVersion | undefined
+/**
+ * Picks the highest common protocol, and the highest common schema version of its major version. Throws without one.
+ */
+export function negotiateVersions(own: MeshCard, peer: MeshCard): VersionAgreement {
+  const protocol = highest(own.supported_protocols.filter((name) => peer.supported_protocols.includes(name)))
+  const major = protocol && versionNumbers(protocol)[0]
+  const common = schemaVersions.filter((version) => schemaVersionsOf(peer).includes(version))
+  const schemaVersion = highest(common.filter((version) => versionNumbers(version)[0] === major)) as
+    | SchemaVersion
+    | undefined
   if (protocol !== undefined && schemaVersion !== undefined) return { protocol, schemaVersion }
-  const what = protocol === undefined ? 'protocol' : 'version of the schemas'
-  throw new MeshError('VALIDATION_FAILED', `There is no ${what} that both of us speak.`, {
-    details: { supported_protocols: [...ours.supported_protocols], schema_versions: [...schemaVersions] },
+  const missing = protocol === undefined ? 'protocol' : 'schema version'
+  throw new MeshError('VALIDATION_FAILED', `There is no ${missing} that both agents support.`, {
+    details: { supported_protocols: [...own.supported_protocols], schema_versions: [...schemaVersions] },
   })
 }
 
-/** Our card as a peer can read it that speaks this version; without one, as everybody can. */
+/** The card in the format of a schema version. Defaults to 1.0.0, which every peer reads. */
 export function cardFor(card: MeshCard, version: SchemaVersion = '1.0.0'): MeshCard {
-  const { schema_versions: _, metadata: said, ...rest } = card
-  const metadata = { ...said, [traceContext]: true }
+  const { schema_versions: _, metadata: ownMetadata, ...rest } = card
+  const metadata = { ...ownMetadata, [traceFlag]: true }
   if (version === '1.1.0') return { ...rest, metadata, schema_versions: schemaVersions }
   return { ...rest, metadata: { ...metadata, schema_versions: [...schemaVersions] } }
 }
 
-/** Version 1.0.0 has no member for them, so its peers have them in the metadata; who has none speaks 1.0.0. */
+/** Version 1.0.0 has no member for them, so they are in the metadata; without them, the peer supports 1.0.0. */
 export function schemaVersionsOf({ schema_versions, metadata }: MeshCard): readonly string[] {
   if (schema_versions) return schema_versions
   const listed = metadata?.schema_versions
   return Array.isArray(listed) && listed.length > 0 ? listed.map(String) : ['1.0.0']
 }
 
-function pairIn(line: string): [string, string] {
+function readHeaderLine(line: string): [string, string] {
   const at = line.indexOf(': ')
   return [line.slice(0, Math.max(at, 0)), line.slice(at + 2)]
 }
 
 function highest(versions: readonly string[]): string | undefined {
-  const known = versions.filter((version) => /^(?:A2A\/)?[0-9]+(?:\.[0-9]+)+$/.test(version))
-  return known.toSorted((one, other) => compare(numbersIn(other), numbersIn(one)))[0]
+  const comparable = versions.filter((version) => /^(?:A2A\/)?[0-9]+(?:\.[0-9]+)+$/.test(version))
+  return comparable.toSorted((one, other) => compare(versionNumbers(other), versionNumbers(one)))[0]
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {
@@ -87,6 +89,6 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return 0
 }
 
-function numbersIn(version: string): readonly number[] {
+function versionNumbers(version: string): readonly number[] {
   return version.replace('A2A/', '').split('.').map(Number)
 }

@@ -1,27 +1,30 @@
 import { delayAfter } from '../base/backoff.ts'
 import type { Trace } from '../base/trace-context.ts'
-import { type Carrier, lost } from './carrier.ts'
+import { type Carrier, unavailable } from './carrier.ts'
 import type { MeshEnvelope, MessageType } from './envelope.ts'
-import { defaultMaxBytes, type ReadEnvelope, type Reading } from './envelope-codec.ts'
+import { defaultMaxBytes, type ReadEnvelope, type ReadResult } from './envelope-codec.ts'
 import type { Receive } from './receive.ts'
-import { readFrame, writeFrame } from './versions.ts'
+import { decodeFrame, encodeFrame } from './versions.ts'
 
-const answers: ReadonlySet<MessageType> = new Set(['response', 'handshake_ack', 'agent_announcement', 'error'])
+const answerTypes: ReadonlySet<MessageType> = new Set(['response', 'handshake_ack', 'agent_announcement', 'error'])
 
 export interface SocketOptions {
-  /** Messages of the other side that are worked on at the same time; it waits with the others. */
+  /** Messages of the peer that are handled concurrently; further messages wait. Defaults to 64. */
   readonly maxInFlight?: number
-  /** Bytes that may wait, in either direction. A side that does not read slows down only itself. */
+  /** Bytes that may be buffered in each direction. Defaults to 16 MiB. */
   readonly maxBuffered?: number
-  /** Milliseconds between pings, where the socket can ping. Without an answer until the next one it is cut off. */
+  /**
+   * Milliseconds between pings, if the socket supports them. A peer without a pong before the next ping is
+   * disconnected. Defaults to 30,000.
+   */
   readonly pingInterval?: number
 }
 
-/** What the WebSocket of browsers, of Node and of the package `ws` have in common, and what only the last one has. */
+/** What the WebSockets of browsers, Node and the package `ws` have in common; optional members exist only in `ws`. */
 export interface MeshSocket {
-  /** 1 is open. */
+  /** 1 means open. */
   readonly readyState: number
-  /** Bytes that wait to be sent. */
+  /** Bytes that are not sent yet. */
   readonly bufferedAmount: number
   send(data: string): void
   close(code?: number, reason?: string): void
@@ -35,35 +38,35 @@ export interface MeshSocket {
 }
 
 export interface SocketCarrierOptions extends SocketOptions {
-  /** Opens a connection: the global `WebSocket` unless it is given. */
+  /** Opens a connection. */
   readonly open: () => MeshSocket
   readonly read: ReadEnvelope
-  /** The other side may ask, too. */
+  /** Handles requests of the peer. */
   readonly receive: Receive
   readonly maxBytes?: number
-  /** Questions that may wait for their answers. */
+  /** Requests that may wait for an answer. Defaults to 1024. */
   readonly maxPending?: number
-  /** Milliseconds before the first attempt to connect again; then twice as long each time, up to 30 times. */
+  /** Milliseconds before the first reconnect; doubles each time, up to 30 times this value. Defaults to 100. */
   readonly reconnectDelay?: number
 }
 
 /**
- * One connection that is opened when it is needed. If it breaks, it is opened again, and what has no answer yet is sent
- * again as it was: a peer works on a message once and gives the same answer to the same bytes.
+ * Carries envelopes over one connection, opened on demand. If the connection breaks, the carrier reconnects and sends
+ * unanswered envelopes again, unchanged: a peer handles a message once and repeats its answer for the same bytes.
  */
 export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
   const { open, maxPending = 1024, reconnectDelay = 100, maxBuffered = 2 ** 24 } = options
-  const pending = new Map<string, Pending>()
+  const pending = new Map<string, PendingRequest>()
   let current: MeshSocket | undefined
   let attempts = 0
   let isClosed = false
 
-  /** Once it is open, everything that waits is sent. */
+  /** Sends all pending envelopes once the connection is open. */
   function connect(): void {
     if (current || isClosed) return
     const socket = open()
     current = socket
-    attachSession(socket, { ...options, isServer: false, onAnswer: take })
+    attachSession(socket, { ...options, isServer: false, onAnswer: resolveAnswer })
     const start = () => {
       attempts = 0
       for (const { text } of pending.values()) socket.send(text)
@@ -76,7 +79,7 @@ export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
     if (socket.readyState === 1) start()
   }
 
-  /** For those who wait; nobody else needs a connection. */
+  /** Only while requests are pending. */
   function reconnect(): void {
     if (pending.size === 0) return
     const delay = delayAfter(++attempts, { minDelay: reconnectDelay, maxDelay: 30 * reconnectDelay })
@@ -85,44 +88,44 @@ export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
     }, delay)
   }
 
-  function take(envelope: MeshEnvelope): boolean {
-    const question = pending.get(envelope.correlation_id ?? '')
-    question?.resolve(envelope)
-    return question !== undefined
+  function resolveAnswer(envelope: MeshEnvelope): boolean {
+    const request = pending.get(envelope.correlation_id ?? '')
+    request?.resolve(envelope)
+    return request !== undefined
   }
 
   return {
-    async ask({ messageId, text: envelope, trace, knowsFrames }, signal) {
-      const text = knowsFrames ? writeFrame(envelope, trace) : envelope
-      if (isClosed) throw lost('The connection was closed.')
-      if (pending.size >= maxPending) throw lost(`${maxPending} questions wait for their answers already.`)
+    async exchange({ messageId, text: envelope, trace, supportsTraceFrames }, signal) {
+      const text = supportsTraceFrames ? encodeFrame(envelope, trace) : envelope
+      if (isClosed) throw unavailable('The connection was closed.')
+      if (pending.size >= maxPending) throw unavailable(`${maxPending} requests are already waiting for an answer.`)
       const { promise, resolve, reject } = Promise.withResolvers<MeshEnvelope>()
-      const leave = () => reject(signal.reason)
-      signal.addEventListener('abort', leave)
-      if (signal.aborted) leave()
+      const abort = () => reject(signal.reason)
+      signal.addEventListener('abort', abort)
+      if (signal.aborted) abort()
       pending.set(messageId, { text, resolve, reject })
       try {
         if (current?.readyState === 1) await send(current, text)
         else connect()
         return await promise
       } finally {
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', abort)
         pending.delete(messageId)
       }
     },
-    async tell(text) {
-      if (current?.readyState !== 1) throw lost('There is no connection.')
+    async send(text) {
+      if (current?.readyState !== 1) throw unavailable('There is no connection.')
       await send(current, text)
     },
     close() {
       isClosed = true
-      for (const { reject } of pending.values()) reject(lost('The connection was closed.'))
+      for (const { reject } of pending.values()) reject(unavailable('The connection was closed.'))
       current?.close(1000)
     },
   }
 
   async function send(socket: MeshSocket, text: string): Promise<void> {
-    if (socket.bufferedAmount > maxBuffered) await drained(socket, maxBuffered)
+    if (socket.bufferedAmount > maxBuffered) await waitUntilDrained(socket, maxBuffered)
     socket.send(text)
   }
 }
@@ -131,109 +134,109 @@ export interface SocketSessionOptions extends SocketOptions {
   readonly read: ReadEnvelope
   readonly receive: Receive
   readonly maxBytes?: number
-  /** Takes an answer that somebody waits for. */
+  /** Returns whether a request was pending for the answer. */
   readonly onAnswer?: (envelope: MeshEnvelope) => boolean
-  /** Only the side that accepted the connection answers what is no envelope: otherwise both would, for ever. */
+  /** Only the accepting side answers frames that are not envelopes: otherwise both sides would, forever. */
   readonly isServer: boolean
 }
 
-/** Many envelopes over one connection, in both directions: a message is a text frame, and answers come in any order. */
+/** Exchanges envelopes in both directions: each message is a text frame, and answers arrive in any order. */
 export function attachSession(socket: MeshSocket, options: SocketSessionOptions): void {
   const { read, receive, onAnswer, isServer, maxBytes = defaultMaxBytes } = options
   const { maxInFlight = 64, maxBuffered = 2 ** 24, pingInterval = 30_000 } = options
   const encoder = new TextEncoder()
-  const queue: Received[] = []
-  let queued = 0
+  const queue: QueuedMessage[] = []
+  let queuedBytes = 0
   let inFlight = 0
 
-  async function work({ reading, bytes, trace }: Received): Promise<void> {
-    const { text } = await receive.reading(reading, bytes, trace)
-    if (text === undefined || (!isServer && reading.error && !reading.origin)) return
-    await drained(socket, maxBuffered)
+  async function answer({ result, bytes, trace }: QueuedMessage): Promise<void> {
+    const { text } = await receive.process(result, bytes, trace)
+    if (text === undefined || (!isServer && result.error && !result.origin)) return
+    await waitUntilDrained(socket, maxBuffered)
     if (socket.readyState === 1) socket.send(text)
-    if (reading.error?.code === 'PAYLOAD_TOO_LARGE') socket.close(1009, 'message too big')
+    if (result.error?.code === 'PAYLOAD_TOO_LARGE') socket.close(1009, 'message too big')
   }
 
-  function pump(): void {
+  function startQueued(): void {
     while (inFlight < maxInFlight) {
       const next = queue.shift()
       if (!next) {
         socket.resume?.()
         return
       }
-      queued -= next.bytes.length
+      queuedBytes -= next.bytes.length
       inFlight++
-      // What can fail answers with an error itself; a socket that breaks closes.
-      work(next)
+      // Failed messages are answered with errors; only a broken socket or a bug gets here.
+      answer(next)
         .catch(() => socket.close(1011, 'internal error'))
         .finally(() => {
           inFlight--
-          pump()
+          startQueued()
         })
     }
   }
 
-  function take(frame: string): void {
-    const { text, trace } = readFrame(frame)
+  function receiveFrame(frame: string): void {
+    const { text, trace } = decodeFrame(frame)
     const bytes = encoder.encode(text)
-    const reading = read(bytes)
-    const { envelope } = reading
-    if (envelope && answers.has(envelope.message_type) && onAnswer?.(envelope)) return
-    queue.push({ reading, bytes, trace })
-    queued += bytes.length
+    const result = read(bytes)
+    const { envelope } = result
+    if (envelope && answerTypes.has(envelope.message_type) && onAnswer?.(envelope)) return
+    queue.push({ result, bytes, trace })
+    queuedBytes += bytes.length
     if (inFlight >= maxInFlight) socket.pause?.()
-    // A socket that cannot pause goes on; at some point that is too much.
-    if (queued > Math.max(maxBuffered, maxBytes) || queue.length > 16 * maxInFlight) overrun()
-    else pump()
+    // A socket that cannot pause keeps sending, up to a limit.
+    if (queuedBytes > Math.max(maxBuffered, maxBytes) || queue.length > 16 * maxInFlight) closeOverrun()
+    else startQueued()
   }
 
-  function overrun(): void {
+  function closeOverrun(): void {
     queue.length = 0
-    queued = 0
+    queuedBytes = 0
     socket.close(1013, 'too many messages')
   }
 
   socket.addEventListener('message', ({ data }) => {
-    if (typeof data === 'string') take(data)
+    if (typeof data === 'string') receiveFrame(data)
     else socket.close(1003, 'envelopes are text')
   })
   socket.addEventListener('close', () => {
     queue.length = 0
   })
-  // Without a listener the package `ws` would throw; what follows is `close`.
+  // Without a listener, the package `ws` would throw. A `close` event follows.
   socket.addEventListener('error', () => {})
   keepAlive(socket, pingInterval)
 }
 
-interface Received {
-  readonly reading: Reading
+interface QueuedMessage {
+  readonly result: ReadResult
   readonly bytes: Uint8Array
   readonly trace: Trace | undefined
 }
 
-/** Waits until enough of what was sent has left. */
-async function drained(socket: MeshSocket, maxBuffered: number): Promise<void> {
+/** Waits until the send buffer is below the limit. */
+async function waitUntilDrained(socket: MeshSocket, maxBuffered: number): Promise<void> {
   while (socket.readyState === 1 && socket.bufferedAmount > maxBuffered) {
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
-/** Pings, if that is possible. */
+/** Sends pings if the socket supports them, and disconnects a peer that does not answer. */
 function keepAlive(socket: MeshSocket, interval: number): void {
   if (!socket.ping || !socket.on) return
-  let isAnswered = true
+  let hasPong = true
   socket.on('pong', () => {
-    isAnswered = true
+    hasPong = true
   })
   const timer = setInterval(() => {
-    if (!isAnswered) return socket.terminate?.()
-    isAnswered = false
+    if (!hasPong) return socket.terminate?.()
+    hasPong = false
     if (socket.readyState === 1) socket.ping?.()
   }, interval)
   socket.addEventListener('close', () => clearInterval(timer))
 }
 
-interface Pending {
+interface PendingRequest {
   readonly text: string
   readonly resolve: (envelope: MeshEnvelope) => void
   readonly reject: (error: unknown) => void

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createSchemaValidator } from '../../schemas/typescript/index.ts'
 import { createMeshPeer, type MeshPeer } from '../../src/entries/mesh.ts'
-import { createReader } from '../../src/mesh/envelope-codec.ts'
+import { createEnvelopeReader } from '../../src/mesh/envelope-codec.ts'
 import { readExamples } from '../schemas/examples.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, post, startMeshServer } from '../support/mesh/mesh-peers.ts'
@@ -51,7 +51,7 @@ describe(`${rounds} mutated envelopes`, () => {
   it('an envelope is accepted only if a schema allows it, and none causes an internal error', {
     timeout: 600_000,
   }, async () => {
-    const read = createReader()
+    const read = createEnvelopeReader()
     let readable = 0
     for (let round = 0; round < rounds; round++) {
       const bytes = mutatedEnvelope(round)

@@ -37,7 +37,7 @@ describe('a link by HTTP', () => {
       [{ sender_id: 'shop-agent' }, shopKey, 'it comes from shop-agent'],
       [{ recipient_id: 'other-agent' }, priceKey, 'it is for other-agent'],
       [{ timestamp: new Date(Date.now() - 400_000).toISOString() }, priceKey, 'older than 300 seconds'],
-      [{}, stranger, 'The key with this fingerprint'],
+      [{}, stranger, 'no key with this fingerprint'],
       [{ message_type: 'handshake_ack', payload: { accepted: false } }, priceKey, 'it is a handshake_ack'],
     ]
     for (const [more, key, problem] of cases) {
@@ -82,7 +82,7 @@ describe('a link by HTTP', () => {
       .link({ agentId: 'price-agent', endpoint })
       .request('secret')
       .catch((error) => error)
-    expect(failure).toMatchObject({ code: 'NOT_FOUND', asked: 'price-agent' })
+    expect(failure).toMatchObject({ code: 'NOT_FOUND', peer: 'price-agent' })
     const between = await meshPair({ methods: { forward: () => Promise.reject(failure) } })
     const place = await startMeshServer(between.price)
     const link = between.shop.link({ agentId: 'price-agent', endpoint: place.endpoint })

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { MeshLink, MeshPeer, MeshSocket } from '../../src/entries/mesh.ts'
-import type { SocketLinkTo } from '../../src/mesh/peer.ts'
+import type { SocketLinkOptions } from '../../src/mesh/peer.ts'
 import { meshPair, meshRequest, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
-function connect(shop: MeshPeer, url: string, more: Partial<SocketLinkTo> = {}): MeshLink {
+function connect(shop: MeshPeer, url: string, more: Partial<SocketLinkOptions> = {}): MeshLink {
   const link = shop.connect({ agentId: 'price-agent', url, ...more })
   onTestFinished(() => link.close())
   return link

@@ -34,10 +34,10 @@ const results: Readonly<Partial<Record<UnaryOperation, string>>> = {
   listPushConfigs: 'ListTaskPushNotificationConfigsResponse',
 }
 
-/** Without schemes of later versions, which the dialect hands on and the schema of this one cannot know. */
+/** Without schemes of later versions, which the dialect passes on and the schema of this version does not list. */
 const cards = arbitraryWireValues(AgentCard)
 
-it.each(entriesOf(requests))('what our dialect writes for %s is valid as %s', (operation, name) => {
+it.each(entriesOf(requests))('a request for %s is a valid %s', (operation, name) => {
   fc.assert(
     fc.property(v1_0WireObjects.requests[operation] ?? fc.constant({}), (wire) => {
       expectValid(name, v1_0Client.encodeRequest[operation](v1_0.decodeRequest[operation](wire) as never))
@@ -45,7 +45,7 @@ it.each(entriesOf(requests))('what our dialect writes for %s is valid as %s', (o
   )
 })
 
-it.each(entriesOf(results))('what our dialect answers to %s is valid as %s', (operation, name) => {
+it.each(entriesOf(results))('a result of %s is a valid %s', (operation, name) => {
   fc.assert(
     fc.property(v1_0WireObjects.results[operation] ?? fc.constant({}), (wire) => {
       const request = requestFor(wire) as RequestOf<Operation> as never
@@ -57,17 +57,17 @@ it.each(entriesOf(results))('what our dialect answers to %s is valid as %s', (op
   )
 })
 
-it('what our dialect streams is valid as StreamResponse', () => {
+it('a streamed event is a valid StreamResponse', () => {
   fc.assert(
     fc.property(v1_0WireObjects.events, (wire) => {
       const request = requestFor(wire)
-      for (const told of v1_0.encodeEvent(v1_0Client.decodeEvent(wire, request), request))
-        expectValid('StreamResponse', told)
+      for (const event of v1_0.encodeEvent(v1_0Client.decodeEvent(wire, request), request))
+        expectValid('StreamResponse', event)
     }),
   )
 })
 
-it('what our dialect publishes is valid as AgentCard', () => {
+it('a published card is a valid AgentCard', () => {
   fc.assert(fc.property(cards, (wire) => expectValid('AgentCard', v1_0.encodeCard(v1_0Client.decodeCard(wire)))))
 })
 
@@ -79,7 +79,7 @@ it.each([
   ['Message', { messageId: 'm', role: 'ROLE_USER' }],
   ['StreamResponse', {}],
   ['AgentCard', { name: 'A' }],
-])('a %s such as %j is refused', (name, value) => {
+])('a %s such as %j is invalid', (name, value) => {
   expect(validateA2A(name, value).valid).toBe(false)
 })
 

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 export interface ExampleText {
   readonly title: string
   readonly valid: readonly string[]
-  /** As it is written in the file: numbers and escapes included. */
+  /** The message as in the file, including the spelling of numbers and escapes. */
   readonly text: string
 }
 
-/** All examples of the package. Each has a line of its own, which ends in the message. */
+/** All examples of the package. Each is one line that ends with the message. */
 export function readExamples(): readonly ExampleText[] {
   return ['generated', 'hand-written'].flatMap((folder) => {
     const directory = new URL(`../../schemas/examples/${folder}/`, import.meta.url)

@@ -9,16 +9,16 @@ const schemas = new URL('../../schemas/', import.meta.url)
 const python = await findPython()
 
 if (python === undefined) {
-  console.log('Left out: the sample in Python does not run. It needs Python 3.10+ with pydantic 2 and jsonschema.')
+  console.log('Skipped: the Python sample needs Python 3.10+ with pydantic 2 and jsonschema.')
 } else {
-  it('the sample in Python of the README runs, and what it makes is valid', async () => {
+  it('the Python sample of the README runs and creates a valid message', async () => {
     const page = await readFile(new URL('README.md', schemas), 'utf8')
     const sample = /^```python\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
     const example = JSON.parse(await readFile(new URL('json/v1.1.0/request-message.json', schemas), 'utf8')).examples[0]
-    const made = sample.replace('\nRequestMessage(', '\nmade = RequestMessage(')
+    const script = sample.replace('\nRequestMessage(', '\nmade = RequestMessage(')
     const program = `import json
 message = json.loads(${JSON.stringify(JSON.stringify(example))})
-${made}
+${script}
 assert ok and errors == [], errors
 assert SchemaValidator("1.0.0", authenticated=False).validate(made) == (True, []), made
 parse_message(made)

@@ -9,12 +9,12 @@ const versions = ['1.0.0', '1.1.0'] as const
 const python = await findPython()
 
 describe('the examples of the schema package', () => {
-  it('are several hundred, valid and invalid ones', () => {
+  it('include several hundred valid and invalid messages', () => {
     expect(examples.filter(({ valid }) => valid.length > 0).length).toBeGreaterThan(200)
     expect(examples.filter(({ valid }) => valid.length === 0).length).toBeGreaterThan(300)
   })
 
-  it.each(versions)('are judged by AJV as they should be in version %s', (version) => {
+  it.each(versions)('get the expected verdict from AJV in version %s', (version) => {
     const validator = createSchemaValidator({ version })
     const wrong = examples.filter(
       ({ text, valid }) => validator.validate(JSON.parse(text)).valid !== valid.includes(version),
@@ -22,22 +22,22 @@ describe('the examples of the schema package', () => {
     expect(wrong.map(({ title }) => title)).toEqual([])
   })
 
-  it.each(versions)('are judged by the forms of the mesh as they should be in version %s', (version) => {
-    const forms = createEnvelopeSchemas({ version })
-    const fits = (message: unknown) => forms.get(Object(message).message_type)?.check(message) === undefined
-    // How deep a message is, is looked at before it is parsed.
-    const said = examples.filter(({ text }) => depthOf(JSON.parse(text)) <= 64)
-    const isKnown = (text: string) => forms.has(Object(JSON.parse(text)).message_type)
-    const wrong = said.filter(
-      ({ text, valid }) => (isKnown(text) && fits(JSON.parse(text))) !== valid.includes(version),
+  it.each(versions)('get the expected verdict from the mesh schemas in version %s', (version) => {
+    const schemas = createEnvelopeSchemas({ version })
+    const isValid = (message: unknown) => schemas.get(Object(message).message_type)?.check(message) === undefined
+    // The parser limits the depth.
+    const shallow = examples.filter(({ text }) => depthOf(JSON.parse(text)) <= 64)
+    const isKnown = (text: string) => schemas.has(Object(JSON.parse(text)).message_type)
+    const wrong = shallow.filter(
+      ({ text, valid }) => (isKnown(text) && isValid(JSON.parse(text))) !== valid.includes(version),
     )
     expect(wrong.map(({ title }) => title)).toEqual([])
   })
 
   if (python === undefined) {
-    console.log('Left out: Python does not judge the examples. It needs Python 3.10+ with pydantic 2 and jsonschema.')
+    console.log('Skipped: the Python verdicts need Python 3.10+ with pydantic 2 and jsonschema.')
   } else {
-    it('are judged alike by jsonschema and Pydantic', { timeout: 120_000 }, async () => {
+    it('get the same verdict from jsonschema and Pydantic', { timeout: 120_000 }, async () => {
       const verdicts = await pythonVerdicts(
         python,
         examples.map(({ text }) => Buffer.from(text)),
@@ -52,7 +52,7 @@ describe('the examples of the schema package', () => {
 })
 
 describe('a verdict', () => {
-  it('names what is wrong and where', () => {
+  it('names the violation and its path', () => {
     const [request] = examples
     const message = { ...JSON.parse(request?.text ?? ''), timestamp: 'yesterday' }
     expect(validate(message)).toEqual({
@@ -61,7 +61,7 @@ describe('a verdict', () => {
     })
   })
 
-  it('may ask for a signature', () => {
+  it('may require a signature', () => {
     const unsigned = examples.find(({ title }) => title === 'request, unsigned')
     const message = JSON.parse(unsigned?.text ?? '')
     expect(createSchemaValidator({ authenticated: true }).validate(message)).toEqual({

@@ -54,35 +54,35 @@ MessageId = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$(?!\n)"),
 ]
-"""A UUID of version 4 in lower case. No two messages have the same one."""
+"""A UUID of version 4 in lower case, unique per message."""
 
 AgentId = Annotated[
     str,
     StringConstraints(min_length=3, max_length=128, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]$(?!\n)"),
 ]
-"""The name of an agent in the mesh. "registry" is the agent that answers discovery."""
+"""The id of an agent in the mesh. "registry" is the agent that answers discovery."""
 
 Nonce = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9a-f]{32}$(?!\n)"),
 ]
-"""Sixteen random bytes in hexadecimal digits, never used twice with one key."""
+"""Sixteen random bytes in hexadecimal, never used twice with one key."""
 
 Signature = Annotated[
     str,
     StringConstraints(min_length=4, pattern=r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$(?!\n)"),
 ]
-"""The signature over the canonical form (RFC 8785) of the whole envelope without this member, in base64."""
+"""The signature over the canonical form (RFC 8785) of the envelope without this member, in base64."""
 
 Fingerprint = Annotated[
     str,
     StringConstraints(pattern=r"^sha256:[0-9a-f]{16,64}$(?!\n)"),
 ]
-"""The SHA-256 of the public key as DER SPKI, or the beginning of it. It selects a key and proves nothing."""
+"""The SHA-256 of the public key as DER SPKI, or its first digits. It selects a key and proves nothing."""
 
 
 class AuthenticationTag(Strict):
-    """Who signed the envelope. `agent_id` equals the `sender_id` of the envelope."""
+    """Identifies the signer. `agent_id` equals the `sender_id` of the envelope."""
 
     agent_id: AgentId
     timestamp: DateTime
@@ -92,7 +92,7 @@ class AuthenticationTag(Strict):
 
 
 class BaseMessage(Envelope):
-    """What all envelopes have."""
+    """The members of all envelopes."""
 
     message_id: MessageId
     message_type: Literal["request", "response", "handshake", "handshake_ack", "error", "discover_agents", "agent_announcement", "goodbye"]
@@ -105,14 +105,14 @@ class BaseMessage(Envelope):
 
 
 class RequestPayload(Strict):
-    """Which method is called, and with what."""
+    """The method to call and its parameters."""
 
     method: Annotated[str, StringConstraints(min_length=1, max_length=128)]
     parameters: dict[str, Any] | None = None
 
 
 class RequestMessage(BaseMessage):
-    """Asks an agent to do something."""
+    """Calls a method of an agent."""
 
     message_type: Literal["request"]
     payload: RequestPayload
@@ -120,7 +120,7 @@ class RequestMessage(BaseMessage):
 
 
 class SuccessResponsePayload(Strict):
-    """The request was fulfilled."""
+    """The request succeeded."""
 
     status: Literal["success"]
     data: dict[str, Any]
@@ -130,11 +130,11 @@ ErrorCode = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*[A-Z0-9]$(?!\n)"),
 ]
-"""What went wrong, for programs. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may have their own."""
+"""A machine-readable error code. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may define their own."""
 
 
 class ErrorObject(Strict):
-    """Why a request was not fulfilled."""
+    """Why a request failed."""
 
     code: ErrorCode
     message: Annotated[str, StringConstraints(min_length=1)]
@@ -143,14 +143,14 @@ class ErrorObject(Strict):
 
 
 class ErrorResponsePayload(Strict):
-    """The agent understood the request and did not fulfil it."""
+    """The agent understood the request and rejected it."""
 
     status: Literal["error"]
     error: ErrorObject
 
 
 ResponsePayload = Union[SuccessResponsePayload, ErrorResponsePayload]
-"""What came of a request: data, or an error."""
+"""The result of a request: data or an error."""
 
 class ResponseMessage(BaseMessage):
     """Answers a request."""
@@ -167,7 +167,7 @@ SemanticVersion = Annotated[
 
 
 class AgentCard(Strict):
-    """What an agent says of itself when it shakes hands. This is not the agent card of A2A."""
+    """How an agent describes itself in a handshake. This is not the A2A agent card."""
 
     agent_id: AgentId
     name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -181,7 +181,7 @@ class AgentCard(Strict):
 
 
 class HandshakePayload(Strict):
-    """Opens a conversation between two agents."""
+    """Starts a session between two agents."""
 
     agent_card: AgentCard
 
@@ -195,7 +195,7 @@ class HandshakeMessage(BaseMessage):
 
 
 class HandshakeAccepted(Strict):
-    """The answering agent, and the versions that both will speak."""
+    """The answering agent, and the versions that both agents will use."""
 
     accepted: Yes
     agent_card: AgentCard
@@ -206,7 +206,7 @@ class HandshakeAccepted(Strict):
 
 
 class HandshakeRefused(Strict):
-    """The answering agent does not want to talk."""
+    """The answering agent rejects the handshake."""
 
     accepted: No
     agent_card: AgentCard | None = None
@@ -229,11 +229,11 @@ HttpUrl = Annotated[
     str,
     StringConstraints(pattern=r"^https?://(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/(?:[A-Za-z0-9._~:/@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?(?:\?(?:[A-Za-z0-9._~:/@!$&'()*+,;=?-]|%[0-9A-Fa-f]{2})*)?(?:#(?:[A-Za-z0-9._~:/@!$&'()*+,;=?-]|%[0-9A-Fa-f]{2})*)?$(?!\n)"),
 ]
-"""An absolute URL of HTTP, without user and password."""
+"""An absolute HTTP URL without credentials."""
 
 
 class ErrorDetails(Strict):
-    """What is wrong with a message, when to try again (in seconds), and where to read more."""
+    """Why a message was rejected, when to retry (in seconds), and where to read more."""
 
     code: ErrorCode
     message: Annotated[str, StringConstraints(min_length=1, max_length=500)]
@@ -244,13 +244,13 @@ class ErrorDetails(Strict):
 
 
 class ErrorPayload(Strict):
-    """The protocol was broken, or the agent cannot answer at all."""
+    """A protocol violation, or an agent that cannot answer."""
 
     error: ErrorDetails
 
 
 class ErrorMessage(BaseMessage):
-    """Says that a message was refused or could not be handled."""
+    """Reports that a message was rejected or could not be handled."""
 
     message_type: Literal["error"]
     payload: ErrorPayload
@@ -258,7 +258,7 @@ class ErrorMessage(BaseMessage):
 
 
 class DiscoverFilters(Strict):
-    """Narrows the search. Without it: all, up to 100."""
+    """Narrows the search. Defaults to all agents, up to 100."""
 
     status: Literal["healthy", "unhealthy", "all"] = "all"
     max_results: Annotated[Integer, Field(ge=1, le=100)] = 100
@@ -266,14 +266,14 @@ class DiscoverFilters(Strict):
 
 
 class DiscoverAgentsPayload(Strict):
-    """Asks the registry for agents that have all of these capabilities."""
+    """Searches the registry for agents with all of these capabilities."""
 
     capabilities: list[str] | None = None
     filters: DiscoverFilters | None = None
 
 
 class DiscoverAgentsMessage(BaseMessage):
-    """Asks the registry who is there."""
+    """Searches the registry for agents."""
 
     message_type: Literal["discover_agents"]
     recipient_id: Literal["registry"]
@@ -282,7 +282,7 @@ class DiscoverAgentsMessage(BaseMessage):
 
 
 class AgentInfo(Strict):
-    """An agent that the registry knows."""
+    """An agent in the registry."""
 
     agent_id: AgentId
     name: str
@@ -294,7 +294,7 @@ class AgentInfo(Strict):
 
 
 class AgentAnnouncementPayload(Strict):
-    """What the registry found. `total_count` also counts what did not fit."""
+    """The agents found. `total_count` includes agents beyond `max_results`."""
 
     agents: list[AgentInfo]
     total_count: Annotated[Integer, Field(ge=0)]
@@ -311,23 +311,23 @@ class AgentAnnouncementMessage(BaseMessage):
 
 
 class GoodbyePayload(Strict):
-    """The sender leaves, perhaps to come back after so many seconds."""
+    """The sender disconnects, and may return after a number of seconds."""
 
     reason: Annotated[str, StringConstraints(max_length=500)] | None = None
     reconnect_after: Annotated[Integer, Field(ge=0)] | None = None
 
 
 class GoodbyeMessage(BaseMessage):
-    """Takes leave."""
+    """Ends a session."""
 
     message_type: Literal["goodbye"]
     payload: GoodbyePayload
     correlation_id: None = None
 
 class AuthenticatedMessage(BaseMessage):
-    """An envelope that somebody signed."""
+    """A signed envelope."""
 
     auth: AuthenticationTag
 
 Message = Annotated[Union[RequestMessage, ResponseMessage, HandshakeMessage, HandshakeAckMessage, ErrorMessage, DiscoverAgentsMessage, AgentAnnouncementMessage, GoodbyeMessage], Field(discriminator="message_type")]
-"""Any envelope of this version, told by its type."""
+"""Any envelope of this version, discriminated by its type."""

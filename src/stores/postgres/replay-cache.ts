@@ -1,4 +1,4 @@
-import type { Claim, ReplayCache, Sighting } from '../../mesh/replay-cache.ts'
+import type { ClaimResult, ReplayCache, SeenMessage } from '../../mesh/replay-cache.ts'
 import type { PostgresPool } from './connection.ts'
 import { openDatabase } from './schema.ts'
 import { encodeText } from './sql-text.ts'
@@ -82,7 +82,7 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
     return Math.max(1, Math.ceil((first - now()) / 1000))
   }
 
-  async function claim({ messageId, nonce, digest, until }: Sighting): Promise<Claim> {
+  async function claim({ messageId, nonce, digest, until }: SeenMessage): Promise<ClaimResult> {
     const [id, once] = [encodeText(messageId), nonce === undefined ? null : encodeText(nonce)]
     for (;;) {
       const [seen] = await select(id, now())
@@ -127,7 +127,7 @@ interface SightingRow {
   readonly reply: string | null
 }
 
-function claimOf({ digest, settled, reply }: SightingRow, wanted: string): Claim {
+function claimOf({ digest, settled, reply }: SightingRow, wanted: string): ClaimResult {
   if (digest !== wanted) return 'replay'
   if (reply !== null) return { reply }
   return settled ? 'replay' : 'pending'

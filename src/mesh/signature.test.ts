@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { MeshEnvelope } from './envelope.ts'
-import { createReader } from './envelope-codec.ts'
+import { createEnvelopeReader } from './envelope-codec.ts'
 import type { KeyKind } from './keys.ts'
 import { generateSigningKey, type MeshSigningKey } from './keys.ts'
 import { isEnvelopeSignedBy, signEnvelope, signedBytes } from './signature.ts'
 
-const read = createReader()
+const read = createEnvelopeReader()
 const kinds: readonly KeyKind[] = ['Ed25519', 'P-256', 'RSA']
 
-/** What people and programs put into parameters. */
+/** Arbitrary parameters. */
 const parameters = fc.dictionary(
   fc.string({ unit: 'grapheme' }),
   fc.jsonValue({ maxDepth: 3, noUnicodeString: false }),
   { maxKeys: 4 },
 )
 
-/** Those that JSON can spell in one way only. */
+/** Parameters with only one spelling in JSON. */
 const plainParameters = fc.dictionary(
   fc.stringMatching(/^[a-zäß€ ]{0,8}$/),
   fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), fc.stringMatching(/^[A-Za-zäß€ ]{0,12}$/)),
@@ -35,13 +35,13 @@ function request(parameters: object): MeshEnvelope {
   }
 }
 
-describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
+describe.each(kinds)('an envelope signed with a key of %s', (kind) => {
   let key: MeshSigningKey
   beforeAll(async () => {
     key = await generateSigningKey(kind)
   })
 
-  it('is good, whatever the order of its members and the spaces between them', async () => {
+  it('is valid in any order of members and with any white space', async () => {
     await fc.assert(
       fc.asyncProperty(parameters, async (values) => {
         const signed = await signEnvelope(request(values), key)
@@ -53,7 +53,7 @@ describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
     )
   })
 
-  it('is refused as soon as any byte of it is another one', { timeout: 60_000 }, async () => {
+  it('is invalid if any byte changes', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plainParameters, fc.integer({ min: 1, max: 255 }), async (values, change) => {
         const bytes = await signedBytesOf(values)
@@ -63,7 +63,7 @@ describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
     )
   })
 
-  it('is refused if any byte of it means something else: only other spellings of a number or a character pass', {
+  it('is invalid if the meaning of any byte changes, but not with another spelling of the same value', {
     timeout: 60_000,
   }, async () => {
     await fc.assert(
@@ -86,7 +86,7 @@ describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
   }
 })
 
-/** Each byte in turn is another one. */
+/** Changes each byte in turn. */
 function* changesOf(bytes: Uint8Array, change: number): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at++) {
     const changed = Uint8Array.from(bytes)
@@ -95,7 +95,7 @@ function* changesOf(bytes: Uint8Array, change: number): Generator<Uint8Array> {
   }
 }
 
-it('the signature covers everything but itself, in the order of RFC 8785', async () => {
+it('a signature covers all other members in the canonical form of RFC 8785', async () => {
   const signed = await signEnvelope(request({ b: 1, a: '€', '\u20ac': 1e21, '\r': null }), await generateSigningKey())
   const text = new TextDecoder().decode(signedBytes(signed))
   expect(text).toMatch(/^\{"auth":\{"agent_id":"shop-agent","nonce":"[0-9a-f]{32}","public_key_fingerprint":"sha256:/)

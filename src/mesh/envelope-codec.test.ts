@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EnvelopeRules } from './envelope.ts'
-import { createReader, type ReadOptions } from './envelope-codec.ts'
+import { createEnvelopeReader, type ReadOptions } from './envelope-codec.ts'
 
 const request = {
   message_id: '3f2b8c1e-5d4a-4f6b-9a7c-0e1d2c3b4a59',
@@ -13,36 +13,36 @@ const request = {
 
 function read(value: unknown, options?: ReadOptions) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return createReader(options)(new TextEncoder().encode(text))
+  return createEnvelopeReader(options)(new TextEncoder().encode(text))
 }
 
-describe('reading an envelope', () => {
-  it('takes it as it is', () => {
+describe('an envelope', () => {
+  it('is read unchanged', () => {
     expect(read(request)).toEqual({ envelope: request })
   })
 
   it.each([
     ['a byte order mark', `\ufeff${JSON.stringify(request)}`, 'begins with a byte order mark'],
-    ['a name twice', JSON.stringify(request).replace('{', '{"payload":{},'), 'duplicate key'],
+    ['a duplicate key', JSON.stringify(request).replace('{', '{"payload":{},'), 'duplicate key'],
     [
       '65 levels',
       JSON.stringify(request).replace('"get_price"', `"m","parameters":{"x":${'['.repeat(62)}${']'.repeat(62)}}`),
       'nested deeper',
     ],
-  ])('refuses %s', (_, text, problem) => {
-    expect(read(text).error).toMatchObject({ code: 'INVALID_MESSAGE', message: expect.stringContaining(problem) })
+  ])('is rejected with %s', (_, text, reason) => {
+    expect(read(text).error).toMatchObject({ code: 'INVALID_MESSAGE', message: expect.stringContaining(reason) })
   })
 
   it.each([
-    ['half a character', '"\\ud800"', 'has a string that is not valid Unicode'],
-    ['half a character in a name', '{"\\udc00":1}', 'has a string that is not valid Unicode'],
+    ['a lone surrogate', '"\\ud800"', 'has a string that is not valid Unicode'],
+    ['a lone surrogate in a name', '{"\\udc00":1}', 'has a string that is not valid Unicode'],
     ['an infinite number', '[1e999]', 'has a number that is too great'],
-  ])('refuses %s, wherever it is', (_, value, problem) => {
+  ])('is rejected with %s at any depth', (_, value, reason) => {
     const text = JSON.stringify({ ...request, payload: { method: 'm', parameters: { x: [] } } }).replace('[]', value)
-    expect(read(text).error).toMatchObject({ code: 'VALIDATION_FAILED', message: `payload.parameters: ${problem}` })
+    expect(read(text).error).toMatchObject({ code: 'VALIDATION_FAILED', message: `payload.parameters: ${reason}` })
   })
 
-  it('takes 10 MiB of a whole envelope, and not a byte more', () => {
+  it('has at most 10 MiB', () => {
     const empty = JSON.stringify({ ...request, payload: { method: 'm', parameters: { x: '' } } })
     const filled = (length: number) => empty.replace('"x":""', `"x":"${'x'.repeat(length - empty.length)}"`)
     expect(read(filled(10_485_760)).error).toBeUndefined()
@@ -52,7 +52,7 @@ describe('reading an envelope', () => {
     })
   })
 
-  it('names what is wrong, and does not quote much of it', () => {
+  it('is rejected with the path of the violation and a short excerpt', () => {
     expect(read({ ...request, payload: { method: 7 } }).error).toMatchObject({
       code: 'VALIDATION_FAILED',
       message: 'payload.method: expected a string, got a number',
@@ -62,7 +62,7 @@ describe('reading an envelope', () => {
     expect(error?.message.length).toBeLessThan(300)
   })
 
-  it('tells who sent it if that can be read', () => {
+  it('is rejected with its sender if that is readable', () => {
     expect(read({ ...request, payload: {} })).toMatchObject({
       origin: { messageId: request.message_id, senderId: 'shop-agent', type: 'request' },
     })
@@ -70,22 +70,22 @@ describe('reading an envelope', () => {
   })
 
   it.each<[string, object, EnvelopeRules, boolean]>([
-    ['an own filter', { filters: { region: 'eu' } }, {}, true],
-    ['an own filter', { filters: { region: 'eu' } }, { version: '1.0.0' }, true],
-    ['an own filter', { filters: { region: 'eu' } }, { version: '1.1.0' }, false],
-  ])('lets %s pass by version: %j with %j is %s', (_, payload, rules, isFine) => {
+    ['a custom filter', { filters: { region: 'eu' } }, {}, true],
+    ['a custom filter', { filters: { region: 'eu' } }, { version: '1.0.0' }, true],
+    ['a custom filter', { filters: { region: 'eu' } }, { version: '1.1.0' }, false],
+  ])('may have %s depending on the version: %j with %j is %s', (_, payload, rules, isValid) => {
     const message = { ...request, message_type: 'discover_agents', recipient_id: 'registry', payload }
-    expect(read(message, rules).error === undefined).toBe(isFine)
+    expect(read(message, rules).error === undefined).toBe(isValid)
   })
 
-  it('knows two types only since version 1.1.0', () => {
+  it('has two more types since version 1.1.0', () => {
     const goodbye = { ...request, message_type: 'goodbye', payload: {} }
     expect(
       [undefined, '1.0.0', '1.1.0'].map((version) => read(goodbye, { version } as EnvelopeRules).error?.code),
     ).toEqual([undefined, 'VALIDATION_FAILED', undefined])
   })
 
-  it('takes other ids only if it is told to', () => {
+  it('may have other ids only with lenientIds', () => {
     const old = { ...request, message_id: 'c9h0f1g4-i5j6-7k8l-9m0n-o1p2q3r4s5t6' }
     expect(read(old).error?.details).toEqual({ field: 'message_id' })
     expect(read(old, { lenientIds: true }).error).toBeUndefined()
