@@ -105,7 +105,7 @@ async function readInput({ id, schemas }: Skill, message: Message): Promise<unkn
   throw new A2AError('invalid-params', `The skill "${id}" cannot take this: ${problems}`, { violations })
 }
 
-/** The candidates for the input, of which the last one is reported, and their field. */
+/** The candidates for the input and their field. If none is valid, the violations of the last one are reported. */
 function inputIn(message: Message): { readonly values: readonly unknown[]; readonly field: string } {
   const { parts } = message
   const dataIndex = parts.findIndex((part) => 'data' in part)

@@ -33,7 +33,7 @@ const orders = agent({
   ],
 })
 
-it('writes types of a card that the compiler takes, and by which calls are checked', { timeout: 60_000 }, async () => {
+it('the generated types compile and check calls', { timeout: 60_000 }, async () => {
   const { card } = await connect(orders)
   const written = skillTypesOf(card)
   expect(written).toMatchInlineSnapshot(`
@@ -70,7 +70,7 @@ it('writes types of a card that the compiler takes, and by which calls are check
   expect(await compiled.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: '' })
 })
 
-it('comes to an end with a schema that contains itself, and says nothing of what it cannot know', () => {
+it('recursive and unknown schemas become finite types', () => {
   const tree: JsonObject = {
     $defs: {
       node: { type: 'object', properties: { left: { $ref: '#/$defs/node' }, right: { $ref: '#/$defs/node' } } },

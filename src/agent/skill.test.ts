@@ -25,8 +25,8 @@ const weather = agent({ name: 'Weather', skills: [forecast, shout] })
 
 const Numbered = Type.Object({ n: Type.Number() })
 const compiled = Compile(Numbered)
-/** A schema of typebox is its own JSON Schema. */
-const ofTypebox: StandardSchemaV1<{ n: number }> = {
+/** A typebox schema is its own JSON Schema. */
+const typeboxSchema: StandardSchemaV1<{ n: number }> = {
   ...Numbered,
   '~standard': {
     version: 1,
@@ -38,14 +38,14 @@ const ofTypebox: StandardSchemaV1<{ n: number }> = {
   },
 }
 
-describe('a typed skill', () => {
-  it('is called by its name with what it takes, and gives what it returns', async () => {
+describe('skill', () => {
+  it('a skill is called by its id and returns its output', async () => {
     const client = await connect(weather)
     expect(await client.skill('forecast', { city: 'Graz', days: 2 })).toEqual({ city: 'Graz', degrees: 22 })
     expect(await client.skill('shout', 'hello')).toBe('HELLO')
   })
 
-  it('tells its schemas in the card, and nothing of how it works', async () => {
+  it('the card of a skill has its schemas and not its implementation', async () => {
     const { card } = await connect(weather)
     const { params } = card.capabilities.extensions?.find(({ uri }) => uri === typedSkills) ?? {}
     expect(params).toMatchObject({
@@ -74,16 +74,16 @@ describe('a typed skill', () => {
     ['v0.3', 'HTTP+JSON'],
     ['v0.2', 'JSONRPC'],
     ['v0.1', 'JSONRPC'],
-  ] as const)('refuses input that does not fit in %s over %s, naming the field', async (dialect, binding) => {
-    await using opened = await createPair(weather, { connect: { dialects: [dialect], bindings: [binding] } })
-    await expect(opened.client.skill('forecast', { city: 'G', days: 'two' })).rejects.toMatchObject({
+  ] as const)('invalid input is rejected with its fields in %s over %s', async (dialect, binding) => {
+    await using connection = await createPair(weather, { connect: { dialects: [dialect], bindings: [binding] } })
+    await expect(connection.client.skill('forecast', { city: 'G', days: 'two' })).rejects.toMatchObject({
       code: 'invalid-params',
       message: expect.stringMatching(/message\.parts\[0\]\.data\.city: .*message\.parts\[0\]\.data\.days: /s),
     })
-    expect(await opened.client.skill('forecast', { city: 'Graz' })).toEqual({ city: 'Graz', degrees: 21 })
+    expect(await connection.client.skill('forecast', { city: 'Graz' })).toEqual({ city: 'Graz', degrees: 21 })
   })
 
-  it('refuses a message without a name where there are several, and one with a name that there is not', async () => {
+  it('a message without a skill, or with an unknown one, is rejected', async () => {
     const client: Client = await connect(weather)
     await expect(client.send('Graz')).rejects.toMatchObject({
       code: 'invalid-params',
@@ -93,20 +93,20 @@ describe('a typed skill', () => {
     await expect(client.skill('forecast', undefined)).rejects.toThrow('input: expected what the skill takes')
   })
 
-  it('is reached without a name where it is the only one, also by JSON in a text', async () => {
+  it('an only skill needs no id and takes JSON in a text', async () => {
     const client = await connect(agent({ name: 'Weather', skills: [forecast] }))
     const reply = await client.send('{"city":"Graz"}')
     expect(reply.message?.parts).toEqual([{ data: { city: 'Graz', degrees: 21 }, mediaType: 'application/json' }])
     await expect(client.send('Graz')).rejects.toThrow('message.parts[0]')
   })
 
-  it('leaves messages that name none to the work of the agent', async () => {
+  it('a message without a skill goes to the implementation of the agent', async () => {
     const client = await connect(agent({ name: 'Weather', skills: [forecast] }, (turn) => `You said ${turn.text}`))
     expect((await client.send('hello')).text).toBe('You said hello')
     expect(await client.skill('forecast', { city: 'Graz' })).toEqual({ city: 'Graz', degrees: 21 })
   })
 
-  it('may ask, tell and stream before it gives its result', async () => {
+  it('a skill can ask and stream before it returns', async () => {
     const slow = skill({
       id: 'slow',
       name: 'Slow',
@@ -119,16 +119,19 @@ describe('a typed skill', () => {
       },
     })
     const client = await connect(agent({ name: 'Slow', skills: [slow] }))
-    const asked = await client.skill('slow', { of: 1 }).catch((error) => error)
-    expect(asked).toMatchObject({ reason: 'task-input-required', message: expect.stringContaining('How much more?') })
-    const reply = await client.send('2', { taskId: asked.metadata.taskId })
+    const question = await client.skill('slow', { of: 1 }).catch((error) => error)
+    expect(question).toMatchObject({
+      reason: 'task-input-required',
+      message: expect.stringContaining('How much more?'),
+    })
+    const reply = await client.send('2', { taskId: question.metadata.taskId })
     expect(reply.task).toMatchObject({
       status: { state: 'completed', message: { parts: [{ data: { sum: 3 } }] } },
       artifacts: [{ parts: [{ text: 'adding' }] }],
     })
   })
 
-  it('fails its task without a word of why where it gives what it should not', async () => {
+  it('invalid output fails the task without details for the caller', async () => {
     const broken = skill({
       id: 'broken',
       name: 'Broken',
@@ -136,18 +139,18 @@ describe('a typed skill', () => {
       run: () => ({ secret: 7 as unknown as string }),
     })
     const dated = skill({ id: 'dated', name: 'Dated', output: z.unknown(), run: () => ({ at: new Date() }) })
-    await using opened = await createPair(agent({ name: 'Broken', skills: [broken, dated] }))
-    const reply = await opened.client.send('go', { skill: 'broken' })
+    await using connection = await createPair(agent({ name: 'Broken', skills: [broken, dated] }))
+    const reply = await connection.client.send('go', { skill: 'broken' })
     expect(reply.task?.status).toMatchObject({ state: 'failed' })
     expect(reply.text).toBe('The skill "broken" has failed: what it gave does not fit its own schema.')
-    await expect(opened.client.skill('broken', 'go')).rejects.toMatchObject({
+    await expect(connection.client.skill('broken', 'go')).rejects.toMatchObject({
       code: 'tool-failed',
       reason: 'task-failed',
     })
-    expect((await opened.client.send('go', { skill: 'dated' })).text).toMatch(/^The agent failed unexpectedly/)
+    expect((await connection.client.send('go', { skill: 'dated' })).text).toMatch(/^The agent failed unexpectedly/)
   })
 
-  it('asks again for what does not fit when a task goes on with it', async () => {
+  it('invalid input of a later message is asked for again', async () => {
     const patient = skill({
       id: 'patient',
       name: 'Patient',
@@ -172,35 +175,35 @@ describe('a typed skill', () => {
     ['zod', z.object({ n: z.number() })],
     ['valibot', v.object({ n: v.number() })],
     ['arktype', type({ n: 'number' })],
-    ['typebox', ofTypebox],
-  ])('takes a schema of %s', async (library, schema) => {
+    ['typebox', typeboxSchema],
+  ])('schemas of %s validate input and output', async (library, schema) => {
     const half = skill({ id: 'half', name: 'Half', input: schema, output: schema, run: ({ n }) => ({ n: n / 2 }) })
     const client = await connect(agent({ name: 'Half', skills: [half] }))
     expect(await client.skill('half', { n: 4 })).toEqual({ n: 2 })
-    const told = readSkillSchemas(client.card).get('half')?.input
-    if (library !== 'valibot') expect(told).toMatchObject({ type: 'object', required: ['n'] })
+    const inputSchema = readSkillSchemas(client.card).get('half')?.input
+    if (library !== 'valibot') expect(inputSchema).toMatchObject({ type: 'object', required: ['n'] })
     await expect((client as Client).skill('half', { n: 'four' })).rejects.toThrow('message.parts[0].data.n')
   })
 
-  it.each(['v1.0', 'v0.3', 'v0.2'] as const)('is known with its schemas to clients of %s', async (dialect) => {
-    await using opened = await createPair(weather, { connect: { dialects: [dialect] } })
-    expect([...readSkillSchemas(opened.client.card).keys()]).toEqual(['forecast', 'shout'])
+  it.each(['v1.0', 'v0.3', 'v0.2'] as const)('%s clients read the schemas of skills', async (dialect) => {
+    await using connection = await createPair(weather, { connect: { dialects: [dialect] } })
+    expect([...readSkillSchemas(connection.client.card).keys()]).toEqual(['forecast', 'shout'])
   })
 
-  it('that is protected runs only for those who may use it, named or not', async () => {
+  it('a protected skill runs only for authorized callers', async () => {
     const open = skill({ id: 'open', name: 'Open', run: () => 'open' })
     const closed = skill({ id: 'closed', name: 'Closed', security: [{ key: [] }], run: () => 'closed' })
     const schemes = { key: apiKey({ keys: [] }) }
-    await using opened = await createPair(agent({ name: 'Both', skills: [open, closed] }), {
+    await using connection = await createPair(agent({ name: 'Both', skills: [open, closed] }), {
       serve: { auth: { schemes, anonymous: {} } },
     })
-    expect(await opened.client.skill('open', 'go')).toBe('open')
-    await expect(opened.client.skill('closed', 'go')).rejects.toMatchObject({ code: 'forbidden' })
-    const sneaking = opened.client.send('go', { skill: 'open', metadata: { skillId: 'closed' } })
+    expect(await connection.client.skill('open', 'go')).toBe('open')
+    await expect(connection.client.skill('closed', 'go')).rejects.toMatchObject({ code: 'forbidden' })
+    const sneaking = connection.client.send('go', { skill: 'open', metadata: { skillId: 'closed' } })
     expect((await sneaking).text).toBe('open')
   })
 
-  it('is refused as an agent without work where it does nothing, or is there twice', () => {
+  it('an agent without implementation rejects plain and duplicate skills', () => {
     expect(() => agent({ name: 'Plain', skills: [forecast, { id: 'plain', name: 'Plain' }] })).toThrow(
       'the skill plain',
     )
@@ -210,13 +213,13 @@ describe('a typed skill', () => {
 })
 
 describe('the types of skills', () => {
-  it('come with an agent of this process', () => {
+  it('a local agent has the types of its skills', () => {
     const local = () => connect(weather)
     type Local = Awaited<ReturnType<typeof local>>
     expectTypeOf<Parameters<Local['skill']>[0]>().toEqualTypeOf<'forecast' | 'shout'>()
   })
 
-  it('come by the type of an agent elsewhere, or by written ones', () => {
+  it('a remote client gets the types of an agent or written ones', () => {
     const far = (client: Awaited<ReturnType<typeof connect<typeof weather>>>) =>
       client.skill('forecast', { city: 'Graz' })
     expectTypeOf(far).returns.resolves.toEqualTypeOf<{ city: string; degrees: number }>()
@@ -226,20 +229,20 @@ describe('the types of skills', () => {
     expectTypeOf(written).returns.resolves.toEqualTypeOf<{ n: number }>()
   })
 
-  it('refuse what does not fit', () => {
+  it('wrong skills, inputs and outputs do not compile', () => {
     const wrong = async () => {
       const client = await connect<typeof weather>('http://127.0.0.1:1')
       // @ts-expect-error There is no such skill.
       await client.skill('rain', {})
       // @ts-expect-error The city is missing.
       await client.skill('forecast', {})
-      // @ts-expect-error What it gives has no such member.
+      // @ts-expect-error The output has no such member.
       return (await client.skill('forecast', { city: 'Graz' })).wind
     }
     expectTypeOf(wrong).toBeFunction()
   })
 
-  it('are unknown where nothing is known of an agent', () => {
+  it('the skills of an untyped client are unknown', () => {
     const plain = async () => (await connect('http://127.0.0.1:1')).skill('anything', { n: 1 })
     expectTypeOf(plain).returns.resolves.toBeUnknown()
   })

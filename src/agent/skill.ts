@@ -47,7 +47,13 @@ export interface Skill<Id extends string = string, Types extends SkillType = Ski
  * Defines a skill whose input and output are validated and declared in the card.
  *
  * @example
- * agent({ name: 'Math', skills: [skill({ id: 'add', name: 'Add', input: z.object({ a: z.number(), b: z.number() }), run: add })] })
+ * const add = skill({
+ *   id: 'add',
+ *   name: 'Add',
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   run: ({ a, b }) => `${a + b}`,
+ * })
+ * const calculator = agent({ name: 'Calculator', skills: [add] })
  */
 export function skill<const Id extends string, I extends Schema = undefined, O extends Schema = undefined>(
   options: SkillOptions<Id, I, O>,

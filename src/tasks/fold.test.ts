@@ -2,127 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { anonymous, type Message, type Role, type TaskState } from '../protocol/model.ts'
-import { createFold, type Fold } from './fold.ts'
+import { createFold, type Fold, loadFold } from './fold.ts'
+import type { TaskLog } from './log.ts'
+import { createMemoryLog } from './memory-log.ts'
 
 const task = { taskId: 't', contextId: 'c', owner: 'alice' }
+
 const timestamp = '2026-01-01T00:00:00.000Z'
-
-describe('history', () => {
-  test('an exchange is no task before it has a status', () => {
-    const fold = folded([received('hello')])
-    expect(fold.task()).toBeUndefined()
-    expect(textsOf(fold.messages())).toEqual(['hello'])
-  })
-
-  test('a reply is among the messages and makes no task', () => {
-    const fold = folded([received('hello'), { type: 'reply', message: message('hi', 'agent') }])
-    expect(fold.task()).toBeUndefined()
-    expect(textsOf(fold.messages())).toEqual(['hello', 'hi'])
-  })
-
-  test('the message of the current status is not in the history', () => {
-    const task = folded([received('hello'), status('input-required', 'which?')]).task()
-    expect(textsOf(task?.history)).toEqual(['hello'])
-    expect(task?.status.message).toEqual(message('which?', 'agent'))
-  })
-
-  test('a status message enters the history when another status replaces it', () => {
-    const task = folded([received('hello'), status('working', 'reading'), status('working')]).task()
-    expect(textsOf(task?.history)).toEqual(['hello', 'reading'])
-    expect(task?.status).toEqual({ state: 'working', timestamp })
-  })
-
-  test('a status message enters the history before the message that answers it', () => {
-    const task = folded([received('hello'), status('input-required', 'which?'), received('this one')]).task()
-    expect(textsOf(task?.history)).toEqual(['hello', 'which?', 'this one'])
-    expect(task?.status).toEqual({ state: 'input-required', timestamp })
-  })
-
-  test('a status keeps what a dialect needs to remember of it when its message enters the history', () => {
-    const carry = { 'v0.3': { state: 'unknown' } }
-    const asked: TaskEvent = {
-      type: 'status',
-      status: { state: 'working', timestamp, message: message('?', 'agent'), carry },
-    }
-    expect(folded([received('hello'), asked, received('this one')]).task()?.status).toEqual({
-      state: 'working',
-      timestamp,
-      carry,
-    })
-  })
-
-  test('every message is in the history once, oldest first', () => {
-    const fold = folded([
-      received('1'),
-      status('working', '2'),
-      status('input-required', '3'),
-      received('4'),
-      received('5'),
-      status('working'),
-      status('completed', '6'),
-    ])
-    expect(textsOf(fold.task()?.history)).toEqual(['1', '2', '3', '4', '5'])
-    expect(fold.task()?.status.message).toEqual(message('6', 'agent'))
-  })
-})
-
-describe('artifacts', () => {
-  test('chunks are added to their artifact', () => {
-    const task = folded([status('working'), chunk('a', 'one', {}), chunk('b', 'x', {}), chunk('a', 'two')]).task()
-    expect(task?.artifacts).toEqual([
-      { artifactId: 'a', parts: [{ text: 'one' }, { text: 'two' }] },
-      { artifactId: 'b', parts: [{ text: 'x' }] },
-    ])
-  })
-
-  test('an artifact that is not appended to is replaced', () => {
-    const task = folded([status('working'), chunk('a', 'draft', {}), chunk('a', 'final', {})]).task()
-    expect(task?.artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'final' }] }])
-  })
-
-  test('the empty chunk that closes an artifact is no content', () => {
-    const closing = { append: true, lastChunk: true }
-    const task = folded([status('working'), chunk('a', 'one', {}), chunk('a', '', closing)]).task()
-    expect(task?.artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'one' }] }])
-  })
-
-  test('an empty text that closes nothing is content', () => {
-    const task = folded([status('working'), chunk('a', 'one', {}), chunk('a', '')]).task()
-    expect(task?.artifacts[0]?.parts).toEqual([{ text: 'one' }, { text: '' }])
-  })
-
-  test('what was folded before does not change with what comes later', () => {
-    const fold = folded([status('working'), chunk('a', 'one', {})])
-    const [task, snapshot] = [fold.task(), fold.snapshot()]
-    const [before, kept] = [JSON.stringify(task), JSON.stringify(snapshot)]
-    apply(fold, [chunk('a', 'two'), received('more'), status('completed')])
-    expect(JSON.stringify(task)).toBe(before)
-    expect(JSON.stringify(snapshot)).toBe(kept)
-  })
-})
-
-test('a snapshot and the rest give the same task as all events from the start', () => {
-  const event = fc.oneof<fc.Arbitrary<TaskEvent>[]>(
-    fc.string().map(received),
-    fc.constant({ type: 'cancel' }),
-    fc
-      .tuple(fc.constantFrom<TaskState>('working', 'input-required', 'completed'), fc.option(fc.string()))
-      .map(([state, text]) => status(state, text ?? undefined)),
-    fc
-      .tuple(fc.constantFrom('a', 'b'), fc.constantFrom('', 'x'), fc.boolean(), fc.boolean())
-      .map(([id, text, append, lastChunk]) => chunk(id, text, { append, lastChunk })),
-  )
-  const property = fc.property(fc.array(event, { maxLength: 20 }), fc.nat(20), (events, cut) => {
-    const whole = folded(events)
-    const kept = JSON.parse(JSON.stringify(folded(events.slice(0, cut)).snapshot()))
-    const resumed = apply(createFold(task, kept), events.slice(cut))
-    expect(resumed.generation).toBe(events.length)
-    expect(resumed.task()).toEqual(whole.task())
-    expect(resumed.messages()).toEqual(whole.messages())
-    expect(resumed.snapshot()).toEqual(whole.snapshot())
-  })
-  fc.assert(property)
-})
 
 function folded(events: readonly TaskEvent[]): Fold {
   return apply(createFold(task), events)
@@ -153,3 +39,191 @@ function chunk(artifactId: string, text: string, flags: { append?: boolean; last
 function textsOf(messages: readonly Message[] | undefined): readonly string[] | undefined {
   return messages?.map(({ messageId }) => messageId)
 }
+
+describe('the history of a fold', () => {
+  test('an exchange is not a task before it has a status', () => {
+    const fold = folded([received('hello')])
+    expect(fold.task()).toBeUndefined()
+    expect(textsOf(fold.messages())).toEqual(['hello'])
+  })
+
+  test('a reply is a message and creates no task', () => {
+    const fold = folded([received('hello'), { type: 'reply', message: message('hi', 'agent') }])
+    expect(fold.task()).toBeUndefined()
+    expect(textsOf(fold.messages())).toEqual(['hello', 'hi'])
+  })
+
+  test('the message of the current status is not in the history', () => {
+    const task = folded([received('hello'), status('input-required', 'which?')]).task()
+    expect(textsOf(task?.history)).toEqual(['hello'])
+    expect(task?.status.message).toEqual(message('which?', 'agent'))
+  })
+
+  test('a status message enters the history when another status replaces it', () => {
+    const task = folded([received('hello'), status('working', 'reading'), status('working')]).task()
+    expect(textsOf(task?.history)).toEqual(['hello', 'reading'])
+    expect(task?.status).toEqual({ state: 'working', timestamp })
+  })
+
+  test('a status message enters the history before the message that answers it', () => {
+    const task = folded([received('hello'), status('input-required', 'which?'), received('this one')]).task()
+    expect(textsOf(task?.history)).toEqual(['hello', 'which?', 'this one'])
+    expect(task?.status).toEqual({ state: 'input-required', timestamp })
+  })
+
+  test('a status keeps its dialect data when its message enters the history', () => {
+    const carry = { 'v0.3': { state: 'unknown' } }
+    const asked: TaskEvent = {
+      type: 'status',
+      status: { state: 'working', timestamp, message: message('?', 'agent'), carry },
+    }
+    expect(folded([received('hello'), asked, received('this one')]).task()?.status).toEqual({
+      state: 'working',
+      timestamp,
+      carry,
+    })
+  })
+
+  test('every message is in the history once, oldest first', () => {
+    const fold = folded([
+      received('1'),
+      status('working', '2'),
+      status('input-required', '3'),
+      received('4'),
+      received('5'),
+      status('working'),
+      status('completed', '6'),
+    ])
+    expect(textsOf(fold.task()?.history)).toEqual(['1', '2', '3', '4', '5'])
+    expect(fold.task()?.status.message).toEqual(message('6', 'agent'))
+  })
+})
+
+describe('the artifacts of a fold', () => {
+  test('chunks are added to their artifact', () => {
+    const task = folded([status('working'), chunk('a', 'one', {}), chunk('b', 'x', {}), chunk('a', 'two')]).task()
+    expect(task?.artifacts).toEqual([
+      { artifactId: 'a', parts: [{ text: 'one' }, { text: 'two' }] },
+      { artifactId: 'b', parts: [{ text: 'x' }] },
+    ])
+  })
+
+  test('an artifact event without append replaces the artifact', () => {
+    const task = folded([status('working'), chunk('a', 'draft', {}), chunk('a', 'final', {})]).task()
+    expect(task?.artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'final' }] }])
+  })
+
+  test('the empty last chunk of an artifact adds no content', () => {
+    const closing = { append: true, lastChunk: true }
+    const task = folded([status('working'), chunk('a', 'one', {}), chunk('a', '', closing)]).task()
+    expect(task?.artifacts).toEqual([{ artifactId: 'a', parts: [{ text: 'one' }] }])
+  })
+
+  test('an empty text in another chunk is content', () => {
+    const task = folded([status('working'), chunk('a', 'one', {}), chunk('a', '')]).task()
+    expect(task?.artifacts[0]?.parts).toEqual([{ text: 'one' }, { text: '' }])
+  })
+
+  test('a task that was read earlier does not change with later events', () => {
+    const fold = folded([status('working'), chunk('a', 'one', {})])
+    const [task, snapshot] = [fold.task(), fold.snapshot()]
+    const [before, kept] = [JSON.stringify(task), JSON.stringify(snapshot)]
+    apply(fold, [chunk('a', 'two'), received('more'), status('completed')])
+    expect(JSON.stringify(task)).toBe(before)
+    expect(JSON.stringify(snapshot)).toBe(kept)
+  })
+})
+
+test('a snapshot and the events after it give the same task as all events', () => {
+  const event = fc.oneof<fc.Arbitrary<TaskEvent>[]>(
+    fc.string().map(received),
+    fc.constant({ type: 'cancel' }),
+    fc
+      .tuple(fc.constantFrom<TaskState>('working', 'input-required', 'completed'), fc.option(fc.string()))
+      .map(([state, text]) => status(state, text ?? undefined)),
+    fc
+      .tuple(fc.constantFrom('a', 'b'), fc.constantFrom('', 'x'), fc.boolean(), fc.boolean())
+      .map(([id, text, append, lastChunk]) => chunk(id, text, { append, lastChunk })),
+  )
+  const property = fc.property(fc.array(event, { maxLength: 20 }), fc.nat(20), (events, cut) => {
+    const whole = folded(events)
+    const kept = JSON.parse(JSON.stringify(folded(events.slice(0, cut)).snapshot()))
+    const resumed = apply(createFold(task, kept), events.slice(cut))
+    expect(resumed.generation).toBe(events.length)
+    expect(resumed.task()).toEqual(whole.task())
+    expect(resumed.messages()).toEqual(whole.messages())
+    expect(resumed.snapshot()).toEqual(whole.snapshot())
+  })
+  fc.assert(property)
+})
+
+describe('loadFold', () => {
+  const task = { taskId: 't', contextId: 'c', owner: 'alice' }
+
+  async function createLog(chunks: number): Promise<TaskLog> {
+    const log = createMemoryLog()
+    await log.create(task, [{ type: 'status', status: { state: 'working', timestamp: new Date().toISOString() } }], {
+      lease: { holder: 'test', ttl: 60_000 },
+    })
+    await append(log, 1, chunks)
+    return log
+  }
+
+  async function append(log: TaskLog, after: number, chunks: number): Promise<void> {
+    const chunk: TaskEvent = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text: 'x' }] }, append: true }
+    await log.append(
+      't',
+      after,
+      Array.from({ length: chunks }, () => chunk),
+      { fence: 1 },
+    )
+  }
+
+  /** Counts the events that are read from a log. */
+  function counting(log: TaskLog): { readonly log: TaskLog; readonly read: () => number } {
+    let events = 0
+    const watched: TaskLog = {
+      ...log,
+      async read(taskId, after) {
+        const page = await log.read(taskId, after)
+        events += page.length
+        return page
+      },
+    }
+    return { log: watched, read: () => events }
+  }
+
+  test('a short task is folded from its events without a snapshot', async () => {
+    const log = await createLog(100)
+    expect((await loadFold(log, task)).generation).toBe(101)
+    expect(await log.snapshot('t')).toBeUndefined()
+  })
+
+  test('folding a long task stores a snapshot for the next reader', async () => {
+    const { log, read } = counting(await createLog(2_000))
+    const first = await loadFold(log, task)
+    expect(read()).toBe(2_001)
+    await append(log, 2_001, 10)
+    const second = await loadFold(log, task)
+    expect(read()).toBe(2_001 + 10)
+    expect(second.generation).toBe(2_011)
+    expect(second.task()?.artifacts[0]?.parts).toHaveLength((first.task()?.artifacts[0]?.parts.length ?? 0) + 10)
+  })
+
+  test('the cost of snapshots per event is constant', async () => {
+    const log = await createLog(1)
+    let kept = 0
+    const watched: TaskLog = {
+      ...log,
+      async keepSnapshot(snapshot) {
+        kept += snapshot.generation
+        await log.keepSnapshot(snapshot)
+      },
+    }
+    for (let generation = 2; generation < 20_000; generation += 100) {
+      await append(watched, generation, 100)
+      await loadFold(watched, task)
+    }
+    expect(kept).toBeLessThan(2 * 20_000)
+  })
+})

@@ -6,7 +6,7 @@ import { createMemoryLog } from './memory-log.ts'
 const lease = { holder: 'test', ttl: 60_000 }
 const done: TaskEvent = { type: 'status', status: { state: 'completed', timestamp: new Date().toISOString() } }
 
-test('beyond their limit the oldest ended tasks become tombstones, and the oldest tombstones are forgotten', async () => {
+test('the oldest ended tasks become tombstones, and the oldest tombstones are removed', async () => {
   const log = createMemoryLog({ keepEnded: 2 })
   for (const taskId of ['1', '2', '3', '4', '5']) await complete(log, taskId)
   const phases = await Promise.all(['1', '2', '3', '4', '5'].map(async (taskId) => (await log.head(taskId))?.phase))
@@ -16,7 +16,7 @@ test('beyond their limit the oldest ended tasks become tombstones, and the oldes
   expect(await log.claimed('alice', '2')).toMatchObject({ taskId: '2' })
 })
 
-test('tasks that have not ended are kept, however many', async () => {
+test('any number of tasks that have not ended is kept', async () => {
   const log = createMemoryLog({ keepEnded: 2 })
   for (let index = 0; index < 10; index++) {
     await log.create({ taskId: `${index}`, contextId: 'c', owner: 'alice' }, [{ type: 'cancel' }], { lease })
@@ -24,7 +24,7 @@ test('tasks that have not ended are kept, however many', async () => {
   expect(await log.read('0', 0)).toHaveLength(1)
 })
 
-test('a writer that never pauses lets timers have their turn', async () => {
+test('a writer that never pauses does not block timers', async () => {
   const log = createMemoryLog()
   await log.create({ taskId: 't', contextId: 'c', owner: 'alice' }, [{ type: 'cancel' }], { lease })
   let ticked = false

@@ -21,7 +21,7 @@ import {
 import { advanceHead, type HeadState, initialHead } from './task-head.ts'
 
 export interface MemoryLogOptions {
-  /** How many ended tasks are kept. Beyond that, the oldest become tombstones, of which as many are kept. Defaults to 10,000. */
+  /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */
   readonly keepEnded?: number
   /** For tests. */
   readonly clock?: Clock

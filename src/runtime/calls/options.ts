@@ -25,7 +25,7 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
   readonly maxDepth?: number
   /** Identifies this agent in a chain. Defaults to a hash of its name, description and provider. */
   readonly identity?: string
-  /** Additional headers of a call. The headers of the trace are sent by default; these can replace them. */
+  /** Additional headers of a call. They can replace the headers of the trace, which are sent anyway. */
   readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
 }
 

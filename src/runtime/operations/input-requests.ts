@@ -96,7 +96,7 @@ function describe(id: string | undefined, messages: readonly Message[]): string 
   if (id === undefined) return 'one without a toolUseId'
   const isAnswered = messages.some((message) => message.role === 'agent' && requestsIn(message).includes(id))
   const isExpired = messages.some((message) => inputRequestIn(message)?.expired === id)
-  return `one for ${quote(id)}, which ${isExpired ? 'has expired' : isAnswered ? 'is answered already' : 'nobody asked for'}`
+  return `one for ${quote(id)}, which ${isExpired ? 'has expired' : isAnswered ? 'is answered already' : 'was not asked for'}`
 }
 
 function quote(id: string): string {

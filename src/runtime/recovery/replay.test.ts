@@ -5,8 +5,8 @@ import { simulateProcesses, statusTextOf } from '../../../test/support/processes
 import type { AgentFunction } from '../../agent/agent.ts'
 import type { Task } from '../../protocol/model.ts'
 
-/** A turn that asks, and whose code is another one when the answer comes. */
-async function changed(before: AgentFunction, after: AgentFunction): Promise<Task> {
+/** Runs a turn that asks a question, and answers it after the code of the agent has changed. */
+async function changeCode(before: AgentFunction, after: AgentFunction): Promise<Task> {
   const { start } = simulateProcesses()
   const first = start(before)
   const { id } = taskOf(await send(first.service, 'go'))
@@ -62,19 +62,16 @@ it.each<[string, string, AgentFunction]>([
       return 'done'
     },
   ],
-])(
-  'fails a turn whose code does not fit its journal any more, and names the first difference: %s',
-  async (_, difference, code) => {
-    const task = await changed(original, code)
-    expect(task.status.state).toBe('failed')
-    expect(statusTextOf(task)).toBe(
-      `The code of this turn does not fit its journal any more. First difference: ${difference}.`,
-    )
-  },
-)
+])('a turn whose code differs from its journal fails with the first difference: %s', async (_, difference, code) => {
+  const task = await changeCode(original, code)
+  expect(task.status.state).toBe('failed')
+  expect(statusTextOf(task)).toBe(
+    `The code of this turn does not fit its journal any more. First difference: ${difference}.`,
+  )
+})
 
-it('lets code grow beyond its journal', async () => {
-  const task = await changed(original, async (turn) => {
+it('code may do more than its journal holds', async () => {
+  const task = await changeCode(original, async (turn) => {
     await original(turn)
     await turn.step('receipt', () => 2)
     return 'done, with a receipt'
@@ -82,32 +79,32 @@ it('lets code grow beyond its journal', async () => {
   expect(statusTextOf(task)).toBe('done, with a receipt')
 })
 
-it('can be canceled while it is replayed, whatever of its journal is left', async () => {
+it('a replaying turn can be canceled', async () => {
   const { start } = simulateProcesses()
   const first = start(original)
   const { id } = taskOf(await send(first.service, 'go'))
   first.kill()
-  const begun = deferred()
+  const started = deferred()
   const second = start(async (turn) => {
-    begun.resolve()
+    started.resolve()
     await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
   })
   const answered = send(second.service, 'yes', { taskId: id })
-  await begun.promise
+  await started.promise
   await second.service.cancelTask({ taskId: id }, callOf())
   expect(taskOf(await answered).status.state).toBe('canceled')
 })
 
-it('takes what is said side by side in whichever order it comes again', async () => {
+it('concurrent events are replayed in any order', async () => {
   const code =
     (slow: string): AgentFunction =>
     async (turn) => {
-      const say = async (text: string) => {
+      const emit = async (text: string) => {
         if (text === slow) await new Promise((resolve) => setTimeout(resolve, 20))
         await turn.status('working', text)
       }
-      await Promise.all([say('one'), say('two')])
+      await Promise.all([emit('one'), emit('two')])
       return `done, ${(await turn.ask('Sure?')).text}`
     }
-  expect(statusTextOf(await changed(code('two'), code('one')))).toBe('done, yes')
+  expect(statusTextOf(await changeCode(code('two'), code('one')))).toBe('done, yes')
 })

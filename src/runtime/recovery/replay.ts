@@ -62,7 +62,7 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
     else startTimer()
   }
 
-  /** Replays the next event if some code waits to emit it. Requests with the same text are told apart by their ids. */
+  /** Replays the next event if some code waits to emit it. Requests with the same text differ in their ids. */
   function replayNext(): boolean {
     const stored = output[replayed]?.value
     if (!stored) return false

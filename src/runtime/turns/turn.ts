@@ -106,14 +106,14 @@ export class TurnExecution {
     const { clock, telemetry } = this.#settings
     const messageEvent = this.#messageEvent
     const messages = fold?.messages() ?? []
-    const own = messages.findLastIndex(({ messageId }) => messageId === messageEvent.message.messageId)
+    const current = messages.findLastIndex(({ messageId }) => messageId === messageEvent.message.messageId)
     return createTurn({
       taskId: task.taskId,
       contextId: task.contextId,
       messageEvent,
       attempt,
       task: fold?.task(),
-      history: messages.slice(0, own),
+      history: messages.slice(0, current),
       signal: stop.signal,
       log: this.#logger,
       now: clock.now,

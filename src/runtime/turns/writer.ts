@@ -154,7 +154,7 @@ export class Writer {
     }
   }
 
-  /** Splits a batch into the events that may follow the current phase and those that may not. */
+  /** Splits a batch into allowed and forbidden events, given the current phase. */
   #check(batch: readonly Emission[]) {
     let next = this.#phase
     const events: TaskEvent[] = []

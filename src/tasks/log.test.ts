@@ -3,6 +3,7 @@ import { ownerOf } from '../protocol/principal.ts'
 import { isWithin } from './log.ts'
 
 const acmeAlice = ownerOf({ id: 'alice', tenant: 'acme' })
+
 const acmeBob = ownerOf({ id: 'bob', tenant: 'acme' })
 
 it.each([
@@ -16,6 +17,6 @@ it.each([
   ['one of a tenant whose name begins alike', { owner: 'x', also: { tenants: ['ac'] } }, acmeBob, false],
   ['one without a tenant', { owner: acmeAlice, also: { tenants: ['acme'] } }, 'acme', false],
   ['anyone, for everyone', { owner: 'root', also: 'everyone' }, 'alice', true],
-] as const)('a scope has %s: %j has %s', (_, scope, owner, expected) => {
+] as const)('isWithin decides about %s: %j, %s', (_, scope, owner, expected) => {
   expect(isWithin(scope, owner)).toBe(expected)
 })

@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
 import { until } from '../../test/support/async.ts'
-import type { AgentFunction } from '../agent/agent.ts'
 import type { Part, Task } from '../protocol/model.ts'
+import type { AgentFunction } from './agent.ts'
 
 function standard(validate: StandardSchemaV1['~standard']['validate']): StandardSchemaV1 {
   return { '~standard': { version: 1, vendor: 'test', validate } }
@@ -16,13 +16,13 @@ function standard(validate: StandardSchemaV1['~standard']['validate']): Standard
 
 const textsIn = ({ status }: Task) => status.message?.parts.map((part) => ('text' in part ? part.text : ''))
 
-describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) => {
-  function house(run: AgentFunction) {
-    const opened = createTestRuntime(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
-    onTestFinished(() => opened.drain(0))
+describe.each(['fail', 'resume'] as const)('turn.ask with the recovery policy %s', (recovery) => {
+  function startRuntime(run: AgentFunction) {
+    const runtime = createTestRuntime(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
+    onTestFinished(() => runtime.drain(0))
     const answer = async (taskId: string, ...parts: Part[]) =>
-      taskOf(await opened.service.sendMessage({ message: messageOf('', { taskId, parts }) }, callOf()))
-    return { ...opened, answer }
+      taskOf(await runtime.service.sendMessage({ message: messageOf('', { taskId, parts }) }, callOf()))
+    return { ...runtime, answer }
   }
 
   const Trip = z.object({ to: z.string(), nights: z.number().min(1) })
@@ -31,20 +31,20 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
     return `${trip.nights} nights in ${trip.to}`
   }
 
-  it('gives what the schema makes of the data in the answer', async () => {
-    const { service, answer } = house(travel)
+  it('turn.ask returns the validated data of the answer', async () => {
+    const { service, answer } = startRuntime(travel)
     const { id } = taskOf(await send(service, 'go'))
     expect(textsIn(await answer(id, { data: { to: 'Oslo', nights: 2 } }))).toEqual(['2 nights in Oslo'])
   })
 
-  it('reads data also from a text that is JSON', async () => {
-    const { service, answer } = house(travel)
+  it('an answer text that is JSON is parsed', async () => {
+    const { service, answer } = startRuntime(travel)
     const { id } = taskOf(await send(service, 'go'))
     expect(textsIn(await answer(id, { text: '{"to":"Rome","nights":1}' }))).toEqual(['1 nights in Rome'])
   })
 
-  it('asks again when the answer does not fit, and names the problem', async () => {
-    const { service, answer } = house(travel)
+  it('an invalid answer is asked for again, with the problem', async () => {
+    const { service, answer } = startRuntime(travel)
     const { id } = taskOf(await send(service, 'go'))
     const again = await answer(id, { data: { to: 'Oslo', nights: 0 } })
     expect(again.status.state).toBe('input-required')
@@ -54,8 +54,10 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
     expect(textsIn(await answer(id, { data: { to: 'Oslo', nights: 3 } }))).toEqual(['3 nights in Oslo'])
   })
 
-  it('takes the text as it is where the schema wants a text', async () => {
-    const { service, answer } = house(async (turn) => JSON.stringify(await turn.ask('Room?', { schema: z.string() })))
+  it('a string schema gets the text unparsed', async () => {
+    const { service, answer } = startRuntime(async (turn) =>
+      JSON.stringify(await turn.ask('Room?', { schema: z.string() })),
+    )
     const { id } = taskOf(await send(service, 'go'))
     expect(textsIn(await answer(id, { text: '42' }))).toEqual(['"42"'])
   })
@@ -66,18 +68,18 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
     ['valibot', v.pipe(v.string(), v.regex(/^(yes|no)$/, 'yes or no'))],
     ['arktype', type("'yes' | 'no'")],
     ['zod', z.enum(['yes', 'no'])],
-    // TypeBox leaves it to others to be such a schema.
+    // TypeBox schemas are not Standard Schemas by themselves.
     ['TypeBox', standard((value) => (Sure.Check(value) ? { value } : { issues: Sure.Errors(value) }))],
-  ])('understands the schemas of %s', async (_, schema) => {
-    const { service, answer } = house(async (turn) => `${await turn.ask('Sure?', { schema })}`)
+  ])('schemas of %s validate answers', async (_, schema) => {
+    const { service, answer } = startRuntime(async (turn) => `${await turn.ask('Sure?', { schema })}`)
     const { id } = taskOf(await send(service, 'go'))
     expect((await answer(id, { text: 'perhaps' })).status.state).toBe('input-required')
     expect(textsIn(await answer(id, { text: 'yes' }))).toEqual(['yes'])
   })
 
-  it('that expires ends the task with a reason that is stored', async () => {
+  it('an expired question fails the task with a stored reason', async () => {
     const expiresAt = new Date(Date.now() + 60)
-    const { service } = house(async (turn) => {
+    const { service } = startRuntime(async (turn) => {
       await turn.ask('Sure?', { expiresAt: expiresAt.toISOString() })
       return 'never'
     })
@@ -89,9 +91,9 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
     ])
   })
 
-  it('is not asked if its time makes no sense', async () => {
+  it('a question with an invalid expiresAt is rejected', async () => {
     let problem: unknown
-    const { service } = house(async (turn) => {
+    const { service } = startRuntime(async (turn) => {
       await turn.ask('Sure?', { expiresAt: 'tomorrow' }).catch((error) => {
         problem = error
       })
@@ -100,27 +102,4 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
     await send(service, 'go')
     expect(problem).toEqual(new TypeError('turn.ask(): expected expiresAt to be a date, got "tomorrow"'))
   })
-})
-
-it('a step without a policy is just done, and gives what JSON can hold', async () => {
-  const { service } = createTestRuntime(async (turn) =>
-    JSON.stringify(await turn.step('add', () => ({ sum: 3, gone: undefined }))),
-  )
-  const outcome = await send(service, 'go')
-  expect(outcome).toMatchObject({ type: 'message', message: { parts: [{ text: '{"sum":3}' }] } })
-})
-
-it.each([
-  ['turn.step(): expected a name that is not empty, got ""', '', () => 1],
-  ['turn.step(pay): expected a function, got number', 'pay', 1],
-])('refuses a step with %s', async (message, name, work) => {
-  let problem: unknown
-  const { service } = createTestRuntime(async (turn) => {
-    await turn.step(name, work as () => number).catch((error) => {
-      problem = error
-    })
-    return 'x'
-  })
-  await send(service, 'go')
-  expect(problem).toEqual(new TypeError(message))
 })

@@ -11,11 +11,13 @@ import { getTask } from './operations/read-tasks.ts'
 import type { Policy } from './options.ts'
 
 const alice: Principal = { id: 'alice', tenant: 'acme' }
+
 const bob: Principal = { id: 'bob', tenant: 'acme' }
+
 const eve: Principal = { id: 'alice', tenant: 'evil' }
 
-/** An agent that asks something first, so that there is a task to go on with. */
-function asking(policy?: Policy) {
+/** An agent that asks a question first, so that there is a task to continue. */
+function createAskingRuntime(policy?: Policy) {
   return createTestRuntime(
     async (turn) => (turn.task ? `done for ${turn.principal.id}` : await turn.requireInput('?')),
     {
@@ -24,14 +26,28 @@ function asking(policy?: Policy) {
   )
 }
 
-it('compiles only if an operation is given the log of a caller', () => {
-  // @ts-expect-error the whole log can be asked for anybody's task
+/** Every operation on a task. */
+const operations: Readonly<Record<string, (service: Service, taskId: string, call: Call) => Promise<unknown>>> = {
+  sendMessage: (service, taskId, call) => service.sendMessage({ message: messageOf('x', { taskId }) }, call),
+  streamMessage: (service, taskId, call) =>
+    collect(service.streamMessage({ message: messageOf('x', { taskId }) }, call)),
+  getTask: (service, taskId, call) => service.getTask({ taskId }, call),
+  cancelTask: (service, taskId, call) => service.cancelTask({ taskId }, call),
+  subscribeToTask: (service, taskId, call) => collect(service.subscribeToTask({ taskId }, call)),
+  createPushConfig: (service, taskId, call) => service.createPushConfig({ taskId, url: 'https://x.test/' }, call),
+  getPushConfig: (service, taskId, call) => service.getPushConfig({ taskId, id: 'p' }, call),
+  listPushConfigs: (service, taskId, call) => service.listPushConfigs({ taskId }, call),
+  deletePushConfig: (service, taskId, call) => service.deletePushConfig({ taskId, id: 'p' }, call),
+}
+
+it('an operation with the whole log does not compile', () => {
+  // @ts-expect-error the whole log can read the tasks of every owner
   const ask = () => getTask({ taskId: 't' }, createMemoryLog())
   expect(ask).toBeTypeOf('function')
 })
 
-it('reads of the log of a caller only what that caller has found or begun', async () => {
-  const { service, log } = asking()
+it('a caller log reads only tasks that the caller has found or created', async () => {
+  const { service, log } = createAskingRuntime()
   const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
   const hers = new CallerLog(log, { owner: ownerOf(alice) })
   const his = new CallerLog(log, { owner: ownerOf(bob) })
@@ -52,8 +68,8 @@ it('reads of the log of a caller only what that caller has found or begun', asyn
   expect(await hers.read(id, 0)).not.toEqual([])
 })
 
-it('knows one principal from another by tenant and id', async () => {
-  const { service } = asking()
+it('principals differ by tenant and id', async () => {
+  const { service } = createAskingRuntime()
   const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
   const get = (principal: Principal) => service.getTask({ taskId: id }, callOf({ principal }))
   expect(await get(alice)).toMatchObject({ id })
@@ -62,8 +78,8 @@ it('knows one principal from another by tenant and id', async () => {
   }
 })
 
-it('lets a policy widen what a caller sees, for the operations it names', async () => {
-  const { service } = asking(({ tenant }, operation) =>
+it('a policy widens the scope of a caller for some operations', async () => {
+  const { service } = createAskingRuntime(({ tenant }, operation) =>
     tenant === 'acme' && operation !== 'cancelTask' ? { tenants: [tenant] } : undefined,
   )
   const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
@@ -78,7 +94,7 @@ it('lets a policy widen what a caller sees, for the operations it names', async 
   expect(answered.status.message?.parts).toEqual([{ text: 'done for bob' }])
 })
 
-it('keeps the idempotency keys of two callers apart, also in a task that both may write to', async () => {
+it('two callers of one task can use the same idempotency key', async () => {
   let turns = 0
   const { service } = createTestRuntime(
     async (turn) => {
@@ -98,25 +114,8 @@ it('keeps the idempotency keys of two callers apart, also in a task that both ma
   expect(turns).toBe(5)
 })
 
-it('tells nothing of a task that a message refers to: its caller’s, somebody else’s, another agent’s', async () => {
-  const { service } = asking()
-  const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
-  const refer = (taskId: string, principal: Principal) =>
-    service.sendMessage({ message: messageOf('see', { referenceTaskIds: [taskId] }) }, callOf({ principal }))
-  for (const [taskId, principal] of [
-    [id, alice],
-    [id, bob],
-    ['of another agent', bob],
-  ] as const) {
-    const task = taskOf(await refer(taskId, principal))
-    expect(task.status.state).toBe('input-required')
-    expect(task.history.at(-1)).toMatchObject({ referenceTaskIds: [taskId] })
-    expect(JSON.stringify(task)).not.toContain('"x"')
-  }
-})
-
-it('remembers no dialect, and streams nothing, of a task that is not the caller’s', async () => {
-  const { service, lastDialect } = asking()
+it('the dialect and the stream of a task are hidden from other callers', async () => {
+  const { service, lastDialect } = createAskingRuntime()
   const message = messageOf('x')
   const sent = await service.sendMessage({ message, dialect: 'v0.3', alias: 'mine' }, callOf({ principal: alice }))
   const { id } = taskOf(sent)
@@ -128,44 +127,47 @@ it('remembers no dialect, and streams nothing, of a task that is not the caller�
   await expect(following).rejects.toMatchObject({ code: 'task-not-found' })
 })
 
-/** Every operation on a task, asked about one. */
-const operations: Readonly<Record<string, (service: Service, taskId: string, call: Call) => Promise<unknown>>> = {
-  sendMessage: (service, taskId, call) => service.sendMessage({ message: messageOf('x', { taskId }) }, call),
-  streamMessage: (service, taskId, call) =>
-    collect(service.streamMessage({ message: messageOf('x', { taskId }) }, call)),
-  getTask: (service, taskId, call) => service.getTask({ taskId }, call),
-  cancelTask: (service, taskId, call) => service.cancelTask({ taskId }, call),
-  subscribeToTask: (service, taskId, call) => collect(service.subscribeToTask({ taskId }, call)),
-  createPushConfig: (service, taskId, call) => service.createPushConfig({ taskId, url: 'https://x.test/' }, call),
-  getPushConfig: (service, taskId, call) => service.getPushConfig({ taskId, id: 'p' }, call),
-  listPushConfigs: (service, taskId, call) => service.listPushConfigs({ taskId }, call),
-  deletePushConfig: (service, taskId, call) => service.deletePushConfig({ taskId, id: 'p' }, call),
-}
+it.each(Object.keys(operations))('%s reads the log once for a task outside of the scope', async (name) => {
+  const calls: string[] = []
+  const log = new Proxy(createMemoryLog(), {
+    get:
+      (target, method: keyof TaskLog) =>
+      (...args: never[]) => {
+        calls.push(method)
+        return (target[method] as (...parameters: never[]) => unknown)(...args)
+      },
+  })
+  const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
+  const { service, drain } = createTestRuntime(async (turn) => await turn.requireInput('?'), { log, push: { fetch } })
+  onTestFinished(() => drain(0))
+  const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
+  await until(() => calls.includes('release')) // the turn is over and reads nothing more
+  const queriesOf = async (taskId: string, principal: Principal) => {
+    calls.length = 0
+    await operations[name]?.(service, taskId, callOf({ principal })).catch(() => {})
+    return calls.filter((method) => method !== 'orphans' && method !== 'renew')
+  }
+  expect(await queriesOf(id, bob)).toEqual(['head'])
+  expect(await queriesOf('none', bob)).toEqual(['head'])
+  if (name === 'getTask') expect((await queriesOf(id, alice)).filter((method) => method === 'head')).toEqual(['head'])
+})
 
-it.each(Object.keys(operations))(
-  '%s asks the log once for a task that is somebody else’s, or not at all',
-  async (name) => {
-    const asked: string[] = []
-    const log = new Proxy(createMemoryLog(), {
-      get:
-        (target, method: keyof TaskLog) =>
-        (...args: never[]) => {
-          asked.push(method)
-          return (target[method] as (...given: never[]) => unknown)(...args)
-        },
-    })
-    const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
-    const { service, drain } = createTestRuntime(async (turn) => await turn.requireInput('?'), { log, push: { fetch } })
-    onTestFinished(() => drain(0))
-    const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
-    await until(() => asked.includes('release')) // The turn is over, and asks nothing more.
-    const queriesOf = async (taskId: string, principal: Principal) => {
-      asked.length = 0
-      await operations[name]?.(service, taskId, callOf({ principal })).catch(() => {})
-      return asked.filter((method) => method !== 'orphans' && method !== 'renew')
-    }
-    expect(await queriesOf(id, bob)).toEqual(['head'])
-    expect(await queriesOf('none', bob)).toEqual(['head'])
-    if (name === 'getTask') expect((await queriesOf(id, alice)).filter((method) => method === 'head')).toEqual(['head'])
-  },
-)
+it('a task of another owner gets the same error as an unknown task', async () => {
+  const { service } = createTestRuntime((turn) => turn.requireInput('?'))
+  const ann = callOf({ principal: { id: 'ann' } })
+  const bob = callOf({ principal: { id: 'bob' } })
+  const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, ann))
+  const missing = await service.getTask({ taskId: 'none' }, bob).catch((error) => error.message)
+  for (const attempt of [
+    () => service.getTask({ taskId: id }, bob),
+    () => service.cancelTask({ taskId: id }, bob),
+    () => service.subscribeToTask({ taskId: id }, bob).next(),
+    () => service.sendMessage({ message: messageOf('y', { taskId: id }) }, bob),
+  ]) {
+    const error = await attempt().catch((thrown) => thrown)
+    expect(error.code).toBe('task-not-found')
+    expect(error.message).toBe(missing.replace('none', id))
+  }
+  expect((await service.listTasks({}, bob)).totalSize).toBe(0)
+  expect((await service.listTasks({}, ann)).totalSize).toBe(1)
+})

@@ -1,11 +1,16 @@
 import { expect, it } from 'vitest'
-import { callOf, createTestRuntime, send, taskOf } from '../../test/support/agents/test-runtime.ts'
-import { collect, deferred, until } from '../../test/support/async.ts'
-import { never, simulateProcesses, startTask, statusTextOf } from '../../test/support/processes/simulated-processes.ts'
-import type { AgentFunction } from '../agent/agent.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { callOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../../test/support/async.ts'
+import {
+  never,
+  simulateProcesses,
+  startTask,
+  statusTextOf,
+} from '../../../test/support/processes/simulated-processes.ts'
+import type { AgentFunction } from '../../agent/agent.ts'
+import { A2AError } from '../../protocol/errors.ts'
 
-it('never does a step again that was stored, and gives what it returned', async () => {
+it('a stored step is not run again and returns its stored result', async () => {
   const { log, start, ended } = simulateProcesses()
   const done: string[] = []
   const reached = deferred()
@@ -34,11 +39,11 @@ it('never does a step again that was stored, and gives what it returned', async 
   const task = await ended(id)
   expect(statusTextOf(task)).toBe('{"id":7} in attempt 2')
   expect(done).toEqual(['pay', 'mail', 'slow'])
-  const said = (await log.read(id, 0)).filter(({ event }) => JSON.stringify(event).includes('paid 7'))
-  expect(said).toHaveLength(1)
+  const matching = (await log.read(id, 0)).filter(({ event }) => JSON.stringify(event).includes('paid 7'))
+  expect(matching).toHaveLength(1)
 })
 
-it('emits nothing again that is stored, whatever it is', async () => {
+it('a resumed turn emits no stored event again', async () => {
   const { log, start, ended } = simulateProcesses()
   const code = (end: () => unknown): AgentFunction =>
     async function* (turn) {
@@ -78,13 +83,13 @@ it('emits nothing again that is stored, whatever it is', async () => {
   expect(events.filter((event) => event.type === 'status' && !event.implied)).toHaveLength(2)
 })
 
-it('stores what a step says as one with the step: done again it takes the place of the half, and done it stays', async () => {
+it('the events of a step are replaced when the step is repeated, and stay when it is done', async () => {
   const { start, ended } = simulateProcesses()
   const texts = [['a', 'b'], ['c', 'd', 'e'], ['never']]
   const reached = [deferred(), deferred()]
   let runs = 0
   const code: AgentFunction = async (turn) => {
-    const words = await turn.step('write', async (within) => {
+    const count = await turn.step('write', async (within) => {
       const run = runs++
       const out = within.artifact('poem')
       for (const text of texts[run] ?? []) await out.write(text)
@@ -93,7 +98,7 @@ it('stores what a step says as one with the step: done again it takes the place 
       await out.close()
       return texts[run]?.length
     })
-    await turn.data({ words: words ?? 0 })
+    await turn.data({ words: count ?? 0 })
     const { text } = await turn.ask('Good?')
     return text
   }
@@ -102,8 +107,9 @@ it('stores what a step says as one with the step: done again it takes the place 
   await reached[0]?.promise
   first.kill()
   const second = start(code)
-  const isAsked = async () => (await second.service.getTask({ taskId: id }, callOf())).status.state === 'input-required'
-  await until(isAsked)
+  const isWaiting = async () =>
+    (await second.service.getTask({ taskId: id }, callOf())).status.state === 'input-required'
+  await until(isWaiting)
   void send(second.service, 'yes', { taskId: id })
   const task = await ended(id)
   expect(statusTextOf(task)).toBe('yes')
@@ -114,9 +120,9 @@ it('stores what a step says as one with the step: done again it takes the place 
   expect(runs).toBe(2)
 })
 
-it('holds nothing while it asks, and goes on in another process with the answer', async () => {
+it('a question releases the lease, and another process continues with the answer', async () => {
   const { log, start } = simulateProcesses({ leaseTtl: 60_000 })
-  /** The lease of that fence is given back. */
+  /** Waits until the lease of that fence is released. */
   const released = (taskId: string, fence: number) =>
     until(async () => (await log.renew([{ taskId, fence }], 60_000)).length > 0)
   let runs = 0
@@ -128,17 +134,17 @@ it('holds nothing while it asks, and goes on in another process with the answer'
     return `${text} ${size.text} ${turn.attempt}`
   }
   const first = start(code)
-  const asked = taskOf(await send(first.service, 'buy'))
-  expect([asked.status.state, statusTextOf(asked)]).toEqual(['input-required', '5 for which colour?'])
-  await released(asked.id, 1)
+  const waiting = taskOf(await send(first.service, 'buy'))
+  expect([waiting.status.state, statusTextOf(waiting)]).toEqual(['input-required', '5 for which colour?'])
+  await released(waiting.id, 1)
   first.kill()
 
   const second = start(code)
-  const again = taskOf(await send(second.service, 'red', { taskId: asked.id }))
+  const again = taskOf(await send(second.service, 'red', { taskId: waiting.id }))
   expect([again.status.state, statusTextOf(again)]).toEqual(['input-required', 'Which size?'])
-  await released(asked.id, 2)
+  await released(waiting.id, 2)
   second.kill()
-  const done = taskOf(await send(start(code).service, 'large', { taskId: asked.id }))
+  const done = taskOf(await send(start(code).service, 'large', { taskId: waiting.id }))
   expect([done.status.state, statusTextOf(done)]).toEqual(['completed', 'red large 1'])
   expect(runs).toBe(3)
   expect(done.history.map(({ parts }) => Object.values(parts[0] ?? {})[0])).toEqual([
@@ -150,7 +156,7 @@ it('holds nothing while it asks, and goes on in another process with the answer'
   ])
 })
 
-it('gives an answer to a turn whose process dies with it', async () => {
+it('an answer survives the process that received it', async () => {
   const { start, ended } = simulateProcesses()
   const reached = deferred()
   const code =
@@ -174,7 +180,7 @@ it('gives an answer to a turn whose process dies with it', async () => {
   expect(statusTextOf(await ended(id))).toBe('yes')
 })
 
-it('ends a task whose question nobody answers in time, whoever is alive then', async () => {
+it('an expired question fails the task in any process', async () => {
   const { start, ended } = simulateProcesses()
   const expiresAt = new Date(Date.now() + 150)
   const code: AgentFunction = async (turn) => {
@@ -193,7 +199,7 @@ it('ends a task whose question nobody answers in time, whoever is alive then', a
   ])
 })
 
-it('takes an answer in time, and the question does not expire then', async () => {
+it('an answered question does not expire', async () => {
   const { start } = simulateProcesses()
   const first = start(async (turn) => {
     const { text } = await turn.ask('Sure?', { expiresAt: Date.now() + 300 })
@@ -204,19 +210,19 @@ it('takes an answer in time, and the question does not expire then', async () =>
   expect(statusTextOf(taskOf(await send(first.service, 'yes', { taskId: id })))).toBe('yes')
 })
 
-it('waits for steps that are under way before it pauses', async () => {
+it('a turn pauses after its running steps are stored', async () => {
   const { start } = simulateProcesses()
   let runs = 0
   const slow = deferred<number>()
   const code: AgentFunction = async (turn) => {
-    const [answer, found] = await Promise.all([
+    const [answer, result] = await Promise.all([
       turn.ask('Which?'),
       turn.step('search', () => {
         runs++
         return slow.promise
       }),
     ])
-    return `${answer.text} ${found}`
+    return `${answer.text} ${result}`
   }
   const first = start(code)
   const { id } = taskOf(await send(first.service, 'go'))
@@ -226,7 +232,7 @@ it('waits for steps that are under way before it pauses', async () => {
   expect(runs).toBe(1)
 })
 
-it('replays steps that ran side by side, in whatever order they were done', async () => {
+it('concurrent steps are replayed in any order', async () => {
   const { start, ended } = simulateProcesses()
   const ran: string[] = []
   const stuck = deferred()
@@ -259,7 +265,7 @@ it('replays steps that ran side by side, in whatever order they were done', asyn
   expect(ran).toEqual(['b1', 'a1', 'a2', 'b2'])
 })
 
-it('gives a failed step the same failure again', async () => {
+it('a failed step fails again with the same error', async () => {
   const { start, ended } = simulateProcesses()
   let tries = 0
   const reached = deferred()
@@ -291,32 +297,7 @@ it('gives a failed step the same failure again', async () => {
   expect(tries).toBe(2)
 })
 
-it('makes no more attempts once they bring nothing new', async () => {
-  const { start, ended } = simulateProcesses({ recovery: { policy: 'resume', attempts: 2 } })
-  let attempts = 0
-  const reached = [deferred(), deferred()]
-  const code: AgentFunction = async (turn) => {
-    await turn.step('fine', () => 1)
-    await turn.step('deadly', () => {
-      reached[attempts++]?.resolve()
-      return never()
-    })
-  }
-  const first = start(code)
-  const id = await startTask(first)
-  await reached[0]?.promise
-  first.kill()
-  const second = start(code)
-  await reached[1]?.promise
-  second.kill()
-  start(code)
-  const task = await ended(id)
-  expect(task.status.state).toBe('failed')
-  expect(statusTextOf(task)).toContain('stopped 2 times')
-  expect(attempts).toBe(2)
-})
-
-it('refuses to store what JSON cannot hold, and says where it is', async () => {
+it('a step result that is not JSON is rejected with its path', async () => {
   const { start } = simulateProcesses()
   let problem: unknown
   const { service } = start(async (turn) => {
@@ -335,7 +316,7 @@ it('refuses to store what JSON cannot hold, and says where it is', async () => {
   )
 })
 
-it('tells nobody of its journal', async () => {
+it('the journal is not part of a stream', async () => {
   const { start } = simulateProcesses()
   const { service } = start(async (turn) => {
     await turn.step('secret', () => 'hunter2')
@@ -344,55 +325,15 @@ it('tells nobody of its journal', async () => {
     return 'done'
   })
   const stream = service.streamMessage({ message: { messageId: 'm', role: 'user', parts: [{ text: 'go' }] } }, callOf())
-  const told = JSON.stringify(await collect(stream))
-  expect(told).not.toContain('hunter2')
-  expect(told).not.toContain('journal')
+  const events = JSON.stringify(await collect(stream))
+  expect(events).not.toContain('hunter2')
+  expect(events).not.toContain('journal')
 })
 
-it('can be canceled while it waits for an answer', async () => {
+it('a paused turn can be canceled', async () => {
   const { start } = simulateProcesses()
   const { service } = start(async (turn) => `${(await turn.ask('Sure?')).text}`)
   const { id } = taskOf(await send(service, 'go'))
   const canceled = await service.cancelTask({ taskId: id }, callOf())
   expect(canceled.status.state).toBe('canceled')
-})
-
-it('keeps what it left to its caller, although its process died before the turn was over', async () => {
-  const { log, start } = simulateProcesses()
-  const reached = deferred()
-  const code =
-    (end: () => unknown): AgentFunction =>
-    async (turn) => {
-      await turn.requireInput('Which?')
-      await end()
-    }
-  const first = start(
-    code(() => {
-      reached.resolve()
-      return never()
-    }),
-  )
-  const id = await startTask(first)
-  await reached.promise
-  first.kill()
-  const second = start(code(() => 1))
-  await until(async () => JSON.stringify(await log.read(id, 0)).includes('"rested"'))
-  expect((await second.service.getTask({ taskId: id }, callOf())).status.state).toBe('input-required')
-})
-
-it('rests where it was left although its process died before it had given the task back', async () => {
-  const { log, start } = simulateProcesses()
-  const code: AgentFunction = async (turn) => `${(await turn.ask('One?')).text} ${(await turn.ask('Two?')).text}`
-  const release: typeof log.release = async (taskId, ...at) =>
-    JSON.stringify(await log.read(taskId, 0)).includes('Two?') ? await never() : await log.release(taskId, ...at)
-  const dying = { ...log, release, renew: async () => [], orphans: async () => [] }
-  const first = createTestRuntime(code, { log: dying, leaseTtl: 60, recovery: 'resume', cancelGrace: 20 })
-  const { id } = taskOf(await send(first.service, 'go'))
-  const second = taskOf(await send(first.service, 'a', { taskId: id }))
-  expect([second.status.state, statusTextOf(second)]).toEqual(['input-required', 'Two?'])
-  // Its lease runs out, and is taken and given back.
-  await until(async () => (await log.orphans(1)).length > 0)
-  const { service } = start(code)
-  await until(async () => (await log.orphans(1)).length === 0)
-  expect(statusTextOf(taskOf(await send(service, 'b', { taskId: id })))).toBe('a b')
 })

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
-import { collect, deferred } from '../../test/support/async.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { collect, deferred } from '../../../test/support/async.ts'
+import { A2AError } from '../../protocol/errors.ts'
 
-it('answers with a message when the agent returns a string', async () => {
+it('an agent that returns a string answers with a message', async () => {
   const { service } = createTestRuntime(async (turn) => `You said: ${turn.text}`)
   const outcome = await send(service, 'hi')
   expect(outcome).toMatchObject({ type: 'message', message: { role: 'agent', parts: [{ text: 'You said: hi' }] } })
@@ -11,7 +11,7 @@ it('answers with a message when the agent returns a string', async () => {
   expect((await service.listTasks({}, callOf())).totalSize).toBe(0)
 })
 
-it('makes a task, once, when the agent touches it', async () => {
+it('an agent that emits events creates one task', async () => {
   const { service } = createTestRuntime(async (turn) => {
     const out = turn.artifact('a.txt')
     await out.write('one ')
@@ -27,7 +27,7 @@ it('makes a task, once, when the agent touches it', async () => {
   expect((await service.listTasks({}, callOf())).totalSize).toBe(1)
 })
 
-it('can be copied and taken apart', async () => {
+it('a turn can be copied and destructured', async () => {
   const { service } = createTestRuntime(async (turn) => {
     const { data, ...copy } = { ...turn, text: 'another text' }
     await data({ aborted: copy.signal.aborted, text: copy.text, said: copy.history.length })
@@ -37,7 +37,7 @@ it('can be copied and taken apart', async () => {
   expect(artifacts).toMatchObject([{ parts: [{ data: said }] }])
 })
 
-it('streams what a generator yields as an artifact and ends the task with what it returns', async () => {
+it('a generator streams an artifact and ends the task with its return value', async () => {
   const { service } = createTestRuntime(async function* () {
     yield 'a'
     yield 'b'
@@ -57,19 +57,19 @@ it('streams what a generator yields as an artifact and ends the task with what i
   expect(events[4]).toMatchObject({ status: { message: { parts: [{ text: 'done' }] } } })
 })
 
-it('completes a task whose agent returns without a terminal state', async () => {
+it('a task whose agent returns without a final state is completed', async () => {
   const { service } = createTestRuntime(async (turn) => {
     await turn.status('working')
   })
   expect(taskOf(await send(service, 'hi')).status.state).toBe('completed')
 })
 
-it('completes as a task when the agent says nothing at all', async () => {
+it('an agent without any output completes a task', async () => {
   const { service } = createTestRuntime(() => undefined)
   expect(taskOf(await send(service, 'hi')).status.state).toBe('completed')
 })
 
-it('fails the task of an agent that throws, and tells the caller nothing that may be secret', async () => {
+it('the task of an agent that throws fails without details for the caller', async () => {
   const { service } = createTestRuntime(async () => {
     throw new Error('password=hunter2 at /home/me')
   })
@@ -79,20 +79,20 @@ it('fails the task of an agent that throws, and tells the caller nothing that ma
   expect(JSON.stringify(status.message)).toMatch(/failed unexpectedly \(reference [0-9a-f]{8}\)/)
 })
 
-it('tells the caller what an agent says in an A2AError', async () => {
+it('the caller gets the message of an A2AError', async () => {
   const { service } = createTestRuntime(() => {
     throw new A2AError('invalid-params', 'I only know English.')
   })
   expect(taskOf(await send(service, 'hi')).status.message?.parts).toEqual([{ text: 'I only know English.' }])
 })
 
-it.each(['fail', 'reject'] as const)('ends the task with turn.%s', async (how) => {
+it.each(['fail', 'reject'] as const)('turn.%s ends the task', async (how) => {
   const { service } = createTestRuntime((turn) => turn[how]('no'))
   const { status } = taskOf(await send(service, 'hi'))
   expect(status).toMatchObject({ state: how === 'fail' ? 'failed' : 'rejected', message: { parts: [{ text: 'no' }] } })
 })
 
-it('stores nothing after the terminal event, and only one of those', async () => {
+it('nothing is stored after the final status', async () => {
   let refused: unknown
   const { service, log } = createTestRuntime(async (turn) => {
     await turn.status('completed', 'first')
@@ -111,7 +111,7 @@ it('stores nothing after the terminal event, and only one of those', async () =>
   expect(stored.map(({ event }) => event.type)).toEqual(['message', 'status'])
 })
 
-it('resolves a write only when it is stored', async () => {
+it('a write resolves when it is stored', async () => {
   const seen: number[] = []
   const { service, log } = createTestRuntime(async (turn) => {
     const out = turn.artifact('x')
@@ -124,7 +124,7 @@ it('resolves a write only when it is stored', async () => {
   expect(seen).toEqual([3, 4, 5])
 })
 
-it('stores what was emitted without waiting, in order, before the end', async () => {
+it('events that were not awaited are stored in order before the final status', async () => {
   const { service } = createTestRuntime((turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 500; n++) void out.write(`${n},`)
@@ -135,7 +135,7 @@ it('stores what was emitted without waiting, in order, before the end', async ()
   expect(task.status.state).toBe('completed')
 })
 
-it('stops an agent that emits without end and without waiting, instead of running out of memory', async () => {
+it('an agent that emits too much without waiting is stopped', async () => {
   const { service } = createTestRuntime((turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 100_002; n++) void out.write('x')
@@ -145,7 +145,7 @@ it('stops an agent that emits without end and without waiting, instead of runnin
   expect(JSON.stringify(status.message)).toContain('faster than they could be stored')
 })
 
-it('makes a task of a turn that takes long to answer', async () => {
+it('a slow turn becomes a task', async () => {
   const answer = deferred<string>()
   const { service } = createTestRuntime(() => answer.promise, { taskAfter: 20 })
   const stream = service.streamMessage({ message: messageOf('hi') }, callOf())
@@ -156,36 +156,7 @@ it('makes a task of a turn that takes long to answer', async () => {
   expect(second.value).toMatchObject({ status: { state: 'completed', message: { parts: [{ text: 'at last' }] } } })
 })
 
-it('fails a turn that passes its deadline, and aborts its signal', async () => {
-  let aborted = false
-  const options = { turnDeadline: 30, cancelGrace: 30 }
-  const { service } = createTestRuntime(async (turn) => {
-    turn.signal.addEventListener('abort', () => {
-      aborted = true
-    })
-    await turn.status('working')
-    await new Promise(() => {})
-  }, options)
-  const { status } = taskOf(await send(service, 'hi'))
-  expect(aborted).toBe(true)
-  expect(status.state).toBe('failed')
-  expect(JSON.stringify(status.message)).toContain('deadline of 30 ms')
-})
-
-it('returns the task at once when asked to', async () => {
-  const answer = deferred<string>()
-  const { service } = createTestRuntime(() => answer.promise)
-  const task = taskOf(await send(service, 'hi', { returnImmediately: true }))
-  expect(task.status.state).toBe('working')
-  const subscribed = service.subscribeToTask({ taskId: task.id }, callOf())
-  await subscribed.next()
-  answer.resolve('later')
-  expect((await collect(subscribed)).at(-1)).toMatchObject({
-    status: { state: 'completed', message: { parts: [{ text: 'later' }] } },
-  })
-})
-
-it('gives the turn the text, the principal, the metadata and the accepted modes', async () => {
+it('a turn has the text, the principal, the metadata and the accepted modes', async () => {
   let seen: unknown
   const { service } = createTestRuntime((turn) => {
     const { text, principal, metadata, acceptedOutputModes, history, task } = turn

@@ -12,10 +12,10 @@ import { type Agent, type AgentFunction, agent } from '../../agent/agent.ts'
 import { type Client, connect } from '../../entries/client.ts'
 import { createHandler } from '../../server/handler.ts'
 
-/** Another agent, which outlives the process that asks it. */
-async function other(name: string, run: AgentFunction): Promise<Client> {
-  const made: Agent = agent({ name }, run)
-  const handler = createHandler(made, {
+/** Starts another agent, which outlives the process that calls it. */
+async function startAgent(name: string, run: AgentFunction): Promise<Client> {
+  const definition: Agent = agent({ name }, run)
+  const handler = createHandler(definition, {
     logger: silentLogger,
     auth: { anonymous: { listAll: true } },
     turns: { cancelGrace: 20 },
@@ -24,12 +24,12 @@ async function other(name: string, run: AgentFunction): Promise<Client> {
   return await connect(handler)
 }
 
-it('goes on with the same task of the other agent after a restart', async () => {
+it('a resumed call continues the same task of the other agent', async () => {
   const { start, ended } = simulateProcesses()
   const working = deferred()
   const finish = deferred()
   let runs = 0
-  const writer = await other('Writer', async (turn) => {
+  const writer = await startAgent('Writer', async (turn) => {
     runs++
     await turn.status('working', 'Writing')
     working.resolve()
@@ -52,11 +52,11 @@ it('goes on with the same task of the other agent after a restart', async () => 
   expect(runs).toBe(1)
 })
 
-it('begins no second task when it dies before it knows the first one', async () => {
+it('a call that was interrupted before its first event creates no second task', async () => {
   const { start, ended } = simulateProcesses()
   let runs = 0
   let kill = () => {}
-  const writer = await other('Writer', async (turn) => {
+  const writer = await startAgent('Writer', async (turn) => {
     runs++
     kill()
     await turn.status('working', 'Writing')
@@ -72,11 +72,11 @@ it('begins no second task when it dies before it knows the first one', async () 
   expect(runs).toBe(1)
 })
 
-it('waits for answers to two agents across restarts, and gives each its own', async () => {
+it('two agents get their own answers across restarts', async () => {
   const { start, ended } = simulateProcesses({ leaseTtl: 500 })
   let runs = 0
   const asking = (name: string) =>
-    other(name, async (turn) => {
+    startAgent(name, async (turn) => {
       runs++
       const one = await turn.ask(`${name}: first?`)
       const two = await turn.ask(`${name}: second?`)
@@ -84,7 +84,7 @@ it('waits for answers to two agents across restarts, and gives each its own', as
     })
   const agents = [await asking('Ann'), await asking('Bob')]
   const code: AgentFunction = async (turn) => {
-    const answers = await Promise.all(agents.map((each) => turn.call(each, 'go')))
+    const answers = await Promise.all(agents.map((called) => turn.call(called, 'go')))
     return answers.map(({ text }) => text).join(', ')
   }
   let task = taskOf(await send(start(code).service, 'go'))
@@ -103,13 +103,13 @@ it('waits for answers to two agents across restarts, and gives each its own', as
   expect(runs).toBe(2)
 })
 
-it('has the same winner again after a restart, and the losers are canceled', async () => {
+it('callFirst has the same winner after a restart and cancels the losers', async () => {
   const { start, ended } = simulateProcesses()
   const won: string[] = []
   const reached = deferred()
   const canceled: string[] = []
-  const fast = await other('Fast', async () => 'fast')
-  const slow = await other('Slow', async (turn) => {
+  const fast = await startAgent('Fast', async () => 'fast')
+  const slow = await startAgent('Slow', async (turn) => {
     await turn.status('working', 'Slowly')
     await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
     canceled.push('slow')
@@ -140,10 +140,10 @@ it('has the same winner again after a restart, and the losers are canceled', asy
   expect(won).toEqual(['fast', 'fast'])
 })
 
-it('cancels what it has asked for also when it is canceled while nobody is at work on it', async () => {
+it('canceling a paused task cancels its calls', async () => {
   const { start, ended } = simulateProcesses()
   const states: string[] = []
-  const asking = await other('Asking', async (turn) => {
+  const asking = await startAgent('Asking', async (turn) => {
     turn.signal.addEventListener('abort', () => states.push('aborted'))
     return (await turn.ask('Which?')).text
   })
@@ -159,11 +159,11 @@ it('cancels what it has asked for also when it is canceled while nobody is at wo
   await until(() => states.length === 1)
 })
 
-it('cancels it, too, when its process dies before it could', async () => {
+it('a call of a canceled task is canceled after its process died', async () => {
   const { log, start, ended } = simulateProcesses()
   const working = deferred()
   const aborted = deferred()
-  const busy = await other('Busy', async (turn) => {
+  const busy = await startAgent('Busy', async (turn) => {
     await turn.status('working', 'Busy')
     working.resolve()
     await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))

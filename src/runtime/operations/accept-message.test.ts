@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { collect } from '../../../test/support/async.ts'
+import type { Principal } from '../../protocol/model.ts'
+import type { Policy } from '../options.ts'
+
+it('a message to an ended task, another context or an unknown task is rejected', async () => {
+  const { service } = createTestRuntime(async (turn) => {
+    if (turn.text === 'ask') await turn.requireInput('?')
+    else await turn.status('completed')
+  })
+  const ended = taskOf(await send(service, 'x'))
+  await expect(send(service, 'y', { taskId: ended.id })).rejects.toMatchObject({ code: 'task-ended' })
+  const open = taskOf(await send(service, 'ask'))
+  const elsewhere = { message: messageOf('y', { taskId: open.id, contextId: 'other' }) }
+  await expect(service.sendMessage(elsewhere, callOf())).rejects.toMatchObject({ code: 'invalid-params' })
+  await expect(send(service, 'y', { taskId: 'nowhere' })).rejects.toMatchObject({ code: 'task-not-found' })
+})
+
+describe('a task alias', () => {
+  it('an alias creates a task and continues it', async () => {
+    const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
+    const created = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
+    expect(created).toMatchObject({ status: { state: 'input-required' } })
+    expect(created.id).not.toBe('mine')
+    const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf()))
+    expect(ended).toMatchObject({ id: created.id, status: { state: 'completed' } })
+    expect(await service.getTask({ taskId: 'mine', isAlias: true }, callOf())).toEqual(ended)
+    expect(await service.getTask({ taskId: created.id, isAlias: true }, callOf())).toEqual(ended)
+    await expect(service.getTask({ taskId: 'mine' }, callOf())).rejects.toMatchObject({ code: 'task-not-found' })
+  })
+
+  it('two callers can use the same alias', async () => {
+    const { service } = createTestRuntime((turn) => `for ${turn.principal.id}`)
+    const ids = ['ann', 'bob'].map(async (id) => {
+      const call = callOf({ principal: { id } })
+      return taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'same' }, call)).id
+    })
+    const [ann, bob] = await Promise.all(ids)
+    expect(ann).not.toBe(bob)
+  })
+
+  it('two concurrent messages with a new alias create one task', async () => {
+    const { service } = createTestRuntime(async (turn) => {
+      await turn.artifact(turn.text).close(turn.text)
+    })
+    const sends = ['a', 'b'].map((text) => service.sendMessage({ message: messageOf(text), alias: 'one' }, callOf()))
+    const done = await Promise.allSettled(sends)
+    const tasks = done.flatMap((result) => (result.status === 'fulfilled' ? [taskOf(result.value)] : []))
+    expect(new Set(tasks.map(({ id }) => id)).size).toBe(1)
+  })
+
+  it('a task without an alias is continued by its id', async () => {
+    const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
+    const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
+    const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: id }, callOf()))
+    expect(ended).toMatchObject({ id, status: { state: 'completed' } })
+  })
+
+  it('errors name a task by its alias', async () => {
+    const { service } = createTestRuntime((turn) => turn.status('completed'))
+    const { id } = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
+    const again = service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf())
+    const canceled = service.cancelTask({ taskId: 'mine', isAlias: true }, callOf())
+    const followed = collect(service.subscribeToTask({ taskId: 'mine', isAlias: true }, callOf()))
+    for (const refused of await Promise.allSettled([again, canceled, followed])) {
+      expect(refused).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('mine') } })
+      expect(JSON.stringify(refused)).not.toContain(id)
+    }
+  })
+})
+
+describe('a referenced task', () => {
+  const alice: Principal = { id: 'alice', tenant: 'acme' }
+
+  const bob: Principal = { id: 'bob', tenant: 'acme' }
+
+  /** An agent that asks a question first, so that there is a task to continue. */
+  function createAskingRuntime(policy?: Policy) {
+    return createTestRuntime(
+      async (turn) => (turn.task ? `done for ${turn.principal.id}` : await turn.requireInput('?')),
+      {
+        ...(policy && { policy }),
+      },
+    )
+  }
+
+  it('a message reveals nothing about the tasks that it references', async () => {
+    const { service } = createAskingRuntime()
+    const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
+    const refer = (taskId: string, principal: Principal) =>
+      service.sendMessage({ message: messageOf('see', { referenceTaskIds: [taskId] }) }, callOf({ principal }))
+    for (const [taskId, principal] of [
+      [id, alice],
+      [id, bob],
+      ['of another agent', bob],
+    ] as const) {
+      const task = taskOf(await refer(taskId, principal))
+      expect(task.status.state).toBe('input-required')
+      expect(task.history.at(-1)).toMatchObject({ referenceTaskIds: [taskId] })
+      expect(JSON.stringify(task)).not.toContain('"x"')
+    }
+  })
+})

@@ -1,0 +1,115 @@
+import { expect, it } from 'vitest'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../../test/support/async.ts'
+import type { Task } from '../../protocol/model.ts'
+
+const conversationOf = (task: Task) =>
+  [...task.history, ...(task.status.message ? [task.status.message] : [])].map(({ role, parts: [part] }) =>
+    part && 'text' in part ? `${role}: ${part.text}` : role,
+  )
+
+it('a task that required input continues with its history in order', async () => {
+  const histories: number[] = []
+  const { service } = createTestRuntime(async (turn) => {
+    histories.push(turn.history.length)
+    if (!turn.task) return await turn.requireInput('Which city?')
+    await turn.status('working', `Looking up ${turn.text}`)
+    return `Sunny in ${turn.text}`
+  })
+  const waiting = taskOf(await send(service, 'weather'))
+  expect(waiting.status.state).toBe('input-required')
+  const done = taskOf(await send(service, 'Rome', { taskId: waiting.id }))
+  expect(done.id).toBe(waiting.id)
+  expect(conversationOf(done)).toEqual([
+    'user: weather',
+    'agent: Which city?',
+    'user: Rome',
+    'agent: Looking up Rome',
+    'agent: Sunny in Rome',
+  ])
+  expect(histories).toEqual([0, 2])
+})
+
+it('a turn continues with the answer to its question', async () => {
+  const { service } = createTestRuntime(async (turn) => {
+    const answer = await turn.ask('Sure?')
+    return `You are ${answer.text}`
+  })
+  const waiting = taskOf(await send(service, 'do it'))
+  expect(waiting.status.state).toBe('input-required')
+  const done = taskOf(await send(service, 'sure', { taskId: waiting.id }))
+  expect(conversationOf(done)).toEqual(['user: do it', 'agent: Sure?', 'user: sure', 'agent: You are sure'])
+})
+
+it('a message for a running task becomes the next turn, and all streams continue', async () => {
+  const go = deferred()
+  const { service } = createTestRuntime(async (turn) => {
+    await turn.status('working', `Begin ${turn.text}`)
+    if (turn.text === 'one') await go.promise
+    await turn.artifact(turn.text).close(turn.text)
+    return `Done ${turn.text}`
+  })
+  const stream = service.streamMessage({ message: messageOf('one') }, callOf())
+  const first = (await stream.next()).value
+  const taskId = first?.type === 'task' ? first.task.id : ''
+  const second = send(service, 'two', { taskId })
+  await until(async () => (await service.getTask({ taskId }, callOf())).history.length === 3)
+  go.resolve()
+  const task = taskOf(await second)
+  const events = await collect(stream)
+  expect(task.status.state).toBe('completed')
+  expect(task.artifacts.map(({ name }) => name)).toEqual(['one', 'two'])
+  expect(conversationOf(task)).toEqual([
+    'user: one',
+    'agent: Begin one',
+    'user: two',
+    'agent: Done one',
+    'agent: Begin two',
+    'agent: Done two',
+  ])
+  const generations = events.map((event) => ('generation' in event ? event.generation : 0))
+  expect(generations).toEqual([...generations].sort((a, b) => a - b))
+  expect(new Set(generations).size).toBe(generations.length)
+  expect(events.filter((event) => event.type === 'status' && event.status.state === 'completed')).toHaveLength(1)
+})
+
+it('concurrent messages run once each, in the order in which they were stored', async () => {
+  const go = deferred()
+  const seen: string[] = []
+  const { service, log } = createTestRuntime(async (turn) => {
+    await turn.status('working')
+    if (turn.text === 'first') await go.promise
+    seen.push(turn.text)
+  })
+  const stream = service.streamMessage({ message: messageOf('first') }, callOf())
+  const first = (await stream.next()).value
+  const taskId = first?.type === 'task' ? first.task.id : ''
+  const rest = Array.from({ length: 20 }, (_, n) => send(service, `${n}`, { taskId }))
+  await until(async () => (await service.getTask({ taskId }, callOf())).history.length === 21)
+  go.resolve()
+  const tasks = (await Promise.all(rest)).map(taskOf)
+  const stored = (await log.read(taskId, 0)).flatMap(({ event }) =>
+    event.type === 'message' ? event.message.parts.map((part) => ('text' in part ? part.text : '')) : [],
+  )
+  expect(seen).toEqual(stored)
+  expect(tasks.every(({ status }) => status.state === 'completed')).toBe(true)
+})
+
+it('an interrupted turn stores nothing more', async () => {
+  const late = deferred<unknown>()
+  const { service } = createTestRuntime(
+    async (turn) => {
+      await turn.status('working', `Begin ${turn.text}`)
+      if (turn.text === 'two') return 'Two it is'
+      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+      setTimeout(() => turn.status('completed', 'One after all').then(late.resolve, late.resolve), 20)
+      throw new Error('stopped')
+    },
+    { whileBusy: 'interrupt' },
+  )
+  const { id } = taskOf(await send(service, 'one', { returnImmediately: true }))
+  const task = taskOf(await send(service, 'two', { taskId: id }))
+  expect(conversationOf(task).at(-1)).toBe('agent: Two it is')
+  expect(String(await late.promise)).toContain('is over')
+  expect(conversationOf(await service.getTask({ taskId: id }, callOf()))).not.toContain('agent: One after all')
+})
