@@ -53,7 +53,7 @@ async function runAnalyst({ data, writer, stock, directory, port }: Addresses): 
     remoteAgent(writer),
   ]
   const analyst = agent({ name: 'Analyst', recovery: 'resume' }, createAgentLoop({ model: createRuleModel(), tools }))
-  const options = { directory, port, logger, leaseTtl: 1_000, traceMetadata: true }
+  const options = { directory, port, logger, turns: { leaseTtl: 1_000 }, dialects: { traceMetadata: true } }
   const server = await serve(analyst, options)
   process.send?.(server.port)
 }

@@ -38,6 +38,6 @@ const server = await serve(counter, {
   auth: API_KEY_HASH ? { schemes: { key: apiKey({ keys: [{ id: 'caller', hash: API_KEY_HASH }] }) } } : 'none',
   ...(PUBLIC_URL && { publicUrl: PUBLIC_URL }),
   // Shorter than the usual request timeout of load balancers.
-  blockFor: 50_000,
+  turns: { blockFor: 50_000 },
 })
 console.log(server.url)

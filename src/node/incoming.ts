@@ -50,7 +50,7 @@ export function callerLeft(): Error {
  * Runs work in the next iteration of the event loop, together with all other deferred work. Requests that arrived
  * together are processed side by side, step by step, which keeps the code of each step warm.
  */
-export function defer(work: () => void): void {
+function defer(work: () => void): void {
   if (deferred.push(work) === 1) setImmediate(runDeferred)
 }
 

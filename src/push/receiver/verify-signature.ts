@@ -99,7 +99,7 @@ export async function verifyToken(
 }
 
 /** The refusal for an error of the key lookup; undefined for any other error. */
-export function keyRefusal(error: unknown): DeliveryRefusal | undefined {
+function keyRefusal(error: unknown): DeliveryRefusal | undefined {
   if (error instanceof KeysUnavailable) {
     const message = 'The keys of the sender cannot be fetched: try again later.'
     return new DeliveryRefusal('keys-unavailable', message, { cause: error, retryAfter: 30 })
