@@ -19,11 +19,11 @@ const ada = { 'x-api-key': 'ada-key' }
 const bob = { 'x-api-key': 'bob-key' }
 const challenge = 'ApiKey realm="Test", in="header", name="X-API-Key"'
 
-function open(options: TestServerOptions = {}) {
+function start(options: TestServerOptions = {}) {
   return startTestServer(async (turn) => JSON.stringify(turn.principal), { auth, grpc: true, ...options })
 }
 
-/** A message as each dialect has it. */
+/** A message in each dialect. */
 const sends = {
   '1.0': ['SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }],
   '0.3': [
@@ -38,8 +38,8 @@ describe('a caller without credentials', () => {
     ['1.0', -31401],
     ['0.3', -31401],
     ['0.1', -32007],
-  ] as const)('is told so in JSON-RPC of %s: 401, a challenge, its own id, and error %d', async (version, code) => {
-    const { wire } = await open()
+  ] as const)('a %s JSON-RPC caller gets 401, a challenge, its request id and error %d', async (version, code) => {
+    const { wire } = await start()
     const [method, params] = sends[version]
     const response = await wire.post({ jsonrpc: '2.0', id: 'mine', method, params }, { 'a2a-version': version })
     expect(response.status).toBe(401)
@@ -47,8 +47,8 @@ describe('a caller without credentials', () => {
     expect(await response.json()).toMatchObject({ id: 'mine', error: { code } })
   })
 
-  it('is told so also when the call cannot be read, is no call, or is too long to be looked at', async () => {
-    const { wire } = await open()
+  it('a caller whose request is invalid or too long to inspect gets 401 as well', async () => {
+    const { wire } = await start()
     for (const body of [
       '{',
       '[]',
@@ -68,16 +68,16 @@ describe('a caller without credentials', () => {
     ['POST', '/v1/message:stream'],
     ['GET', '/extendedAgentCard'],
     ['GET', '/agent/authenticatedExtendedCard'],
-  ])('is told so over REST: %s %s', async (method, path) => {
-    const { server } = await open({ extendedCard: {} })
+  ])('a REST caller gets 401: %s %s', async (method, path) => {
+    const { server } = await start({ extendedCard: {} })
     const response = await fetch(`${server.url}${path}`, { method })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe(challenge)
     expect(await response.json()).toMatchObject({ error: { code: 401, status: 'UNAUTHENTICATED' } })
   })
 
-  it('is told so over gRPC, for one answer and for many', async () => {
-    const { server } = await open()
+  it('a gRPC caller gets UNAUTHENTICATED for unary calls and streams', async () => {
+    const { server } = await start()
     const client = grpcClient(server.port)
     const unary = client.unary('lf.a2a.v1.A2AService/GetTask', { id: 't' })
     await expect(unary).rejects.toMatchObject({ code: 16 })
@@ -87,8 +87,8 @@ describe('a caller without credentials', () => {
     expect({ code: status.code, messages }).toEqual({ code: 16, messages: [] })
   })
 
-  it('reads the public card and the health page', async () => {
-    const { server } = await open()
+  it('a caller without credentials reads the public card and the health page', async () => {
+    const { server } = await start()
     expect((await fetch(server.cardUrl)).status).toBe(200)
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
   })
@@ -97,15 +97,15 @@ describe('a caller without credentials', () => {
 describe('a caller with credentials', () => {
   const principal = { id: 'ada', tenant: 'acme', scopes: ['call', 'pay'], grants: { key: ['call', 'pay'] } }
 
-  it('is known to the agent, whatever it speaks', async () => {
-    const { server, wire } = await open()
+  it('the agent sees the same principal in every dialect and binding', async () => {
+    const { server, wire } = await start()
     const text = ({ parts: [part] }: { parts: { text?: string }[] }) => JSON.parse(part?.text ?? '')
-    const newest = await wire.result<{ message: { parts: { text: string }[] } }>(...sends['1.0'], ada)
-    expect(text(newest.message)).toEqual(principal)
-    const older = await jsonRpc(wire.url, ada).call(...sends['0.3'])
-    expect(text(older.result)).toEqual(principal)
-    const oldest = await jsonRpc(wire.url, ada).call(...sends['0.1'])
-    expect(text(oldest.result.status.message)).toEqual(principal)
+    const v10 = await wire.result<{ message: { parts: { text: string }[] } }>(...sends['1.0'], ada)
+    expect(text(v10.message)).toEqual(principal)
+    const v03 = await jsonRpc(wire.url, ada).call(...sends['0.3'])
+    expect(text(v03.result)).toEqual(principal)
+    const v01 = await jsonRpc(wire.url, ada).call(...sends['0.1'])
+    expect(text(v01.result.status.message)).toEqual(principal)
     const rest = await fetch(`${server.url}/message:send`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...ada },
@@ -118,15 +118,15 @@ describe('a caller with credentials', () => {
     expect(text(grpc.message)).toEqual(principal)
   })
 
-  it('that are wrong is refused, and learns nothing of why', async () => {
-    const { wire } = await open()
+  it('a caller with wrong credentials is rejected without a reason', async () => {
+    const { wire } = await start()
     const { status, error } = await wire.call('ListTasks', {}, { 'x-api-key': 'eve-key' })
     expect({ status, message: error?.message }).toEqual({ status: 401, message: 'The credentials were not accepted.' })
   })
 
-  it('gets the extended card, and nobody else does, not even where nobody needs credentials', async () => {
+  it('only an authenticated caller gets the extended card, also where anonymous callers are admitted', async () => {
     const extended = { skills: [{ id: 'secret', name: 'Secret' }] }
-    const { wire } = await open({ auth: { ...auth, anonymous: true }, extendedCard: extended })
+    const { wire } = await start({ auth: { ...auth, anonymous: true }, extendedCard: extended })
     expect(await wire.result('GetExtendedAgentCard', {}, ada)).toMatchObject({
       skills: [{ id: 'secret' }],
       securitySchemes: { key: {} },
@@ -137,10 +137,10 @@ describe('a caller with credentials', () => {
 })
 
 describe('the card', () => {
-  it('says in every form what is asked for', async () => {
+  it('the card declares the required credentials in the form of every version', async () => {
     const skills = [{ id: 'pay', name: 'Pay', security: [{ key: ['pay'] }] }]
     const required: AuthOptions = { ...auth, require: [{ key: ['call'] }] }
-    const { server } = await open({ auth: required, profile: { name: 'Test', skills } })
+    const { server } = await start({ auth: required, profile: { name: 'Test', skills } })
     const card = await (await fetch(server.cardUrl)).json()
     expect(card).toMatchObject({
       securitySchemes: {
@@ -155,12 +155,12 @@ describe('the card', () => {
       security: [{ key: ['call'] }],
       skills: [{ security: [{ key: ['pay'] }], securityRequirements: [{ schemes: { key: { list: ['pay'] } } }] }],
     })
-    const old = await (await fetch(`${server.url}/.well-known/agent.json`)).json()
-    expect(old).toMatchObject({ authentication: { schemes: ['ApiKey'] } })
+    const legacyCard = await (await fetch(`${server.url}/.well-known/agent.json`)).json()
+    expect(legacyCard).toMatchObject({ authentication: { schemes: ['ApiKey'] } })
   })
 })
 
-describe('a skill that asks for scopes', () => {
+describe('a skill that requires scopes', () => {
   const profile = {
     name: 'Test',
     skills: [
@@ -168,15 +168,15 @@ describe('a skill that asks for scopes', () => {
       { id: 'pay', name: 'Pay', security: [{ key: ['pay'] }] },
     ],
   }
-  const paying = (version: keyof typeof sends) => {
+  const payRequest = (version: keyof typeof sends) => {
     const [method, params] = sends[version]
     return [method, { ...params, metadata: { skillId: 'pay' } }] as const
   }
   const missing = "Insufficient permissions for skill 'pay': missing the scope pay."
 
-  it('is used by who has them, and the others by everybody', async () => {
-    const { wire } = await open({ profile })
-    expect(await wire.call(...paying('1.0'), ada)).toHaveProperty('result')
+  it('a caller needs the scopes for that skill and for no other', async () => {
+    const { wire } = await start({ profile })
+    expect(await wire.call(...payRequest('1.0'), ada)).toHaveProperty('result')
     expect(await wire.call(...sends['1.0'], bob)).toHaveProperty('result')
   })
 
@@ -184,20 +184,23 @@ describe('a skill that asks for scopes', () => {
     ['1.0', -31403, missing],
     ['0.3', -31403, missing],
     ['0.1', -32008, 'Authorization failed'],
-  ] as const)('is refused in JSON-RPC of %s with 403 and what is missing', async (version, code, message) => {
-    const { wire } = await open({ profile })
-    const [method, params] = paying(version)
-    const headers = { ...bob, 'a2a-version': version }
-    const response = await wire.post({ jsonrpc: '2.0', id: 1, method, params }, headers)
-    expect(response.status).toBe(403)
-    const { error } = await response.json()
-    expect(error).toMatchObject({ code, message })
-    expect(JSON.stringify(error.data)).toContain('"missingScopes":"pay"')
-  })
+  ] as const)(
+    'a call without the scope gets 403 and the missing scope in %s JSON-RPC',
+    async (version, code, message) => {
+      const { wire } = await start({ profile })
+      const [method, params] = payRequest(version)
+      const headers = { ...bob, 'a2a-version': version }
+      const response = await wire.post({ jsonrpc: '2.0', id: 1, method, params }, headers)
+      expect(response.status).toBe(403)
+      const { error } = await response.json()
+      expect(error).toMatchObject({ code, message })
+      expect(JSON.stringify(error.data)).toContain('"missingScopes":"pay"')
+    },
+  )
 
-  it('is refused over REST and gRPC, before a stream begins', async () => {
-    const { server } = await open({ profile })
-    const [, params] = paying('1.0')
+  it('a stream without the scope is rejected before it starts, over REST and gRPC', async () => {
+    const { server } = await start({ profile })
+    const [, params] = payRequest('1.0')
     const rest = await fetch(`${server.url}/message:stream`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...bob },
@@ -212,28 +215,28 @@ describe('a skill that asks for scopes', () => {
     expect(status).toMatchObject({ code: 7, details: missing })
   })
 
-  it('is refused to the house in its own words, if that is asked for', async () => {
-    const { server } = await open({ profile, dialects: { house: { codes: true } } })
-    const [method, params] = paying('0.3')
+  it('the house dialect uses its own error code if house.codes is set', async () => {
+    const { server } = await start({ profile, dialects: { house: { codes: true } } })
+    const [method, params] = payRequest('0.3')
     const { error } = await jsonRpc(`${server.url}/api/a2a`, bob).call(method, params)
     expect(error).toMatchObject({ code: -32603, message: "Forbidden: Insufficient permissions for skill 'pay'" })
   })
 
-  it('is the only one, and so cannot be gone round by naming none', async () => {
+  it('a call that names no skill needs the scopes of the only skill', async () => {
     const only = { name: 'Test', skills: profile.skills.slice(1) }
-    const { wire } = await open({ profile: only })
+    const { wire } = await start({ profile: only })
     expect(await wire.call(...sends['1.0'], bob)).toMatchObject({ status: 403 })
     expect(await wire.call(...sends['1.0'], ada)).toHaveProperty('result')
   })
 
-  it('of a scheme that is not declared is a mistake of the operator', async () => {
+  it('a skill with an undeclared scheme is an error at start', async () => {
     const wrong = { name: 'Test', skills: [{ id: 'pay', name: 'Pay', security: [{ kye: [] }] }] }
-    await expect(open({ profile: wrong })).rejects.toThrow('the skill pay asks for kye, and auth.schemes has key')
+    await expect(start({ profile: wrong })).rejects.toThrow('the skill pay asks for kye, and auth.schemes has key')
   })
 })
 
-describe('callers who need no credentials', () => {
-  it('list what is in a context they name, and everything only where that is said', async () => {
+describe('anonymous callers', () => {
+  it('anonymous callers list the tasks of a context that they name, and all tasks only with listAll', async () => {
     const list = async (options: TestServerOptions, params: object) => {
       const { wire } = await startTestServer(async (turn) => await turn.requireInput('?'), options)
       await wire.sendTask('x', { contextId: 'c' })
@@ -241,34 +244,34 @@ describe('callers who need no credentials', () => {
     }
     const none = { auth: 'none' } as const
     expect(await list(none, { contextId: 'c' })).toMatchObject({ result: { totalSize: 1 } })
-    const refused = await list(none, {})
-    expect(refused.error?.message).toContain('contextId: expected the context whose tasks to list')
+    const rejected = await list(none, {})
+    expect(rejected.error?.message).toContain('contextId: expected the context whose tasks to list')
     expect(await list({ auth: { anonymous: { listAll: true } } }, {})).toMatchObject({ result: { totalSize: 1 } })
     expect(await list({}, {})).toMatchObject({ result: { totalSize: 1 } })
     expect(await list({ trustProxy: true }, {})).toHaveProperty('error')
   })
 
-  it('are not those who are known: neither sees what the other has', async () => {
-    const { wire } = await open({ auth: { ...auth, anonymous: { listAll: true } } })
+  it('anonymous and authenticated callers do not see the tasks of each other', async () => {
+    const { wire } = await start({ auth: { ...auth, anonymous: { listAll: true } } })
     const send = (headers: Readonly<Record<string, string>>) =>
       wire.call<{ task: { id: string } }>(
         'SendMessage',
         { ...sends['1.0'][1], configuration: { returnImmediately: true } },
         headers,
       )
-    const [theirs, hers] = await Promise.all([send({}), send(ada)])
+    const [anonymousTask, adaTask] = await Promise.all([send({}), send(ada)])
     const get = async (id: string | undefined, headers: Readonly<Record<string, string>>) =>
       (await wire.call('GetTask', { id }, headers)).error?.code ?? 'found'
-    const [nobodys, adas] = [theirs.result?.task.id, hers.result?.task.id]
-    expect([await get(nobodys, {}), await get(adas, ada)]).toEqual(['found', 'found'])
-    expect([await get(nobodys, ada), await get(adas, {})]).toEqual([-32001, -32001])
+    const [anonymousId, adaId] = [anonymousTask.result?.task.id, adaTask.result?.task.id]
+    expect([await get(anonymousId, {}), await get(adaId, ada)]).toEqual(['found', 'found'])
+    expect([await get(anonymousId, ada), await get(adaId, {})]).toEqual([-32001, -32001])
   })
 })
 
 describe('serve', () => {
   const echo = agent({ name: 'Echo' }, (turn) => turn.text)
 
-  it.each(['localhost', '127.0.0.2', '::1'])('listens on %s, which only this machine reaches', async (host) => {
+  it.each(['localhost', '127.0.0.2', '::1'])('serve listens on the loopback host %s without auth', async (host) => {
     const { server } = await startTestServer(async () => 'hi', { host })
     expect((await createWireClient(server.url).send('x')).message).toBeDefined()
   })
@@ -285,21 +288,21 @@ describe('serve', () => {
     'localhost.example',
   ]
 
-  it('does not listen on an empty host', async () => {
+  it('serve rejects an empty host', async () => {
     await expect(serve(echo, { host: '', port: 0, signals: false })).rejects.toThrow('host: expected')
   })
 
-  it.each(reachable)('does not listen on %s before it knows who may call', async (host) => {
+  it.each(reachable)('serve rejects the host %s without auth', async (host) => {
     await expect(serve(echo, { host, port: 0, signals: false })).rejects.toThrow(
       `${host} can be reached from other machines, and nothing says who may call`,
     )
   })
 
-  it('asks the callers of an agent that is added without a word about it for what it asks all others', async () => {
+  it('an added agent without auth options requires the credentials of the server', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
     const { server } = await startTestServer(async () => 'hi', { auth: { schemes: { key } } })
-    const unsaid = { auth: undefined } as object
-    for (const [at, options] of Object.entries({ '/one': {}, '/two': unsaid }))
+    const undefinedAuth = { auth: undefined } as object
+    for (const [at, options] of Object.entries({ '/one': {}, '/two': undefinedAuth }))
       server.add(echo, { mount: at, ...options })
     for (const path of ['/', '/one', '/two']) {
       const wire = createWireClient(`${server.url}${path}`)
@@ -308,18 +311,18 @@ describe('serve', () => {
     }
   })
 
-  it('listens there when it is told that everybody may', async () => {
+  it('serve listens on all interfaces with auth none', async () => {
     const { server } = await startTestServer(async () => 'hi', { host: '0.0.0.0', auth: 'none' })
     expect((await createWireClient(server.url).send('x')).message).toBeDefined()
   })
 })
 
-it('lets callers of one tenant in only there, although they share an address', async () => {
+it('credentials of one tenant are not valid for another tenant on the same host', async () => {
   const host = createHost()
   const key = async (id: string) => ({ key: apiKey({ keys: [{ id, hash: await hashApiKey(`${id}-key`) }] }) })
-  const says = (name: string) => agent({ name }, () => name)
-  host.add(says('one'), { tenant: 'one', auth: { schemes: await key('ada') }, logger: silentLogger })
-  host.add(says('two'), { tenant: 'two', auth: { schemes: await key('bob') }, logger: silentLogger })
+  const named = (name: string) => agent({ name }, () => name)
+  host.add(named('one'), { tenant: 'one', auth: { schemes: await key('ada') }, logger: silentLogger })
+  host.add(named('two'), { tenant: 'two', auth: { schemes: await key('bob') }, logger: silentLogger })
   const call = async (path: string, tenant: string, headers: Readonly<Record<string, string>>) => {
     const wire = createWireClient(`http://h.test/${path}`, (url, init) => host.fetch(new Request(url, init)))
     const { status, result } = await wire.call('SendMessage', { ...sends['1.0'][1], tenant }, headers)
@@ -329,23 +332,23 @@ it('lets callers of one tenant in only there, although they share an address', a
   expect(await call('', 'two', bob)).toBe('answered')
   expect(await call('', 'two', ada)).toBe(401)
   expect(await call('', 'two', {})).toBe(401)
-  // Who comes in by one door is not answered by who is behind another.
+  // The path and the query name the tenant. A different tenant in the params is an error.
   expect(await call('one', 'two', ada)).toBe(200)
   expect(await call('?tenant=one', 'two', ada)).toBe(200)
   await host.drain(0)
 })
 
-it('knows callers by a way of its own', async () => {
+it('a custom scheme authenticates callers', async () => {
   const scheme = custom({
     card: { type: 'http', scheme: 'Magic' },
     authenticate: ({ header }) => (header('authorization') === 'Magic word' ? { id: 'friend' } : undefined),
   })
-  const { wire } = await open({ auth: { schemes: { scheme } } })
+  const { wire } = await start({ auth: { schemes: { scheme } } })
   expect(await wire.call(...sends['1.0'], { authorization: 'Magic word' })).toHaveProperty('result')
   expect(await wire.call(...sends['1.0'], { authorization: 'Magic wand' })).toMatchObject({ status: 401 })
 })
 
-/** protobuf's own `Struct` is written out by the loader of grpc-js. */
+/** The grpc-js loader expects `google.protobuf.Struct` with its fields written out. */
 function grpcParams({ metadata, ...rest }: { readonly metadata: Readonly<Record<string, string>> }) {
   const fields = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, { stringValue: value }]))
   return { ...rest, metadata: { fields } }

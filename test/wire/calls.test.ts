@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CallSpec } from '../../src/agent/call-agent.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
-import { apiKeyCredentials as ownKey } from '../../src/entries/client-auth.ts'
+import { apiKeyCredentials } from '../../src/entries/client-auth.ts'
 import { agent, createHandler, type LocalAgent, type ServeOptions, serve } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import type { Message, Task } from '../../src/protocol/model.ts'
@@ -10,7 +10,7 @@ import { collect, deferred, until } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-async function served(made: LocalAgent, options: ServeOptions = {}): Promise<string> {
+async function start(localAgent: LocalAgent, options: ServeOptions = {}): Promise<string> {
   const directory = await temporaryDirectory()
   const common = {
     port: 0,
@@ -20,40 +20,40 @@ async function served(made: LocalAgent, options: ServeOptions = {}): Promise<str
     drainDeadline: 0,
     turns: { cancelGrace: 50 },
   }
-  const server = await serve(made, { ...common, ...options })
+  const server = await serve(localAgent, { ...common, ...options })
   onTestFinished(() => server.close())
   return server.url
 }
 
-it('asks another agent with its own credentials, and says for which task', async () => {
+it('a turn calls another agent with its own credentials and names the calling task', async () => {
   const key = newApiKey()
   const hash = await hashApiKey(key)
-  const seen: { readonly principal: string; readonly message: Message }[] = []
+  const received: { readonly principal: string; readonly message: Message }[] = []
   const writer = agent({ name: 'Writer' }, async (turn) => {
-    seen.push({ principal: turn.principal.id, message: turn.message })
+    received.push({ principal: turn.principal.id, message: turn.message })
     await turn.artifact('text').close(`A text about ${turn.text}`)
   })
-  const url = await served(writer, {
+  const url = await start(writer, {
     auth: { schemes: { key: apiKey({ keys: [{ id: 'planner', scopes: [], hash }] }) } },
   })
   const planner = agent({ name: 'Planner' }, async (turn) => {
     const { text, agent: by, task, artifacts } = await turn.call(url, turn.text)
     return `${by}: ${text} (${task?.status.state}, ${artifacts.length})`
   })
-  const client = await connect(await served(planner, { calls: { auth: [ownKey(key)] } }))
+  const client = await connect(await start(planner, { calls: { auth: [apiKeyCredentials(key)] } }))
   const { text, task } = await client.send('rain')
   expect(text).toBe('Writer: A text about rain (completed, 1)')
-  expect(seen).toMatchObject([{ principal: 'planner', message: { referenceTaskIds: [task?.id] } }])
-  const { metadata } = seen[0]?.message ?? {}
+  expect(received).toMatchObject([{ principal: 'planner', message: { referenceTaskIds: [task?.id] } }])
+  const { metadata } = received[0]?.message ?? {}
   expect(metadata?.[lineageExtension]).toMatchObject({
     chain: [{ agent: 'Planner', taskId: task?.id }],
     to: { agent: 'Writer' },
   })
 })
 
-it('takes an agent of this process, a card and a connected client as well', async () => {
+it('a call target can be a local agent, a card, a client or a URL', async () => {
   const echo = agent({ name: 'Echo' }, async (turn) => `You said: ${turn.text}`)
-  const url = await served(echo)
+  const url = await start(echo)
   const client = await connect(url)
   const planner = agent({ name: 'Planner' }, async (turn) => {
     const targets = [echo, client.card, client, url, new URL(url)]
@@ -64,31 +64,31 @@ it('takes an agent of this process, a card and a connected client as well', asyn
   expect([type, text]).toEqual(['message', Array(5).fill('You said: hi agent').join(', ')])
 })
 
-it('goes on with its conversation with another agent in the same context, and not for somebody else', async () => {
+it('calls in one context continue the conversation with the other agent, and other contexts start a new one', async () => {
   const echo = agent({ name: 'Echo' }, async (turn) => turn.contextId)
-  const url = await served(echo)
+  const url = await start(echo)
   const planner = agent({ name: 'Planner' }, async (turn) => {
-    const one = await turn.call(url, 'a')
-    const two = await turn.call(url, 'b')
-    const three = await turn.call(url, 'c', { contextId: 'new' })
-    return [one, two, three].map(({ text }) => text).join()
+    const first = await turn.call(url, 'a')
+    const second = await turn.call(url, 'b')
+    const third = await turn.call(url, 'c', { contextId: 'new' })
+    return [first, second, third].map(({ text }) => text).join()
   })
   const client = await connect(planner)
-  const talk = client.conversation()
-  const [one = '', two, three = ''] = (await talk.send('go')).text.split(',')
-  expect([two === one, three === one]).toEqual([true, false])
-  expect((await talk.send('go')).text.split(',')[0]).toBe(three)
-  expect((await client.send('go')).text.split(',')[0]).not.toBe(three)
+  const conversation = client.conversation()
+  const [first = '', second, third = ''] = (await conversation.send('go')).text.split(',')
+  expect([second === first, third === first]).toEqual([true, false])
+  expect((await conversation.send('go')).text.split(',')[0]).toBe(third)
+  expect((await client.send('go')).text.split(',')[0]).not.toBe(third)
 })
 
-it('tells its caller how the other agent gets on, and which task that is', async () => {
+it('a turn relays the progress of the called agent with a link to its task', async () => {
   const writer = agent({ name: 'Writer' }, async (turn) => {
     await turn.status('working', 'Coming')
     await turn.status('working', 'Sharpening the pencil')
     await turn.artifact('text.md').close('A text')
     return 'Done'
   })
-  const url = await served(writer)
+  const url = await start(writer)
   let child: Task | undefined
   const progress: string[] = []
   const planner = agent({ name: 'Planner' }, async (turn) => {
@@ -97,9 +97,9 @@ it('tells its caller how the other agent gets on, and which task that is', async
     child = (await call).task
     return 'Planned'
   })
-  const events = await collect((await connect(await served(planner))).stream('go'))
-  const told = events.flatMap((event) => (event.type === 'status' && event.status.message ? [event] : []))
-  const relayed = told.find(({ status }) =>
+  const events = await collect((await connect(await start(planner))).stream('go'))
+  const statuses = events.flatMap((event) => (event.type === 'status' && event.status.message ? [event] : []))
+  const relayed = statuses.find(({ status }) =>
     status.message?.parts.some((part) => 'text' in part && /pencil/.test(part.text)),
   )
   const link = { agent: 'Writer', taskId: child?.id, contextId: child?.contextId, state: 'working' }
@@ -113,31 +113,31 @@ it('tells its caller how the other agent gets on, and which task that is', async
   expect(progress).toContain('artifact')
 })
 
-it('passes a question up through several agents, and the answer down', async () => {
+it('a question passes up through several agents, and the answer passes down', async () => {
   const bottom = agent({ name: 'Bottom' }, async (turn) => {
     const colour = await turn.ask('Which colour?')
     const size = await turn.ask('Which size?')
     return `${colour.text} and ${size.text}`
   })
-  const bottomUrl = await served(bottom)
+  const bottomUrl = await start(bottom)
   const middle = agent({ name: 'Middle' }, async (turn) => `Middle has ${(await turn.call(bottomUrl, turn.text)).text}`)
-  const middleUrl = await served(middle)
+  const middleUrl = await start(middle)
   const top = agent({ name: 'Top' }, async (turn) => `Top has ${(await turn.call(middleUrl, turn.text)).text}`)
-  const client = await connect(await served(top))
-  const talk = client.conversation()
-  const asked = await talk.send('buy')
-  expect([asked.task?.status.state, asked.text]).toEqual(['input-required', 'Which colour?'])
+  const client = await connect(await start(top))
+  const conversation = client.conversation()
+  const first = await conversation.send('buy')
+  expect([first.task?.status.state, first.text]).toEqual(['input-required', 'Which colour?'])
   const below = { agent: 'Bottom', state: 'input-required' }
-  expect(asked.task?.status.message?.metadata?.[lineageExtension]).toMatchObject({
+  expect(first.task?.status.message?.metadata?.[lineageExtension]).toMatchObject({
     children: [{ agent: 'Middle', state: 'input-required', children: [below] }],
   })
-  const again = await talk.send('red')
-  expect([again.task?.status.state, again.text]).toEqual(['input-required', 'Which size?'])
-  const done = await talk.send('large')
+  const second = await conversation.send('red')
+  expect([second.task?.status.state, second.text]).toEqual(['input-required', 'Which size?'])
+  const done = await conversation.send('large')
   expect([done.task?.status.state, done.text]).toEqual(['completed', 'Top has Middle has red and large'])
 })
 
-it('cancels what it has asked for when it is canceled itself, through several agents', async () => {
+it('cancelling a task cancels its calls, through several agents', async () => {
   const stopped: string[] = []
   const reached = deferred()
   const waiting = (name: string, next?: string) =>
@@ -149,9 +149,9 @@ it('cancels what it has asked for when it is canceled itself, through several ag
       await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
       return 'never'
     })
-  const bottom = await served(waiting('Bottom'))
-  const middle = await served(waiting('Middle', bottom))
-  const client = await connect(await served(waiting('Top', middle)))
+  const bottom = await start(waiting('Bottom'))
+  const middle = await start(waiting('Middle', bottom))
+  const client = await connect(await start(waiting('Top', middle)))
   const { task } = await client.send('go', { returnImmediately: true })
   await reached.promise
   const canceled = await client.task(task?.id ?? '').cancel()
@@ -163,9 +163,9 @@ it('cancels what it has asked for when it is canceled itself, through several ag
   await until(async () => (await states())[0] === 'canceled')
 })
 
-it('fails with the words of the other agent for its author, and with none of them for its caller', async () => {
+it('the error of a called agent reaches the author of the turn but not the caller', async () => {
   const broken = agent({ name: 'Broken' }, async (turn) => turn.fail('The cellar is flooded'))
-  const url = await served(broken)
+  const url = await start(broken)
   const errors: unknown[] = []
   const planner = agent({ name: 'Planner' }, async (turn) => {
     const { text } = await turn.call(url, 'go').catch((error) => {
@@ -174,7 +174,7 @@ it('fails with the words of the other agent for its author, and with none of the
     })
     return text
   })
-  const { text, task } = await (await connect(await served(planner))).send('go')
+  const { text, task } = await (await connect(await start(planner))).send('go')
   expect(errors).toMatchObject([
     { name: 'CallFailed', agent: 'Broken', state: 'failed', message: expect.stringContaining('flooded') },
   ])
@@ -183,71 +183,73 @@ it('fails with the words of the other agent for its author, and with none of the
 })
 
 describe('several calls at once', () => {
-  /** Answers when it is told to, and tells who is at work. */
-  function crew(names: readonly string[]) {
-    const atWork = new Set<string>()
+  /** Agents that answer when the test calls `finish`, and record which of them are running. */
+  function createAgents(names: readonly string[]) {
+    const running = new Set<string>()
     const canceled: string[] = []
-    const gates = new Map(names.map((name) => [name, deferred<string>()]))
-    let most = 0
+    const answers = new Map(names.map((name) => [name, deferred<string>()]))
+    let maxRunning = 0
     const agents = names.map((name) =>
       agent({ name }, async (turn) => {
-        atWork.add(name)
-        most = Math.max(most, atWork.size)
-        await turn.status('working', 'At work')
+        running.add(name)
+        maxRunning = Math.max(maxRunning, running.size)
+        await turn.status('working', 'Working')
         const aborted = new Promise<string>((resolve) => turn.signal.addEventListener('abort', () => resolve('')))
-        const text = await Promise.race([gates.get(name)?.promise ?? '', aborted])
-        atWork.delete(name)
+        const text = await Promise.race([answers.get(name)?.promise ?? '', aborted])
+        running.delete(name)
         if (turn.signal.aborted) canceled.push(name)
         if (text === 'fail') return await turn.fail(`${name} is tired`)
         return text
       }),
     )
-    const calls = agents.map((each): CallSpec => [each, 'go'])
+    const calls = agents.map((target): CallSpec => [target, 'go'])
     return {
       calls,
-      atWork,
+      running,
       canceled,
-      finish: (name: string, text: string) => gates.get(name)?.resolve(text),
-      most: () => most,
+      finish: (name: string, text: string) => answers.get(name)?.resolve(text),
+      maxRunning: () => maxRunning,
     }
   }
 
-  it('are made within a limit, and all answers and failures are given in their order', async () => {
-    const { calls, finish, most, atWork } = crew(['A', 'B', 'C', 'D'])
+  it('callAll runs calls within the concurrency limit and returns all results in order', async () => {
+    const { calls, finish, maxRunning, running } = createAgents(['A', 'B', 'C', 'D'])
     const planner = agent({ name: 'Planner' }, async (turn) => {
-      const all = await turn.callAll(calls, { concurrency: 2 })
-      return all.map((each) => (each.ok ? each.answer.text : `${each.error.agent} ${each.error.state}`)).join()
+      const results = await turn.callAll(calls, { concurrency: 2 })
+      return results
+        .map((result) => (result.ok ? result.answer.text : `${result.error.agent} ${result.error.state}`))
+        .join()
     })
     const reply = (await connect(planner)).send('go')
-    await until(() => atWork.size === 2)
-    expect([...atWork]).toEqual(['A', 'B'])
+    await until(() => running.size === 2)
+    expect([...running]).toEqual(['A', 'B'])
     finish('B', 'b')
-    await until(() => atWork.has('C'))
+    await until(() => running.has('C'))
     finish('C', 'fail')
-    await until(() => atWork.has('D'))
+    await until(() => running.has('D'))
     finish('D', 'd')
     finish('A', 'a')
     expect((await reply).text).toBe('a,b,C failed,d')
-    expect(most()).toBe(2)
+    expect(maxRunning()).toBe(2)
   })
 
-  it('give the first answer, and the others are canceled', async () => {
-    const { calls, finish, canceled, atWork } = crew(['A', 'B', 'C'])
+  it('callFirst returns the first answer and cancels the other calls', async () => {
+    const { calls, finish, canceled, running } = createAgents(['A', 'B', 'C'])
     const planner = agent({ name: 'Planner' }, async (turn) => {
       const { agent: by, text } = await turn.callFirst(calls)
       await until(() => canceled.length === 1)
       return `${by}: ${text}`
     })
     const reply = (await connect(planner)).send('go')
-    await until(() => atWork.size === 3)
+    await until(() => running.size === 3)
     finish('A', 'fail')
     finish('C', 'c')
     expect((await reply).text).toBe('C: c')
     expect(canceled).toEqual(['B'])
   })
 
-  it('fail together when nobody answers, with the reasons of all', async () => {
-    const { calls, finish } = crew(['A', 'B'])
+  it('callFirst fails with all reasons when every call fails', async () => {
+    const { calls, finish } = createAgents(['A', 'B'])
     finish('A', 'fail')
     finish('B', 'fail')
     const errors: string[] = []
@@ -259,7 +261,7 @@ describe('several calls at once', () => {
   })
 })
 
-it('gives up what it has not waited for when it ends', async () => {
+it('a turn that ends cancels the calls it did not wait for', async () => {
   const canceled = deferred()
   const reached = deferred()
   const slow = agent({ name: 'Slow' }, async (turn) => {
@@ -278,18 +280,18 @@ it('gives up what it has not waited for when it ends', async () => {
   await canceled.promise
 })
 
-it('takes the headers of a call along, such as those of a trace', async () => {
+it('a call sends the configured headers, such as those of a trace', async () => {
   const echo = agent({ name: 'Echo' }, async (turn) => turn.text)
-  const seen: (string | null)[][] = []
-  const noting = {
+  const received: (string | null)[][] = []
+  const recording = {
     fetch(request: Request) {
-      if (request.method === 'POST') seen.push(['traceparent', 'x-own'].map((name) => request.headers.get(name)))
+      if (request.method === 'POST') received.push(['traceparent', 'x-own'].map((name) => request.headers.get(name)))
       return echo.fetch(request)
     },
   }
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const planner = createHandler(
-    agent({ name: 'Planner' }, async (turn) => (await turn.call(noting, 'hi', { headers: { 'x-own': 'x' } })).text),
+    agent({ name: 'Planner' }, async (turn) => (await turn.call(recording, 'hi', { headers: { 'x-own': 'x' } })).text),
     {
       auth: 'none',
       calls: { headers: ({ agent: name }) => (name === 'Echo' ? { traceparent } : undefined) },
@@ -297,10 +299,10 @@ it('takes the headers of a call along, such as those of a trace', async () => {
     },
   )
   expect((await (await connect(planner)).send('go')).text).toBe('hi')
-  expect(seen).toEqual([[traceparent, 'x']])
+  expect(received).toEqual([[traceparent, 'x']])
 })
 
-it('says what is wrong with whom it cannot ask', async () => {
+it('a call to an invalid or unreachable target fails with a CallFailed error', async () => {
   const failures: unknown[] = []
   const planner = agent({ name: 'Planner' }, async (turn) => {
     for (const target of ['http://127.0.0.1:9/', 'no address', { name: 'no card' }]) {

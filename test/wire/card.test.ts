@@ -19,7 +19,7 @@ async function interfaceOf(response: Response): Promise<string | undefined> {
 }
 
 describe('the card', () => {
-  it('says what its author said and what is really mounted', async () => {
+  it('the card contains the profile and the mounted interfaces', async () => {
     const { server } = await startTestServer(say, {
       profile: { name: 'Ada', description: 'Counts', version: '2.1.0', skills: [{ id: 'count', name: 'Counting' }] },
     })
@@ -43,36 +43,40 @@ describe('the card', () => {
     })
   })
 
-  it('names an address that answers', async () => {
+  it('the URL in the card answers', async () => {
     const { server } = await startTestServer(say)
     const url = await interfaceOf(await fetch(server.cardUrl))
     expect((await createWireClient(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
   })
 
-  it('names an address that answers, also when JSON-RPC is served at a path', async () => {
+  it('the URL in the card answers also when JSON-RPC is served at a path', async () => {
     const { server } = await startTestServer(say, { path: '/rpc' })
     const url = await interfaceOf(await fetch(server.cardUrl))
     expect(url).toBe(`${server.url}/rpc`)
     expect((await createWireClient(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
   })
 
-  it('can be cached, and is not sent again to whoever has it', async () => {
+  it('the card is cacheable and is not sent again to a client that has it', async () => {
     const { server } = await startTestServer(say)
     const first = await fetch(server.cardUrl)
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toMatch(/^"\w+"$/)
     expect(first.headers.get('cache-control')).toBe('public, max-age=300')
 
-    for (const known of [etag, `"other", W/${etag}`, '*']) {
-      const again = await fetch(server.cardUrl, { headers: { 'if-none-match': known } })
-      expect({ known, status: again.status, body: await again.text() }).toEqual({ known, status: 304, body: '' })
+    for (const ifNoneMatch of [etag, `"other", W/${etag}`, '*']) {
+      const again = await fetch(server.cardUrl, { headers: { 'if-none-match': ifNoneMatch } })
+      expect({ ifNoneMatch, status: again.status, body: await again.text() }).toEqual({
+        ifNoneMatch,
+        status: 304,
+        body: '',
+      })
       expect(again.headers.get('etag')).toBe(etag)
       expect(again.headers.get('cache-control')).toBe('public, max-age=300')
     }
     expect((await fetch(server.cardUrl, { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
   })
 
-  it('has the same headers for HEAD as for GET, and no body', async () => {
+  it('HEAD returns the headers of GET without a body', async () => {
     const { server } = await startTestServer(say)
     const get = await fetch(server.cardUrl)
     const head = await fetch(server.cardUrl, { method: 'HEAD' })
@@ -84,32 +88,34 @@ describe('the card', () => {
   })
 })
 
-describe('the address in the card', () => {
+describe('the URL in the card', () => {
   const forwarded = { forwarded: 'for=192.0.2.1;host=agents.example.com;proto=https' }
 
-  it('is the public URL if the operator states one', async () => {
+  it('the URL is publicUrl if it is set', async () => {
     const { server } = await startTestServer(say, { publicUrl: 'https://agents.example.com/echo/', trustProxy: true })
     const headers = { forwarded: 'host=evil.example;proto=http' }
     expect(await interfaceOf(await fetch(server.cardUrl, { headers }))).toBe('https://agents.example.com/echo/')
   })
 
-  it('comes from the headers of a proxy if it is trusted', async () => {
+  it('the URL comes from proxy headers if the proxy is trusted', async () => {
     const { server } = await startTestServer(say, { trustProxy: true })
     expect(await interfaceOf(await fetch(server.cardUrl, { headers: forwarded }))).toBe('https://agents.example.com/')
-    const older = {
+    const legacyHeaders = {
       'x-forwarded-host': 'agents.example.com',
       'x-forwarded-proto': 'https',
       'x-forwarded-prefix': '/echo',
     }
-    expect(await interfaceOf(await fetch(server.cardUrl, { headers: older }))).toBe('https://agents.example.com/echo/')
+    expect(await interfaceOf(await fetch(server.cardUrl, { headers: legacyHeaders }))).toBe(
+      'https://agents.example.com/echo/',
+    )
   })
 
-  it('does not come from the headers of just anybody', async () => {
+  it('the URL ignores proxy headers without trustProxy', async () => {
     const { server } = await startTestServer(say)
     expect(await interfaceOf(await fetch(server.cardUrl, { headers: forwarded }))).toBe(`${server.url}/`)
   })
 
-  it('never repeats a host that is none', async () => {
+  it('the URL never contains an invalid host', async () => {
     const { server } = await startTestServer(say, { trustProxy: true })
     const headers = { forwarded: 'host="evil.example/path?<script>"' }
     expect(await interfaceOf(await fetch(server.cardUrl, { headers }))).toBe(`${server.url}/`)
@@ -117,14 +123,14 @@ describe('the address in the card', () => {
 })
 
 describe('other paths', () => {
-  it('healthz answers that all is well', async () => {
+  it('healthz returns ok', async () => {
     const { server } = await startTestServer(say)
     const response = await fetch(`${server.url}/healthz`)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ status: 'ok' })
   })
 
-  it('whoever reads where JSON-RPC is posted learns what to do', async () => {
+  it('GET on the JSON-RPC path returns 405 with instructions', async () => {
     const { server } = await startTestServer(say)
     const response = await fetch(server.url)
     expect(response.status).toBe(405)
@@ -135,14 +141,14 @@ describe('other paths', () => {
     expect(error.message).toContain(`the agent describes itself at ${cardPath}`)
   })
 
-  it('whoever does to a task what cannot be done learns what can', async () => {
+  it('an unsupported method on a task path returns 405 with the allowed ones', async () => {
     const { server } = await startTestServer(say)
     const response = await fetch(`${server.url}/tasks`, { method: 'DELETE' })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
     expect(await response.json()).toMatchObject({ error: { code: 405, message: 'This path takes GET, not DELETE.' } })
   })
 
-  it('the card and the health can only be read', async () => {
+  it('the card and healthz allow only GET and HEAD', async () => {
     const { server } = await startTestServer(say)
     for (const path of [cardPath, '/healthz']) {
       const response = await fetch(`${server.url}${path}`, { method: 'POST', body: '{}' })
@@ -152,7 +158,7 @@ describe('other paths', () => {
     }
   })
 
-  it('whoever comes to another path learns where to go', async () => {
+  it('an unknown path returns 404 with the paths of JSON-RPC and the card', async () => {
     const { server } = await startTestServer(say, { path: '/rpc' })
     const response = await fetch(`${server.url}/somewhere`)
     expect(response.status).toBe(404)

@@ -10,19 +10,19 @@ const rpc = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0',
 
 const requests: readonly (readonly [string, string, RequestInit, number])[] = [
   ['the card', '/.well-known/agent-card.json', {}, 200],
-  ['the older card', '/.well-known/agent.json', {}, 200],
+  ['the legacy card', '/.well-known/agent.json', {}, 200],
   ['health', '/healthz', {}, 200],
   ['JSON-RPC', '/', { method: 'POST', headers: json, body: rpc('SendMessage', { message }) }, 200],
-  ['JSON-RPC that is none', '/', { method: 'POST', headers: json, body: '{' }, 200],
+  ['invalid JSON-RPC', '/', { method: 'POST', headers: json, body: '{' }, 200],
   ['JSON-RPC as a stream', '/', { method: 'POST', headers: json, body: rpc('SendStreamingMessage', { message }) }, 200],
   ['REST', '/message:send', { method: 'POST', headers: json, body: JSON.stringify({ message }) }, 200],
   ['REST as a stream', '/message:stream', { method: 'POST', headers: json, body: JSON.stringify({ message }) }, 200],
-  ['a task that is not there', '/tasks/none', { headers: { 'a2a-version': '1.0' } }, 404],
-  ['a path that is not there', '/nothing/here', {}, 404],
+  ['an unknown task', '/tasks/none', { headers: { 'a2a-version': '1.0' } }, 404],
+  ['an unknown path', '/nothing/here', {}, 404],
 ]
 
-describe('a page of another origin', () => {
-  it.each(requests)('may read %s where the agent allows it', async (_, path, init, status) => {
+describe('a page from another origin', () => {
+  it.each(requests)('a page may read the response of %s if its origin is allowed', async (_, path, init, status) => {
     const { server } = await startTestServer(countingAgent, { cors: origin })
     const response = await fetch(`${server.url}${path}`, { ...init, headers: { ...init.headers, origin } })
     await response.text()
@@ -32,14 +32,14 @@ describe('a page of another origin', () => {
     expect(response.headers.get('vary')).toMatch(/Origin$/)
   })
 
-  it.each(requests)('may not read %s by default', async (_, path, init) => {
+  it.each(requests)('a page may not read the response of %s by default', async (_, path, init) => {
     const { server } = await startTestServer(countingAgent)
     const response = await fetch(`${server.url}${path}`, { ...init, headers: { ...init.headers, origin } })
     await response.text()
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  it('may ask before it calls, wherever there is something', async () => {
+  it('a preflight succeeds on every path', async () => {
     const { server } = await startTestServer(countingAgent, { cors: true })
     for (const [, path] of requests) {
       const headers = { origin, 'access-control-request-method': 'POST' }
@@ -50,7 +50,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  it('is told that a card has not changed, and may know it', async () => {
+  it('a page may read that a card has not changed', async () => {
     const { server } = await startTestServer(countingAgent, { cors: origin })
     const first = await fetch(server.cardUrl, { headers: { origin } })
     const etag = first.headers.get('etag') ?? ''
@@ -59,20 +59,20 @@ describe('a page of another origin', () => {
     expect(second.headers.get('access-control-allow-origin')).toBe(origin)
   })
 
-  it('may read why it was refused, and when to come again', async () => {
+  it('a page may read the headers of 401 and 429 responses', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
     const { server } = await startTestServer(countingAgent, {
       cors: { origins: origin, credentials: true },
       auth: { schemes: { key } },
       limits: { perPrincipal: { requests: { limit: 1, window: 600 } } },
     })
-    const ask = (headers: Readonly<Record<string, string>>, path = '/', method = 'SendMessage') =>
+    const post = (headers: Readonly<Record<string, string>>, path = '/', method = 'SendMessage') =>
       fetch(`${server.url}${path}`, {
         method: 'POST',
         headers: { ...json, origin, ...headers },
         body: path === '/' ? rpc(method, { message }) : JSON.stringify({ message }),
       })
-    const told = (response: Response, ...names: string[]) => {
+    const exposedHeaders = (response: Response, ...names: string[]) => {
       const exposed = response.headers.get('access-control-expose-headers')?.toLowerCase().split(', ') ?? []
       return {
         status: response.status,
@@ -88,20 +88,24 @@ describe('a page of another origin', () => {
       ['/message:send', ''],
       ['/message:stream', ''],
     ] as const) {
-      expect(told(await ask({}, path, method), 'www-authenticate')).toEqual({ status: 401, ...readable })
+      expect(exposedHeaders(await post({}, path, method), 'www-authenticate')).toEqual({ status: 401, ...readable })
     }
     const rates = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'ratelimit', 'ratelimit-policy']
-    expect(told(await ask({ 'x-api-key': 'k' }), ...rates)).toEqual({ status: 200, ...readable })
-    expect(told(await ask({ 'x-api-key': 'k' }), 'retry-after', ...rates)).toEqual({ status: 429, ...readable })
+    expect(exposedHeaders(await post({ 'x-api-key': 'k' }), ...rates)).toEqual({ status: 200, ...readable })
+    expect(exposedHeaders(await post({ 'x-api-key': 'k' }), 'retry-after', ...rates)).toEqual({
+      status: 429,
+      ...readable,
+    })
   })
 
-  it('may ask without credentials whether it may send some, and others may not', async () => {
+  it('a preflight needs no credentials and is rejected for other origins', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
     const { server } = await startTestServer(countingAgent, {
       cors: { origins: origin, credentials: true },
       auth: { schemes: { key } },
     })
-    const asked = 'a2a-extensions,a2a-version,authorization,content-type,idempotency-key,last-event-id,x-api-key'
+    const requestHeaders =
+      'a2a-extensions,a2a-version,authorization,content-type,idempotency-key,last-event-id,x-api-key'
     for (const path of ['/', '/message:stream', '/tasks/t:subscribe', '/tasks/t/pushNotificationConfigs/p']) {
       for (const method of ['GET', 'POST', 'DELETE']) {
         const preflight = (from: string) =>
@@ -110,12 +114,12 @@ describe('a page of another origin', () => {
             headers: {
               origin: from,
               'access-control-request-method': method,
-              'access-control-request-headers': asked,
+              'access-control-request-headers': requestHeaders,
             },
           })
         const allowed = await preflight(origin)
         expect(allowed.status).toBe(204)
-        expect(allowed.headers.get('access-control-allow-headers')).toBe(asked)
+        expect(allowed.headers.get('access-control-allow-headers')).toBe(requestHeaders)
         expect(allowed.headers.get('access-control-allow-methods')).toContain(method)
         expect(allowed.headers.get('access-control-allow-credentials')).toBe('true')
         const other = await preflight('https://evil.example.com')

@@ -20,7 +20,7 @@ async function setUp(options: Partial<Parameters<typeof tokenExchange>[0]> = {})
   return { issuer, server, exchange, schemeFor, auth: { schemes: { corp: schemeFor(audience) }, exchange } }
 }
 
-it('asks another agent in the name of its caller, by a token that is only for that agent', async () => {
+it('a turn calls another agent on behalf of its caller with a token for that agent only', async () => {
   const { issuer, server, auth, schemeFor } = await setUp()
   const files = createHandler(
     agent({ name: 'Files' }, async ({ principal }) => {
@@ -41,22 +41,25 @@ it('asks another agent in the name of its caller, by a token that is only for th
   )
   const client = await connect(planner, { auth: [bearer(await issuer.token({ sub: 'alice' }))] })
   const { text } = await client.send('go')
-  const once = 'alice may read, by {"sub":"agent"}'
-  expect(text).toBe(`${once} / ${once}`)
-  // Within its life it is asked for once.
+  const answer = 'alice may read, by {"sub":"agent"}'
+  expect(text).toBe(`${answer} / ${answer}`)
+  // A valid token is requested once.
   expect(server.tokenRequests).toHaveLength(1)
 })
 
-it('shows its secret in the form if it is to, and names a resource', async () => {
+it('clientAuthentication post sends the secret in the form, and target resource names a resource', async () => {
   const { issuer, server, auth } = await setUp({ clientAuthentication: 'post', target: 'resource' })
-  const made = agent({ name: 'Planner' }, async (turn) => `${(await turn.delegate(filesAudience)).split('.').length}`)
-  const handler = createHandler(made, { auth, logger: silentLogger })
+  const planner = agent(
+    { name: 'Planner' },
+    async (turn) => `${(await turn.delegate(filesAudience)).split('.').length}`,
+  )
+  const handler = createHandler(planner, { auth, logger: silentLogger })
   const client = await connect(handler, { auth: [bearer(await issuer.token())] })
   expect((await client.send('go')).text).toBe('3')
   expect(server.tokenRequests).toMatchObject([{ resource: filesAudience, client_id: 'agent' }])
 })
 
-it('gets a new token when the old one is about to end, and another one for another caller', async () => {
+it('a new token is requested before the old one expires, and one per caller', async () => {
   const { issuer, server, auth } = await setUp()
   server.expiresIn = 0.05
   const tokens = new Set<string>()
@@ -76,25 +79,29 @@ it('gets a new token when the old one is about to end, and another one for anoth
 })
 
 it.each([
-  ['refuses a scope that its caller does not have', undefined, 'invalid_scope'],
-  ['refuses in words of its own', { status: 400, body: { error: 'secret-word' } }, 'an error code of its own'],
-  ['gives a token of another kind', { status: 200, body: { access_token: 'x', token_type: 'mac' } }, 'no bearer token'],
-  ['answers with nonsense', { status: 200, body: 'nonsense' }, 'gives no token for this'],
-])('says so when the token endpoint %s', async (_, answer, words) => {
+  ['rejects a scope that the caller does not have', undefined, 'invalid_scope'],
+  ['returns an unknown error code', { status: 400, body: { error: 'secret-word' } }, 'an error code of its own'],
+  [
+    'returns a token of another type',
+    { status: 200, body: { access_token: 'x', token_type: 'mac' } },
+    'no bearer token',
+  ],
+  ['returns no JSON object', { status: 200, body: 'nonsense' }, 'gives no token for this'],
+])('delegate fails with a clear message when the token endpoint %s', async (_, response, problem) => {
   const { issuer, server, auth } = await setUp()
-  if (answer) server.responses.push(answer)
-  const made = agent({ name: 'Planner' }, async (turn) => await turn.delegate(filesAudience, ['everything']))
-  const handler = createHandler(made, { auth, logger: silentLogger })
+  if (response) server.responses.push(response)
+  const planner = agent({ name: 'Planner' }, async (turn) => await turn.delegate(filesAudience, ['everything']))
+  const handler = createHandler(planner, { auth, logger: silentLogger })
   const { text, task } = await (await connect(handler, { auth: [bearer(await issuer.token())] })).send('go')
   expect(task?.status.state).toBe('failed')
-  expect(text).toContain(words)
+  expect(text).toContain(problem)
   expect(text).not.toContain('secret-word')
 })
 
-it('says clearly that there is no token, after a restart and for callers who have none', async () => {
+it('delegate fails with a clear message after a restart and for callers without a token', async () => {
   const { issuer, auth } = await setUp()
   const log = createMemoryLog()
-  const made = agent({ name: 'Planner', recovery: 'resume' }, async (turn) => {
+  const planner = agent({ name: 'Planner', recovery: 'resume' }, async (turn) => {
     await turn.ask('Now?')
     return await turn.delegate(filesAudience).then(
       () => 'delegated',
@@ -102,35 +109,35 @@ it('says clearly that there is no token, after a restart and for callers who hav
     )
   })
   const start = () => {
-    const handler = createHandler(made, { auth, log, logger: silentLogger })
+    const handler = createHandler(planner, { auth, log, logger: silentLogger })
     onTestFinished(() => handler.drain(0))
     return handler
   }
   const token = await issuer.token()
-  const asked = await (await connect(start(), { auth: [bearer(token)] })).send('go')
+  const question = await (await connect(start(), { auth: [bearer(token)] })).send('go')
   const { service } = start()
   const principal = { id: 'alice', grants: { corp: [] } }
-  const message = { messageId: 'm', role: 'user', taskId: asked.task?.id ?? '', parts: [{ text: 'yes' }] } as const
+  const message = { messageId: 'm', role: 'user', taskId: question.task?.id ?? '', parts: [{ text: 'yes' }] } as const
   const outcome = await service.sendMessage({ message }, callOf({ principal }))
   expect(JSON.stringify(outcome)).toContain('There is no token of the caller to act with')
 
-  // An answer that comes with a token brings one.
+  // An answer with a token makes delegation possible again.
   const again = await (await connect(start(), { auth: [bearer(token)] })).send('go')
   const after = await connect(start(), { auth: [bearer(token)] })
   expect((await after.send('yes', { taskId: again.task?.id ?? '' })).text).toBe('delegated')
 })
 
-it('says what to configure where there is no token endpoint', async () => {
+it('delegate names the missing option if there is no token endpoint', async () => {
   const errors: string[] = []
-  const made = agent({ name: 'Planner' }, async (turn) => {
+  const planner = agent({ name: 'Planner' }, async (turn) => {
     await turn.delegate(filesAudience).catch((error) => errors.push(error.message))
   })
-  await (await connect(made)).send('go')
+  await (await connect(planner)).send('go')
   expect(errors).toEqual([expect.stringContaining('auth: { exchange: tokenExchange(')])
   expect(() => tokenExchange({ ...agentClient, tokenUrl: 'http://login.example.com/token' })).toThrow('https://')
 })
 
-it('does not exchange a token that was not accepted, whatever else was', async () => {
+it('a token that was not accepted is not exchanged, even if other credentials were', async () => {
   const { issuer, server, auth } = await setUp()
   const key = newApiKey()
   const keys = [{ id: 'alice', scopes: [], hash: await hashApiKey(key) }]

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { sendParams, type WireOutcome, type WireResponse } from '../support/wire/wire-client.ts'
 
-const say = async () => 'hello'
+const hello = async () => 'hello'
 
 const info = (reason: string, more = {}) => ({
   '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
@@ -12,24 +12,24 @@ const info = (reason: string, more = {}) => ({
 })
 
 describe('an error', () => {
-  it('of A2A carries its reason', async () => {
-    const { wire } = await startTestServer(say)
+  it('an A2A error carries its reason', async () => {
+    const { wire } = await startTestServer(hello)
     for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask']) {
-      expect(await wire.call(method, { id: 'nobody-knows' })).toEqual({
+      expect(await wire.call(method, { id: 'unknown' })).toEqual({
         status: 200,
         jsonrpc: '2.0',
         id: expect.any(Number),
         error: {
           code: -32001,
-          message: 'There is no task nobody-knows, or it is not yours.',
+          message: 'There is no task unknown, or it is not yours.',
           data: [info('TASK_NOT_FOUND')],
         },
       })
     }
   })
 
-  it('of validation names the field, what was expected and what came', async () => {
-    const { wire } = await startTestServer(say)
+  it('a validation error names the field, the expected type and the actual one', async () => {
+    const { wire } = await startTestServer(hello)
     const { message } = sendParams('hi')
     const { error } = await wire.call('SendMessage', { message: { ...message, parts: [{ text: 'a' }, { text: 7 }] } })
     expect(error).toEqual({
@@ -44,7 +44,7 @@ describe('an error', () => {
     })
   })
 
-  it('of an agent that throws tells the caller nothing of the inside', async () => {
+  it('an error thrown by the agent reveals no internals to the caller', async () => {
     const { wire } = await startTestServer(async (turn) => {
       await turn.status('working')
       throw new Error(`cannot open /etc/secret with the key s3cret`)
@@ -56,18 +56,18 @@ describe('an error', () => {
     ])
   })
 
-  it('answers with the id of its request, of whichever type', async () => {
-    const { wire } = await startTestServer(say)
+  it('an error repeats the request id of any type', async () => {
+    const { wire } = await startTestServer(hello)
     for (const id of [7, 0, -1, 'seven', '', null]) {
-      const response = await wire.post({ jsonrpc: '2.0', id, method: 'GetTask', params: { id: 'nobody-knows' } })
+      const response = await wire.post({ jsonrpc: '2.0', id, method: 'GetTask', params: { id: 'unknown' } })
       expect(await response.json()).toMatchObject({ id, error: { code: -32001 } })
     }
   })
 })
 
-describe('what this agent does not offer', () => {
-  it('is push notifications', async () => {
-    const { wire } = await startTestServer(say)
+describe('an unsupported operation', () => {
+  it('push config methods fail with PUSH_NOTIFICATION_NOT_SUPPORTED', async () => {
+    const { wire } = await startTestServer(hello)
     const config = { taskId: 't', id: 'p', url: 'https://example.com/hook' }
     const methods = [
       'CreateTaskPushNotificationConfig',
@@ -83,14 +83,14 @@ describe('what this agent does not offer', () => {
     expect((await wire.call('SendMessage', sendParams('hi', { configuration }))).error?.code).toBe(-32003)
   })
 
-  it('is an extended card', async () => {
-    const { wire } = await startTestServer(say)
+  it('GetExtendedAgentCard fails with UNSUPPORTED_OPERATION', async () => {
+    const { wire } = await startTestServer(hello)
     const { error } = await wire.call('GetExtendedAgentCard')
     expect(error).toMatchObject({ code: -32004, data: [info('UNSUPPORTED_OPERATION')] })
   })
 
-  it('is a method that does not exist, and whoever misspells one learns the right name', async () => {
-    const { wire } = await startTestServer(say)
+  it('a misspelled method fails with a suggestion', async () => {
+    const { wire } = await startTestServer(hello)
     const { status, error } = await wire.call('SendMesage', sendParams('hi'))
     expect(status).toBe(200)
     expect(error).toEqual({
@@ -101,44 +101,44 @@ describe('what this agent does not offer', () => {
 })
 
 describe('A2A-Version', () => {
-  const hello = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('hi') }
+  const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('hi') }
   const plain = { 'content-type': 'application/json' }
 
-  it.each(['1.0', '1', '1.0.1', ' 1.0 '])('%s is spoken here', async (version) => {
-    const { server, wire } = await startTestServer(say)
+  it.each(['1.0', '1', '1.0.1', ' 1.0 '])('the version %s is accepted', async (version) => {
+    const { server, wire } = await startTestServer(hello)
     expect((await wire.send('hi', {}, { 'a2a-version': version })).message).toBeDefined()
     const url = `${server.url}/?A2A-Version=${encodeURIComponent(version)}`
-    const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
+    const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(request) })
     expect(((await response.json()) as { result: WireOutcome }).result.message).toBeDefined()
   })
 
-  it.each(['9.9', '1.1', 'one', '1.0, 0.3'])('%s is not, and the caller learns what is', async (version) => {
-    const { server, wire } = await startTestServer(say)
-    const refusal = {
+  it.each(['9.9', '1.1', 'one', '1.0, 0.3'])('the version %s is rejected with the supported ones', async (version) => {
+    const { server, wire } = await startTestServer(hello)
+    const rejection = {
       code: -32009,
       message: expect.stringMatching(/ Supported: .*\b1\.0\b.*, named in the header A2A-Version\.$/),
       data: [info('VERSION_NOT_SUPPORTED', { metadata: { supportedVersions: expect.stringMatching(/\b1\.0\b/) } })],
     }
-    expect((await wire.call('SendMessage', sendParams('hi'), { 'a2a-version': version })).error).toEqual(refusal)
+    expect((await wire.call('SendMessage', sendParams('hi'), { 'a2a-version': version })).error).toEqual(rejection)
     const url = `${server.url}/?A2A-Version=${encodeURIComponent(version)}`
-    const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
-    expect(((await response.json()) as { error: unknown }).error).toEqual(refusal)
+    const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(request) })
+    expect(((await response.json()) as { error: unknown }).error).toEqual(rejection)
   })
 
-  it('0.3 has no method of 1.0, whether it is spoken here or not', async () => {
-    const { wire } = await startTestServer(say)
+  it('a 1.0 method with version 0.3 is rejected', async () => {
+    const { wire } = await startTestServer(hello)
     const { error } = await wire.call('SendMessage', sendParams('hi'), { 'a2a-version': '0.3' })
     expect([-32009, -32601]).toContain(error?.code)
   })
 
-  it('may be left out where the method tells it, unless the operator is strict', async () => {
-    const answer = async (missingVersion: 'infer' | 'strict') => {
-      const { server } = await startTestServer(say, { dialects: { missingVersion } })
-      const response = await fetch(server.url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
+  it('the version may be omitted if the method implies it, except in strict mode', async () => {
+    const respond = async (missingVersion: 'infer' | 'strict') => {
+      const { server } = await startTestServer(hello, { dialects: { missingVersion } })
+      const response = await fetch(server.url, { method: 'POST', headers: plain, body: JSON.stringify(request) })
       return (await response.json()) as WireResponse<WireOutcome>
     }
-    expect((await answer('infer')).result?.message).toBeDefined()
-    // A request without a version is one of 0.3 (A2A 1.0 §3.6.2), and that has no SendMessage.
-    expect([-32009, -32601]).toContain((await answer('strict')).error?.code)
+    expect((await respond('infer')).result?.message).toBeDefined()
+    // A request without a version is a 0.3 request (A2A 1.0 §3.6.2), and 0.3 has no SendMessage.
+    expect([-32009, -32601]).toContain((await respond('strict')).error?.code)
   })
 })

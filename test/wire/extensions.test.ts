@@ -8,55 +8,55 @@ import { startTestServer } from '../support/servers/test-server.ts'
 const stars = 'https://example.com/stars/v1'
 const moons = 'https://example.com/moons/v1'
 
-/** Says which extensions it works with. */
-async function tell(turn: Turn): Promise<string> {
+/** Returns the active extensions. */
+async function listExtensions(turn: Turn): Promise<string> {
   return turn.extensions.join(' ')
 }
 
-async function open(required: boolean) {
+async function start(required: boolean) {
   const profile = { name: 'Sky', extensions: [{ uri: stars, required }, { uri: moons }] }
-  const { server } = await startTestServer(tell, { profile, grpc: true })
+  const { server } = await startTestServer(listExtensions, { profile, grpc: true })
   return server
 }
 
 type Headers = Readonly<Record<string, string>>
 
-const newest = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
-const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
-const proto = { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hi' }] }
+const v10Message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+const v03Message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+const protoMessage = { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hi' }] }
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
-const older = { id: 't', message: { role: 'user', parts: [{ type: 'text', text: 'hi' }] } }
+const v01Params = { id: 't', message: { role: 'user', parts: [{ type: 'text', text: 'hi' }] } }
 
-/** How a message is sent over HTTP, by which header its caller names extensions, and what it is told without. */
-const ways: readonly (readonly [string, string, object, string, number])[] = [
-  ['JSON-RPC of 1.0', '/', rpc('SendMessage', { message: newest }), 'a2a-extensions', -32008],
-  ['a stream of 1.0', '/', rpc('SendStreamingMessage', { message: newest }), 'a2a-extensions', -32008],
-  ['REST of 1.0', '/message:send', { message: newest }, 'a2a-extensions', 400],
-  ['a stream over REST of 1.0', '/message:stream', { message: newest }, 'a2a-extensions', 400],
-  ['JSON-RPC of 0.3', '/', rpc('message/send', { message: kind }), 'x-a2a-extensions', -32004],
-  ['REST of 0.3', '/v1/message:send', { message: proto }, 'x-a2a-extensions', -32004],
-  ['JSON-RPC of 0.1', '/', rpc('tasks/send', older), 'x-a2a-extensions', -32004],
+/** Name, path, body, the header that names extensions, and the error code without a required one. */
+const bindings: readonly (readonly [string, string, object, string, number])[] = [
+  ['1.0 JSON-RPC', '/', rpc('SendMessage', { message: v10Message }), 'a2a-extensions', -32008],
+  ['a 1.0 JSON-RPC stream', '/', rpc('SendStreamingMessage', { message: v10Message }), 'a2a-extensions', -32008],
+  ['1.0 REST', '/message:send', { message: v10Message }, 'a2a-extensions', 400],
+  ['a 1.0 REST stream', '/message:stream', { message: v10Message }, 'a2a-extensions', 400],
+  ['0.3 JSON-RPC', '/', rpc('message/send', { message: v03Message }), 'x-a2a-extensions', -32004],
+  ['0.3 REST', '/v1/message:send', { message: protoMessage }, 'x-a2a-extensions', -32004],
+  ['0.1 JSON-RPC', '/', rpc('tasks/send', v01Params), 'x-a2a-extensions', -32004],
 ]
 
-describe.each(ways)('over %s', (_, path, body, header, code) => {
+describe.each(bindings)('over %s', (_, path, body, header, code) => {
   const post = async (url: string, headers: Headers = {}) => {
-    const all = { 'content-type': 'application/json', ...headers }
-    const response = await fetch(`${url}${path}`, { method: 'POST', headers: all, body: JSON.stringify(body) })
+    const allHeaders = { 'content-type': 'application/json', ...headers }
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers: allHeaders, body: JSON.stringify(body) })
     return { headers: response.headers, text: await response.text() }
   }
 
-  it('extensions that the caller asks for and the agent has are at work, and are named in the answer', async () => {
-    const { url } = await open(true)
+  it('requested and supported extensions are activated and named in the response', async () => {
+    const { url } = await start(true)
     const { headers, text } = await post(url, { [header]: ` ${stars},, https://example.com/none , ${stars}` })
     expect(headers.get(header)).toBe(stars)
     expect(text).toContain(`"${stars}"`)
-    const both = await post((await open(true)).url, { 'a2a-extensions': moons, 'x-a2a-extensions': stars })
+    const both = await post((await start(true)).url, { 'a2a-extensions': moons, 'x-a2a-extensions': stars })
     expect(both.headers.get(header)).toBe(`${moons}, ${stars}`)
   })
 
-  it('a caller that does not know what the agent insists on is told so', async () => {
-    const { url } = await open(true)
+  it('a call without a required extension fails', async () => {
+    const { url } = await start(true)
     for (const headers of [{}, { [header]: moons }]) {
       const { text } = await post(url, headers as Headers)
       expect(text).toContain(`"code":${code}`)
@@ -65,8 +65,8 @@ describe.each(ways)('over %s', (_, path, body, header, code) => {
     }
   })
 
-  it('nothing is named where nothing is at work', async () => {
-    const { url } = await open(false)
+  it('a response without active extensions has no extensions header', async () => {
+    const { url } = await start(false)
     for (const headers of [{}, { [header]: 'https://example.com/none' }]) {
       expect((await post(url, headers as Headers)).headers.get(header)).toBeNull()
     }
@@ -74,24 +74,24 @@ describe.each(ways)('over %s', (_, path, body, header, code) => {
 })
 
 describe.each([
-  ['lf.a2a.v1.A2AService', newest, 'a2a-extensions', 'message'],
-  ['a2a.v1.A2AService', proto, 'x-a2a-extensions', 'request'],
-] as const)('over gRPC of %s', (service, message, header, member) => {
+  ['lf.a2a.v1.A2AService', v10Message, 'a2a-extensions', 'message'],
+  ['a2a.v1.A2AService', protoMessage, 'x-a2a-extensions', 'request'],
+] as const)('over gRPC service %s', (service, message, header, member) => {
   const request = { [member]: message }
 
-  it('extensions are at work, and are named before the answer', async () => {
-    const { port } = await open(true)
+  it('extensions are activated and named in the initial metadata', async () => {
+    const { port } = await start(true)
     const stream = grpcClient(port).stream(`${service}/SendStreamingMessage`, request, {
       metadata: { [header]: stars },
     })
-    const named = new Promise<Metadata>((resolve) => stream.once('metadata', resolve))
+    const metadata = new Promise<Metadata>((resolve) => stream.once('metadata', resolve))
     const { messages } = await readAll(stream)
     expect(JSON.stringify(messages)).toContain(stars)
-    expect((await named).get(header)).toEqual([stars])
+    expect((await metadata).get(header)).toEqual([stars])
   })
 
-  it('a caller that does not know what the agent insists on is told so', async () => {
-    const { port } = await open(true)
+  it('a call without a required extension fails', async () => {
+    const { port } = await start(true)
     const error: ServiceError = await grpcClient(port)
       .unary(`${service}/SendMessage`, request)
       .catch((error) => error)
@@ -100,16 +100,16 @@ describe.each([
   })
 })
 
-it('a client declares the extensions that it knows', async () => {
-  const { url } = await open(true)
-  const knowing = await connect(url, { extensions: [stars] })
-  expect((await knowing.send('hi')).text).toBe(stars)
-  const ignorant = await connect(url)
-  await expect(ignorant.send('hi')).rejects.toMatchObject({ code: 'extension-required' })
+it('a client declares its supported extensions', async () => {
+  const { url } = await start(true)
+  const supporting = await connect(url, { extensions: [stars] })
+  expect((await supporting.send('hi')).text).toBe(stars)
+  const unaware = await connect(url)
+  await expect(unaware.send('hi')).rejects.toMatchObject({ code: 'extension-required' })
 })
 
-it('what is only read needs no extension', async () => {
-  const { url } = await open(true)
+it('reading tasks needs no extension', async () => {
+  const { url } = await start(true)
   const response = await fetch(`${url}/tasks`)
   expect(response.status).toBe(200)
 })

@@ -8,8 +8,8 @@ import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { readEvents, type WireEvent } from '../support/wire/wire-client.ts'
 
-/** An agent that writes words until it is told to stop, for those who have a token. */
-async function open() {
+/** An agent that requires a token and writes words until the test calls `stop`. */
+async function start() {
   const issuer = await startIssuer()
   const corp = jwt({ issuer: issuer.url, audience, keys: { url: issuer.keysUrl }, clockSkew: 0 })
   const stopped = new AbortController()
@@ -27,54 +27,54 @@ async function open() {
     server,
     wire,
     stop: () => stopped.abort(),
-    authorize: async (s: number) => `Bearer ${await token(s)}`,
+    authorize: async (seconds: number) => `Bearer ${await token(seconds)}`,
     token,
   }
 }
 
-/** What came, and how long it took until the stream was over. */
+/** The events of a stream, and its duration in milliseconds. */
 async function read(events: AsyncIterable<WireEvent>) {
-  const begun = performance.now()
-  const all: WireEvent[] = []
-  for await (const event of events) all.push(event)
-  return { all, took: performance.now() - begun }
+  const startTime = performance.now()
+  const received: WireEvent[] = []
+  for await (const event of events) received.push(event)
+  return { received, duration: performance.now() - startTime }
 }
 
-const isOver = ({ result }: WireEvent) => result?.statusUpdate?.status.state === 'TASK_STATE_COMPLETED'
+const isCompleted = ({ result }: WireEvent) => result?.statusUpdate?.status.state === 'TASK_STATE_COMPLETED'
 
-describe('a stream ends with the token of its reader', () => {
-  it('over JSON-RPC, cleanly, and goes on with another token where it was', async () => {
-    const { wire, authorize, stop } = await open()
+describe('the expiry of a token', () => {
+  it('a JSON-RPC stream ends cleanly and can be resumed with a new token', async () => {
+    const { wire, authorize, stop } = await start()
     const first = await read(wire.sendStream('go', { headers: { authorization: await authorize(1) } }))
-    expect(first.took).toBeLessThan(4_000)
-    expect(first.all.some(({ error }) => error !== undefined)).toBe(false)
-    expect(first.all.some(isOver)).toBe(false)
-    const taskId = first.all[0]?.result?.task?.id ?? ''
-    const after = first.all.at(-1)?.generation ?? 0
-    const old = { authorization: await authorize(-5) }
-    await expect(read(wire.subscribe(taskId, { after, headers: old }))).rejects.toThrow('not accepted')
+    expect(first.duration).toBeLessThan(4_000)
+    expect(first.received.some(({ error }) => error !== undefined)).toBe(false)
+    expect(first.received.some(isCompleted)).toBe(false)
+    const taskId = first.received[0]?.result?.task?.id ?? ''
+    const after = first.received.at(-1)?.generation ?? 0
+    const expired = { authorization: await authorize(-5) }
+    await expect(read(wire.subscribe(taskId, { after, headers: expired }))).rejects.toThrow('not accepted')
     const second = wire.subscribe(taskId, { after, headers: { authorization: await authorize(60) } })
     setTimeout(stop, 100)
-    const { all } = await read(second)
-    expect(all[0]?.generation).toBe(after + 1)
-    expect(all.some(isOver)).toBe(true)
+    const { received } = await read(second)
+    expect(received[0]?.generation).toBe(after + 1)
+    expect(received.some(isCompleted)).toBe(true)
   })
 
-  it('over REST', async () => {
-    const { server, authorize, stop } = await open()
+  it('a REST stream ends', async () => {
+    const { server, authorize, stop } = await start()
     const response = await fetch(`${server.url}/message:stream`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: await authorize(1) },
       body: JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } }),
     })
-    const { all, took } = await read(readEvents(response))
-    expect(took).toBeLessThan(4_000)
-    expect(all.length).toBeGreaterThan(1)
+    const { received, duration } = await read(readEvents(response))
+    expect(duration).toBeLessThan(4_000)
+    expect(received.length).toBeGreaterThan(1)
     stop()
   })
 
-  it('over gRPC', async () => {
-    const { server, authorize, stop } = await open()
+  it('a gRPC stream ends with status OK', async () => {
+    const { server, authorize, stop } = await start()
     const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } }
     const metadata = { authorization: await authorize(1) }
     const { messages, status } = await readAll(
@@ -85,18 +85,18 @@ describe('a stream ends with the token of its reader', () => {
     stop()
   })
 
-  it('but a call that waits for its answer gets it', async () => {
-    const { wire, authorize, stop } = await open()
+  it('a blocking call still gets its response', async () => {
+    const { wire, authorize, stop } = await start()
     const sent = wire.sendTask('go', {}, { authorization: await authorize(1) })
     setTimeout(stop, 2_500)
     expect((await sent).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  it('and a client that gets new ones reads on without a gap', async () => {
-    const { server, token, stop } = await open()
-    let given = 0
+  it('a client that obtains new tokens reads on without a gap', async () => {
+    const { server, token, stop } = await start()
+    let tokens = 0
     const secret = () => {
-      given++
+      tokens++
       return token(1)
     }
     const client = await connect(server.url, { auth: [bearer(secret)], resume: { minDelay: 1, maxDelay: 5 } })
@@ -104,10 +104,10 @@ describe('a stream ends with the token of its reader', () => {
     for await (const event of client.stream('go')) {
       if (event.type === 'artifact')
         text += event.artifact.parts.map((part) => ('text' in part ? part.text : '')).join('')
-      if (given >= 4) stop()
+      if (tokens >= 4) stop()
     }
     const numbers = text.trim().split(' ').map(Number)
-    expect(given).toBeGreaterThanOrEqual(4)
+    expect(tokens).toBeGreaterThanOrEqual(4)
     expect(numbers).toEqual(numbers.map((_, n) => n + 1))
   })
 })

@@ -4,8 +4,8 @@ import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { jsonRpc } from '../support/wire/json-rpc.ts'
 
-/** A task of which a tombstone is left. */
-async function expiredTask() {
+/** A task that has expired and left a tombstone. */
+async function createExpiredTask() {
   const log = createMemoryLog()
   const { server, wire } = await startTestServer((turn) => turn.status('completed', 'secret'), { log })
   const { id } = await wire.sendTask('go')
@@ -13,8 +13,8 @@ async function expiredTask() {
   return { url: server.url, wire, id }
 }
 
-it('a task that has expired is told so in every dialect, under the number of one that is not found', async () => {
-  const { url, wire, id } = await expiredTask()
+it('an expired task is reported in every dialect with the code of an unknown task', async () => {
+  const { url, wire, id } = await createExpiredTask()
   const { error } = await wire.call('GetTask', { id })
   expect(error).toMatchObject({ code: -32001, message: expect.stringContaining(`Task ${id} has expired`) })
   expect(error?.data).toMatchObject([{ reason: 'TASK_EXPIRED', domain: 'parley', metadata: { ended: /^2/ } }])
@@ -30,9 +30,9 @@ it('a task that has expired is told so in every dialect, under the number of one
   expect(await rest.json()).toMatchObject({ error: { status: 'NOT_FOUND', details: [{ reason: 'TASK_EXPIRED' }] } })
 })
 
-it('our client tells it apart from one that never was', async () => {
-  const { url, id } = await expiredTask()
+it('the client distinguishes an expired task from an unknown one', async () => {
+  const { url, id } = await createExpiredTask()
   const agent = await connect(url)
   await expect(agent.task(id).get()).rejects.toMatchObject({ code: 'task-expired' })
-  await expect(agent.task('nobody-knows').get()).rejects.toMatchObject({ code: 'task-not-found' })
+  await expect(agent.task('unknown').get()).rejects.toMatchObject({ code: 'task-not-found' })
 })

@@ -9,23 +9,23 @@ import { startTestServer } from '../support/servers/test-server.ts'
 import { isStream, readEvents } from '../support/wire/wire-client.ts'
 
 type Version = string | undefined
-/** Its number, what is asked in which version, what comes, and what else if versions must be named. */
+/** Number, method, params, version, the expected response, and the one in strict mode if it differs. */
 type Vector = [number, string, unknown, Version, object, object?]
 
 const parts = [{ text: 'count' }]
-const old = [{ type: 'text', text: 'count' }]
+const typedParts = [{ type: 'text', text: 'count' }]
 const sent10 = { message: { messageId: 'm', role: 'ROLE_USER', parts } }
 const message03 = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'count' }] }
 const sent03 = { message: message03 }
-const sent02 = { message: { messageId: 'm', role: 'user', parts: old } }
-const sent01 = { id: 't', message: { role: 'user', parts: old } }
+const sent02 = { message: { messageId: 'm', role: 'user', parts: typedParts } }
+const sent01 = { id: 't', message: { role: 'user', parts: typedParts } }
 const camel = { message: { messageId: 'm', role: 'ROLE_USER', content: parts } }
 const snake = { request: { message_id: 'm', role: 'ROLE_USER', content: parts } }
 const push01 = { id: 't', pushNotificationConfig: { url: 'https://a.test' } }
 
-const told = [{ text: 'Counted' }]
-const task10 = { task: { status: { state: 'TASK_STATE_COMPLETED', message: { parts: told } } } }
-const task03p = { task: { status: { state: 'TASK_STATE_COMPLETED', message: { content: told } } } }
+const statusParts = [{ text: 'Counted' }]
+const task10 = { task: { status: { state: 'TASK_STATE_COMPLETED', message: { parts: statusParts } } } }
+const task03p = { task: { status: { state: 'TASK_STATE_COMPLETED', message: { content: statusParts } } } }
 const task03 = { kind: 'task', status: { state: 'completed', message: { kind: 'message' } } }
 const task01 = {
   id: 't',
@@ -39,7 +39,7 @@ const error01 = (code: number, message: string) => ({ error: { code, message, da
 const noMethod = (version: string) => ({ error: { code: -32601, message: expect.stringContaining(`A2A ${version}`) } })
 const noPush01 = error01(-32003, 'Push Notification is not supported')
 
-/** The numbers are those of the vectors in our reference of the dialects. */
+/** The numbers are those of the vectors in our dialect reference. */
 const rpcVectors: Vector[] = [
   [1, 'SendMessage', sent10, '1.0', { result: task10 }],
   [2, 'SendMessage', sent10, undefined, { result: task10 }, noMethod('0.3')],
@@ -68,50 +68,50 @@ const restVectors: Vector[] = [
   [26, 'GET /tasks?A2A-Version=1.0', undefined, undefined, { httpStatus: 200, tasks: [], totalSize: 0 }],
 ]
 
-describe.each(['infer', 'strict'] as const)('with missingVersion: %s', (missingVersion) => {
-  const either = (infer: object, strict = infer) => (missingVersion === 'infer' ? infer : strict)
+describe.each(['infer', 'strict'] as const)('missingVersion: %s', (missingVersion) => {
+  const expected = (infer: object, strict = infer) => (missingVersion === 'infer' ? infer : strict)
 
   it.each(rpcVectors)(
-    'vector %i: %s with %j as A2A %s is understood',
+    'vector %i: %s with %j and version %s is recognized',
     async (_, method, params, version, infer, strict) => {
-      expect(await callerOf(missingVersion).rpc(method, params, version)).toMatchObject(either(infer, strict))
+      expect(await createCaller(missingVersion).rpc(method, params, version)).toMatchObject(expected(infer, strict))
     },
   )
 
   it.each(restVectors)(
-    'vector %i: %s with %j as A2A %s is understood',
+    'vector %i: %s with %j and version %s is recognized',
     async (_, line, body, version, infer, strict) => {
-      expect(await callerOf(missingVersion).rest(line, body, version)).toMatchObject(either(infer, strict))
+      expect(await createCaller(missingVersion).rest(line, body, version)).toMatchObject(expected(infer, strict))
     },
   )
 
-  it('vector 10: tasks/get after tasks/send is answered as in 0.1', async () => {
-    const { rpc } = callerOf(missingVersion)
+  it('vector 10: tasks/get after tasks/send returns a 0.1 task', async () => {
+    const { rpc } = createCaller(missingVersion)
     await rpc('tasks/send', sent01, '0.1')
-    expect(await rpc('tasks/get', { id: 't' })).toMatchObject(either({ result: task01 }, error03(-32001)))
+    expect(await rpc('tasks/get', { id: 't' })).toMatchObject(expected({ result: task01 }, error03(-32001)))
   })
 
-  it('vector 11: tasks/get after message/send is answered as in 0.3', async () => {
-    const { rpc } = callerOf(missingVersion)
+  it('vector 11: tasks/get after message/send returns a 0.3 task', async () => {
+    const { rpc } = createCaller(missingVersion)
     const { result } = await rpc('message/send', sent03)
     expect(await rpc('tasks/get', { id: result.id })).toMatchObject({ result: task03 })
   })
 
-  it('vector 13: tasks/get with a taskId, by one who reads streams, is the stream of the house variant', async () => {
-    const { rpc } = callerOf(missingVersion, { accept: 'text/event-stream' })
+  it('vector 13: tasks/get with a taskId that accepts an event stream is the house dialect', async () => {
+    const { rpc } = createCaller(missingVersion, { accept: 'text/event-stream' })
     const waiting = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'wait' }] }
     const { result } = await rpc('message/send', { message: waiting, configuration: { blocking: false } })
     const { streamed } = await rpc('tasks/get', { taskId: result.id })
     expect(streamed).toMatchObject({ id: 1, result: { kind: 'status-update', taskId: result.id } })
   })
 
-  it('vector 17: a batch is refused as one', async () => {
-    const answer = await callerOf(missingVersion).rest('POST /', [{}, {}])
-    expect(answer).toMatchObject({ id: null, error: { code: -32600 } })
+  it('vector 17: a batch gets one error', async () => {
+    const response = await createCaller(missingVersion).rest('POST /', [{}, {}])
+    expect(response).toMatchObject({ id: null, error: { code: -32600 } })
   })
 
-  it.each(['GET', 'POST'])('vector 25: %s /tasks/x:subscribe is a stream', async (verb) => {
-    const { rpc, rest } = callerOf(missingVersion)
+  it.each(['GET', 'POST'])('vector 25: %s /tasks/x:subscribe returns a stream', async (verb) => {
+    const { rpc, rest } = createCaller(missingVersion)
     const waiting = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'wait' }] }
     const { result } = await rpc('SendMessage', { message: waiting, configuration: { returnImmediately: true } }, '1.0')
     const { id } = result.task
@@ -121,45 +121,45 @@ describe.each(['infer', 'strict'] as const)('with missingVersion: %s', (missingV
   it.each([
     [27, 'a2a.v1.A2AService', { request: camel.message }, {}, task03p],
     [28, 'lf.a2a.v1.A2AService', sent10, { 'a2a-version': '1.0' }, task10],
-  ] as const)('vector %i: over gRPC %s is told by its path', async (_, service, request, metadata, expected) => {
+  ] as const)('vector %i: the gRPC path selects %s', async (_, service, request, metadata, { task: expectedTask }) => {
     const { server } = await startTestServer(count, { grpc: true, dialects: { missingVersion } })
     const { task } = await grpcClient(server.port).unary(`${service}/SendMessage`, request, { metadata })
-    // In gRPC empty members are told, too.
-    expect(task.status).toMatchObject({ state: expected.task.status.state })
+    // grpc-js also returns empty members.
+    expect(task.status).toMatchObject({ state: expectedTask.status.state })
     expect(JSON.stringify(task.status)).toContain('Counted')
   })
 
-  it('vector 29: an envelope of the mesh is none of A2A, and its sender is told so', async () => {
+  it('vector 29: a mesh envelope is rejected with an explanation', async () => {
     const envelope = { message_id: 'm', message_type: 'request', sender_id: 's', payload: {}, protocol_version: '1.0' }
-    const refused = { id: null, error: { code: -32600, message: expect.stringContaining('mesh') } }
+    const rejection = { id: null, error: { code: -32600, message: expect.stringContaining('mesh') } }
     for (const path of ['/', '/api/a2a']) {
-      expect(await callerOf(missingVersion).rest(`POST ${path}`, envelope)).toMatchObject(refused)
+      expect(await createCaller(missingVersion).rest(`POST ${path}`, envelope)).toMatchObject(rejection)
     }
   })
 
-  it('vector 30: a path may begin with the tenant', async () => {
-    const { rpc, rest } = callerOf(missingVersion)
+  it('vector 30: a path may start with the tenant', async () => {
+    const { rpc, rest } = createCaller(missingVersion)
     const { result } = await rpc('SendMessage', sent10, '1.0')
     const { id } = result.task
     expect(await rest(`GET /acme/tasks/${id}`, undefined, '1.0')).toMatchObject({ id, ...task10.task })
   })
 
-  it.each([0, ''])('vector 31: the id %j comes back', async (id) => {
+  it.each([0, ''])('vector 31: a response repeats the request id %j', async (id) => {
     const request = { jsonrpc: '2.0', id, method: 'GetTask', params: { id: 't' } }
-    expect(await callerOf(missingVersion).rest('POST /', request, '1.0')).toMatchObject({ id, ...error10(-32001) })
+    expect(await createCaller(missingVersion).rest('POST /', request, '1.0')).toMatchObject({ id, ...error10(-32001) })
   })
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: what it is, is to be told
-type Answer = any
+// biome-ignore lint/suspicious/noExplicitAny: each test checks the shape
+type Response = any
 
-/** Asks an agent without a socket. The answer to a stream is its first event. */
+/** Calls an agent without a connection. For a stream, it returns the first event. */
 interface Caller {
-  rpc(method: string, params?: unknown, version?: Version): Promise<Answer>
-  rest(line: string, body?: unknown, version?: Version): Promise<Answer>
+  rpc(method: string, params?: unknown, version?: Version): Promise<Response>
+  rest(line: string, body?: unknown, version?: Version): Promise<Response>
 }
 
-function callerOf(missingVersion: 'infer' | 'strict', more: Record<string, string> = {}): Caller {
+function createCaller(missingVersion: 'infer' | 'strict', extraHeaders: Record<string, string> = {}): Caller {
   const { fetch } = createHandler(agent({ name: 'Ada' }, count), {
     tenant: 'acme',
     auth: anonymousListsAll,
@@ -169,10 +169,10 @@ function callerOf(missingVersion: 'infer' | 'strict', more: Record<string, strin
 
   const rest: Caller['rest'] = async (line, body, version) => {
     const [method = '', path = ''] = line.split(' ')
-    const headers = new Headers(version === undefined ? more : { ...more, 'a2a-version': version })
+    const headers = new Headers(version === undefined ? extraHeaders : { ...extraHeaders, 'a2a-version': version })
     if (body !== undefined) headers.set('content-type', 'application/json')
-    const sent = body === undefined ? null : JSON.stringify(body)
-    const response = await fetch(new Request(`http://ada.test${path}`, { method, headers, body: sent }))
+    const text = body === undefined ? null : JSON.stringify(body)
+    const response = await fetch(new Request(`http://ada.test${path}`, { method, headers, body: text }))
     if (!isStream(response)) return { httpStatus: response.status, ...(await response.json()) }
     for await (const event of readEvents(response)) return { streamed: event }
   }
