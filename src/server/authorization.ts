@@ -47,9 +47,9 @@ export function createSkillAuthorization(
 
   return {
     requireForMessage(request, principal) {
-      const named = skillsNamedBy(request)
-      for (const skill of named) requireSkill(skill, principal)
-      if (named.length > 0) return
+      const namedSkills = skillsNamedBy(request)
+      for (const skill of namedSkills) requireSkill(skill, principal)
+      if (namedSkills.length > 0) return
       const { grants = {} } = principal
       const isUsable = ({ security = [] }: SkillProfile) => missingGrants(security, grants) === undefined
       const [first] = skills

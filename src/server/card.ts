@@ -72,10 +72,10 @@ function addressesFor(version: string, origin: string, options: AddressOptions):
   const { path = '/', grpc = false, tenant, grpcTenant = tenant } = options
   const hasTenants = !version.startsWith('0.')
   const base = tenant === undefined || hasTenants ? origin : `${origin}/${encodeURIComponent(tenant)}`
-  const named = hasTenants && tenant !== undefined && { tenant }
+  const tenantMember = hasTenants && tenant !== undefined && { tenant }
   const addresses: Address[] = [
-    { url: `${base}${path}`, binding: 'JSONRPC', ...named },
-    { url: base, binding: 'HTTP+JSON', ...named },
+    { url: `${base}${path}`, binding: 'JSONRPC', ...tenantMember },
+    { url: base, binding: 'HTTP+JSON', ...tenantMember },
   ]
   if (!grpc) return addresses
   const grpcAddress = { url: grpcTarget(origin), binding: 'GRPC' } as const

@@ -72,8 +72,10 @@ export function openId({ description, ...rules }: OpenIdOptions): Scheme {
 
   /** The configuration must name the issuer itself (§4.3): otherwise any server at this URL could choose the keys. */
   async function keysUrl(): Promise<string> {
-    const { issuer: named, jwks_uri: keys } = await fetchJson(url)
-    if (named !== issuer) throw new Error(`${url} is the configuration of ${JSON.stringify(named)}, not of ${issuer}`)
+    const { issuer: configuredIssuer, jwks_uri: keys } = await fetchJson(url)
+    if (configuredIssuer !== issuer) {
+      throw new Error(`${url} is the configuration of ${JSON.stringify(configuredIssuer)}, not of ${issuer}`)
+    }
     if (typeof keys !== 'string') throw new Error(`${url} has no jwks_uri`)
     return requireSecureUrl('jwks_uri', keys)
   }
