@@ -64,7 +64,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
 
   async function stop(): Promise<void> {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
-    await mesh?.leave()
+    await mesh?.deregister()
     draining.abort()
     const drained = host.drain(drainDeadline).finally(() => mesh?.close())
     await Promise.all([drained, stopListening({ deadline: readDeadline, drained })])
@@ -287,8 +287,8 @@ async function openMesh(
 ): Promise<MeshEndpoint | undefined> {
   const { mesh, telemetry, publicUrl = listening.url } = options
   if (!mesh) return undefined
-  const { openMeshDesk } = await import('./mesh-bridge/endpoint.ts')
-  return await openMeshDesk(agent, { telemetry, ...mesh }, { url: publicUrl.replace(/\/+$/, ''), logger })
+  const { openMeshEndpoint } = await import('./mesh-bridge/endpoint.ts')
+  return await openMeshEndpoint(agent, { telemetry, ...mesh }, { url: publicUrl.replace(/\/+$/, ''), logger })
 }
 
 function firstPathOf(agents: Agents): string {

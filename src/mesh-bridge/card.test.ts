@@ -4,7 +4,7 @@ import { meshCardOf } from './card.ts'
 
 const skill = (id: string, tags: readonly string[] = []) => ({ id, name: id, description: id, tags })
 
-it('the ids and tags of skills are capabilities', () => {
+it('skill ids and tags become capabilities', () => {
   const card = { name: 'Tea Prices', description: 'Knows.', version: '2.0.1', skills: [skill('get_price', ['tea'])] }
   expect(meshCardOf(card, { endpoint: 'https://tea.example/mesh' })).toEqual({
     agent_id: 'tea-prices',
@@ -22,7 +22,7 @@ it.each([
   ['茶', '1.0'],
   ['🍵'.repeat(300), ''],
   ['-a- long name '.repeat(30), '1.2.3-beta'],
-])('a card of A2A called %s becomes one that the mesh allows', (name, version) => {
+])('an A2A card named %s becomes a valid mesh card', (name, version) => {
   const skills = Array.from({ length: 80 }, (_, at) => skill(`s${at}`))
   const card = meshCardOf({ name, version, description: name.repeat(20), skills })
   expect(AgentCard['1.1.0'].check(card)).toBeUndefined()

@@ -1,35 +1,35 @@
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { AgentCard } from '../protocol/card.ts'
 
-/** What the mesh allows. */
-const most = { name: 100, description: 500, capabilities: 50 } as const
+/** Limits of the mesh schemas. */
+const limits = { name: 100, description: 500, capabilities: 50 } as const
 
 export interface MeshCardOptions {
-  /** 3 to 128 letters, digits and dashes; made of the agent's name unless it is given. */
+  /** 3 to 128 letters, digits and dashes. Derived from the agent's name by default. */
   readonly agentId?: string
-  /** Where its envelopes are posted, for the registry. */
+  /** The URL that accepts its envelopes, for the registry. */
   readonly endpoint?: string
 }
 
-/** The card of an agent as the mesh has cards: the ids and tags of its skills are its capabilities. */
+/** Converts an A2A card to a mesh card: skill ids and tags become capabilities. */
 export function meshCardOf(
   card: Pick<AgentCard, 'name' | 'description' | 'version' | 'skills'>,
-  { agentId = idOf(card.name), endpoint }: MeshCardOptions = {},
+  { agentId = toAgentId(card.name), endpoint }: MeshCardOptions = {},
 ): MeshCard {
   const ids = card.skills.map(({ id }) => id)
   const capabilities = new Set([...ids, ...card.skills.flatMap(({ tags }) => tags)])
   return {
     agent_id: agentId,
-    name: start(card.name, most.name),
+    name: truncate(card.name, limits.name),
     version: /^\d+\.\d+\.\d+$/.test(card.version) ? card.version : '1.0.0',
-    description: start(card.description, most.description),
-    capabilities: capabilities.size === 0 ? ['a2a'] : [...capabilities].slice(0, most.capabilities),
+    description: truncate(card.description, limits.description),
+    capabilities: capabilities.size === 0 ? ['a2a'] : [...capabilities].slice(0, limits.capabilities),
     supported_protocols: ['A2A/1.0'],
     ...(endpoint !== undefined && { metadata: { endpoint } }),
   }
 }
 
-function idOf(name: string): string {
+function toAgentId(name: string): string {
   const plain = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
@@ -38,7 +38,7 @@ function idOf(name: string): string {
   return plain === '' ? 'agent' : `agent-${plain}`
 }
 
-/** Whole characters only. */
-function start(text: string, length: number): string {
+/** Never splits a surrogate pair. */
+function truncate(text: string, length: number): string {
   return text.length <= length ? text : [...text.slice(0, length)].slice(0, -1).join('')
 }

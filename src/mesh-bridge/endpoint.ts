@@ -12,39 +12,39 @@ import type { Service } from '../protocol/service.ts'
 import { type MeshCardOptions, meshCardOf } from './card.ts'
 import { a2aMethods, type BridgeOptions, meshPrincipal } from './methods.ts'
 
-/** Milliseconds that the registry may take to answer, and after which one that did not is asked again. */
-const patience = 5_000
+/** Time limit of a call to the registry, and delay before the next attempt after a failed one, in milliseconds. */
+const registryTimeout = 5_000
 
-/** How long a WebSocket may take to close, in milliseconds. */
-const closingTime = 500
+/** Time limit for closing a WebSocket, in milliseconds. */
+const closeTimeout = 500
 
-/** The agent behind the desk. */
-export interface Bridgeable {
+/** The agent that the endpoint serves. */
+export interface BridgedAgent {
   readonly service: Service
   readonly card: Omit<AgentCard, 'interfaces'>
-  /** Throws if this caller must not be served now. */
+  /** Throws if this caller may not be served now. */
   admit(principal: Principal): Promise<void>
 }
 
-export interface MeshRegistryPlace {
+export interface MeshRegistryOptions {
   readonly endpoint: string
-  /** A guarded one, if the endpoint was named by somebody else. */
+  /** Pass a guarded fetch if the endpoint comes from another party. */
   readonly fetch?: Fetch
-  /** Milliseconds between two signs of life, 30 seconds unless they are given. */
+  /** Milliseconds between heartbeats. Defaults to 30,000. */
   readonly heartbeat?: number
 }
 
-/** How an agent that is served is reached in the mesh, too. */
+/** Makes a served agent reachable in the mesh as well. */
 export interface MeshEndpointOptions
   extends Omit<MeshPeerOptions, 'card' | 'directory' | 'logger'>,
     Pick<BridgeOptions, 'principalOf' | 'patience'>,
     Pick<MeshCardOptions, 'agentId'> {
-  /** Where envelopes are posted, and WebSockets opened; `/mesh` unless it is given. */
+  /** The path for envelopes and WebSockets. Defaults to `/mesh`. */
   readonly path?: string
-  /** For each WebSocket. */
+  /** Applied to each WebSocket. */
   readonly socketOptions?: SocketOptions
-  /** Who is told of the agent when it starts, while it lives, and when it stops. */
-  readonly registry?: MeshRegistryPlace
+  /** The registry at which the agent registers while it runs. */
+  readonly registry?: MeshRegistryOptions
 }
 
 export interface MeshEndpoint {
@@ -52,21 +52,21 @@ export interface MeshEndpoint {
   readonly path: string
   readonly exchange: Exchange
   accept(socket: MeshSocket): void
-  /** From now on nobody finds it. */
-  leave(): Promise<void>
-  /** Ends the connections that are left. */
+  /** Removes the agent from the registry. */
+  deregister(): Promise<void>
+  /** Closes the remaining connections. */
   close(): void
 }
 
-/** An agent as a peer of the mesh, at its own address. */
-export async function openMeshDesk(
-  behind: Bridgeable,
+/** Serves an agent as a mesh peer. */
+export async function openMeshEndpoint(
+  agent: BridgedAgent,
   options: MeshEndpointOptions,
   { url, logger }: { readonly url: string; readonly logger: Logger },
 ): Promise<MeshEndpoint> {
   const { path = '/mesh', agentId, principalOf, patience, socketOptions, registry, methods, ...peerOptions } = options
-  const { service, card } = behind
-  const identify = principalOf ?? meshPrincipal({ allowsAnonymous: isOpen(card) })
+  const { service, card } = agent
+  const toPrincipal = principalOf ?? meshPrincipal({ allowsAnonymous: allowsAnonymousCallers(card) })
   const { timeout = 30_000 } = peerOptions
   const peer = createMeshPeer({
     ...peerOptions,
@@ -77,8 +77,8 @@ export async function openMeshDesk(
         card,
         patience: patience ?? Math.min(20_000, timeout / 2),
         async principalOf(call) {
-          const principal = await identify(call)
-          await behind.admit(principal)
+          const principal = await toPrincipal(call)
+          await agent.admit(principal)
           return principal
         },
       }),
@@ -88,7 +88,7 @@ export async function openMeshDesk(
   })
   const sockets = new Set<MeshSocket>()
   const link = registry && peer.link({ agentId: 'registry', ...registry })
-  const registered = link && (await keepRegistered({ link, heartbeat: registry?.heartbeat, logger }))
+  const registration = link && (await keepRegistered({ link, heartbeat: registry?.heartbeat, logger }))
   return {
     peer,
     path,
@@ -98,50 +98,51 @@ export async function openMeshDesk(
       socket.addEventListener('close', () => sockets.delete(socket))
       peer.accept(socket, socketOptions)
     },
-    leave: async () => await registered?.stop(),
+    deregister: async () => await registration?.stop(),
     close() {
       for (const socket of sockets) {
         socket.close(1001, 'The agent stops.')
-        setTimeout(() => socket.terminate?.(), closingTime).unref?.()
+        setTimeout(() => socket.terminate?.(), closeTimeout).unref?.()
       }
     },
   }
 }
 
 export interface KeepRegisteredOptions {
-  /** To the registry. */
+  /** A link to the registry. */
   readonly link: MeshLink
-  /** Milliseconds between two signs of life. */
+  /** Milliseconds between heartbeats. */
   readonly heartbeat?: number
   readonly logger: Logger
 }
 
-export interface Registered {
-  /** Says goodbye. */
+export interface Registration {
+  /** Stops the heartbeats and sends a goodbye. */
   stop(): Promise<void>
 }
 
-/** Whether nobody needs credentials. */
-function isOpen({ security = [] }: Bridgeable['card']): boolean {
-  return security.length === 0 || security.some((each) => Object.keys(each).length === 0)
+function allowsAnonymousCallers({ security = [] }: BridgedAgent['card']): boolean {
+  return security.length === 0 || security.some((requirement) => Object.keys(requirement).length === 0)
 }
 
-/** Shakes hands with the registry, and gives it signs of life; a registry that is not there, or has forgotten us, is asked again. */
-async function keepRegistered({ link, heartbeat = 30_000, logger }: KeepRegisteredOptions): Promise<Registered> {
-  const leaving = new AbortController()
-  const asking = { timeout: patience, signal: leaving.signal }
+/**
+ * Registers by a handshake and sends heartbeats. Registers again if the registry was unreachable or has lost the entry.
+ */
+async function keepRegistered({ link, heartbeat = 30_000, logger }: KeepRegisteredOptions): Promise<Registration> {
+  const stopping = new AbortController()
+  const callOptions = { timeout: registryTimeout, signal: stopping.signal }
   let isRegistered = false
-  let isMissed = false
+  let isUnreachable = false
   let timer: ReturnType<typeof setTimeout> | undefined
 
   async function register(): Promise<void> {
-    await link.handshake(asking)
+    await link.handshake(callOptions)
     isRegistered = true
   }
 
-  async function beat(): Promise<void> {
+  async function sendHeartbeat(): Promise<void> {
     try {
-      if (isRegistered) await link.request('registry.heartbeat', {}, asking)
+      if (isRegistered) await link.request('registry.heartbeat', {}, callOptions)
       else await register()
     } catch (error) {
       if (!(error instanceof MeshRefusal) || error.code !== 'NOT_REGISTERED') throw error
@@ -149,30 +150,30 @@ async function keepRegistered({ link, heartbeat = 30_000, logger }: KeepRegister
     }
   }
 
-  async function live(): Promise<void> {
+  async function run(): Promise<void> {
     try {
-      await beat()
-      if (isMissed) logger.info({ registry: link.agentId }, 'the registry of the mesh answers again')
-      isMissed = false
+      await sendHeartbeat()
+      if (isUnreachable) logger.info({ registry: link.agentId }, 'the mesh registry answers again')
+      isUnreachable = false
     } catch (error) {
-      if (leaving.signal.aborted) return
-      if (!isMissed) logger.warn({ error }, 'the registry of the mesh does not answer; it is asked again')
-      isMissed = true
+      if (stopping.signal.aborted) return
+      if (!isUnreachable) logger.warn({ error }, 'the mesh registry does not answer; retrying')
+      isUnreachable = true
     }
-    if (leaving.signal.aborted) return
-    timer = setTimeout(() => void live(), isMissed ? Math.min(heartbeat, patience) : heartbeat)
+    if (stopping.signal.aborted) return
+    timer = setTimeout(() => void run(), isUnreachable ? Math.min(heartbeat, registryTimeout) : heartbeat)
     timer.unref?.()
   }
 
-  await live()
+  await run()
   return {
     async stop() {
-      leaving.abort()
+      stopping.abort()
       clearTimeout(timer)
       if (!isRegistered) return
       await link
-        .goodbye({ reason: 'The agent stops.' }, { timeout: patience })
-        .catch((error) => logger.warn({ error }, 'the registry of the mesh did not hear the goodbye'))
+        .goodbye({ reason: 'The agent stops.' }, { timeout: registryTimeout })
+        .catch((error) => logger.warn({ error }, 'the mesh registry did not receive the goodbye'))
     },
   }
 }

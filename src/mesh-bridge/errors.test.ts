@@ -2,27 +2,27 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { MeshError, MeshRefusal, statusOf } from '../mesh/errors.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { inMesh, toA2AError, toMeshError } from './errors.ts'
+import { meshErrors, toA2AError, toMeshError } from './errors.ts'
 
-const codes = Object.keys(inMesh) as ErrorCode[]
+const codes = Object.keys(meshErrors) as ErrorCode[]
 
-describe('an error of A2A in the mesh', () => {
+describe('an A2A error in the mesh', () => {
   it('has a standard code, and every standard code is used', () => {
-    const used = new Set(Object.values(inMesh).map(({ code }) => code))
+    const used = new Set(Object.values(meshErrors).map(({ code }) => code))
     expect([...used].sort()).toEqual(Object.keys(statusOf).sort())
   })
 
-  it.each(codes)('%s keeps what it says, and names its reason', (code) => {
-    const told = toMeshError(new A2AError(code, 'No tea.', { metadata: { leaf: 'green' } }))
-    expect(told).toBeInstanceOf(inMesh[code].as === 'response' ? MeshRefusal : MeshError)
-    expect(told).toMatchObject({ code: inMesh[code].code, message: 'No tea.' })
-    expect(told.details).toMatchObject({
+  it.each(codes)('%s keeps its message and names its reason', (code) => {
+    const converted = toMeshError(new A2AError(code, 'No tea.', { metadata: { leaf: 'green' } }))
+    expect(converted).toBeInstanceOf(meshErrors[code].as === 'response' ? MeshRefusal : MeshError)
+    expect(converted).toMatchObject({ code: meshErrors[code].code, message: 'No tea.' })
+    expect(converted.details).toMatchObject({
       reason: expect.stringMatching(/^[A-Z_]+$/),
       a2a: { code: expect.any(Number) },
     })
   })
 
-  it.each(codes)('%s comes back as itself, or as what A2A 1.0 has no other word for', (code) => {
+  it.each(codes)('%s is restored, or becomes the code that A2A 1.0 uses for it', (code) => {
     const same: Partial<Record<ErrorCode, ErrorCode>> = {
       'streaming-not-supported': 'unsupported-operation',
       'task-ended': 'unsupported-operation',
@@ -31,34 +31,34 @@ describe('an error of A2A in the mesh', () => {
     expect(back).toMatchObject({ code: same[code] ?? code, message: 'No tea.' })
   })
 
-  it('is in the table of the guide, where it belongs', async () => {
+  it('is listed in the table of the guide', async () => {
     const page = await readFile(new URL('../../docs/mesh-bridge.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| (.*) \| `([A-Z_]+)` \| `(response|error)` \|$/gm)]
-    const told = rows.flatMap(([, list = '', code, as]) =>
+    const documented = rows.flatMap(([, list = '', code, as]) =>
       [...list.matchAll(/`([a-z-]+)`/g)].map(([, name]) => [name, { code, as }]),
     )
-    expect(Object.fromEntries(told)).toEqual(inMesh)
+    expect(Object.fromEntries(documented)).toEqual(meshErrors)
   })
 
-  it('tells when to come again in whole seconds, and never less', () => {
+  it('rounds retryAfter up to seconds', () => {
     expect(toMeshError(new A2AError('rate-limited', 'Slowly.', { retryAfter: 1.2 }))).toMatchObject({ retryAfter: 2 })
   })
 
-  it('is at most as long as the mesh allows, in whole characters, and never empty', () => {
+  it('has a message that is not empty, not too long and well-formed', () => {
     const { message } = toMeshError(new A2AError('forbidden', '🍵'.repeat(400)))
     expect(message.length).toBeLessThanOrEqual(500)
     expect(message.isWellFormed()).toBe(true)
     expect(toMeshError(new A2AError('forbidden', '')).message).toBe('FORBIDDEN')
   })
 
-  it('says nothing of its cause, its challenge or its hints', () => {
+  it('does not reveal its cause, challenge or hints', () => {
     const secrets = { cause: new Error('secret'), challenge: 'Bearer secret', hint: 'secret', url: 'http://secret' }
     const { message, details } = toMeshError(new A2AError('unauthenticated', 'Who are you?', secrets))
     expect(JSON.stringify({ message, details })).not.toContain('secret')
   })
 })
 
-describe('an error of the mesh in A2A', () => {
+describe('a mesh error in A2A', () => {
   it.each([
     ['INVALID_MESSAGE', {}, 'invalid-request'],
     ['VALIDATION_FAILED', {}, 'invalid-params'],
@@ -80,9 +80,9 @@ describe('an error of the mesh in A2A', () => {
     expect(error).toMatchObject({ code: expected, reason: code, retryAfter: 3, metadata: { reason: code } })
   })
 
-  it('does not tell by which way the peer is reached', () => {
-    const lost = new MeshError('SERVICE_UNAVAILABLE', 'http://10.0.0.7/mesh cannot be reached.', { peer: 'tea-agent' })
-    expect(toA2AError(lost).message).toBe('The agent behind this one cannot be reached.')
+  it('does not reveal the address of the peer', () => {
+    const error = new MeshError('SERVICE_UNAVAILABLE', 'http://10.0.0.7/mesh cannot be reached.', { peer: 'tea-agent' })
+    expect(toA2AError(error).message).toBe('The agent behind this one cannot be reached.')
   })
 
   it.each([
@@ -91,7 +91,7 @@ describe('an error of the mesh in A2A', () => {
     [{ a2a: null }],
     [{ a2a: { code: -32001, data: 'x' } }],
     [{ a2a: { code: 1e9, data: [null, { reason: 7 }] } }],
-  ])('can be read whatever a peer has put into it: %j', (details) => {
+  ])('is converted with any details of a peer: %j', (details) => {
     expect(toA2AError(new MeshRefusal('NOT_FOUND', 'No.', details))).toBeInstanceOf(A2AError)
   })
 })

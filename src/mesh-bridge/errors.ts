@@ -4,15 +4,15 @@ import { v1_0 } from '../dialects/v1.0/server.ts'
 import { MeshError, MeshRefusal, type StandardCode } from '../mesh/errors.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 
-/** What the mesh allows in an `error`. */
-const longestMessage = 500
+/** Limit of the mesh schemas. */
+const maxMessageLength = 500
 
-/** `details.reason` names the error of A2A, and `details.a2a` is what JSON-RPC has of it. */
+/** `details.reason` names the A2A error, and `details.a2a` holds its JSON-RPC form. */
 export function toMeshError(error: A2AError): MeshError | MeshRefusal {
-  const { code, as } = inMesh[error.code]
+  const { code, as } = meshErrors[error.code]
   const { code: number, data } = v1_0.encodeError(error)
   const details = { reason: reasonIn(data) ?? reasonOf(error.code), a2a: { code: number, ...(data && { data }) } }
-  const message = clipped(error.message) || code
+  const message = truncate(error.message) || code
   if (as === 'response') return new MeshRefusal(code, message, details)
   const { retryAfter } = error
   return new MeshError(code, message, {
@@ -22,32 +22,30 @@ export function toMeshError(error: A2AError): MeshError | MeshRefusal {
   })
 }
 
-/** `reason` is the code of the mesh; what came over a bridge is what it was before. */
+/** `reason` is the mesh code. An error that came through a bridge is restored. */
 export function toA2AError(error: MeshError | MeshRefusal): A2AError {
   const { code, details = {}, message } = error
   const retryAfter = error instanceof MeshError ? error.retryAfter : undefined
-  const after = retryAfter === undefined ? {} : { retryAfter }
-  const carried = details.a2a
-  if (isObject(carried) && typeof carried.code === 'number') {
-    const told = decodeError({ code: carried.code, message, ...(carried.data && { data: carried.data }) })
-    const { violations, metadata } = told
-    return new A2AError(told.code, message, { violations, metadata, ...after, reason: code, cause: error })
+  const options = { ...(retryAfter !== undefined && { retryAfter }), reason: code, cause: error }
+  const original = details.a2a
+  if (isObject(original) && typeof original.code === 'number') {
+    const decoded = decodeError({ code: original.code, message, ...(original.data && { data: original.data }) })
+    const { violations, metadata } = decoded
+    return new A2AError(decoded.code, message, { violations, metadata, ...options })
   }
-  const named = codeOf(code, details)
-  const text = own[named] ?? message
-  return new A2AError(named, text, { metadata: { reason: code }, ...after, reason: code, cause: error })
+  const a2aCode = codeOf(code, details)
+  return new A2AError(a2aCode, publicMessages[a2aCode] ?? message, { metadata: { reason: code }, ...options })
 }
 
-/** Anything that a link throws and that is not of the mesh is nobody's answer. */
-export function isOfMesh(error: unknown): error is MeshError | MeshRefusal {
+export function isMeshError(error: unknown): error is MeshError | MeshRefusal {
   return error instanceof MeshError || error instanceof MeshRefusal
 }
 
-const response = (code: StandardCode): Told => ({ code, as: 'response' })
+const response = (code: StandardCode): MeshErrorMapping => ({ code, as: 'response' })
 
-const error = (code: StandardCode): Told => ({ code, as: 'error' })
+const error = (code: StandardCode): MeshErrorMapping => ({ code, as: 'error' })
 
-export const inMesh: Readonly<Record<ErrorCode, Told>> = {
+export const meshErrors: Readonly<Record<ErrorCode, MeshErrorMapping>> = {
   'parse-error': response('INVALID_MESSAGE'),
   'invalid-request': response('INVALID_MESSAGE'),
   'invalid-params': response('VALIDATION_FAILED'),
@@ -78,10 +76,10 @@ export const inMesh: Readonly<Record<ErrorCode, Told>> = {
 }
 
 /**
- * What an error of A2A is in the mesh. The agent understood and does not do it (`response`), or it cannot answer at all
- * (`error`, which also has `retry_after`).
+ * How an A2A error is sent in the mesh: as a `response` if the agent understood the request and rejects it, or as an
+ * `error`, which may have `retry_after`, if it cannot answer.
  */
-interface Told {
+interface MeshErrorMapping {
   readonly code: StandardCode
   readonly as: 'response' | 'error'
 }
@@ -96,19 +94,19 @@ function reasonOf(code: ErrorCode): string {
   return code.toUpperCase().replaceAll('-', '_')
 }
 
-/** Whole characters only: the mesh refuses halves. */
-function clipped(text: string): string {
-  return text.length <= longestMessage ? text : `${[...text.slice(0, longestMessage - 1)].slice(0, -1).join('')}…`
+/** Never splits a surrogate pair: the mesh rejects lone surrogates. */
+function truncate(text: string): string {
+  return text.length <= maxMessageLength ? text : `${[...text.slice(0, maxMessageLength - 1)].slice(0, -1).join('')}…`
 }
 
 function codeOf(code: string, { what }: JsonObject): ErrorCode {
   if (code === 'NOT_FOUND' && what === 'method') return 'method-not-found'
   if (code === 'NOT_FOUND' && what === 'recipient') return 'unavailable'
-  return Object.hasOwn(inA2A, code) ? inA2A[code as StandardCode] : 'tool-failed'
+  return Object.hasOwn(a2aCodes, code) ? a2aCodes[code as StandardCode] : 'tool-failed'
 }
 
-/** Of codes that every peer may use; `NOT_FOUND` also depends on what it is that is not there. */
-const inA2A: Readonly<Record<StandardCode, ErrorCode>> = {
+/** The A2A codes of the standard mesh codes. `NOT_FOUND` also depends on what was not found. */
+const a2aCodes: Readonly<Record<StandardCode, ErrorCode>> = {
   INVALID_MESSAGE: 'invalid-request',
   VALIDATION_FAILED: 'invalid-params',
   AUTHENTICATION_FAILED: 'unauthenticated',
@@ -122,9 +120,9 @@ const inA2A: Readonly<Record<StandardCode, ErrorCode>> = {
   TIMEOUT: 'timeout',
 }
 
-/** Where callers of A2A must not learn by which way the peer is reached. */
-const own: Readonly<Partial<Record<ErrorCode, string>>> = {
+/** Replace messages that could reveal the address of the peer to A2A callers. */
+const publicMessages: Readonly<Partial<Record<ErrorCode, string>>> = {
   unavailable: 'The agent behind this one cannot be reached.',
   timeout: 'The agent behind this one did not answer in time.',
-  internal: 'Something broke in the agent behind this one.',
+  internal: 'The agent behind this one failed.',
 }

@@ -8,39 +8,38 @@ import { v1_0Client } from '../dialects/v1.0/client.ts'
 import type { MeshLink } from '../mesh/link.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
+import { intercept, type UnaryInterceptor } from '../protocol/intercept.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call, RequestOf, ResultOf, Service } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
-import { isOfMesh, toA2AError } from './errors.ts'
+import { isMeshError, toA2AError } from './errors.ts'
 import { type BridgedMethod, type BridgedOperation, operations } from './methods.ts'
 
-/** How often in a row a look may fail. */
-const tries = 5
+/** Consecutive polling failures before a stream fails. */
+const maxFailures = 5
 
-const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['unavailable', 'timeout', 'rate-limited'])
+const transientCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['unavailable', 'timeout', 'rate-limited'])
 
-/** Milliseconds for which a reader is left without a word because the peer says so. */
-const longestWait = 30_000
+/** Longest delay that a peer may request before polling fails, in milliseconds. */
+const maxRetryAfter = 30_000
 
-export interface LookOptions {
-  /** Milliseconds between two looks at a task, at first and at last. */
+export interface PollOptions {
+  /** Initial polling interval in milliseconds. Defaults to 100. */
   readonly minDelay?: number
+  /** Longest polling interval in milliseconds. Defaults to 2,000. */
   readonly maxDelay?: number
 }
 
-/** A way to the peer, or each caller's own: to the peer, whoever signs is who asks. */
-export type LinkOf = MeshLink | ((principal: Principal) => MeshLink)
+/** A link to the peer, or a function that returns one per caller: the peer identifies callers by their signature. */
+export type LinkSource = MeshLink | ((principal: Principal) => MeshLink)
 
-export interface MeshServiceOptions extends LookOptions {
-  readonly link: LinkOf
+export interface MeshServiceOptions extends PollOptions {
+  readonly link: LinkSource
 }
 
-/**
- * A peer that has the methods of A2A (`a2aMethods`) as a service, as if it were here. The mesh has no streams: they are
- * told by looking again and again.
- */
-export function meshService({ link, ...options }: MeshServiceOptions): Service {
-  async function ask<O extends BridgedOperation>(
+/** Wraps a peer that has the A2A methods (`a2aMethods`) as a service. Streams are polled, because the mesh has none. */
+export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServiceOptions): Service {
+  async function invoke<O extends BridgedOperation>(
     operation: O,
     request: RequestOf<O>,
     { principal, signal, trace, idempotencyKey }: Call,
@@ -48,23 +47,24 @@ export function meshService({ link, ...options }: MeshServiceOptions): Service {
     const encoded = v1_0Client.encodeRequest[operation](request) as JsonObject
     const isKeyed = operation === 'sendMessage' && idempotencyKey !== undefined
     const parameters = isKeyed ? { ...encoded, idempotencyKey } : encoded
-    const data = await requested(linkFor(link, principal), methodOf[operation], { parameters, signal, trace })
+    const data = await callPeer(linkFor(link, principal), methodOf[operation], { parameters, signal, trace })
     return v1_0Client.decodeResult[operation](data, request)
   }
 
+  const polling: PollSettings = { minDelay, maxDelay, clock: systemClock }
   const service: Service = {
-    sendMessage: (request, call) => ask('sendMessage', request, call),
-    getTask: (request, call) => ask('getTask', request, call),
-    listTasks: (request, call) => ask('listTasks', request, call),
-    cancelTask: (request, call) => ask('cancelTask', request, call),
+    sendMessage: (request, call) => invoke('sendMessage', request, call),
+    getTask: (request, call) => invoke('getTask', request, call),
+    listTasks: (request, call) => invoke('listTasks', request, call),
+    cancelTask: (request, call) => invoke('cancelTask', request, call),
     streamMessage: (request, call) =>
-      differences(sendAndPoll(looking.service, request, call, { ...looking, onAnswer() {}, onPoll() {} })),
+      changesOf(sendAndPoll(polledService, request, call, { ...polling, onAnswer() {}, onPoll() {} })),
     async *subscribeToTask(request, call) {
       const task = await service.getTask(request, call)
       if (isEnded(task.status.state) && !request.includeEnded) {
         throw new A2AError('unsupported-operation', `Task ${task.id} has ended: get it instead of following it.`)
       }
-      yield* differences(poll(looking.service, request.taskId, call, looking))
+      yield* changesOf(poll(polledService, request.taskId, call, polling))
     },
     createPushConfig: noPush,
     getPushConfig: noPush,
@@ -74,30 +74,30 @@ export function meshService({ link, ...options }: MeshServiceOptions): Service {
       throw new A2AError('unsupported-operation', 'The mesh has no extended cards.')
     },
   }
-  const looking = pollTask(service, options)
+  const polledService = withRetries(service, polling)
   return service
 }
 
-export interface Requested {
+export interface PeerCallOptions {
   readonly parameters: JsonObject
   readonly signal: AbortSignal
   readonly trace: Trace | undefined
 }
 
-/** What a method gives; why it does not, as A2A says it. */
-export async function requested(
+/** Calls a method; throws mesh errors as A2A errors. */
+export async function callPeer(
   link: MeshLink,
   method: string,
-  { parameters, signal, trace }: Requested,
+  { parameters, signal, trace }: PeerCallOptions,
 ): Promise<JsonObject> {
   try {
     return await link.request(method, parameters, { signal, trace })
   } catch (error) {
-    throw isOfMesh(error) ? toA2AError(error) : error
+    throw isMeshError(error) ? toA2AError(error) : error
   }
 }
 
-export function linkFor(link: LinkOf, principal: Principal): MeshLink {
+export function linkFor(link: LinkSource, principal: Principal): MeshLink {
   return typeof link === 'function' ? link(principal) : link
 }
 
@@ -105,19 +105,18 @@ const methodOf = Object.fromEntries(
   Object.entries(operations).map(([name, operation]) => [operation, name]),
 ) as Readonly<Record<BridgedOperation, BridgedMethod>>
 
-/** What a stream says of a task that is looked at again and again: the task at first, and then what has changed. */
-async function* differences(looks: AsyncGenerator<StreamEvent>): AsyncGenerator<StreamEvent> {
-  const seen = createTaskDiff()
-  for await (const look of looks) {
-    for (const event of look.type === 'task' ? seen.missingEvents(look.task) : [look]) {
-      seen.record(event)
-      yield event.type === 'status' ? { ...event, isLast: rests(event) } : event
+/** Turns polled tasks into stream events: first the task, then its changes. */
+async function* changesOf(polled: AsyncGenerator<StreamEvent>): AsyncGenerator<StreamEvent> {
+  const diff = createTaskDiff()
+  for await (const current of polled) {
+    for (const event of current.type === 'task' ? diff.missingEvents(current.task) : [current]) {
+      diff.record(event)
+      yield event.type === 'status' ? { ...event, isLast: isPollingOver(event) } : event
     }
   }
 }
 
-/** Where looking ends. */
-function rests({ status }: Extract<StreamEvent, { type: 'status' }>): boolean {
+function isPollingOver({ status }: Extract<StreamEvent, { type: 'status' }>): boolean {
   return isEnded(status.state) || status.state === 'input-required'
 }
 
@@ -125,21 +124,20 @@ async function noPush(): Promise<never> {
   throw new A2AError('push-not-supported', 'The mesh has no webhooks: get the task instead.')
 }
 
-/** How a service is looked at: a look that fails for a while ends nobody's stream. */
-function pollTask(service: Service, { minDelay = 100, maxDelay = 2_000 }: LookOptions) {
-  const looking: PollSettings = { minDelay, maxDelay, clock: systemClock }
-  const getTask: Service['getTask'] = async (request, call) => {
+/** Retries transient failures of `getTask`, so that they do not end a polled stream. */
+function withRetries(service: Service, polling: PollSettings): Service {
+  const getTask: UnaryInterceptor<'getTask'> = async (request, call, next) => {
     for (let failures = 1; ; failures++) {
       try {
-        return await service.getTask(request, call)
+        return await next(request, call)
       } catch (error) {
-        const passes = error instanceof A2AError && passing.has(error.code) && failures < tries
-        if (!passes || call.signal.aborted) throw error
-        const asked = (error.retryAfter ?? 0) * 1_000
-        if (asked > longestWait) throw error
-        await sleep(Math.max(asked, delayAfter(failures, looking)), call.signal, looking.clock)
+        const isTransient = error instanceof A2AError && transientCodes.has(error.code)
+        if (!isTransient || failures >= maxFailures || call.signal.aborted) throw error
+        const retryAfter = (error.retryAfter ?? 0) * 1_000
+        if (retryAfter > maxRetryAfter) throw error
+        await sleep(Math.max(retryAfter, delayAfter(failures, polling)), call.signal, polling.clock)
       }
     }
   }
-  return { ...looking, service: { ...service, getTask } }
+  return intercept(service, [{ getTask }])
 }

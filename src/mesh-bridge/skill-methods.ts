@@ -10,8 +10,8 @@ import { readSkillSchemas, type SkillSchemas } from '../protocol/extensions/type
 import { type Part, type TaskState, textOf } from '../protocol/model.ts'
 import type { Call, Outcome, SendRequest, Service } from '../protocol/service.ts'
 
-/** Of a method's name, in the mesh. */
-const longestName = 128
+/** Limit of the mesh schemas for method names. */
+const maxNameLength = 128
 
 export interface SkillMethodsOptions {
   readonly card: Pick<AgentCard, 'skills' | 'capabilities'>
@@ -19,7 +19,7 @@ export interface SkillMethodsOptions {
   readonly callOf: (call: MeshCall) => Promise<Call>
 }
 
-/** Skills as methods: the parameters are the input, the data is the output. Why there is none is a refusal. */
+/** Exposes skills as methods: parameters are the input, data is the output. An unfinished task is a refusal. */
 export function skillMethods({ card, service, callOf }: SkillMethodsOptions): Readonly<Record<string, MeshMethod>> {
   const schemas = readSkillSchemas(card)
 
@@ -34,15 +34,15 @@ export function skillMethods({ card, service, callOf }: SkillMethodsOptions): Re
       } as const
       const request = { message, dialect: v1_0.name }
       const outcome = await service.sendMessage(request, await callOf(call))
-      requireDone(id, outcome, request)
-      return asObject(outputOf(await toReply(outcome), id))
+      requireCompleted(id, outcome, request)
+      return toData(outputOf(await toReply(outcome), id))
     }
 
-  const ids = card.skills.map(({ id }) => id).filter((id) => id !== '' && id.length <= longestName)
+  const ids = card.skills.map(({ id }) => id).filter((id) => id !== '' && id.length <= maxNameLength)
   return Object.fromEntries(ids.map((id) => [id, methodOf(id)]))
 }
 
-/** Parameters are always an object. A skill that takes something else gets the `text` or the `data` in it. */
+/** Parameters are always an object. A skill with another input type gets the `text` or `data` in it. */
 function partOf(parameters: JsonObject, schemas: SkillSchemas | undefined): Part {
   const input = schemas?.input
   const takesObject = input !== undefined && (input.type === undefined || input.type === 'object')
@@ -54,18 +54,18 @@ function partOf(parameters: JsonObject, schemas: SkillSchemas | undefined): Part
   return { data: parameters, mediaType: 'application/json' }
 }
 
-function requireDone(id: string, outcome: Outcome, request: SendRequest): void {
+function requireCompleted(id: string, outcome: Outcome, request: SendRequest): void {
   if (outcome.type === 'message' || outcome.task.status.state === 'completed') return
   const { state, message } = outcome.task.status
-  const said = message && textOf(message)
-  const text = `The task of ${id} is ${state}${said ? `: ${said}` : '.'}`
-  // The same `{ task }` that a send is answered with.
-  const told = v1_0.encodeResult.sendMessage(expandInputRequestsInResult('sendMessage', outcome), request)
-  throw new MeshRefusal(unfinished[state], text, told as JsonObject)
+  const reason = message && textOf(message)
+  const text = `The task of ${id} is ${state}${reason ? `: ${reason}` : '.'}`
+  // The same `{ task }` as the result of a send.
+  const details = v1_0.encodeResult.sendMessage(expandInputRequestsInResult('sendMessage', outcome), request)
+  throw new MeshRefusal(refusalCodes[state], text, details as JsonObject)
 }
 
-/** How a task can stand that is not complete. All of them have the task in `details.task`. */
-const unfinished: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = {
+/** The refusal codes of tasks that are not completed. The refusal has the task in `details.task`. */
+const refusalCodes: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = {
   submitted: 'TASK_UNFINISHED',
   working: 'TASK_UNFINISHED',
   'input-required': 'TASK_UNFINISHED',
@@ -75,7 +75,7 @@ const unfinished: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = {
   rejected: 'TASK_REJECTED',
 }
 
-function asObject(output: unknown): JsonObject {
+function toData(output: unknown): JsonObject {
   if (typeof output === 'string') return { text: output }
   return isObject(output) ? output : { data: output as Json }
 }

@@ -246,7 +246,7 @@ describe('the skills of an agent', () => {
   it('must not be called as the methods of A2A are', () => {
     const { service } = createHandler(agent({ name: 'Odd' }, echo), { auth: 'none', logger: silentLogger })
     const card = cardOf({ name: 'Odd', skills: [{ id: 'a2a.send', name: 'Mine' }] })
-    expect(() => a2aMethods({ service, card })).toThrow('a skill has the id a2a.send')
+    expect(() => a2aMethods({ service, card })).toThrow('the skill id a2a.send is already')
   })
 })
 

@@ -237,7 +237,7 @@ describe('an agent that is served with mesh and a registry', () => {
     expect((await registry.discover()).total_count).toBe(1)
     await end()
     await server.close()
-    expect(warnings).toEqual(['the registry of the mesh did not hear the goodbye'])
+    expect(warnings).toEqual(['the mesh registry did not receive the goodbye'])
     await expect(fetch(server.url)).rejects.toThrow()
   })
 })

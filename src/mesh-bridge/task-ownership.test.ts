@@ -8,8 +8,8 @@ import type { Call, Service } from '../protocol/service.ts'
 import { createHandler } from '../server/handler.ts'
 import { isolateOwners } from './task-ownership.ts'
 
-/** Everybody is one to it, as to an agent behind a client. */
-function shared(capacity?: number) {
+/** A service that sees all callers as one, like an agent behind a client. */
+function createSharedService(capacity?: number) {
   const { service } = createHandler(
     agent({ name: 'Test' }, async (turn) => {
       if (turn.text === 'hello') return 'hi'
@@ -19,21 +19,21 @@ function shared(capacity?: number) {
     }),
     { auth: anonymousListsAll, logger: silentLogger },
   )
-  const blind = Object.fromEntries(
+  const anonymousService = Object.fromEntries(
     Object.entries(service).map(([name, operation]) => [
       name,
       (request: never, call: object) => operation(request, { ...call, ...callOf() } as never),
     ]),
   ) as unknown as typeof service
-  return isolateOwners(blind, capacity === undefined ? {} : { capacity })
+  return isolateOwners(anonymousService, capacity === undefined ? {} : { capacity })
 }
 
 const ada = callOf({ principal: { id: 'ada' } })
 const bob = callOf({ principal: { id: 'bob' } })
 
-describe('callers who are one to a service', () => {
-  it('see and reach only what they have begun themselves', async () => {
-    const service = shared()
+describe('isolated callers', () => {
+  it('see and reach only tasks that they started', async () => {
+    const service = createSharedService()
     const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     expect(await service.getTask({ taskId }, ada)).toMatchObject({ id: taskId })
     const notFound = { code: 'task-not-found' }
@@ -59,10 +59,10 @@ describe('callers who are one to a service', () => {
     expect(taskOf(again).id).toBe(taskId)
   })
 
-  it('own what streams and messages began, too', async () => {
-    const service = shared()
-    const told = await collect(service.streamMessage({ message: messageOf('tea') }, ada))
-    const [first] = told
+  it('also own tasks and contexts of streams and messages', async () => {
+    const service = createSharedService()
+    const events = await collect(service.streamMessage({ message: messageOf('tea') }, ada))
+    const [first] = events
     if (first?.type !== 'task') return expect.fail('no task')
     await expect(service.getTask({ taskId: first.task.id }, bob)).rejects.toMatchObject({ code: 'task-not-found' })
     const outcome = await service.sendMessage({ message: messageOf('hello') }, ada)
@@ -75,22 +75,22 @@ describe('callers who are one to a service', () => {
     })
   })
 
-  it('have keys of their own, and get no task of another by sending what began it', async () => {
-    const service = shared()
+  it('have separate idempotency keys and get no task of another caller by repeating its message', async () => {
+    const service = createSharedService()
     const keyed = (call: Call) => ({ ...call, idempotencyKey: 'k' })
     const message = messageOf('tea')
     const first = taskOf(await service.sendMessage({ message }, keyed(ada)))
     expect(taskOf(await service.sendMessage({ message }, keyed(ada))).id).toBe(first.id)
     const other = { ...message, messageId: 'another' }
     expect(taskOf(await service.sendMessage({ message: other }, keyed(bob))).id).not.toBe(first.id)
-    const knows: Service = { ...service, sendMessage: async () => ({ type: 'task', task: first }) }
-    const forgetful = isolateOwners(knows)
-    await forgetful.sendMessage({ message }, ada)
-    await expect(forgetful.sendMessage({ message }, bob)).rejects.toMatchObject({ code: 'conflict' })
+    const repeating: Service = { ...service, sendMessage: async () => ({ type: 'task', task: first }) }
+    const isolated = isolateOwners(repeating)
+    await isolated.sendMessage({ message }, ada)
+    await expect(isolated.sendMessage({ message }, bob)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('reach nothing that was begun before it was known who began it, as after a restart', async () => {
-    const service = shared()
+  it('reach no task from before a restart', async () => {
+    const service = createSharedService()
     const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     const restarted = isolateOwners(service)
     for (const call of [ada, bob]) {
@@ -103,8 +103,8 @@ describe('callers who are one to a service', () => {
     expect(taskOf(await restarted.sendMessage({ message: messageOf('anew') }, ada)).id).not.toBe(taskId)
   })
 
-  it('lose sight of their oldest tasks where more are begun than are remembered', async () => {
-    const service = shared(1)
+  it('no longer see their oldest tasks beyond the capacity', async () => {
+    const service = createSharedService(1)
     const first = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     const second = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     await expect(service.getTask({ taskId: first.id }, ada)).rejects.toMatchObject({ code: 'task-not-found' })
