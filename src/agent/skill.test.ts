@@ -90,7 +90,7 @@ describe('skill', () => {
       message: expect.stringContaining('expected one of the skills forecast, shout, got none'),
     })
     await expect(client.skill('rain', {})).rejects.toThrow('expected one of the skills forecast, shout, got "rain"')
-    await expect(client.skill('forecast', undefined)).rejects.toThrow('input: expected what the skill takes')
+    await expect(client.skill('forecast', undefined)).rejects.toThrow('input: expected the input of the skill')
   })
 
   it('an only skill needs no id and takes JSON in a text', async () => {

@@ -110,7 +110,7 @@ describe('a pair', () => {
     await expect(clock.run(handle.get())).rejects.toMatchObject({ code: 'task-not-found' })
   })
 
-  it('drives the leases and the retention of a log in a file', async () => {
+  it('the virtual clock drives the leases and the retention of a log in a file', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'parley-pair-'))
     onTestFinished(() => rm(directory, { recursive: true, force: true }))
     const file = join(directory, 'tasks.db')
