@@ -86,13 +86,13 @@ describe('verifyCard', () => {
       state.extended = plain as JsonObject
       await expect(client.extendedCard()).rejects.toMatchObject({ reason: 'card-verification-failed' })
       const trusting = await connect(origin, { cardCache: createCardCache() })
-      expect((await trusting.extendedCard()).name).toBe('Strange')
+      expect((await trusting.extendedCard()).name).toBe('Scripted')
     },
   )
 
   it('a card that is passed in is verified as well', async () => {
     const { state, verifyCard } = await signedAgent()
-    expect((await connect(state.card, { verifyCard })).card.name).toBe('Strange')
+    expect((await connect(state.card, { verifyCard })).card.name).toBe('Scripted')
     const changed = { ...state.card, name: 'Another' }
     await expect(connect(changed, { verifyCard })).rejects.toMatchObject({ reason: 'card-verification-failed' })
   })
