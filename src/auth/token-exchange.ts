@@ -74,9 +74,9 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
     const key = String.fromCharCode(...sha256(JSON.stringify([subjectToken, audience, [...scopes].sort()])))
     const cached = tokens.get(key)
     if (cached !== undefined) return cached
-    const exchanged = pending.get(key) ?? obtain(key, request)
-    pending.set(key, exchanged)
-    return await exchanged
+    const token = pending.get(key) ?? obtain(key, request)
+    pending.set(key, token)
+    return await token
   }
 }
 

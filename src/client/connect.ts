@@ -14,7 +14,7 @@ import { authorizing } from './credentials/authorize.ts'
 import { byCard } from './credentials/by-card.ts'
 import { createConnectionTrace } from './diagnostics/connection-trace.ts'
 import { diagnose } from './diagnostics/diagnose.ts'
-import { type FoundCard, findCard, isLocal, verifyCard } from './find-card.ts'
+import { type CardInfo, findCard, isLocal, verifyCard } from './find-card.ts'
 import type { ConnectOptions, Local, Notice, Target, Transport } from './options.ts'
 import { createResilientService } from './resilience/resilient-service.ts'
 import { createPeerCapabilities } from './resilience/retry.ts'
@@ -52,15 +52,15 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     if (notice.type === 'polling') trace.add({ type: 'fallback', detail: notice.message })
     onNotice?.(notice)
   }
-  let found: FoundCard | undefined
-  const diagnoseHere = (error: unknown) => diagnose(error, { ...found, hasCredentials: authorize !== undefined })
-  const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => found?.card) : plain)
+  let cardInfo: CardInfo | undefined
+  const diagnoseError = (error: unknown) => diagnose(error, { ...cardInfo, hasCredentials: authorize !== undefined })
+  const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => cardInfo?.card) : plain)
   const fetch = withCredentials(fetchOf(target, options))
   try {
-    found = await findCard(target, { ...options, authorize, fetch, trace, clock })
-    const { card } = found
+    cardInfo = await findCard(target, { ...options, authorize, fetch, trace, clock })
+    const { card } = cardInfo
     const transports = transportsOf(options)
-    const endpointOptions = endpointOptionsOf(found, transports, options)
+    const endpointOptions = endpointOptionsOf(cardInfo, transports, options)
     const [first = noCommonInterface(), ...others] = endpointsOf(card, endpointOptions)
     const open = async ({ binding, url, dialect, tenant }: Endpoint): Promise<Service> => {
       const transport = transportFor(binding, transports)
@@ -83,11 +83,11 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
       notify,
     })
     const peer = createPeerCapabilities({ card, endpoint, deduplicates: peerDeduplicates })
-    const service = createResilientService({ ...options, wire, peer, timeout, notify, clock, diagnose: diagnoseHere })
+    const service = createResilientService({ ...options, wire, peer, timeout, notify, clock, diagnose: diagnoseError })
     const explain = () => trace.explain(endpoint())
     return createClient({ card, service: options.watch?.(service, card) ?? service, explain })
   } catch (error) {
-    throw diagnoseHere(error)
+    throw diagnoseError(error)
   }
 }
 
@@ -123,15 +123,16 @@ function transportFor(binding: Binding, transports: readonly ClientTransport[]):
 }
 
 function endpointOptionsOf(
-  found: FoundCard,
+  cardInfo: CardInfo,
   transports: readonly ClientTransport[],
   options: ConnectOptions,
 ): EndpointOptions {
   return {
-    ...found,
+    ...cardInfo,
     dialects: clientDialects.filter(({ name }) => options.dialects?.includes(name) ?? true),
     bindings: transports.map(({ binding }) => binding),
-    addressOf: (binding, address) => transportFor(binding, transports).addressOf?.(address, found.cardUrl) ?? address,
+    addressOf: (binding, address) =>
+      transportFor(binding, transports).addressOf?.(address, cardInfo.cardUrl) ?? address,
   }
 }
 

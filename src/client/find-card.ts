@@ -32,7 +32,7 @@ export interface FindCardOptions extends ConnectOptions {
   readonly clock: Clock
 }
 
-export interface FoundCard {
+export interface CardInfo {
   readonly card: AgentCard
   /** Where the card was found; undefined if it was passed in or read from a file. */
   readonly cardUrl?: string
@@ -41,7 +41,7 @@ export interface FoundCard {
 }
 
 /** Finds the card of a target, whatever the target is and however its card is written. */
-export async function findCard(target: Target, options: FindCardOptions): Promise<FoundCard> {
+export async function findCard(target: Target, options: FindCardOptions): Promise<CardInfo> {
   if (isModel(target)) return { card: target }
   const { wire, url } = await loadCard(target, options)
   const { card, evidence, alternativeVersion } = await readPeerCard(wire)
@@ -159,8 +159,8 @@ function cardUrls(address: string): readonly string[] {
   const { origin, pathname, search, href } = new URL(address)
   if (pathname.endsWith('.json')) return [href]
   const path = pathname.replace(/\/+$/, '')
-  const mounted = [`${origin}${path}${wellKnown}${search}`, `${origin}${path}${formerWellKnown}${search}`]
-  return path === '' ? mounted : [...mounted, href, `${origin}${wellKnown}`, `${origin}${formerWellKnown}`]
+  const mountUrls = [`${origin}${path}${wellKnown}${search}`, `${origin}${path}${formerWellKnown}${search}`]
+  return path === '' ? mountUrls : [...mountUrls, href, `${origin}${wellKnown}`, `${origin}${formerWellKnown}`]
 }
 
 interface FetchCardOptions extends FindCardOptions {

@@ -39,12 +39,12 @@ async function decodeCardAs(versions: readonly string[], wire: JsonObject): Prom
   const decoders = await Promise.all(candidates.map(({ load }) => load()))
   const strict = decoders.map(({ decodeCard }) => decodeCard)
   const lenient = decoders.map(({ decodeCard, decodeLenientCard }) => decodeLenientCard ?? decodeCard)
-  const filled = { description: '', version: '', capabilities: {}, skills: [], ...wire }
+  const withDefaults = { description: '', version: '', capabilities: {}, skills: [], ...wire }
   let failure: unknown
   for (const [decoders, value] of [
     [strict, wire],
     [lenient, wire],
-    [lenient, filled],
+    [lenient, withDefaults],
   ] as const) {
     for (const decode of decoders) {
       try {

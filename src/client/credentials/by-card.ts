@@ -100,10 +100,10 @@ function noMatch(
       .map((name) => describeScheme(name, schemes[name]))
       .join(' and '),
   )
-  const expected = alternatives.join(', or ') || 'credentials even for its card'
+  const requirement = alternatives.join(', or ') || 'credentials even for its card'
   return credentialError(
     'unfit',
-    `None of the credentials fits what the agent requires: ${expected}.`,
+    `None of the credentials fits what the agent requires: ${requirement}.`,
     'Pass connect() credentials for it: auth: [bearer(…)] of parley-a2a/client/auth.',
   )
 }

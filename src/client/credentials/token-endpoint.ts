@@ -84,9 +84,9 @@ async function discover(url: string, options: oauth.DiscoveryRequestOptions): Pr
   const metadata: JsonObject = await response.clone().json()
   if (metadata.issuer !== undefined && !URL.canParse(`${metadata.issuer}`)) throw otherIssuer(url)
   // An issuer may end with a slash, which its discovery URL does not show.
-  const expected = metadata.issuer === `${issuer}/` ? `${issuer}/` : issuer
+  const expectedIssuer = metadata.issuer === `${issuer}/` ? `${issuer}/` : issuer
   try {
-    const server = await oauth.processDiscoveryResponse(new URL(expected), response)
+    const server = await oauth.processDiscoveryResponse(new URL(expectedIssuer), response)
     const { token_endpoint } = server
     if (token_endpoint === undefined) throw noEndpoint(withoutQuery(url))
     return { server: { ...server, token_endpoint }, hasIssuer: true, refreshUrl: token_endpoint }
@@ -233,11 +233,11 @@ function readMembers(body: object): JsonObject {
     ],
     numbers: ['expires_in', 'interval'],
   })
-  const isIssNamed = 'authorization_response_iss_parameter_supported' in body
+  const namesIssParameter = 'authorization_response_iss_parameter_supported' in body
   return {
     token_type: 'Bearer',
     ...(members.device_code !== undefined && { expires_in: defaultDeviceCodeLifetime }),
-    ...(isIssNamed && {
+    ...(namesIssParameter && {
       authorization_response_iss_parameter_supported: body.authorization_response_iss_parameter_supported === true,
     }),
     ...members,

@@ -121,15 +121,15 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     const { signal } = deadline
     const call = { ...caller, signal }
     try {
-      const opened = await exchange(operation, request, call, async (candidate) => {
+      const { events, result } = await exchange(operation, request, call, async (candidate) => {
         const response = await send(candidate, call, headers)
         const reading = readStreamResponse(response, { ...limits, url: candidate.url, signal })
         const { events, content } = await unlessAborted(reading, signal)
         return content ? { result: binding.readResult(content, operation) } : { events }
       })
-      if (!opened.events) return yield dialect.decodeEvent(opened.result, request)
+      if (!events) return yield dialect.decodeEvent(result, request)
       deadline.extend()
-      for await (const { id, follows, data, isError } of opened.events) {
+      for await (const { id, follows, data, isError } of events) {
         const event = dialect.decodeEvent(binding.readEvent(data, isError), request)
         yield withGeneration(event, id, follows)
         if (event.isLast) return

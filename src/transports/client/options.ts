@@ -54,12 +54,12 @@ export function serviceParametersOf(
   { dialect, extensions = [] }: WireClientOptions,
   { idempotencyKey, headers }: Pick<Call, 'idempotencyKey' | 'headers'>,
 ): Readonly<Record<string, string>> {
-  const activated = extensions.join(', ')
+  const uris = extensions.join(', ')
   return {
     ...headers,
     'a2a-version': dialect.version,
     // 1.0 dropped the prefix of the header; a server reads the one it knows.
-    ...(activated !== '' && { 'a2a-extensions': activated, 'x-a2a-extensions': activated }),
+    ...(uris !== '' && { 'a2a-extensions': uris, 'x-a2a-extensions': uris }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   }
 }

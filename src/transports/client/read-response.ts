@@ -105,9 +105,9 @@ export async function readStreamResponse(response: Response, options: ReadStream
   if (!body || !response.ok || /json|html/.test(type)) return { content: await readResponse(response, options) }
   if (type.includes('event-stream')) return { events: rawEvents(body, options) }
   // Some servers and proxies leave out the media type of a stream.
-  const sniffed = await sniffStream(body)
-  if (sniffed.isStream) return { events: rawEvents(sniffed.body, options) }
-  return { content: await readResponse(new Response(sniffed.body, response), options) }
+  const { isStream, body: copy } = await sniffStream(body)
+  if (isStream) return { events: rawEvents(copy, options) }
+  return { content: await readResponse(new Response(copy, response), options) }
 }
 
 /** Looks at the first bytes of a body of unknown type: a stream never begins like JSON or a page. */

@@ -60,7 +60,7 @@ function toWireError({ code, message, data }: JsonObject): WireError {
  * it speaks.
  */
 function decodeWireError(error: WireError, dialect: ClientDialect): A2AError {
-  const decoded = errorDecoderOf(dialect).decodeError(error)
-  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return decoded
-  return new A2AError('version-not-supported', decoded.message, { cause: error, metadata: decoded.metadata })
+  const decodedError = errorDecoderOf(dialect).decodeError(error)
+  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return decodedError
+  return new A2AError('version-not-supported', decodedError.message, { cause: error, metadata: decodedError.metadata })
 }

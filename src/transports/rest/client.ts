@@ -76,10 +76,10 @@ function readError(content: ResponseContent, operation: Operation, dialect: Clie
   const { status, body } = content
   const foreign = notA2AError(content)
   if (!isObject(body)) return foreign
-  const decoded = withHttpDetails(errorDecoderOf(dialect).decodeHttpError({ status, body }), content)
-  if (isA2AErrorBody(body)) return decoded
-  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? decoded : foreign
-  return status === 404 && isAboutTask(operation) ? withContext(decoded, { reason: 'wrong-path' }) : foreign
+  const error = withHttpDetails(errorDecoderOf(dialect).decodeHttpError({ status, body }), content)
+  if (isA2AErrorBody(body)) return error
+  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? error : foreign
+  return status === 404 && isAboutTask(operation) ? withContext(error, { reason: 'wrong-path' }) : foreign
 }
 
 /** Frameworks and proxies also answer in JSON, but without a reason, a JSON-RPC code or an error type. */
