@@ -85,7 +85,7 @@ it.each(logs.slice(1))(
     await expect(erase({ contextId: 'hers' })).rejects.toThrow('the process crashed')
     await drain(0)
     const stored = await dump()
-    for (const word of [secret, task.id]) expect(stored.includes(word)).toBe(false)
+    for (const text of [secret, task.id]) expect(stored.includes(text)).toBe(false)
   },
 )
 
@@ -132,7 +132,7 @@ describe.each(logs)('erasure from the %s log', (_, open) => {
       await drain(0)
       const stored = await dump()
       expect(/kept|bobs-word/.test(stored)).toBe(true)
-      for (const word of [secret, hers]) expect(stored.includes(word)).toBe(false)
+      for (const text of [secret, hers]) expect(stored.includes(text)).toBe(false)
     },
   )
 })

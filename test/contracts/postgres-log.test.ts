@@ -36,8 +36,8 @@ test('an old version keeps working while new versions migrate the schema', async
   expect(await old.append(task.taskId, 2, [chunk('a')], { fence: 1 })).toMatchObject({ type: 'stored' })
   expect(await old.head(task.taskId)).toMatchObject({ generation: 3 })
   expect(await old.renew([{ taskId: task.taskId, fence: 1 }], 1_000)).toEqual([])
-  const begun = await createTask(old)
-  expect(await readGenerations(old, begun)).toEqual([1])
+  const taskId = await createTask(old)
+  expect(await readGenerations(old, taskId)).toEqual([1])
   expect((await old.list({ owner: 'alice', limit: 10 })).total).toBe(1)
   await old.append(task.taskId, 3, [status('completed')], { fence: 1 })
   expect(await old.expire(2_000, 10)).toBe(1)
@@ -45,7 +45,7 @@ test('an old version keeps working while new versions migrate the schema', async
 
   const restarted = await createPostgresLog({ pool })
   onTestFinished(() => restarted.close())
-  expect(await readGenerations(restarted, begun)).toEqual([1])
+  expect(await readGenerations(restarted, taskId)).toEqual([1])
 })
 
 test.each(upTo(migrations.length - 1))(

@@ -11,12 +11,12 @@ import { type PushStorage, pushStoreContract, sharedPushStoreContract } from './
 
 startServerFirst()
 describe('push store: memory', () => pushStoreContract(createMemoryStorage))
-for (const [name, makePlace] of [
+for (const [name, createStorage] of [
   ['SQLite', createSqliteStorage],
   ['PostgreSQL', createPostgresStorage],
 ] as const) {
-  describe(`push store: ${name}`, () => pushStoreContract(makePlace))
-  describe(`shared push store: ${name}`, () => sharedPushStoreContract(makePlace))
+  describe(`push store: ${name}`, () => pushStoreContract(createStorage))
+  describe(`shared push store: ${name}`, () => sharedPushStoreContract(createStorage))
 }
 
 async function createMemoryStorage(): Promise<PushStorage> {

@@ -122,12 +122,12 @@ export function pushStoreContract(createStorage: () => Promise<PushStorage>): vo
     it('an expired lease belongs to the next claimant', async () => {
       const store = await openStore()
       const stored = await addWebhook(store, {}, { holder: 'alice', ttl: 30 })
-      let taken: readonly StoredWebhook[] = []
+      let claimed: readonly StoredWebhook[] = []
       await until(async () => {
-        taken = await store.claim(bob, 1)
-        return taken.length > 0
+        claimed = await store.claim(bob, 1)
+        return claimed.length > 0
       })
-      expect(taken).toEqual([stored])
+      expect(claimed).toEqual([stored])
       expect(await store.renew(alice, [stored])).toEqual([expect.objectContaining({ id: 'i' })])
       expect(await store.settle('alice', [stored])).toHaveLength(1)
       expect(await store.renew(bob, [stored])).toEqual([])

@@ -33,9 +33,9 @@ export function registryEntriesContract(open: OpenEntries): void {
     const name = 'odd \u0000\n\ud800 \\ 名前 \u{1f375}'
     const entry = { ...a2aEntry('https://odd.example/card.json'), name, owner: `o${name}` }
     await put(entries, entry, [`t:${name}`])
-    const found = await entries.find({ terms: [`t:${name}`], limit: 10 })
-    expect(found.total).toBe(1)
-    expect(found.entries[0]).toMatchObject({ id: entry.id, kind: 'a2a' })
+    const page = await entries.find({ terms: [`t:${name}`], limit: 10 })
+    expect(page.total).toBe(1)
+    expect(page.entries[0]).toMatchObject({ id: entry.id, kind: 'a2a' })
     expect(await entries.remove(entry.id)).toBe(true)
   })
 
@@ -73,9 +73,9 @@ export function registryEntriesContract(open: OpenEntries): void {
       await put(entries, entryOf(id, { name: id === 'c-agent' ? 'A' : 'B' }))
     }
     for (const query of [{}, { terms: ['c:prices'] }, { prefixes: ['c:p'] }, { kind: 'mesh' as const }]) {
-      const found = await entries.find({ ...query, limit: 2 })
-      expect(idsOf(found)).toEqual(['c-agent', 'a-agent'])
-      expect(found.total).toBe(3)
+      const page = await entries.find({ ...query, limit: 2 })
+      expect(idsOf(page)).toEqual(['c-agent', 'a-agent'])
+      expect(page.total).toBe(3)
       const next = await entries.find({ ...query, after: { name: 'B', id: 'a-agent' }, limit: 2 })
       expect(idsOf(next)).toEqual(['b-agent'])
       expect(next.total).toBe(3)
@@ -86,9 +86,9 @@ export function registryEntriesContract(open: OpenEntries): void {
     const entries = await openStore()
     await put(entries, entryOf('tea-agent'))
     await put(entries, a2aEntry('https://tea.example/card.json'), ['c:prices'])
-    const found = await entries.find({ kind: 'a2a', terms: ['c:prices'], limit: 10 })
-    expect(idsOf(found)).toEqual(['https://tea.example/card.json'])
-    expect(found.total).toBe(1)
+    const page = await entries.find({ kind: 'a2a', terms: ['c:prices'], limit: 10 })
+    expect(idsOf(page)).toEqual(['https://tea.example/card.json'])
+    expect(page.total).toBe(1)
     expect((await entries.find({ terms: ['c:prices'], limit: 10 })).total).toBe(2)
     expect((await entries.find({ kind: 'a2a', limit: 10 })).total).toBe(1)
     expect((await entries.find({ kind: 'a2a', limit: 10, uncounted: true })).total).toBe(0)
@@ -130,8 +130,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     }
     await entries.touch('b-agent', 1, 'unreachable')
     for (const query of [{}, { terms: ['c:prices'] }]) {
-      const found = await entries.find({ ...query, order: 'best', limit: 10 })
-      expect(idsOf(found)).toEqual(['c-agent', 'a-agent', 'b-agent'])
+      const page = await entries.find({ ...query, order: 'best', limit: 10 })
+      expect(idsOf(page)).toEqual(['c-agent', 'a-agent', 'b-agent'])
     }
   })
 
@@ -226,8 +226,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     await entries.keepCatalog({ ...catalog, owner: 'alice', etag: '"1"' })
     await entries.keepCatalog({ ...catalog, url: 'https://a.example/\u00e4' })
     await entries.keepCatalog({ ...catalog, owner: 'alice', failures: 3 })
-    const kept = (await entries.catalogs()).toSorted((one, other) => one.url.localeCompare(other.url))
-    expect(kept).toEqual([
+    const catalogs = (await entries.catalogs()).toSorted((one, other) => one.url.localeCompare(other.url))
+    expect(catalogs).toEqual([
       { ...catalog, url: 'https://a.example/\u00e4' },
       { ...catalog, owner: 'alice', failures: 3 },
     ])

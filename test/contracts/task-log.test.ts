@@ -23,7 +23,8 @@ const sharedStorages: readonly (readonly [string, () => Promise<SharedStorage>])
 
 startServerFirst()
 for (const [name, open] of logs) describe(`task log: ${name}`, () => taskLogContract(open))
-for (const [name, makePlace] of sharedStorages) describe(`shared log: ${name}`, () => sharedLogContract(makePlace))
+for (const [name, createStorage] of sharedStorages)
+  describe(`shared log: ${name}`, () => sharedLogContract(createStorage))
 
 async function openMemoryLog() {
   const log = createMemoryLog()

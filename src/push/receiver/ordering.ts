@@ -100,7 +100,7 @@ export function createDeliveryOrder({ wait, perTask, tasks }: OrderOptions): Del
       const cancel = () => delivery.fail(new DeliveryRefusal('not-taken', 'The sender closed the connection.'))
       const timer = setTimeout(() => {
         const { generation = 0 } = position
-        // Earlier deliveries that wait as well go first, so they have waited long enough, too.
+        // Earlier deliveries that wait as well go first, so their wait is over as well.
         for (const other of queue.waiting) if ((other.position.generation ?? 0) <= generation) other.hasWaited = true
         grantNext(queue)
       }, wait)

@@ -77,7 +77,7 @@ export function createSubscribers(takeWithin: number): Subscribers {
   }
 
   return {
-    deliver: deliver,
+    deliver,
     events,
     close() {
       isClosed = true

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map.ts'
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import {
   commonSize,
@@ -53,15 +54,11 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
   const state = db.prepare<{ readonly number: number }>(`SELECT number::float8 FROM ${tables.state}`)
   const cache = createCountCache()
   const countColumns = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }
-  const prepared = new Map<string, Query<unknown>>()
+  const prepared = new BoundedMap<string, Query<unknown>>(maxPrepared)
 
   function run<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
-    let query = prepared.get(text)
-    if (!query) {
-      if (prepared.size >= maxPrepared) prepared.clear()
-      query = db.prepare(text)
-      prepared.set(text, query)
-    }
+    const query = prepared.get(text) ?? db.prepare<unknown>(text)
+    prepared.set(text, query)
     return query(...values) as Promise<readonly Row[]>
   }
 

@@ -57,7 +57,7 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
     UPDATE ${sightings} SET reply = NULL WHERE message_id IN (
       SELECT message_id FROM (
         SELECT message_id, sum(octet_length(reply)) OVER (ORDER BY until DESC, message_id) AS size
-        FROM ${sightings} WHERE reply IS NOT NULL) AS kept
+        FROM ${sightings} WHERE reply IS NOT NULL) AS sized
       WHERE size > $1::float8)`)
   /** An estimate: other replicas add messages meanwhile. */
   let total = (await db.withRetry(() => count()))[0]?.total ?? 0
@@ -127,8 +127,8 @@ interface SightingRow {
   readonly reply: string | null
 }
 
-function claimOf({ digest, settled, reply }: SightingRow, wanted: string): ClaimResult {
-  if (digest !== wanted) return 'replay'
+function claimOf({ digest, settled, reply }: SightingRow, expectedDigest: string): ClaimResult {
+  if (digest !== expectedDigest) return 'replay'
   if (reply !== null) return { reply }
   return settled ? 'replay' : 'pending'
 }

@@ -50,9 +50,9 @@ export interface Waiters {
   /** Called before a query about a task; returns the time to pass to `update`. */
   beginRead(taskId: string): LogicalTime
   /** Records a query result: at this time or later, the task had reached this generation, or an earlier known one. */
-  update(taskId: string, lastNotified: LogicalTime, generation: number): void
+  update(taskId: string, queriedAt: LogicalTime, generation: number): void
   /** The time of the last notification about the task. */
-  moment(taskId: string): LogicalTime
+  lastNotified(taskId: string): LogicalTime
   wait(taskId: string, after: number, signal: AbortSignal): Promise<void>
   /** Handles a notification: these tasks may have new events. */
   notify(hashes: readonly string[]): void
@@ -171,9 +171,9 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
   }
 
   return {
-    beginRead: beginRead,
-    update: update,
-    moment: (taskId) => tasks.get(taskId)?.notifiedAt ?? time,
+    beginRead,
+    update,
+    lastNotified: (taskId) => tasks.get(taskId)?.notifiedAt ?? time,
     async wait(taskId, after, signal) {
       const earlierOutage = outage
       while (!signal.aborted && !db.closed.aborted) {
@@ -226,7 +226,7 @@ export function createSharedReads(db: Database, events: Events, waiters: Waiters
 
   return (taskId, after) => {
     // A read from before the last notification is not shared: it may not see the notified events.
-    const key = `${after} ${waiters.moment(taskId)} ${taskId}`
+    const key = `${after} ${waiters.lastNotified(taskId)} ${taskId}`
     const shared = inFlight.get(key)
     if (shared) return shared
     const reading = read(taskId, after).finally(() => inFlight.delete(key))

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map.ts'
 import type {
   ChangeType,
   EntryKind,
@@ -83,7 +84,7 @@ export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): 
   const deleteCatalog = db.prepare('DELETE FROM registry_catalogs WHERE url = ?')
   const termIndex = createTermIndex(db)
   const counts = createCountCache()
-  const prepared = new Map<string, SqliteStatement>()
+  const prepared = new BoundedMap<string, SqliteStatement>(maxPrepared)
   const wakeups = createWakeups()
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
@@ -123,10 +124,7 @@ export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): 
   }
 
   function prepare(text: string): SqliteStatement {
-    const cached = prepared.get(text)
-    if (cached) return cached
-    if (prepared.size >= maxPrepared) prepared.clear()
-    const statement = db.prepare(text)
+    const statement = prepared.get(text) ?? db.prepare(text)
     prepared.set(text, statement)
     return statement
   }

@@ -16,16 +16,19 @@ const counted = [
 
 export function streamContract(contract: ServiceContract) {
   const { open, startsWithTask = true, hasMessages = true, canResume = true, lateSubscription = 'an error' } = contract
-  const begun = (state: string, text: string) => (startsWithTask ? `task ${state}` : `status ${state}: ${text}`)
+  const firstEvent = (state: string, text: string) => (startsWithTask ? `task ${state}` : `status ${state}: ${text}`)
 
   const stream = (service: Service, text: string, taskId?: string) =>
     service.streamMessage({ message: messageOf(text, taskId === undefined ? {} : { taskId }) }, callOf())
 
   it('a stream yields all events in order until the task ends', async () => {
     const events = await collect(stream(await open(countingAgent), 'count'))
-    const words = events.map(describeEvent)
+    const texts = events.map(describeEvent)
     // In 0.1, callers choose the task id, so the task exists before the agent starts.
-    expect(words.slice(words.indexOf(begun('working', 'Counting')))).toEqual([begun('working', 'Counting'), ...counted])
+    expect(texts.slice(texts.indexOf(firstEvent('working', 'Counting')))).toEqual([
+      firstEvent('working', 'Counting'),
+      ...counted,
+    ])
     expect(new Set(events.map(taskIdOf)).size).toBe(1)
     const generations = events.map(generationOf)
     expect(generations).toEqual(generations.toSorted((one, other) => one - other))
@@ -70,7 +73,7 @@ export function streamContract(contract: ServiceContract) {
     const taskId = taskIdOf(await nextOf(opened))
     await until(async () => stateOf(await service.getTask({ taskId }, callOf())) === 'working')
     const following = service.subscribeToTask({ taskId }, callOf())
-    expect(describeEvent(await nextOf(following))).toBe(begun('working', 'Waiting'))
+    expect(describeEvent(await nextOf(following))).toBe(firstEvent('working', 'Waiting'))
     go.resolve()
     expect((await collect(following)).map(describeEvent)).toEqual(['status completed: Done'])
     await opened.return(undefined)

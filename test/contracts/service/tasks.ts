@@ -16,11 +16,11 @@ export function taskContract({ open, canList = true }: ServiceContract) {
     const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'ask'))
     await send(service, 'three', { taskId })
-    const whole = ['ask', 'Thinking', 'Up to what?', 'three', 'Counting']
+    const history = ['ask', 'Thinking', 'Up to what?', 'three', 'Counting']
     const historyOf = async (historyLength: number) =>
       (await service.getTask({ taskId, historyLength }, callOf())).history.map(textOf)
-    expect(await historyOf(10)).toEqual(whole)
-    expect(await historyOf(2)).toEqual(whole.slice(-2))
+    expect(await historyOf(10)).toEqual(history)
+    expect(await historyOf(2)).toEqual(history.slice(-2))
     expect(await historyOf(0)).toEqual([])
   })
 

@@ -83,7 +83,7 @@ export function listingContract(open: OpenLog): void {
     const sample = fc.record({
       contextId: fc.constantFrom('c1', 'c2'),
       state: fc.constantFrom<TaskState>('working', 'completed'),
-      moment: fc.constantFrom(1_000, 2_000, 3_000),
+      time: fc.constantFrom(1_000, 2_000, 3_000),
     })
     const filters = fc.record(
       {
@@ -100,14 +100,14 @@ export function listingContract(open: OpenLog): void {
       async (samples, filter, limit) => {
         const owner = crypto.randomUUID()
         const ids = await Promise.all(
-          samples.map(({ contextId, state, moment }) => createTask(log, { owner, contextId }, status(state, moment))),
+          samples.map(({ contextId, state, time }) => createTask(log, { owner, contextId }, status(state, time))),
         )
         const expected = samples
           .map((sample, index) => ({ ...sample, taskId: ids[index], index }))
           .filter(({ contextId }) => contextId === (filter.contextId ?? contextId))
           .filter(({ state }) => state === (filter.phase ?? state))
-          .filter(({ moment }) => moment >= (filter.changedSince ?? 0))
-          .sort((a, b) => b.moment - a.moment || b.index - a.index)
+          .filter(({ time }) => time >= (filter.changedSince ?? 0))
+          .sort((a, b) => b.time - a.time || b.index - a.index)
         const pages = await listPages(log, { owner, ...filter, limit })
         expect(pages.flatMap(({ heads }) => heads).map(({ taskId }) => taskId)).toEqual(
           expected.map(({ taskId }) => taskId),
@@ -121,9 +121,9 @@ export function listingContract(open: OpenLog): void {
 
   test('unchanged tasks are listed exactly once, although others change between pages', async () => {
     const log = await openForTest(open)
-    const begun = await Promise.all(Array.from({ length: 30 }, () => createTask(log, {}, status('working', 1_000))))
-    const changing = begun.filter((_, index) => index % 3 === 0)
-    const steady = begun.filter((_, index) => index % 3 !== 0)
+    const taskIds = await Promise.all(Array.from({ length: 30 }, () => createTask(log, {}, status('working', 1_000))))
+    const changing = taskIds.filter((_, index) => index % 3 === 0)
+    const steady = taskIds.filter((_, index) => index % 3 !== 0)
     const seen: string[] = []
     await listPages(log, { owner: 'alice', limit: 4 }, async ({ heads }) => {
       seen.push(...heads.map(({ taskId }) => taskId))

@@ -110,12 +110,12 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const [taskId, late] = [await createTask(one), await createTask(one)]
-    const kept = await createTask(one, { owner: 'bob' })
+    const unaffected = await createTask(one, { owner: 'bob' })
     const leaving = new AbortController()
     const never = new AbortController().signal
-    let isKept = true
-    const keeping = drain(follow(one, kept, 0, leaving.signal)).then(() => {
-      isKept = false
+    let isFollowed = true
+    const followingOther = drain(follow(one, unaffected, 0, leaving.signal)).then(() => {
+      isFollowed = false
     })
     const following = drain(follow(one, taskId, 0, never))
     await one.wait(taskId, 0, never)
@@ -127,9 +127,9 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     await one.wait(late, 1, never)
     await sleep(100)
     await one.wait(late, 1, never)
-    expect(isKept).toBe(true)
+    expect(isFollowed).toBe(true)
     leaving.abort()
-    await keeping
+    await followingOther
   })
 
   test('leases and fences hold across processes', async () => {
