@@ -23,13 +23,15 @@ function cardAt(url: string, protocolVersion = '1.0') {
   return { name: 'Test', supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion }] }
 }
 
-/** A client of whatever is at this address. */
-async function at(address: string, options: ConnectOptions = {}) {
+/** A gRPC client of this address. */
+async function connectTo(address: string, options: ConnectOptions = {}) {
   return await connect(cardAt(address), { bindings: [grpcTransport()], retry: quick, resume: quick, ...options })
 }
 
-/** A server that knows nothing of gRPC but what it is told to answer. */
-async function http2Server(answer: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void): Promise<string> {
+/** An HTTP/2 server without gRPC, which responds as `answer` does. */
+async function startHttp2Server(
+  answer: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+): Promise<string> {
   const server = createHttp2Server()
   server.on('stream', (stream, headers) => {
     stream.on('error', () => {})
@@ -41,14 +43,14 @@ async function http2Server(answer: (stream: ServerHttp2Stream, headers: Incoming
   return `127.0.0.1:${await listenOnFreePort(server)}`
 }
 
-/** A way to a port through which bytes go until it is closed, without a word, or only ended. */
-async function proxyTo(port: number, isHeld: () => boolean): Promise<string> {
+/** A TCP proxy that drops all bytes while `isHeld` returns true. */
+async function startProxy(port: number, isHeld: () => boolean): Promise<string> {
   const sockets = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connectTcp(port, '127.0.0.1')
+  const server = createServer((inbound) => {
+    const outbound = connectTcp(port, '127.0.0.1')
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [inbound, outbound],
+      [outbound, inbound],
     ] as const) {
       sockets.add(from)
       from.on('error', () => {})
@@ -63,48 +65,48 @@ async function proxyTo(port: number, isHeld: () => boolean): Promise<string> {
   return `127.0.0.1:${await listenOnFreePort(server)}`
 }
 
-describe('a client over gRPC', () => {
-  it('finds its way by the card, and says so', async () => {
+describe('a gRPC client', () => {
+  it('a client finds the gRPC endpoint by the card and reports it', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await connect(server.url, { bindings: [grpcTransport()] })
     expect((await client.send('hello')).text).toBe('hi')
-    const door = { binding: 'GRPC', dialect: 'v1.0', url: `http://127.0.0.1:${server.port}` }
-    expect(client.explain().endpoint).toEqual(door)
+    const endpoint = { binding: 'GRPC', dialect: 'v1.0', url: `http://127.0.0.1:${server.port}` }
+    expect(client.explain().endpoint).toEqual(endpoint)
   })
 
-  it('takes the older service where there is no newer one', async () => {
+  it('a client falls back to the 0.3 service', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true, dialects: ['v0.3-proto'] })
-    const client = await at(`127.0.0.1:${server.port}`)
+    const client = await connectTo(`127.0.0.1:${server.port}`)
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.3-proto')
   })
 
-  it('is one of several ways', async () => {
+  it('a client prefers the first usable binding', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await connect(server.url, { bindings: ['HTTP+JSON', grpcTransport()], dialects: ['v1.0'] })
     await client.send('hello')
     expect(client.explain().endpoint?.binding).toBe('HTTP+JSON')
   })
 
-  it('speaks TLS, and trusts whom it is told to', async () => {
+  it('a client uses TLS and trusts the configured authorities', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
     const { key, cert } = selfSigned()
-    const proxy = createTlsServer({ key, cert, ALPNProtocols: ['h2'] }, (near) => {
-      const far = connectTcp(server.port, '127.0.0.1')
-      for (const socket of [near, far]) socket.on('error', () => {})
-      near.pipe(far).pipe(near)
+    const proxy = createTlsServer({ key, cert, ALPNProtocols: ['h2'] }, (inbound) => {
+      const outbound = connectTcp(server.port, '127.0.0.1')
+      for (const socket of [inbound, outbound]) socket.on('error', () => {})
+      inbound.pipe(outbound).pipe(inbound)
     })
     const port = await listenOnFreePort(proxy)
     onTestFinished(() => {
       proxy.close()
     })
-    const trusting = await at(`https://localhost:${port}`, { bindings: [grpcTransport({ tls: { ca: cert } })] })
+    const trusting = await connectTo(`https://localhost:${port}`, { bindings: [grpcTransport({ tls: { ca: cert } })] })
     expect((await trusting.send('hello')).text).toBe('hi')
-    const strict = await at(`https://localhost:${port}`)
+    const strict = await connectTo(`https://localhost:${port}`)
     await expect(strict.send('hello')).rejects.toMatchObject({ code: 'unavailable', reason: 'certificate' })
   })
 
-  it('goes on exactly after the last event, wherever its streams break', async () => {
+  it('a client resumes exactly after the last event, wherever a stream breaks', async () => {
     const { server } = await startTestServer(count, { grpc: true })
     const notices: Notice[] = []
     const client = await connect(server.url, {
@@ -117,97 +119,107 @@ describe('a client over gRPC', () => {
     expect(notices.map(({ type }) => type)).toEqual(['resumed', 'resumed', 'resumed', 'resumed'])
   })
 
-  it('tells the agent how long it waits, and when it does not any more', async () => {
-    const asked: string[] = []
-    const left: number[] = []
-    const address = await http2Server((stream, headers) => {
-      asked.push(`${headers['grpc-timeout']}`)
-      stream.on('close', () => left.push(stream.rstCode))
+  it('a client sends its timeout and cancels aborted calls', async () => {
+    const timeouts: string[] = []
+    const resetCodes: number[] = []
+    const address = await startHttp2Server((stream, headers) => {
+      timeouts.push(`${headers['grpc-timeout']}`)
+      stream.on('close', () => resetCodes.push(stream.rstCode))
     })
-    const client = await at(address)
+    const client = await connectTo(address)
     await expect(client.task('x').get({ timeout: 200 })).rejects.toMatchObject({ code: 'timeout', reason: 'deadline' })
     const controller = new AbortController()
     const events = client.stream('go', { signal: controller.signal })
     const next = events.next()
-    await until(() => asked.length === 2)
+    await until(() => timeouts.length === 2)
     controller.abort()
     expect(await next).toMatchObject({ done: true })
-    await until(() => left.length === 2)
-    expect(asked).toEqual([expect.stringMatching(/^(200|1\d\d)m$/), 'undefined'])
-    expect(left).toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL])
+    await until(() => resetCodes.length === 2)
+    expect(timeouts).toEqual([expect.stringMatching(/^(200|1\d\d)m$/), 'undefined'])
+    expect(resetCodes).toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL])
   })
 
-  it('has the same errors as over any other binding', async () => {
+  it('gRPC errors equal those of other bindings', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
-    const client = await at(`127.0.0.1:${server.port}`)
+    const client = await connectTo(`127.0.0.1:${server.port}`)
     await expect(client.task('none').get()).rejects.toMatchObject({
       code: 'task-not-found',
       binding: 'GRPC',
       dialect: 'v1.0',
     })
-    const wrong = { messageId: '', role: 'user', parts: [] } as const
+    const invalid = { messageId: '', role: 'user', parts: [] } as const
     const call = { principal: { id: 'x', isAuthenticated: false }, signal: new AbortController().signal } as never
-    await expect(client.service.sendMessage({ message: wrong }, call)).rejects.toMatchObject({
+    await expect(client.service.sendMessage({ message: invalid }, call)).rejects.toMatchObject({
       code: 'invalid-params',
       violations: [{ field: expect.stringContaining('message') }],
     })
   })
 
-  it('gives credentials, and others when they are refused', async () => {
-    const asked: (string | undefined)[] = []
-    const address = await http2Server((stream, headers) => {
-      asked.push(headers.authorization)
+  it('a client sends credentials, and new ones when they are rejected', async () => {
+    const received: (string | undefined)[] = []
+    const address = await startHttp2Server((stream, headers) => {
+      received.push(headers.authorization)
       const status = headers.authorization === 'Bearer new' ? '5' : '16'
       stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': status }, { endStream: true })
     })
-    const client = await at(address, {
+    const client = await connectTo(address, {
       authorize: ({ challenge }) => ({
         headers: { authorization: challenge === undefined ? 'Bearer old' : 'Bearer new' },
       }),
     })
     await expect(client.task('x').get()).rejects.toMatchObject({ code: 'task-not-found' })
-    expect(asked).toEqual(['Bearer old', 'Bearer new'])
+    expect(received).toEqual(['Bearer old', 'Bearer new'])
   })
 })
 
-describe('a client over gRPC of somebody', () => {
-  it('who is not there says so', async () => {
-    const client = await at(`127.0.0.1:${await closedPort()}`)
+describe('a gRPC client with a failing server', () => {
+  it('an unreachable server fails with connection-refused', async () => {
+    const client = await connectTo(`127.0.0.1:${await closedPort()}`)
     await expect(client.send('hello')).rejects.toMatchObject({ reason: 'connection-refused', binding: 'GRPC' })
   })
 
-  it('who speaks HTTP/1.1 says so', async () => {
+  it('an HTTP/1.1 server fails with not-http', async () => {
     const origin = await startHttpServer((_, response) => response.end('hello'))
-    const client = await at(new URL(origin).host)
+    const client = await connectTo(new URL(origin).host)
     await expect(client.task('x').get()).rejects.toMatchObject({ code: 'unavailable', reason: 'not-http' })
   })
 
   it.each([
-    ['a page of a proxy', { ':status': 502, 'content-type': 'text/html' }, '<html>', 'gateway'],
+    ['a proxy error page', { ':status': 502, 'content-type': 'text/html' }, '<html>', 'gateway'],
     ['JSON', { ':status': 200, 'content-type': 'application/json' }, '{}', 'not-a2a'],
-    ['nothing', { ':status': 200, 'content-type': 'application/grpc' }, '', 'connection-lost'],
+    ['no message', { ':status': 200, 'content-type': 'application/grpc' }, '', 'connection-lost'],
     ['half a message', { ':status': 200, 'content-type': 'application/grpc' }, '\0\0\0\0\u0009abc', 'connection-lost'],
-    ['another message', { ':status': 200, 'content-type': 'application/grpc' }, '\0\0\0\0\u0002zz', 'not-a2a'],
-    ['a giant', { ':status': 200, 'content-type': 'application/grpc' }, '\0\u007f\0\0\0', 'answer-too-large'],
-  ])('who answers with %s fails within its limits', async (_, headers, body, reason) => {
-    const address = await http2Server((stream) => {
+    [
+      'a message of another type',
+      { ':status': 200, 'content-type': 'application/grpc' },
+      '\0\0\0\0\u0002zz',
+      'not-a2a',
+    ],
+    [
+      'an oversized message',
+      { ':status': 200, 'content-type': 'application/grpc' },
+      '\0\u007f\0\0\0',
+      'answer-too-large',
+    ],
+  ])('a server that responds with %s fails with a reason', async (_, headers, body, reason) => {
+    const address = await startHttp2Server((stream) => {
       stream.respond(headers)
       stream.end(body)
     })
-    const client = await at(address, { retry: { tries: 1 } })
+    const client = await connectTo(address, { retry: { tries: 1 } })
     await expect(client.task('x').get()).rejects.toMatchObject({ reason })
   })
 
-  it('who falls silent notices it, and goes on elsewhere', async () => {
+  it('a client notices a silent connection and resumes on another one', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
     let isHeld = false
-    const address = await proxyTo(server.port, () => isHeld)
-    const client = await at(address, { bindings: [grpcTransport({ keepAlive: 50 })] })
+    const address = await startProxy(server.port, () => isHeld)
+    const client = await connectTo(address, { bindings: [grpcTransport({ keepAlive: 50 })] })
     const events = client.stream('wait')
     const { value } = await events.next()
     isHeld = true
     const next = events.next()
-    const direct = await at(`127.0.0.1:${server.port}`)
+    const direct = await connectTo(`127.0.0.1:${server.port}`)
     const id = value?.type === 'task' ? value.task.id : ''
     await direct.task(id).cancel()
     setTimeout(() => {
@@ -216,21 +228,21 @@ describe('a client over gRPC of somebody', () => {
     expect((await next).value).toMatchObject({ type: 'status', status: { state: 'canceled' } })
   })
 
-  it('who is on a network that may not be asked refuses to', async () => {
+  it('a client refuses an address that is not allowed', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
-    const client = await at(`127.0.0.1:${server.port}`, { bindings: [grpcTransport({ loopback: 'refuse' })] })
+    const client = await connectTo(`127.0.0.1:${server.port}`, { bindings: [grpcTransport({ loopback: 'refuse' })] })
     await expect(client.send('hello')).rejects.toThrow('this machine')
   })
 
-  it('who goes away is found again when it is back', async () => {
+  it('a client reconnects when its server returns', async () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
     const { port } = server
-    const client = await at(`127.0.0.1:${port}`, { retry: { ...quick, tries: 200 } })
+    const client = await connectTo(`127.0.0.1:${port}`, { retry: { ...quick, tries: 200 } })
     await client.send('hello')
     await server.close()
-    const again = client.listTasks().next()
+    const nextTask = client.listTasks().next()
     await startTestServer(countingAgent, { grpc: true, port })
-    expect((await again).done).toBe(true)
+    expect((await nextTask).done).toBe(true)
     await until(async () => (await client.send('hello')).text === 'hi')
   })
 })

@@ -11,7 +11,7 @@ import { startTestServer, type TestServerOptions } from '../support/servers/test
 
 const lf = 'lf.a2a.v1.A2AService'
 
-async function open(run: (turn: Turn) => Promise<string | undefined>, options: TestServerOptions = {}) {
+async function start(run: (turn: Turn) => Promise<string | undefined>, options: TestServerOptions = {}) {
   const { server, wire } = await startTestServer(run, { grpc: true, ...options })
   return { server, wire, client: grpcClient(server.port) }
 }
@@ -24,11 +24,11 @@ async function echo(turn: Turn): Promise<string | undefined> {
 }
 
 let sent = 0
-function sending(text: string, more: object = {}) {
+function sendRequest(text: string, more: object = {}) {
   return { message: { messageId: `m-${++sent}`, role: 'ROLE_USER', parts: [{ text }] }, ...more }
 }
 
-function failed(promise: Promise<unknown>): Promise<ServiceError> {
+function errorOf(promise: Promise<unknown>): Promise<ServiceError> {
   return promise.then(
     () => Promise.reject(new Error('expected a failure')),
     (error) => error,
@@ -40,102 +40,102 @@ function detailsOf(metadata: Metadata): GrpcMessage {
   return decodeMessage(messageNamed('google.rpc.Status'), bytes as Buffer)
 }
 
-describe('over gRPC', () => {
-  test('a message is answered', async () => {
-    const { client } = await open(echo)
-    const { message } = await client.unary(`${lf}/SendMessage`, sending('hello'))
+describe('a gRPC call', () => {
+  test('SendMessage returns a message', async () => {
+    const { client } = await start(echo)
+    const { message } = await client.unary(`${lf}/SendMessage`, sendRequest('hello'))
     expect(message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'hi' }] })
   })
 
-  test('a task is made, read, listed and refused to be canceled', async () => {
-    const { client } = await open(echo)
-    const { task } = await client.unary(`${lf}/SendMessage`, sending('one'))
+  test('a task is created, read and listed, and a completed one cannot be cancelled', async () => {
+    const { client } = await start(echo)
+    const { task } = await client.unary(`${lf}/SendMessage`, sendRequest('one'))
     const { id } = task
     const got = await client.unary(`${lf}/GetTask`, { id })
     expect(got).toMatchObject({ id, status: { state: 'TASK_STATE_COMPLETED' } })
     const page = await client.unary(`${lf}/ListTasks`, { pageSize: 10 })
     expect(page).toMatchObject({ tasks: [{ id }], totalSize: 1 })
-    const error = await failed(client.unary(`${lf}/CancelTask`, { id }))
+    const error = await errorOf(client.unary(`${lf}/CancelTask`, { id }))
     expect(error.code).toBe(status.FAILED_PRECONDITION)
     expect(detailsOf(error.metadata).details[0].reason).toBe('TASK_NOT_CANCELABLE')
   })
 
-  test('a stream tells the task and what becomes of it', async () => {
-    const { client } = await open(echo)
-    const { messages, status: ended } = await readAll(client.stream(`${lf}/SendStreamingMessage`, sending('one')))
+  test('a stream contains the task and its updates', async () => {
+    const { client } = await start(echo)
+    const { messages, status: ended } = await readAll(client.stream(`${lf}/SendStreamingMessage`, sendRequest('one')))
     expect(messages.map((message) => Object.keys(message)[0])).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
     expect(ended.code).toBe(status.OK)
   })
 
   test('an error has its details in the trailers', async () => {
-    const { client } = await open(echo)
-    const missing = await failed(client.unary(`${lf}/GetTask`, { id: 'nö' }))
-    expect(missing).toMatchObject({ code: status.NOT_FOUND, details: 'There is no task nö, or it is not yours.' })
-    expect(detailsOf(missing.metadata)).toMatchObject({
+    const { client } = await start(echo)
+    const notFound = await errorOf(client.unary(`${lf}/GetTask`, { id: 'nö' }))
+    expect(notFound).toMatchObject({ code: status.NOT_FOUND, details: 'There is no task nö, or it is not yours.' })
+    expect(detailsOf(notFound.metadata)).toMatchObject({
       code: 5,
       details: [{ reason: 'TASK_NOT_FOUND', domain: 'a2a-protocol.org' }],
     })
-    const wrong = await failed(client.unary(`${lf}/SendMessage`, { message: { messageId: 'x', role: 'ROLE_USER' } }))
-    expect(wrong.code).toBe(status.INVALID_ARGUMENT)
-    expect(detailsOf(wrong.metadata).details[0].fieldViolations[0].field).toBe('message.parts')
+    const invalid = await errorOf(client.unary(`${lf}/SendMessage`, { message: { messageId: 'x', role: 'ROLE_USER' } }))
+    expect(invalid.code).toBe(status.INVALID_ARGUMENT)
+    expect(detailsOf(invalid.metadata).details[0].fieldViolations[0].field).toBe('message.parts')
   })
 
-  test('an error before a stream begins comes without headers, and ends it', async () => {
-    const { client } = await open(echo)
+  test('an error before the first message of a stream is a trailers-only response', async () => {
+    const { client } = await start(echo)
     const { messages, status: ended } = await readAll(client.stream(`${lf}/SubscribeToTask`, { id: 'none' }))
     expect(messages).toEqual([])
     expect(ended).toMatchObject({ code: status.NOT_FOUND })
     expect(detailsOf(ended.metadata).details[0].reason).toBe('TASK_NOT_FOUND')
   })
 
-  test('the extended card is given by both services, and refused by both if there is none', async () => {
+  test('both services return the extended card, and fail if there is none', async () => {
     const methods = [`${lf}/GetExtendedAgentCard`, 'a2a.v1.A2AService/GetAgentCard'] as const
     const extendedCard = { skills: [{ id: 'secret', name: 'Secret', description: 'Only for some', tags: ['inner'] }] }
-    const { client } = await open(echo, { extendedCard })
+    const { client } = await start(echo, { extendedCard })
     for (const method of methods) {
       expect(await client.unary(method, {})).toMatchObject({ name: 'Test', skills: [{ id: 'secret' }] })
     }
-    const { client: without } = await open(echo)
-    const refused = await Promise.all(methods.map((method) => failed(without.unary(method, {}))))
-    expect(refused.map(({ code }) => code)).toEqual([status.FAILED_PRECONDITION, status.UNIMPLEMENTED])
-    for (const { metadata } of refused) expect(detailsOf(metadata).details[0].reason).toBe('UNSUPPORTED_OPERATION')
+    const { client: without } = await start(echo)
+    const errors = await Promise.all(methods.map((method) => errorOf(without.unary(method, {}))))
+    expect(errors.map(({ code }) => code)).toEqual([status.FAILED_PRECONDITION, status.UNIMPLEMENTED])
+    for (const { metadata } of errors) expect(detailsOf(metadata).details[0].reason).toBe('UNSUPPORTED_OPERATION')
   })
 
-  test('a method that there is not is not implemented', async () => {
-    const { server, client } = await open(echo)
-    const error = await failed(client.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))
+  test('the service of a disabled dialect is unimplemented', async () => {
+    const { server, client } = await start(echo)
+    const error = await errorOf(client.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))
     expect(error.code).toBe(status.NOT_FOUND)
-    const picky = await startTestServer(echo, { grpc: true, dialects: ['v1.0'] })
-    const other = grpcClient(picky.server.port)
-    expect(server.port).not.toBe(picky.server.port)
-    expect(await failed(other.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))).toMatchObject({
+    const v10Only = await startTestServer(echo, { grpc: true, dialects: ['v1.0'] })
+    const other = grpcClient(v10Only.server.port)
+    expect(server.port).not.toBe(v10Only.server.port)
+    expect(await errorOf(other.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))).toMatchObject({
       code: status.UNIMPLEMENTED,
     })
   })
 
-  test('a deadline that passes ends the call and not the task', async () => {
+  test('a passed deadline ends the call and not the task', async () => {
     const stop = deferred()
-    const { client, wire } = await open(async (turn) => {
+    const { client, wire } = await start(async (turn) => {
       await turn.status('working')
       await stop.promise
       return undefined
     })
     const deadline = Date.now() + 200
-    const error = await failed(client.unary(`${lf}/SendMessage`, sending('wait'), { deadline }))
+    const error = await errorOf(client.unary(`${lf}/SendMessage`, sendRequest('wait'), { deadline }))
     expect(error.code).toBe(status.DEADLINE_EXCEEDED)
     stop.resolve()
     const page = await wire.result<GrpcMessage>('ListTasks', {})
     await until(async () => (await wire.getTask(page.tasks[0].id)).status.state === 'TASK_STATE_COMPLETED')
   })
 
-  test('a reader that cancels its stream leaves the task at work', async () => {
+  test('cancelling a stream does not cancel its task', async () => {
     const stop = deferred()
-    const { client, wire } = await open(async (turn) => {
+    const { client, wire } = await start(async (turn) => {
       await turn.status('working')
       await stop.promise
       return undefined
     })
-    const stream = client.stream(`${lf}/SendStreamingMessage`, sending('wait'))
+    const stream = client.stream(`${lf}/SendStreamingMessage`, sendRequest('wait'))
     const [{ task }] = (await once(stream, 'data')) as GrpcMessage[]
     const ended = readAll(stream)
     stream.cancel()
@@ -145,66 +145,68 @@ describe('over gRPC', () => {
     await until(async () => (await wire.getTask(task.id)).status.state === 'TASK_STATE_COMPLETED')
   })
 
-  test('messages of megabytes come and go whole', async () => {
-    const { server } = await open(echo)
+  test('messages of several megabytes are sent and received completely', async () => {
+    const { server } = await start(echo)
     const client = grpcClient(server.port, { 'grpc.max_receive_message_length': -1 })
     const text = 'ä'.repeat(2_000_000)
-    const answers = await Promise.all(Array.from({ length: 5 }, () => client.unary(`${lf}/SendMessage`, sending(text))))
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => client.unary(`${lf}/SendMessage`, sendRequest(text))),
+    )
     for (const { task } of answers) expect(task.artifacts[0].parts[0].text).toBe(text)
   })
 
-  test('a message over the limit is refused, and its connection goes on', async () => {
-    const { client } = await open(echo, { http: { bodyLimit: 100_000 } })
-    const error = await failed(client.unary(`${lf}/SendMessage`, sending('x'.repeat(5_000_000))))
+  test('a message over the limit is rejected and the connection stays usable', async () => {
+    const { client } = await start(echo, { http: { bodyLimit: 100_000 } })
+    const error = await errorOf(client.unary(`${lf}/SendMessage`, sendRequest('x'.repeat(5_000_000))))
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED)
-    const { message } = await client.unary(`${lf}/SendMessage`, sending('hello'))
+    const { message } = await client.unary(`${lf}/SendMessage`, sendRequest('hello'))
     expect(message.parts[0].text).toBe('hi')
   })
 
-  test('compressed messages are read', async () => {
-    const { server } = await open(echo)
+  test('compressed messages are accepted', async () => {
+    const { server } = await start(echo)
     for (const algorithm of [compressionAlgorithms.gzip, compressionAlgorithms.deflate]) {
       const client = grpcClient(server.port, { 'grpc.default_compression_algorithm': algorithm })
       const text = 'again and '.repeat(10_000)
-      const { task } = await client.unary(`${lf}/SendMessage`, sending(text))
+      const { task } = await client.unary(`${lf}/SendMessage`, sendRequest(text))
       expect(task.history[0].parts[0].text).toBe(text)
     }
   })
 
-  test('a slow reader gets every event, in order', async () => {
-    const { server } = await open(async (turn) => {
+  test('a slow reader gets every event in order', async () => {
+    const { server } = await start(async (turn) => {
       const numbers = turn.artifact('numbers')
       for (let n = 0; n < 300; n++) await numbers.write(`${n} ${'x'.repeat(5_000)}`)
       await numbers.close()
       return undefined
     })
-    const stream = grpcClient(server.port).stream(`${lf}/SendStreamingMessage`, sending('count'))
-    const seen: number[] = []
+    const stream = grpcClient(server.port).stream(`${lf}/SendStreamingMessage`, sendRequest('count'))
+    const received: number[] = []
     for await (const { artifactUpdate } of stream) {
       const text = artifactUpdate?.artifact.parts[0].text
-      if (text) seen.push(Number.parseInt(text, 10))
-      if (seen.length % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+      if (text) received.push(Number.parseInt(text, 10))
+      if (received.length % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    expect(seen).toEqual(Array.from({ length: 300 }, (_, n) => n))
+    expect(received).toEqual(Array.from({ length: 300 }, (_, n) => n))
   })
 })
 
-describe('on one port', () => {
-  test('a thousand calls of gRPC and HTTP/1.1 go side by side', async () => {
-    const { client, wire } = await open(echo)
+describe('a shared port', () => {
+  test('a thousand gRPC and HTTP/1.1 calls run side by side', async () => {
+    const { client, wire } = await start(echo)
     const texts = Array.from({ length: 1_000 }, (_, n) => `number ${n}`)
     const answers = await Promise.all(
       texts.map(async (text, n) => {
         if (n % 2 === 1) return (await wire.sendTask(text)).artifacts?.[0]?.parts[0]?.text
-        const { task } = await client.unary(`${lf}/SendMessage`, sending(text))
+        const { task } = await client.unary(`${lf}/SendMessage`, sendRequest(text))
         return task.artifacts[0].parts[0].text
       }),
     )
     expect(answers).toEqual(texts)
   })
 
-  test('plain HTTP/2 has what HTTP/1.1 has, on the same connection as gRPC', async () => {
-    const { server } = await open(echo)
+  test('plain HTTP/2 serves everything that HTTP/1.1 serves, on the same connection as gRPC', async () => {
+    const { server } = await start(echo)
     const session = connectHttp2(server.url)
     onTestFinished(() => session.destroy())
     const card = await request(session, { ':path': '/.well-known/agent-card.json' })
@@ -212,9 +214,9 @@ describe('on one port', () => {
     expect(JSON.parse(card.body).supportedInterfaces[0].url).toContain(server.url)
 
     const headers = { ':method': 'POST', ':path': '/', 'content-type': 'application/json', 'a2a-version': '1.0' }
-    const call = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: sending('one') })
-    const answer = await request(session, headers, call('SendMessage'))
-    expect(JSON.parse(answer.body).result.task.artifacts[0].parts[0].text).toBe('one')
+    const call = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: sendRequest('one') })
+    const sendResponse = await request(session, headers, call('SendMessage'))
+    expect(JSON.parse(sendResponse.body).result.task.artifacts[0].parts[0].text).toBe('one')
     const stream = await request(session, headers, call('SendStreamingMessage'))
     expect(stream.headers['content-type']).toBe('text/event-stream')
     expect(stream.body.match(/^data: /gm)).toHaveLength(3)
@@ -227,7 +229,7 @@ describe('on one port', () => {
   })
 })
 
-interface Http2Answer {
+interface Http2Response {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly trailers: Readonly<Record<string, unknown>>
@@ -237,14 +239,14 @@ interface Http2Answer {
 async function request(
   session: ReturnType<typeof connectHttp2>,
   headers: Readonly<Record<string, string>>,
-  sent?: string | Buffer,
-): Promise<Http2Answer> {
-  const stream = session.request(headers, { endStream: sent === undefined })
-  if (sent !== undefined) stream.end(sent)
-  let received: Record<string, unknown> = {}
+  content?: string | Buffer,
+): Promise<Http2Response> {
+  const stream = session.request(headers, { endStream: content === undefined })
+  if (content !== undefined) stream.end(content)
+  let responseHeaders: Record<string, unknown> = {}
   let trailers: Record<string, unknown> = {}
   stream.on('response', (response) => {
-    received = response
+    responseHeaders = response
   })
   stream.on('trailers', (response) => {
     trailers = response
@@ -252,23 +254,23 @@ async function request(
   stream.setEncoding('utf8')
   let body = ''
   for await (const chunk of stream) body += chunk
-  return { status: Number(received[':status']), headers: received, trailers, body }
+  return { status: Number(responseHeaders[':status']), headers: responseHeaders, trailers, body }
 }
 
 describe('health', () => {
-  test('is told for the server and for each service', async () => {
-    const { client } = await open(echo)
+  test('Check reports the server and each service', async () => {
+    const { client } = await start(echo)
     for (const service of ['', lf, 'a2a.v1.A2AService']) {
       const health = await client.unary('grpc.health.v1.Health/Check', { service })
       expect(health.status).toBe('SERVING')
     }
-    expect(await failed(client.unary('grpc.health.v1.Health/Check', { service: 'other' }))).toMatchObject({
+    expect(await errorOf(client.unary('grpc.health.v1.Health/Check', { service: 'other' }))).toMatchObject({
       code: status.NOT_FOUND,
     })
   })
 
-  test('changes when the server closes, which a watcher learns and does not hold up', async () => {
-    const { client, server } = await open(echo)
+  test('Watch reports that the server closes and does not delay it', async () => {
+    const { client, server } = await start(echo)
     const watch = client.stream('grpc.health.v1.Health/Watch', { service: '' })
     const unknown = client.stream('grpc.health.v1.Health/Watch', { service: 'other' })
     const [first] = (await once(watch, 'data')) as GrpcMessage[]
@@ -276,9 +278,9 @@ describe('health', () => {
     const [other] = (await once(unknown, 'data')) as GrpcMessage[]
     expect(other.status).toBe('SERVICE_UNKNOWN')
     const ended = Promise.all([readAll(watch), readAll(unknown)])
-    const begin = performance.now()
+    const startTime = performance.now()
     await server.close()
-    expect(performance.now() - begin).toBeLessThan(900)
+    expect(performance.now() - startTime).toBeLessThan(900)
     const [{ messages }, { messages: none }] = await ended
     expect(messages.map((message) => message.status)).toEqual(['NOT_SERVING'])
     expect(none).toEqual([])
@@ -288,12 +290,12 @@ describe('health', () => {
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   const method = `grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
 
-  test('lists the services, and gives files by name and by symbol, question by question', async () => {
-    const { client } = await open(echo)
-    const conversation = client.bidirectional(method)
+  test('reflection lists services and returns files by name and symbol', async () => {
+    const { client } = await start(echo)
+    const stream = client.bidirectional(method)
     const ask = async (question: object): Promise<GrpcMessage> => {
-      conversation.write(question)
-      const [answer] = (await once(conversation, 'data')) as GrpcMessage[]
+      stream.write(question)
+      const [answer] = (await once(stream, 'data')) as GrpcMessage[]
       return answer
     }
     const { listServicesResponse } = await ask({ listServices: '*' })
@@ -317,8 +319,8 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect((await ask({ fileByFilename: 'no.proto' })).errorResponse.errorCode).toBe(status.NOT_FOUND)
     const { allExtensionNumbersResponse } = await ask({ allExtensionNumbersOfType: 'lf.a2a.v1.Task' })
     expect(allExtensionNumbersResponse.baseTypeName).toBe('lf.a2a.v1.Task')
-    const ended = readAll(conversation)
-    conversation.end()
+    const ended = readAll(stream)
+    stream.end()
     expect((await ended).status.code).toBe(status.OK)
   })
 })

@@ -25,9 +25,9 @@ const request = { requestId: 'call-0', prompt: 'Please search.', sensitive: fals
 const plain = [{ text: 'Please search.' }, use, { data: { inputRequest: request } }]
 const loop = () => createAgentLoop({ model: scriptedModel(toolCalls(['search', '{}'])), tools: [search] })
 
-async function open(dialect: DialectName, binding: Binding, extensions: readonly string[]) {
+async function requestsSeenBy(dialect: DialectName, binding: Binding, extensions: readonly string[]) {
   const { server } = await startTestServer(loop(), { grpc: true })
-  async function serviceOf(): Promise<Service> {
+  async function createClient(): Promise<Service> {
     if (dialect === 'v0.3-house') {
       return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch, extensions })
     }
@@ -35,22 +35,22 @@ async function open(dialect: DialectName, binding: Binding, extensions: readonly
     onTestFinished(() => transport?.close())
     return (await connect(server.url, { dialects: [dialect], bindings: [transport ?? binding], extensions })).service
   }
-  const service = await serviceOf()
-  // In 0.1 the task is named by its caller.
+  const service = await createClient()
+  // In 0.1, the caller chooses the task id.
   const alias = dialect === 'v0.1' ? { alias: 'mine' } : {}
   const task = taskOf(await service.sendMessage({ message: messageOf('go'), ...alias }, callOf()))
   const got = await service.getTask({ taskId: task.id, ...(dialect === 'v0.1' && { isAlias: true }) }, callOf())
   const stream = dialect === 'v0.1' ? { alias: 'other' } : {}
   const events = await collect(service.streamMessage({ message: messageOf('go'), ...stream }, callOf()))
-  const asking = events.flatMap((event) => {
+  const questions = events.flatMap((event) => {
     const status = event.type === 'task' ? event.task.status : event.type === 'status' ? event.status : undefined
     return status?.state === 'input-required' && status.message ? [status.message] : []
   })
-  return [task.status.message, got.status.message, asking.at(-1)].map(essence)
+  return [task.status.message, got.status.message, questions.at(-1)].map(requestIn)
 }
 
-/** What the message asks for, as far as it is not new every time. */
-function essence(message: Message | undefined) {
+/** The request in a message, without members that differ every time. */
+function requestIn(message: Message | undefined) {
   const { parts = [], metadata, extensions } = message ?? {}
   return {
     parts: parts.map(({ carry: _, ...part }) => part),
@@ -59,31 +59,31 @@ function essence(message: Message | undefined) {
   }
 }
 
-describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
-  it('callers who have agreed on the extension get a request in its form, and others one that is spelled out', async () => {
-    // In 0.1 messages name no extensions.
+describe.each(dialectBindings)('%s over %s', (dialect, binding) => {
+  it('a client with the extension gets the request in its form, and another one gets text and data', async () => {
+    // 0.1 messages name no extensions.
     const active = { parts: [{ text: 'Please search.' }, use], request, names: dialect !== 'v0.1' }
-    const spelled = { parts: plain, request: undefined, names: false }
-    expect(await open(dialect, binding, [clientTools])).toEqual([active, active, active])
-    // The house has a form of its own, whatever is agreed on.
-    const other = dialect === 'v0.3-house' ? active : spelled
-    expect(await open(dialect, binding, [])).toEqual([other, other, other])
+    const expanded = { parts: plain, request: undefined, names: false }
+    expect(await requestsSeenBy(dialect, binding, [clientTools])).toEqual([active, active, active])
+    // The house dialect always uses its own form.
+    const other = dialect === 'v0.3-house' ? active : expanded
+    expect(await requestsSeenBy(dialect, binding, [])).toEqual([other, other, other])
   })
 })
 
 describe('over JSON-RPC', () => {
-  const named = { 'a2a-extensions': clientTools }
+  const withExtension = { 'a2a-extensions': clientTools }
 
-  it('a request is text and data where the extension is not active, and an answer names no extension', async () => {
+  it('a request without the extension is text and data, and the response names no extension', async () => {
     const { wire } = await startTestServer(loop())
-    const answered = await wire.post({
+    const response = await wire.post({
       jsonrpc: '2.0',
       id: 1,
       method: 'SendMessage',
       params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } },
     })
-    expect(answered.headers.get('a2a-extensions')).toBeNull()
-    const { result } = await answered.json()
+    expect(response.headers.get('a2a-extensions')).toBeNull()
+    const { result } = await response.json()
     expect(result.task.status.message).toEqual({
       messageId: expect.any(String),
       role: 'ROLE_AGENT',
@@ -96,12 +96,12 @@ describe('over JSON-RPC', () => {
     expect(listed).toMatchObject({ tasks: [{ status: { message: { parts: plain } } }] })
   })
 
-  it('an answer names the extension where it is active, and so does the card of a loop', async () => {
+  it('a response with the extension names it, and so does the card of a loop', async () => {
     const { wire, server } = await startTestServer(loop())
     const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } }
-    const answered = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, named)
-    expect(answered.headers.get('a2a-extensions')).toBe(clientTools)
-    expect(await answered.json()).toMatchObject({
+    const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, withExtension)
+    expect(response.headers.get('a2a-extensions')).toBe(clientTools)
+    expect(await response.json()).toMatchObject({
       result: { task: { status: { message: { metadata: { [clientTools]: request }, extensions: [clientTools] } } } },
     })
     const card = await (await fetch(`${server.url}/.well-known/agent-card.json`)).json()
@@ -110,15 +110,15 @@ describe('over JSON-RPC', () => {
     ])
   })
 
-  it('what was asked before stands in the history in the same form', async () => {
+  it('earlier requests appear in the history in the same form', async () => {
     const ask = async (turn: Turn) => `${(await turn.ask('Which?')).text}, ${(await turn.ask('Why?')).text}`
     const { wire } = await startTestServer(ask)
     const { id: taskId } = await wire.sendTask('go')
     await wire.sendTask('that', { taskId })
     const data = { inputRequest: { requestId: expect.any(String), prompt: 'Which?', sensitive: false } }
-    const spelled = await wire.result<{ history: object[] }>('GetTask', { id: taskId })
-    expect(spelled.history[1]).toMatchObject({ parts: [{ text: 'Which?' }, { data }] })
-    const active = await wire.result<{ history: object[] }>('GetTask', { id: taskId }, named)
+    const expanded = await wire.result<{ history: object[] }>('GetTask', { id: taskId })
+    expect(expanded.history[1]).toMatchObject({ parts: [{ text: 'Which?' }, { data }] })
+    const active = await wire.result<{ history: object[] }>('GetTask', { id: taskId }, withExtension)
     expect(active.history[1]).toMatchObject({
       parts: [{ text: 'Which?' }],
       metadata: { [clientTools]: data.inputRequest },
@@ -127,18 +127,18 @@ describe('over JSON-RPC', () => {
 })
 
 it.each([
-  ['spelled out to webhooks', {}, { parts: plain }],
+  ['as text and data to webhooks', {}, { parts: plain }],
   [
-    'in the form of the extension to webhooks of those who have agreed on it',
+    'in the form of the extension to webhooks of a client with the extension',
     { 'a2a-extensions': clientTools },
     { metadata: { [clientTools]: request } },
   ],
-])('a request is told %s', async (_, headers, told) => {
+])('a request is pushed %s', async (_, headers, expected) => {
   const { url, requests } = await startWebhookReceiver()
   const push = { fetch: createPushFetch({ loopback: 'allow' }) }
   const { wire } = await startTestServer(loop(), { push })
   await wire.send('go', { configuration: { taskPushNotificationConfig: { url } } }, headers)
   await until(() => requests.some(({ body }) => body.includes('INPUT_REQUIRED')))
-  const body = JSON.parse(requests.find((each) => each.body.includes('INPUT_REQUIRED'))?.body ?? '{}')
-  expect((body.statusUpdate ?? body.task).status.message).toMatchObject(told)
+  const body = JSON.parse(requests.find((webhook) => webhook.body.includes('INPUT_REQUIRED'))?.body ?? '{}')
+  expect((body.statusUpdate ?? body.task).status.message).toMatchObject(expected)
 })

@@ -4,7 +4,7 @@ import { deferred, until } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { sendParams, type WireOutcome, type WirePage, type WireTask } from '../support/wire/wire-client.ts'
 
-/** Says "hi" to a greeting and makes a task of everything else. */
+/** Answers a greeting with a message, and everything else with a task. */
 async function greet(turn: Turn): Promise<string | undefined> {
   if (turn.text === 'hello') return 'hi'
   await turn.status('working', 'On it')
@@ -14,7 +14,7 @@ async function greet(turn: Turn): Promise<string | undefined> {
 }
 
 describe('SendMessage', () => {
-  it('is answered with a message if the agent answers with one', async () => {
+  it('SendMessage returns the message of the agent', async () => {
     const { wire } = await startTestServer(greet)
     const { status, jsonrpc, id, result } = await wire.call<WireOutcome>('SendMessage', sendParams('hello'))
     expect({ status, jsonrpc, id }).toEqual({ status: 200, jsonrpc: '2.0', id: 1 })
@@ -28,7 +28,7 @@ describe('SendMessage', () => {
     })
   })
 
-  it('is answered with the task when it rests, with all of its artifacts', async () => {
+  it('SendMessage returns the finished task with its artifacts', async () => {
     const { wire } = await startTestServer(greet)
     const task = await wire.sendTask('loud', { messageId: 'm', contextId: 'c' })
     expect(task).toEqual({
@@ -49,7 +49,7 @@ describe('SendMessage', () => {
     })
   })
 
-  it('with returnImmediately does not wait for the agent', async () => {
+  it('SendMessage with returnImmediately does not wait for the agent', async () => {
     const done = deferred()
     const { wire } = await startTestServer(async (turn) => {
       await done.promise
@@ -61,7 +61,7 @@ describe('SendMessage', () => {
     await until(async () => (await wire.getTask(task.id)).status.state === 'TASK_STATE_COMPLETED')
   })
 
-  it('gives as much history as was asked for', async () => {
+  it('SendMessage returns the requested length of history', async () => {
     const { wire } = await startTestServer(greet)
     const lengths: (number | undefined)[] = []
     for (const historyLength of [0, 1, 5]) {
@@ -71,7 +71,7 @@ describe('SendMessage', () => {
     expect(lengths).toEqual([undefined, 1, 2])
   })
 
-  it('goes on with a task that asked', async () => {
+  it('SendMessage continues a task that asked for input', async () => {
     const { wire } = await startTestServer(greet)
     const asking = await wire.sendTask('ask')
     expect(asking.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
@@ -80,19 +80,19 @@ describe('SendMessage', () => {
     expect(status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  it('refuses a task of another context, an unknown task and an ended one', async () => {
+  it('SendMessage rejects a task of another context, an unknown task and an ended one', async () => {
     const { wire } = await startTestServer(greet)
     const asking = await wire.sendTask('ask')
     const ended = await wire.sendTask('loud')
-    const codeOf = async (place: object) => (await wire.call('SendMessage', sendParams('more', place))).error?.code
+    const codeOf = async (target: object) => (await wire.call('SendMessage', sendParams('more', target))).error?.code
     expect(await codeOf({ taskId: asking.id, contextId: 'another' })).toBe(-32602)
-    expect(await codeOf({ taskId: 'nobody-knows' })).toBe(-32001)
+    expect(await codeOf({ taskId: 'unknown' })).toBe(-32001)
     expect(await codeOf({ taskId: ended.id })).toBe(-32004)
   })
 })
 
 describe('an Idempotency-Key', () => {
-  it('makes two sends one, also when they come together', async () => {
+  it('several sends with the same key create one task, also concurrently', async () => {
     let turns = 0
     const { wire } = await startTestServer(async (turn) => {
       turns++
@@ -104,25 +104,25 @@ describe('an Idempotency-Key', () => {
     expect(turns).toBe(1)
   })
 
-  it('with another body is a conflict', async () => {
+  it('the same key with another body is a conflict', async () => {
     const { wire } = await startTestServer(greet)
     await wire.send('one', { messageId: 'm' }, { 'idempotency-key': 'k' })
     const { error } = await wire.call('SendMessage', sendParams('two', { messageId: 'm' }), { 'idempotency-key': 'k' })
     expect(error).toMatchObject({ code: -32602, data: [{ reason: expect.stringMatching(/CONFLICT$/) }] })
   })
 
-  it('is not needed: without one the same messageId makes two tasks', async () => {
+  it('two sends with the same messageId but no key create two tasks', async () => {
     const { wire } = await startTestServer(greet)
-    const [one, two] = [
+    const [first, second] = [
       await wire.sendTask('same', { messageId: 'm' }),
       await wire.sendTask('same', { messageId: 'm' }),
     ]
-    expect(one.id).not.toBe(two.id)
+    expect(first.id).not.toBe(second.id)
   })
 })
 
-describe('reading', () => {
-  it('GetTask gives the task as the send gave it', async () => {
+describe('reading tasks', () => {
+  it('GetTask returns the task as SendMessage did', async () => {
     const { wire } = await startTestServer(greet)
     const task = await wire.sendTask('loud')
     expect(await wire.getTask(task.id)).toEqual(task)
@@ -130,7 +130,7 @@ describe('reading', () => {
     expect(await wire.getTask(task.id, 0)).not.toHaveProperty('history')
   })
 
-  it('ListTasks pages through all tasks, newest first, and each comes once', async () => {
+  it('ListTasks pages through all tasks once, newest first', async () => {
     const { wire } = await startTestServer(greet)
     const sent: string[] = []
     for (let n = 0; n < 7; n++) sent.push((await wire.sendTask(`task ${n}`)).id)
@@ -149,23 +149,23 @@ describe('reading', () => {
     expect(listed).toEqual(sent.toReversed())
   })
 
-  it('ListTasks filters, and leaves out artifacts unless it is asked for them', async () => {
+  it('ListTasks filters, and omits artifacts by default', async () => {
     const { wire } = await startTestServer(greet)
     await wire.sendTask('loud', { contextId: 'c' })
     const asking = await wire.sendTask('ask', { contextId: 'c' })
     await wire.sendTask('ask')
 
-    const found: WirePage = await wire.result('ListTasks', { contextId: 'c', status: 'TASK_STATE_INPUT_REQUIRED' })
-    expect(found).toMatchObject({ tasks: [{ id: asking.id }], nextPageToken: '', totalSize: 1 })
-    expect(found.tasks[0]).not.toHaveProperty('artifacts')
-    expect(found.tasks[0]).not.toHaveProperty('history')
+    const filtered: WirePage = await wire.result('ListTasks', { contextId: 'c', status: 'TASK_STATE_INPUT_REQUIRED' })
+    expect(filtered).toMatchObject({ tasks: [{ id: asking.id }], nextPageToken: '', totalSize: 1 })
+    expect(filtered.tasks[0]).not.toHaveProperty('artifacts')
+    expect(filtered.tasks[0]).not.toHaveProperty('history')
     const full: WirePage = await wire.result('ListTasks', { contextId: 'c', includeArtifacts: true })
     expect(full.tasks.map(({ artifacts }) => artifacts?.length)).toEqual([1, 1])
-    const none: WirePage = await wire.result('ListTasks', { contextId: 'nobody-was-here' })
+    const none: WirePage = await wire.result('ListTasks', { contextId: 'unused' })
     expect(none).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
   })
 
-  it('a page token is good only for the filters it was made for', async () => {
+  it('a page token is valid only for its filters', async () => {
     const { wire } = await startTestServer(greet)
     for (let n = 0; n < 2; n++) await wire.sendTask('loud')
     const { nextPageToken } = await wire.result<WirePage>('ListTasks', { pageSize: 1 })
@@ -176,7 +176,7 @@ describe('reading', () => {
 })
 
 describe('CancelTask', () => {
-  it('aborts the turn and answers with the canceled task', async () => {
+  it('CancelTask aborts the turn and returns the cancelled task', async () => {
     const aborted = deferred<unknown>()
     const { wire } = await startTestServer(async (turn) => {
       await turn.status('working')
@@ -190,7 +190,7 @@ describe('CancelTask', () => {
     expect((await wire.call('CancelTask', { id })).error?.code).toBe(-32002)
   })
 
-  it('ends a paused task', async () => {
+  it('CancelTask ends a paused task', async () => {
     const { wire } = await startTestServer(greet)
     const { id } = await wire.sendTask('ask')
     expect(await wire.result('CancelTask', { id })).toMatchObject({ status: { state: 'TASK_STATE_CANCELED' } })

@@ -13,20 +13,20 @@ interface Line {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** As pino: fields first, then the message. */
-function capture() {
+/** Records log lines in the style of pino: fields first, then the message. */
+function createRecordingLogger() {
   const lines: Line[] = []
-  const at = (level: string) => (fields: object, message: string) =>
+  const record = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, message, fields: { ...fields } })
-  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const logger: Logger = { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') }
   return { lines, logger }
 }
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'x-request-id': 'req-1' }
 
-it('what an author logs, and why an agent failed, says which task, context and trace it was', async () => {
-  const { lines, logger } = capture()
+it('log lines of a turn and of its failure contain task, context and trace ids', async () => {
+  const { lines, logger } = createRecordingLogger()
   const { server } = await startTestServer(
     async (turn) => {
       turn.log.info({ step: 1 }, 'looking')
@@ -43,28 +43,28 @@ it('what an author logs, and why an agent failed, says which task, context and t
   ])
 })
 
-it('a request that fails unexpectedly, or is refused, says which request and trace it was, and nothing made up', async () => {
-  const { lines, logger } = capture()
+it('log lines of failed and rejected requests contain valid request and trace ids', async () => {
+  const { lines, logger } = createRecordingLogger()
   const log = createMemoryLog()
   const broken = { ...log, head: () => Promise.reject(new Error('The disk is gone')) }
   const key = newApiKey()
   const schemes = { key: apiKey({ keys: [{ id: 'me', scopes: [], hash: await hashApiKey(key) }] }) }
   const { wire } = await startTestServer(() => 'hi', { logger, log: broken, auth: { schemes } })
-  const ask = (more: Record<string, string>) => wire.call('GetTask', { id: 'x' }, { ...headers, ...more })
-  await ask({ 'x-api-key': key })
-  await ask({ 'x-api-key': 'wrong' })
-  await ask({ 'x-api-key': key, 'x-request-id': 'forged "line" with spaces', traceparent: 'nonsense' })
+  const getTask = (more: Record<string, string>) => wire.call('GetTask', { id: 'x' }, { ...headers, ...more })
+  await getTask({ 'x-api-key': key })
+  await getTask({ 'x-api-key': 'wrong' })
+  await getTask({ 'x-api-key': key, 'x-request-id': 'forged "line" with spaces', traceparent: 'nonsense' })
   const failures = lines.filter(({ message }) => message === 'a request failed unexpectedly')
-  expect(failures.map(({ fields: { requestId, traceId: of } }) => [requestId, of])).toEqual([
+  expect(failures.map(({ fields: { requestId, traceId: trace } }) => [requestId, trace])).toEqual([
     ['req-1', traceId],
     [undefined, undefined],
   ])
-  const refused = lines.filter(({ message }) => message === 'credentials were refused')
-  expect(refused).toMatchObject([{ fields: { requestId: 'req-1', traceId, scheme: 'key' } }])
+  const rejected = lines.filter(({ message }) => message === 'credentials were refused')
+  expect(rejected).toMatchObject([{ fields: { requestId: 'req-1', traceId, scheme: 'key' } }])
 })
 
-it('a webhook that is paused says which task it was of, and no line has a secret in it', async () => {
-  const { lines, logger } = capture()
+it('the log line of a paused webhook contains its task and no secret', async () => {
+  const { lines, logger } = createRecordingLogger()
   const hook = await startWebhookReceiver((_, response) => response.writeHead(500).end())
   const push = { loopback: 'allow', schemes: ['http'], retry: { attempts: 1 }, pauseAfter: 1 } as const
   const { server } = await startTestServer((turn) => turn.status('completed', 'Done'), { logger, push })

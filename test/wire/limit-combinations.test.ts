@@ -10,12 +10,12 @@ import { startTestServer, type TestServerOptions } from '../support/servers/test
 
 startServerFirst()
 
-/** Whoever says a name and a tenant is believed. */
+/** Trusts the name and tenant in the headers. */
 const auth = {
   schemes: {
     name: custom({
       card: { type: 'api-key', location: 'header', name: 'x-name' },
-      authenticate: ({ header }) => ({ id: header('x-name') ?? 'nobody', tenant: header('x-tenant') ?? 'none' }),
+      authenticate: ({ header }) => ({ id: header('x-name') ?? 'anonymous', tenant: header('x-tenant') ?? 'none' }),
     }),
   },
 }
@@ -28,36 +28,36 @@ interface Caller {
 
 const ann = { name: 'ann', tenant: 'acme', skill: 'dear' }
 
-/** Who pays: two who share it, one who does not, and how it is declared. */
-const payers: Readonly<Record<string, readonly [Caller, Caller, (allowance: Quota) => LimitOptions]>> = {
+/** Per subject: a second caller who shares the quota, one who does not, and its options. */
+const subjects: Readonly<Record<string, readonly [Caller, Caller, (quota: Quota) => LimitOptions]>> = {
   principal: [ann, { ...ann, name: 'bob' }, (perPrincipal) => ({ perPrincipal })],
   tenant: [{ ...ann, name: 'bob' }, { ...ann, tenant: 'other' }, (perTenant) => ({ perTenant })],
   skill: [{ ...ann, name: 'bob', tenant: 'other' }, { ...ann, skill: 'cheap' }, (dear) => ({ perSkill: { dear } })],
 }
 
-const allowances: Readonly<Record<string, Quota>> = {
+const quotas: Readonly<Record<string, Quota>> = {
   requests: { requests: { limit: 2, window: 600 } },
   turns: { turns: 2 },
   streams: { streams: 2 },
   queued: { queued: 2 },
 }
 
-const places: Readonly<
+const deployments: Readonly<
   Record<string, (limits: LimitOptions, run: () => Promise<string>) => Promise<readonly string[]>>
 > = {
-  'one process': async (limits, run) => [await replica(run, { limits })],
-  'two replicas on PostgreSQL': openReplicas,
+  'one process': async (limits, run) => [await startReplica(run, { limits })],
+  'two replicas on PostgreSQL': startReplicas,
 }
 
-async function replica(run: AgentImplementation, options: TestServerOptions): Promise<string> {
+async function startReplica(run: AgentImplementation, options: TestServerOptions): Promise<string> {
   const profile = { name: 'Test', skills: ['dear', 'cheap'].map((id) => ({ id, name: id })) }
   return (await startTestServer(run, { auth, profile, ...options, turns: { taskAfter: 0 } })).server.url
 }
 
-async function openReplicas(limits: LimitOptions, run: () => Promise<string>): Promise<readonly string[]> {
+async function startReplicas(limits: LimitOptions, run: () => Promise<string>): Promise<readonly string[]> {
   const { url, drop } = await createDatabase()
   onTestFinished(drop)
-  const open = async () => {
+  const start = async () => {
     const pool = new pg.Pool({ connectionString: url })
     const [store, log] = [createPostgresLimits({ pool }), await createPostgresLog({ pool })]
     onTestFinished(async () => {
@@ -65,9 +65,9 @@ async function openReplicas(limits: LimitOptions, run: () => Promise<string>): P
       await store.close()
       await pool.end()
     })
-    return await replica(run, { limits: { ...limits, store }, log })
+    return await startReplica(run, { limits: { ...limits, store }, log })
   }
-  return await Promise.all([open(), open()])
+  return await Promise.all([start(), start()])
 }
 
 async function send(url: string, caller: Caller, more: { method?: string; taskId?: string } = {}): Promise<Response> {
@@ -92,18 +92,18 @@ async function send(url: string, caller: Caller, more: { method?: string; taskId
   })
 }
 
-describe.each(Object.keys(places))('in %s', (place) => {
-  describe.each(Object.keys(payers))('a %s has so many', (payer) => {
-    it.each(Object.keys(allowances))('%s', async (kind) => {
-      const { [payer]: [other, outsider, limitsOf] = expect.fail('is declared') } = payers
+describe.each(Object.keys(deployments))('in %s', (deployment) => {
+  describe.each(Object.keys(subjects))('a quota per %s', (subject) => {
+    it.each(Object.keys(quotas))('the quota limits %s', async (kind) => {
+      const { [subject]: [other, outsider, limitsOf] = expect.fail('is declared') } = subjects
       const done = deferred<string>()
-      const open = places[place] ?? expect.fail('is declared')
-      const urls = await open(limitsOf(allowances[kind] ?? {}), () =>
+      const start = deployments[deployment] ?? expect.fail('is declared')
+      const urls = await start(limitsOf(quotas[kind] ?? {}), () =>
         kind === 'requests' ? Promise.resolve('hi') : done.promise,
       )
       const url = (n: number) => urls[n % urls.length] ?? ''
       const method = kind === 'streams' ? 'SendStreamingMessage' : 'SendMessage'
-      /** What waits does so for a task of its sender's, at work in the first process. */
+      /** Queued messages wait for a task of their sender that runs in the first process. */
       const tasks = new Map<Caller, string>()
       const use = async (n: number, caller: Caller) => {
         const taskId = tasks.get(caller)
@@ -120,47 +120,47 @@ describe.each(Object.keys(places))('in %s', (place) => {
       expect((await use(1, ann)).status).toBe(200)
       expect((await use(0, other)).status).toBe(200)
       for (const [n, caller] of [ann, other].entries()) {
-        const refused = await use(n, caller)
-        expect(refused.status).toBe(429)
-        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-        const { error } = (await refused.json()) as { error: { code: number; message: string; data: object[] } }
-        expect(error).toMatchObject({ code: -32053, message: expect.stringMatching(`^This ${payer} `) })
+        const rejected = await use(n, caller)
+        expect(rejected.status).toBe(429)
+        expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0)
+        const { error } = (await rejected.json()) as { error: { code: number; message: string; data: object[] } }
+        expect(error).toMatchObject({ code: -32053, message: expect.stringMatching(`^This ${subject} `) })
         expect(JSON.stringify(error.data)).toContain('google.rpc.RetryInfo')
       }
       expect((await use(1, outsider)).status).toBe(200)
       if (kind === 'requests') return
       done.resolve('done')
       if (kind === 'queued') return
-      // They come back when what had them is over.
+      // The quota is available again when the running calls have ended.
       await expect.poll(async () => (await use(0, ann)).status, { timeout: 10_000 }).toBe(200)
     })
   })
 })
 
-it('a message for a task at work in another process is counted until that process takes it up', async () => {
+it('a message for a task in another process is counted until that process takes it', async () => {
   const turns: PromiseWithResolvers<string>[] = []
   const run = () => {
     const turn = Promise.withResolvers<string>()
     turns.push(turn)
     return turn.promise
   }
-  const [first = '', second = ''] = await openReplicas({ perPrincipal: { queued: 1 } }, run)
-  const begin = async () => {
+  const [first = '', second = ''] = await startReplicas({ perPrincipal: { queued: 1 } }, run)
+  const createTask = async () => {
     const { result } = (await (await send(first, ann)).json()) as { result: { task: { id: string } } }
     return result.task.id
   }
-  const [one, another] = [await begin(), await begin()]
-  expect((await send(second, ann, { taskId: one })).status).toBe(200)
-  expect((await send(second, ann, { taskId: another })).status).toBe(429)
-  expect((await send(first, ann, { taskId: another })).status).toBe(429)
+  const [firstTask, secondTask] = [await createTask(), await createTask()]
+  expect((await send(second, ann, { taskId: firstTask })).status).toBe(200)
+  expect((await send(second, ann, { taskId: secondTask })).status).toBe(429)
+  expect((await send(first, ann, { taskId: secondTask })).status).toBe(429)
   turns[0]?.resolve('done')
   await expect.poll(() => turns.length).toBe(3)
   turns[2]?.resolve('done')
-  await expect.poll(async () => (await send(second, ann, { taskId: another })).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await send(second, ann, { taskId: secondTask })).status, { timeout: 10_000 }).toBe(200)
   for (const { resolve } of turns) resolve('done')
 })
 
-describe('a skill is counted, whoever does not name it', () => {
+describe('the quota of a skill for messages that do not name it', () => {
   const dear = { requests: { limit: 2, window: 600 } }
   const statusOf = async (url: string, more: object = {}) => {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], ...more }
@@ -173,15 +173,15 @@ describe('a skill is counted, whoever does not name it', () => {
     return { status: response.status, taskId: result?.task?.id }
   }
 
-  it('because it is the only one', async () => {
+  it('the only skill of an agent is counted', async () => {
     const profile = { name: 'Test', skills: [{ id: 'dear', name: 'Dear' }] }
-    const url = await replica(async () => 'hi', { limits: { perSkill: { dear } }, profile })
+    const url = await startReplica(async () => 'hi', { limits: { perSkill: { dear } }, profile })
     for (const status of [200, 200, 429]) expect((await statusOf(url)).status).toBe(status)
   })
 
-  it('because its task was begun for it', async () => {
+  it('the skill of the task is counted', async () => {
     const run: AgentImplementation = async (turn) => turn.requireInput('more?')
-    const url = await replica(run, { limits: { perSkill: { dear } } })
+    const url = await startReplica(run, { limits: { perSkill: { dear } } })
     const { taskId } = await statusOf(url, { metadata: { skillId: 'dear' } })
     expect(taskId).toBeDefined()
     for (const status of [200, 429]) expect((await statusOf(url, { taskId })).status).toBe(status)

@@ -12,19 +12,19 @@ import { createJsonRpc } from '../../src/transports/jsonrpc/server.ts'
 import { createRest } from '../../src/transports/rest/server.ts'
 import { createTestRuntime } from '../support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../support/async.ts'
-import { startTestServer as serveReal } from '../support/servers/test-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 import { jsonRpc } from '../support/wire/json-rpc.ts'
 
-/** Has its caller search, and tells what was found. */
+/** Asks the caller to run a search tool, and returns its result as an artifact. */
 async function search(turn: Turn): Promise<void> {
-  const found = turn.message.parts.find(({ mediaType }) => mediaType === toolResult)
-  if (found && 'data' in found) return await turn.data(found.data, 'found')
+  const results = turn.message.parts.find(({ mediaType }) => mediaType === toolResult)
+  if (results && 'data' in results) return await turn.data(results.data, 'found')
   const data = { toolUseId: 'u-1', name: 'search', arguments: { query: turn.text } }
   await turn.requireInput([{ text: 'Please search.' }, { data, mediaType: toolUse }])
 }
 
-/** JSON-RPC at /api/a2a and REST below /v1, as an agent of the house has them. */
-function served(house: ServerDialect = v0_3House) {
+/** JSON-RPC at /api/a2a and REST below /v1, the paths of the house dialect. */
+function createPost(house: ServerDialect = v0_3House) {
   const { service, lastDialect, drain } = createTestRuntime(search)
   onTestFinished(() => drain(0))
   const wire = { service, lastDialect, authenticate: () => anonymous, onError: console.error }
@@ -47,23 +47,23 @@ function messageOf(parts: readonly object[], more: object = {}) {
   return { message: { kind: 'message', role: 'user', messageId: crypto.randomUUID(), parts, ...more } }
 }
 
-async function jsonOf(answer: Promise<Response>) {
-  const response = await answer
+async function jsonOf(pending: Promise<Response>) {
+  const response = await pending
   return { status: response.status, body: await response.json() }
 }
 
-async function eventsOf(answer: Promise<Response>) {
-  const lines = (await (await answer).text()).split('\n').filter((line) => line.startsWith('data: '))
+async function eventsOf(pending: Promise<Response>) {
+  const lines = (await (await pending).text()).split('\n').filter((line) => line.startsWith('data: '))
   return lines.map((line) => JSON.parse(line.slice('data: '.length)))
 }
 
-const wish = messageOf([{ kind: 'text', text: 'cats' }])
+const searchMessage = messageOf([{ kind: 'text', text: 'cats' }])
 const result = { kind: 'tool-result', toolUseId: 'u-1', result: ['Tom'] }
 
-describe('the house over JSON-RPC', () => {
-  it('has its caller run a tool and takes the result by reference', async () => {
-    const ask = served()
-    const events = await eventsOf(ask('/api/a2a', call('message/stream', wish), 'text/event-stream'))
+describe('the house dialect over JSON-RPC', () => {
+  it('a caller runs a tool and returns its result by task reference', async () => {
+    const post = createPost()
+    const events = await eventsOf(post('/api/a2a', call('message/stream', searchMessage), 'text/event-stream'))
     const { id, status } = events[0].result
     expect(status.message.parts[1]).toEqual({
       kind: 'tool-use',
@@ -72,57 +72,60 @@ describe('the house over JSON-RPC', () => {
       arguments: { query: 'cats' },
     })
     const answer = messageOf([result], { referenceTaskIds: [id] })
-    const { body } = await jsonOf(ask('/api/a2a', call('message/send', answer)))
+    const { body } = await jsonOf(post('/api/a2a', call('message/send', answer)))
     expect(body.result).toMatchObject({ id, status: { state: 'completed' } })
     expect(body.result.artifacts[0].parts).toMatchObject([{ data: { toolUseId: 'u-1', result: ['Tom'] } }])
     expect(body.result.history.at(-1).parts).toEqual([result])
   })
 
-  it('follows a task by getting it with its taskId, and gets it if the caller takes no stream', async () => {
-    const ask = served()
-    const { body } = await jsonOf(ask('/api/a2a', call('message/send', wish)))
+  it('tasks/get with a taskId streams the task, or returns it if the caller accepts no stream', async () => {
+    const post = createPost()
+    const { body } = await jsonOf(post('/api/a2a', call('message/send', searchMessage)))
     const { id } = body.result
-    const following = eventsOf(ask('/api/a2a', call('tasks/get', { taskId: id }), 'text/event-stream'))
+    const streamed = eventsOf(post('/api/a2a', call('tasks/get', { taskId: id }), 'text/event-stream'))
     for (const params of [{ taskId: id }, { id }]) {
-      expect((await jsonOf(ask('/api/a2a', call('tasks/get', params)))).body.result).toMatchObject({ kind: 'task', id })
+      expect((await jsonOf(post('/api/a2a', call('tasks/get', params)))).body.result).toMatchObject({
+        kind: 'task',
+        id,
+      })
     }
-    await ask('/api/a2a', call('tasks/cancel', { id }))
-    const told = (await following).map((event) => event.result)
-    expect(told).toMatchObject([
+    await post('/api/a2a', call('tasks/cancel', { id }))
+    const updates = (await streamed).map((event) => event.result)
+    expect(updates).toMatchObject([
       { kind: 'status-update', taskId: id, status: { state: 'input-required' }, final: false },
       { kind: 'status-update', taskId: id, status: { state: 'canceled' }, final: true },
     ])
   })
 })
 
-describe('the house over REST', () => {
-  it('is told by its parts, and answered bare', async () => {
-    const ask = served()
-    const { body: task } = await jsonOf(ask('/v1/message:send', wish))
+describe('the house dialect over REST', () => {
+  it('tool parts select the house dialect, and responses have no envelope', async () => {
+    const post = createPost()
+    const { body: task } = await jsonOf(post('/v1/message:send', searchMessage))
     expect(task).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
     const answer = messageOf([result], { referenceTaskIds: [task.id] })
-    const { body } = await jsonOf(ask('/v1/message:send', answer))
+    const { body } = await jsonOf(post('/v1/message:send', answer))
     expect(body).toMatchObject({ kind: 'task', id: task.id, status: { state: 'completed' } })
     expect(body.history.at(-1).parts).toEqual([result])
   })
 
-  it('has one error if its own numbers are asked for', async () => {
-    const ask = served(createHouseDialect({ legacyCodes: true }))
-    const lost = messageOf([result], { taskId: 'nowhere' })
-    expect(await jsonOf(ask('/v1/message:send', lost))).toMatchObject({
+  it('legacy codes turn every REST error into a 500', async () => {
+    const post = createPost(createHouseDialect({ legacyCodes: true }))
+    const unknownTask = messageOf([result], { taskId: 'nowhere' })
+    expect(await jsonOf(post('/v1/message:send', unknownTask))).toMatchObject({
       status: 500,
       body: { error: { code: 500, message: 'Task not found', data: { reason: 'TASK_NOT_FOUND' } } },
     })
-    const { body } = await jsonOf(ask('/api/a2a', call('message/send', lost)))
+    const { body } = await jsonOf(post('/api/a2a', call('message/send', unknownTask)))
     expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
   })
 })
 
-describe('options of the house', () => {
-  it('keep a stream open while its task waits for input, which another one answers', async () => {
-    const { server } = await serveReal(search, { dialects: { house: { holdStreamOnInput: true } } })
+describe('options of the house dialect', () => {
+  it('holdStreamOnInput keeps a stream open while its task waits for input', async () => {
+    const { server } = await startTestServer(search, { dialects: { house: { holdStreamOnInput: true } } })
     const rpc = jsonRpc(`${server.url}/api/a2a`)
-    const events = rpc.stream('message/stream', wish)
+    const events = rpc.stream('message/stream', searchMessage)
     const first = (await events.next()).value?.result
     expect(first).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
     const answer = messageOf([result], { referenceTaskIds: [first.id] })
@@ -136,12 +139,12 @@ describe('options of the house', () => {
     expect(answered.at(-1)?.result).toEqual(rest.at(-1)?.result)
   })
 
-  it('tell also as an error that nobody answered a request in time', async () => {
-    const impatient = async (turn: Turn) => (await turn.ask('Which one?', { timeout: 100 })).text
-    const { server } = await serveReal(impatient, {
+  it('timeoutAsError reports an input timeout as an error as well', async () => {
+    const askBriefly = async (turn: Turn) => (await turn.ask('Which one?', { timeout: 100 })).text
+    const { server } = await startTestServer(askBriefly, {
       dialects: { house: { holdStreamOnInput: true, timeoutAsError: true } },
     })
-    const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))
+    const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', searchMessage))
     expect(events[0]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
     expect(events.at(-2)?.result).toMatchObject({
       final: true,
@@ -153,79 +156,88 @@ describe('options of the house', () => {
     expect(events.at(-1)?.error).toMatchObject({ code: -32050, data })
   })
 
-  it('end it there otherwise', async () => {
-    const { server } = await serveReal(search)
-    const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))
+  it('a stream ends at input-required by default', async () => {
+    const { server } = await startTestServer(search)
+    const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', searchMessage))
     expect(events.at(-1)?.result.status.state).toBe('input-required')
   })
 
-  /** Works until it is told to stop. */
+  /** Works until it is aborted. */
   async function endless(turn: Turn): Promise<undefined> {
     await turn.status('working', 'on it')
     await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
   }
 
-  /** Opens a stream, reads its beginning, and leaves. Gives the id of its task. */
-  async function leave(url: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<string> {
-    const leaving = new AbortController()
+  /** Opens a stream, reads its first event and disconnects. Returns the id of its task. */
+  async function disconnectEarly(
+    url: string,
+    body: object,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
+    const aborter = new AbortController()
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-      signal: leaving.signal,
+      signal: aborter.signal,
     })
     let text = ''
     for await (const chunk of response.body ?? []) {
       text += new TextDecoder().decode(chunk)
       if (text.includes('\n\n')) break
     }
-    leaving.abort()
-    const told = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
-    const { id } = told.result?.task ?? told.result ?? told.task ?? told
+    aborter.abort()
+    const event = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
+    const { id } = event.result?.task ?? event.result ?? event.task ?? event
     return id
   }
 
-  it('cancel a task whose caller leaves its stream over REST, and no other', async () => {
-    const { server, wire } = await serveReal(endless, { dialects: { compatibility: { cancelOnDisconnect: true } } })
+  it('cancelOnDisconnect cancels the task of a caller that leaves a 0.3 REST stream, and no other', async () => {
+    const { server, wire } = await startTestServer(endless, {
+      dialects: { compatibility: { cancelOnDisconnect: true } },
+    })
     const stateOf = async (id: string) => (await wire.getTask(id)).status.state
-    const taken = await leave(`${server.url}/v1/message:stream`, wish)
-    await until(async () => (await stateOf(taken)) === 'TASK_STATE_CANCELED')
-    const kept = [
-      await leave(`${server.url}/api/a2a`, call('message/stream', wish)),
-      await leave(`${server.url}/message:stream`, {
+    const canceled = await disconnectEarly(`${server.url}/v1/message:stream`, searchMessage)
+    await until(async () => (await stateOf(canceled)) === 'TASK_STATE_CANCELED')
+    const running = [
+      await disconnectEarly(`${server.url}/api/a2a`, call('message/stream', searchMessage)),
+      await disconnectEarly(`${server.url}/message:stream`, {
         message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] },
       }),
     ]
-    const another = await leave(`${server.url}/v1/message:stream`, wish)
+    const another = await disconnectEarly(`${server.url}/v1/message:stream`, searchMessage)
     await until(async () => (await stateOf(another)) === 'TASK_STATE_CANCELED')
-    for (const id of kept) expect(await stateOf(id)).toBe('TASK_STATE_WORKING')
+    for (const id of running) expect(await stateOf(id)).toBe('TASK_STATE_WORKING')
   })
 
-  it('cancel nothing that has come to the end of its stream, and nothing for those who only watch', async () => {
-    const { server, wire } = await serveReal(
+  it('cancelOnDisconnect cancels neither paused tasks nor tasks of subscribers', async () => {
+    const { server, wire } = await startTestServer(
       async (turn) =>
         turn.text === 'cats' ? await turn.requireInput('Which?').then(() => undefined) : await endless(turn),
       { dialects: { compatibility: { cancelOnDisconnect: true } } },
     )
-    const waiting = await leave(`${server.url}/v1/message:stream`, wish)
-    const { id: watched } = await wire.sendTask('dogs', { configuration: { returnImmediately: true } })
-    await leave(`${server.url}/v1/tasks/${watched}:subscribe`, {}, { 'a2a-version': '0.3' })
-    const gone = await leave(`${server.url}/v1/message:stream`, messageOf([{ kind: 'text', text: 'dogs' }]))
-    await until(async () => (await wire.getTask(gone)).status.state === 'TASK_STATE_CANCELED')
+    const waiting = await disconnectEarly(`${server.url}/v1/message:stream`, searchMessage)
+    const { id: subscribed } = await wire.sendTask('dogs', { configuration: { returnImmediately: true } })
+    await disconnectEarly(`${server.url}/v1/tasks/${subscribed}:subscribe`, {}, { 'a2a-version': '0.3' })
+    const canceled = await disconnectEarly(
+      `${server.url}/v1/message:stream`,
+      messageOf([{ kind: 'text', text: 'dogs' }]),
+    )
+    await until(async () => (await wire.getTask(canceled)).status.state === 'TASK_STATE_CANCELED')
     expect((await wire.getTask(waiting)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    expect((await wire.getTask(watched)).status.state).toBe('TASK_STATE_WORKING')
+    expect((await wire.getTask(subscribed)).status.state).toBe('TASK_STATE_WORKING')
   })
 
-  it('leave every task alone by default, whoever leaves', async () => {
-    const { server, wire } = await serveReal(endless)
-    const id = await leave(`${server.url}/v1/message:stream`, wish)
+  it('a disconnect cancels no task by default', async () => {
+    const { server, wire } = await startTestServer(endless)
+    const id = await disconnectEarly(`${server.url}/v1/message:stream`, searchMessage)
     await wire.sendTask('x', { configuration: { returnImmediately: true } })
     expect((await wire.getTask(id)).status.state).toBe('TASK_STATE_WORKING')
   })
 
-  it('cancel also before the agent has said anything', async () => {
+  it('cancelOnDisconnect works before the first event', async () => {
     const stopped = deferred()
-    const { server } = await serveReal(
+    const { server } = await startTestServer(
       async (turn) => {
         turn.signal.addEventListener('abort', () => stopped.resolve())
         await stopped.promise
@@ -233,25 +245,25 @@ describe('options of the house', () => {
       },
       { dialects: { compatibility: { cancelOnDisconnect: true } }, http: { heartbeat: 50 } },
     )
-    const leaving = new AbortController()
+    const aborter = new AbortController()
     const response = await fetch(`${server.url}/v1/message:stream`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(wish),
-      signal: leaving.signal,
+      body: JSON.stringify(searchMessage),
+      signal: aborter.signal,
     })
     expect(response.status).toBe(200)
-    leaving.abort()
+    aborter.abort()
     await stopped.promise
   })
 
-  it('wrap what REST answers and tells, for speakers of the JSON of 0.3 and of the house', async () => {
-    const { server } = await serveReal(search, { dialects: { compatibility: { restEnvelope: 'wrapped' } } })
+  it('restEnvelope wraps REST responses and events of 0.3 and the house dialect', async () => {
+    const { server } = await startTestServer(search, { dialects: { compatibility: { restEnvelope: 'wrapped' } } })
     const post = (path: string, body: object) => {
       const headers = { 'content-type': 'application/json' }
       return fetch(`${server.url}/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
     }
-    const { task } = await (await post('message:send', wish)).json()
+    const { task } = await (await post('message:send', searchMessage)).json()
     expect(task).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
     const events = await eventsOf(post('message:stream', messageOf([result], { referenceTaskIds: [task.id] })))
     expect(events.map((event) => Object.keys(event).join())).toEqual([

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { AgentFunction } from '../../src/agent/agent.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect, credentialsPart, data } from '../../src/entries/client.ts'
-import { apiKeyCredentials as ownKey } from '../../src/entries/client-auth.ts'
+import { apiKeyCredentials } from '../../src/entries/client-auth.ts'
 import { agent } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import type { Task } from '../../src/protocol/model.ts'
@@ -13,7 +13,7 @@ import { createLocalHandler } from '../support/servers/local-handler.ts'
 
 const secret = 'ghp-0123456789abcdef'
 
-const needing: AgentFunction = async (turn) => {
+const requiresGithub: AgentFunction = async (turn) => {
   const {
     scheme,
     by,
@@ -26,13 +26,13 @@ const needing: AgentFunction = async (turn) => {
   return `${scheme} by ${by}, ${reveal().length} characters`
 }
 
-it('pauses with what is needed, and goes on with credentials that a message brings', async () => {
-  const client = await connect(createLocalHandler(needing))
-  const talk = client.conversation()
-  const paused = await talk.send('push it')
+it('a task pauses with the required scheme and continues with credentials from a message', async () => {
+  const client = await connect(createLocalHandler(requiresGithub))
+  const conversation = client.conversation()
+  const paused = await conversation.send('push it')
   expect(paused.task?.status.state).toBe('auth-required')
   expect(paused).toMatchObject({ authRequired: { schemes: ['github'], urls: ['https://github.com/login'] } })
-  const done = await talk.send(credentialsPart({ scheme: 'GitHub', credentials: secret }))
+  const done = await conversation.send(credentialsPart({ scheme: 'GitHub', credentials: secret }))
   expect([done.task?.status.state, done.text]).toEqual(['completed', 'github by message, 20 characters'])
   const history = done.task?.history ?? []
   expect(JSON.stringify(done.task)).not.toContain(secret)
@@ -41,11 +41,11 @@ it('pauses with what is needed, and goes on with credentials that a message brin
 
 it.each([
   ['metadata', { metadata: { 'https://parley.dev/ext/credentials/v1': { scheme: 'github', credentials: secret } } }],
-  ['AuthenticationInfo, as older callers send it', { part: data({ schemes: ['github'], credentials: secret }) }],
+  ['AuthenticationInfo, as legacy callers send it', { part: data({ schemes: ['github'], credentials: secret }) }],
 ])(
-  'takes credentials in the form of %s, and stores none',
+  'credentials in the form of %s are accepted and not stored',
   async (_, { metadata, part }: { metadata?: object; part?: object }) => {
-    const { service } = createLocalHandler(needing)
+    const { service } = createLocalHandler(requiresGithub)
     const { id: taskId } = taskOf(await send(service, 'push it'))
     const parts = part ? [part] : [{ text: 'here' }]
     const message = { messageId: 'm', role: 'user', taskId, parts, ...(metadata && { metadata }) }
@@ -56,19 +56,19 @@ it.each([
   },
 )
 
-it('asks again when a message brings none, and says how to send them', async () => {
-  const { service } = createLocalHandler(needing)
+it('a message without credentials is answered with how to send them', async () => {
+  const { service } = createLocalHandler(requiresGithub)
   const { id: taskId } = taskOf(await send(service, 'push it'))
-  const again = taskOf(await send(service, 'which ones?', { taskId }))
-  expect(again.status.state).toBe('auth-required')
-  expect(statusTextOf(again)).toContain('The last message brought none. Send them in a data part of the type')
+  const paused = taskOf(await send(service, 'which ones?', { taskId }))
+  expect(paused.status.state).toBe('auth-required')
+  expect(statusTextOf(paused)).toContain('The last message brought none. Send them in a data part of the type')
 })
 
-it('goes on when a request comes with more than before', async () => {
-  const [little, much] = [newApiKey(), newApiKey()]
+it('a task continues when a request has the required scopes', async () => {
+  const [readKey, publishKey] = [newApiKey(), newApiKey()]
   const keys = [
-    { id: 'alice', scopes: ['read'], hash: await hashApiKey(little) },
-    { id: 'alice', scopes: ['read', 'publish'], hash: await hashApiKey(much) },
+    { id: 'alice', scopes: ['read'], hash: await hashApiKey(readKey) },
+    { id: 'alice', scopes: ['read', 'publish'], hash: await hashApiKey(publishKey) },
   ]
   const handler = createLocalHandler(
     async (turn) => {
@@ -77,21 +77,21 @@ it('goes on when a request comes with more than before', async () => {
     },
     { auth: { schemes: { key: apiKey({ keys }) } } },
   )
-  const before = await connect(handler, { auth: [ownKey(little)] })
+  const before = await connect(handler, { auth: [apiKeyCredentials(readKey)] })
   const paused = await before.send('publish')
   expect(paused.task?.status.state).toBe('auth-required')
   const taskId = paused.task?.id ?? ''
-  const after = await connect(handler, { auth: [ownKey(much)] })
+  const after = await connect(handler, { auth: [apiKeyCredentials(publishKey)] })
   expect((await after.send('now', { taskId })).text).toBe('by request of alice')
   expect((await after.send('publish')).text).toBe('by request of alice')
 })
 
-it('goes on by itself, in the stream that is open, when credentials come another way', async () => {
+it('a task continues in its open stream when credentials arrive out of band', async () => {
   const arrived = deferred<string>()
   const client = await connect(
     createLocalHandler(async (turn) => {
-      const given = await turn.requireAuth('github', { outOfBand: () => arrived.promise })
-      return `${given.by}, ${given.secret().length} characters`
+      const credentials = await turn.requireAuth('github', { outOfBand: () => arrived.promise })
+      return `${credentials.by}, ${credentials.secret().length} characters`
     }),
   )
   const states: string[] = []
@@ -106,17 +106,17 @@ it('goes on by itself, in the stream that is open, when credentials come another
   expect(states).toEqual(['auth-required', 'working', 'completed'])
 })
 
-it('waits across a restart, and has nothing of what was given before it', async () => {
+it('a task waits across a restart, and credentials do not survive one', async () => {
   const { start, ended, log } = simulateProcesses({ leaseTtl: 300 })
-  const seen: string[] = []
+  const used: string[] = []
   const reached = deferred()
   const code =
     (after: () => unknown): AgentFunction =>
     async (turn) => {
-      const given = await turn.requireAuth('github')
-      await turn.step('use', () => void seen.push(given.secret()))
+      const credentials = await turn.requireAuth('github')
+      await turn.step('use', () => void used.push(credentials.secret()))
       await turn.step('then', after)
-      return `${given.secret().length} characters`
+      return `${credentials.secret().length} characters`
     }
   const first = start(code(() => 1))
   const { id: taskId } = taskOf(await send(first.service, 'go'))
@@ -134,59 +134,59 @@ it('waits across a restart, and has nothing of what was given before it', async 
   second.kill()
   start(code(() => 1))
   const task = await ended(taskId)
-  // What was done with it is done; what is gone is said to be gone.
-  expect(seen).toEqual([secret])
+  // The completed step is not repeated, and the task fails because the credentials are gone.
+  expect(used).toEqual([secret])
   expect(task.status.state).toBe('failed')
   expect(statusTextOf(task)).toContain('were given to a process that is gone, and are never stored')
   expect(JSON.stringify(await log.read(taskId, 0))).not.toContain(secret)
 })
 
-it('keeps a secret out of what is stored, whatever the agent does with it', async () => {
+it('a secret is stored nowhere, whatever the agent does with it', async () => {
   const { service } = createLocalHandler(async (turn) => {
-    const given = await turn.requireAuth('github')
-    await turn.status('working', `Using ${given.secret()}`)
-    await turn.data({ key: given.secret() })
-    await turn.step('keep', () => given.secret()).catch((error) => turn.status('working', error.message))
-    return `It was ${given.secret()}`
+    const credentials = await turn.requireAuth('github')
+    await turn.status('working', `Using ${credentials.secret()}`)
+    await turn.data({ key: credentials.secret() })
+    await turn.step('keep', () => credentials.secret()).catch((error) => turn.status('working', error.message))
+    return `It was ${credentials.secret()}`
   })
   const { id: taskId } = taskOf(await send(service, 'go'))
   const part = credentialsPart({ credentials: secret })
   const message = { messageId: 'm', role: 'user', taskId, parts: [part] } as const
   const task = taskOf(await service.sendMessage({ message }, callOf()))
   expect(statusTextOf(task)).toBe('It was [redacted]')
-  const told = JSON.stringify(task)
-  expect(told).not.toContain(secret)
-  expect(told).toContain('has a secret in it, and would be stored')
+  const text = JSON.stringify(task)
+  expect(text).not.toContain(secret)
+  expect(text).toContain('has a secret in it, and would be stored')
 })
 
-it('passes a need for credentials up through several agents, and the credentials down', async () => {
-  const seen: string[] = []
+it('a requirement passes up through several agents, and the credentials pass down', async () => {
+  const used: string[] = []
   const bottom = agent({ name: 'Bottom' }, async (turn) => {
-    const given = await turn.requireAuth('github')
-    seen.push(given.secret())
+    const credentials = await turn.requireAuth('github')
+    used.push(credentials.secret())
     return 'Pushed'
   })
   const middle = agent({ name: 'Middle' }, async (turn) => (await turn.call(bottom, 'push')).text)
   const top = agent({ name: 'Top' }, async (turn) => (await turn.call(middle, 'push')).text)
   const client = await connect(top)
-  const talk = client.conversation()
-  const paused = await talk.send('push it')
+  const conversation = client.conversation()
+  const paused = await conversation.send('push it')
   expect(paused.task?.status.state).toBe('auth-required')
   expect(paused).toMatchObject({ authRequired: { schemes: ['github'] } })
   expect(paused.task?.status.message?.metadata?.[lineageExtension]).toMatchObject({
     children: [{ agent: 'Middle', children: [{ agent: 'Bottom' }] }],
   })
-  const events = await collect(talk.stream(credentialsPart({ scheme: 'github', credentials: secret })))
+  const events = await collect(conversation.stream(credentialsPart({ scheme: 'github', credentials: secret })))
   expect(events.at(-1)).toMatchObject({ status: { state: 'completed', message: { parts: [{ text: 'Pushed' }] } } })
-  expect(seen).toEqual([secret])
-  for (const each of [top, middle, bottom]) {
-    const tasks: Task[] = await collect((await connect(each)).listTasks({ includeArtifacts: true }))
+  expect(used).toEqual([secret])
+  for (const target of [top, middle, bottom]) {
+    const tasks: Task[] = await collect((await connect(target)).listTasks({ includeArtifacts: true }))
     expect(tasks).toHaveLength(1)
     expect(JSON.stringify(tasks)).not.toContain(secret)
   }
 })
 
-it('goes on when the agent that it asked has got its credentials another way', async () => {
+it('a call continues when the called agent gets credentials out of band', async () => {
   const arrived = deferred<string>()
   const bottom = agent({ name: 'Bottom' }, async (turn) => {
     await turn.requireAuth('github', { outOfBand: () => arrived.promise })
@@ -200,12 +200,12 @@ it('goes on when the agent that it asked has got its credentials another way', a
   await until(async () => (await state()) === 'completed')
 })
 
-it('passes credentials down also in a durable turn that was resumed', async () => {
+it('a resumed durable turn passes credentials down', async () => {
   const { start, ended } = simulateProcesses({ leaseTtl: 300 })
   const bottom = await connect(
     agent({ name: 'Bottom' }, async (turn) => {
-      const given = await turn.requireAuth('github')
-      return `Pushed with ${given.secret().length} characters`
+      const credentials = await turn.requireAuth('github')
+      return `Pushed with ${credentials.secret().length} characters`
     }),
   )
   const code: AgentFunction = async (turn) => (await turn.call(bottom, 'push')).text
@@ -217,14 +217,14 @@ it('passes credentials down also in a durable turn that was resumed', async () =
   const second = start(code)
   const part = credentialsPart({ scheme: 'github', credentials: secret })
   const message = { messageId: 'm', role: 'user', taskId, parts: [part] } as const
-  // Whoever is at work on it takes the message; if that is the one that is gone, the next one does.
+  // The process that runs the task takes the message. After a kill, the next process does.
   await second.service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
   const task = await ended(taskId)
   expect(statusTextOf(task)).toBe('Pushed with 20 characters')
   onTestFinished(second.kill)
 })
 
-it('may wait for credentials for longer than a turn may be silent', async () => {
+it('waiting for credentials may exceed the inactivity timeout', async () => {
   const arrived = deferred<string>()
   const { service } = createLocalHandler(
     async (turn) => (await turn.requireAuth('github', { outOfBand: () => arrived.promise })).by,
@@ -238,7 +238,7 @@ it('may wait for credentials for longer than a turn may be silent', async () => 
   await until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'completed')
 })
 
-it('ends the task when credentials do not come in time', async () => {
+it('a task fails when credentials do not arrive in time', async () => {
   const { service } = createLocalHandler(
     async (turn) => (await turn.requireAuth('github', { expiresAt: Date.now() + 50 })).by,
   )
