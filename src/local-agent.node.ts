@@ -1,6 +1,6 @@
-import type { AgentProfile, SkillProfile } from './agent/agent.ts'
+import type { AgentProfile } from './agent/agent.ts'
 import type { AgentImplementation } from './agent/agent-function.ts'
-import type { SkillTypes } from './agent/skill.ts'
+import type { SkillProfile, SkillTypes } from './agent/skill.ts'
 import { type LocalAgent, localAgent, resolveAgentBy } from './local-agent.ts'
 
 /** Connects to called agents through the guarded `fetch`: public addresses only, unless `calls.fetch` allows others. */

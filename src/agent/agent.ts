@@ -118,7 +118,3 @@ function extensionOf(skills: readonly Skill[]): AgentExtension {
   const description = 'The JSON Schemas of what skills take and give. Name a skill in metadata.skillId of the message.'
   return { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(entries) } }
 }
-
-export type { AgentFunction } from './agent-function.ts'
-
-export type { SkillProfile } from './skill.ts'

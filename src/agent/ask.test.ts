@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
 import { until } from '../../test/support/async.ts'
 import type { Part, Task } from '../protocol/model.ts'
-import type { AgentFunction } from './agent.ts'
+import type { AgentFunction } from './agent-function.ts'
 
 function standard(validate: StandardSchemaV1['~standard']['validate']): StandardSchemaV1 {
   return { '~standard': { version: 1, vendor: 'test', validate } }

@@ -1,12 +1,13 @@
 /** Everything to write an agent and to serve it wherever `fetch` is spoken. Free of Node. */
 
-export type { Agent, AgentProfile, Recovery, RecoveryPolicy, SkillProfile } from '../agent/agent.ts'
+export type { Agent, AgentProfile, Recovery, RecoveryPolicy } from '../agent/agent.ts'
 export type { AgentFunction } from '../agent/agent-function.ts'
 export type { Answer, AskOptions } from '../agent/ask.ts'
 export type { AgentCallOptions, CallAnswer, CallTarget, ResolveAgent } from '../agent/call-agent.ts'
 export { CallFailed, type CallFailure } from '../agent/call-agent.ts'
 export type { Subscribable } from '../agent/observable.ts'
 export type { RequireAuthOptions } from '../agent/require-auth.ts'
+export type { SkillProfile } from '../agent/skill.ts'
 export { type Skill, type SkillOptions, skill } from '../agent/skill.ts'
 export { skillTypesOf } from '../agent/skill-types.ts'
 export { typeBoxSchema } from '../agent/standard-schema.ts'

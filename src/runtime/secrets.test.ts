@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
 import { until } from '../../test/support/async.ts'
 import { simulateProcesses, startTask, statusTextOf } from '../../test/support/processes/simulated-processes.ts'
-import type { AgentFunction } from '../agent/agent.ts'
+import type { AgentFunction } from '../agent/agent-function.ts'
 import { clientTools, inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import type { Part, Task } from '../protocol/model.ts'
 

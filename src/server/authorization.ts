@@ -1,4 +1,5 @@
-import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
+import type { AgentProfile } from '../agent/agent.ts'
+import type { SkillProfile } from '../agent/skill.ts'
 import { missingGrants } from '../auth/auth.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'

@@ -1,4 +1,5 @@
-import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
+import type { AgentProfile } from '../agent/agent.ts'
+import type { SkillProfile } from '../agent/skill.ts'
 import type { Binding, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
 

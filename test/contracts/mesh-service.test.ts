@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type AgentFunction, agent } from '../../src/agent/agent.ts'
+import { agent } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent-function.ts'
 import { MeshError, type MeshLink } from '../../src/entries/mesh.ts'
 import { meshService } from '../../src/entries/mesh-bridge.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'

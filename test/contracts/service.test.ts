@@ -1,5 +1,6 @@
 import { describe, onTestFinished } from 'vitest'
-import { type AgentFunction, agent } from '../../src/agent/agent.ts'
+import { agent } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent-function.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
 import { grpc } from '../../src/node/grpc-client.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { AgentFunction } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent-function.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { collect, until } from '../support/async.ts'
 import { startWebhookReceiver, type WebhookReceiver, type WebhookResponder } from '../support/push/webhook-receiver.ts'

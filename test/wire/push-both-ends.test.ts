@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { AgentFunction } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent-function.ts'
 import { createKeyRing, newSigningKey } from '../../src/auth/key-ring.ts'
 import type { ConnectOptions } from '../../src/client/options.ts'
 import { connect } from '../../src/entries/client.node.ts'

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { AgentFunction } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent-function.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect, credentialsPart, data } from '../../src/entries/client.ts'
 import { apiKeyCredentials } from '../../src/entries/client-auth.ts'

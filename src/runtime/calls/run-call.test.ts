@@ -8,7 +8,8 @@ import {
   startTask,
   statusTextOf,
 } from '../../../test/support/processes/simulated-processes.ts'
-import { type Agent, type AgentFunction, agent } from '../../agent/agent.ts'
+import { type Agent, agent } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import { type Client, connect } from '../../entries/client.ts'
 import { createHandler } from '../../server/handler.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import type { Principal } from '../../protocol/model.ts'
 import type { RuntimeOptions } from '../options.ts'
 

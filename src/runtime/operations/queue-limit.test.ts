@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { deferred, until } from '../../../test/support/async.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'
 import type { RuntimeOptions } from '../options.ts'
 

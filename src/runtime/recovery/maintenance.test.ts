@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, until } from '../../../test/support/async.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { anonymous } from '../../protocol/model.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { callOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { deferred } from '../../../test/support/async.ts'
 import { simulateProcesses, statusTextOf } from '../../../test/support/processes/simulated-processes.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import type { Task } from '../../protocol/model.ts'
 
 /** Runs a turn that asks a question, and answers it after the code of the agent has changed. */

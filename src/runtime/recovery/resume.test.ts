@@ -7,7 +7,7 @@ import {
   startTask,
   statusTextOf,
 } from '../../../test/support/processes/simulated-processes.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import { createAgentEvents } from '../../agent/turn-output.ts'
 import type { JournalEntry, TaskEvent } from '../../protocol/events.ts'
 import { anonymous } from '../../protocol/model.ts'

@@ -9,7 +9,7 @@ import {
 import { callOf, createTestRuntime, messageOf } from '../../../test/support/agents/test-runtime.ts'
 import { deferred, until } from '../../../test/support/async.ts'
 import { simulateProcesses, startTask, statusTextOf } from '../../../test/support/processes/simulated-processes.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import { inputRequestIn } from '../../protocol/extensions/client-tools.ts'
 import type { Task } from '../../protocol/model.ts'
 

@@ -7,7 +7,7 @@ import {
   startTask,
   statusTextOf,
 } from '../../../test/support/processes/simulated-processes.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
 it('a stored step is not run again and returns its stored result', async () => {

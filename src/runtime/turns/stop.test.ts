@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
-import type { AgentFunction } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
 import type { RuntimeOptions } from '../options.ts'
 
 function startRuntime(run: AgentFunction, options: Partial<RuntimeOptions>) {

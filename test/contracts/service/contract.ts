@@ -1,4 +1,4 @@
-import type { AgentFunction } from '../../../src/agent/agent.ts'
+import type { AgentFunction } from '../../../src/agent/agent-function.ts'
 import type { Turn } from '../../../src/agent/turn.ts'
 import type { A2AError } from '../../../src/protocol/errors.ts'
 import type { StreamEvent } from '../../../src/protocol/events.ts'

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { onTestFinished } from 'vitest'
-import { type AgentFunction, agent } from '../../../src/agent/agent.ts'
+import { agent } from '../../../src/agent/agent.ts'
+import type { AgentFunction } from '../../../src/agent/agent-function.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import { toListener } from '../../../src/node/listener.ts'
 import { createHandler } from '../../../src/server/handler.ts'

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { type AgentFunction, agent } from '../../../src/agent/agent.ts'
+import { agent } from '../../../src/agent/agent.ts'
+import type { AgentFunction } from '../../../src/agent/agent-function.ts'
 import { createHandler, type Handler } from '../../../src/server/handler.ts'
 import type { HandlerOptions } from '../../../src/server/options.ts'
 import { silentLogger } from '../logger.ts'
