@@ -22,82 +22,76 @@ const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 't
 const proto = { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hi' }] }
 const first = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
 
-/** What is asked for, what it is mixed with, and the two versions that the answer names. */
+/** A request that mixes two versions, and the versions that the error must name. */
 type Mix = readonly [title: string, method: string, params: object, headers: Headers, versions: readonly string[]]
 
 const overRpc: readonly Mix[] = [
-  ['the role of 0.3 in 1.0', 'SendMessage', { message: { ...newest, role: 'user' } }, {}, ['1.0', '0.3']],
+  ['a 0.3 role in 1.0', 'SendMessage', { message: { ...newest, role: 'user' } }, {}, ['1.0', '0.3']],
   [
-    'parts of 0.3 in 1.0',
+    '0.3 parts in 1.0',
     'SendMessage',
     { message: { ...newest, parts: kind.parts.map(({ kind }) => ({ kind })) } },
     {},
     ['1.0', '0.3'],
   ],
   [
-    'parts of 0.1 in 1.0',
+    '0.1 parts in 1.0',
     'SendMessage',
     { message: { ...newest, parts: [{ type: 'file', file: {} }] } },
     {},
     ['1.0', '0.1'],
   ],
-  ['the role of 1.0 in 0.3', 'message/send', { message: { ...kind, role: 'ROLE_USER' } }, {}, ['0.3', '1.0']],
-  ['a message of 1.0 in 0.3', 'message/send', { message: newest }, {}, ['0.3', '1.0']],
-  ['a part of 1.0 in 0.3', 'message/send', { message: { ...kind, parts: [{ url: 'https://h' }] } }, {}, ['0.3', '1.0']],
-  ['a message of 1.0 in 0.1', 'tasks/send', { id: 't', message: newest }, {}, ['0.1', '1.0']],
+  ['a 1.0 role in 0.3', 'message/send', { message: { ...kind, role: 'ROLE_USER' } }, {}, ['0.3', '1.0']],
+  ['a 1.0 message in 0.3', 'message/send', { message: newest }, {}, ['0.3', '1.0']],
+  ['a 1.0 part in 0.3', 'message/send', { message: { ...kind, parts: [{ url: 'https://h' }] } }, {}, ['0.3', '1.0']],
+  ['a 1.0 message in 0.1', 'tasks/send', { id: 't', message: newest }, {}, ['0.1', '1.0']],
   [
-    'a part of 1.0 in 0.1',
+    'a 1.0 part in 0.1',
     'tasks/send',
     { id: 't', message: { role: 'user', parts: [{ url: 'https://h' }] } },
     {},
     ['0.1', '1.0'],
   ],
-  ['a method of 0.3 in 1.0', 'message/send', { message: kind }, { 'a2a-version': '1.0' }, ['1.0', '0.3']],
-  ['a method of 1.0 in 0.3', 'SendMessage', { message: newest }, { 'a2a-version': '0.3' }, ['0.3', '1.0']],
-  ['a method of 0.1 in 0.2', 'tasks/send', { id: 't', message: first }, { 'a2a-version': '0.2' }, ['0.2', '0.1']],
+  ['a 0.3 method in 1.0', 'message/send', { message: kind }, { 'a2a-version': '1.0' }, ['1.0', '0.3']],
+  ['a 1.0 method in 0.3', 'SendMessage', { message: newest }, { 'a2a-version': '0.3' }, ['0.3', '1.0']],
+  ['a 0.1 method in 0.2', 'tasks/send', { id: 't', message: first }, { 'a2a-version': '0.2' }, ['0.2', '0.1']],
 ]
 
-describe('over JSON-RPC a request that mixes dialects is told which two', () => {
-  it.each(overRpc)('%s', async (_, method, params, headers, versions) => {
+describe('a JSON-RPC request that mixes two versions', () => {
+  it.each(overRpc)('the error names both versions: %s', async (_, method, params, headers, versions) => {
     const { url } = await open()
-    const told = await post(url, { jsonrpc: '2.0', id: 1, method, params }, headers)
-    for (const version of versions) expect(told).toContain(version)
+    const error = await post(url, { jsonrpc: '2.0', id: 1, method, params }, headers)
+    for (const version of versions) expect(error).toContain(version)
   })
 })
 
 const overRest: readonly Mix[] = [
-  ['the role of 0.3 in 1.0', '/message:send', { message: { ...newest, role: 'user' } }, {}, ['1.0', '0.3']],
-  ['a message of 0.3 in 1.0', '/message:send', { message: kind }, {}, ['1.0', '0.3']],
+  ['a 0.3 role in 1.0', '/message:send', { message: { ...newest, role: 'user' } }, {}, ['1.0', '0.3']],
+  ['a 0.3 message in 1.0', '/message:send', { message: kind }, {}, ['1.0', '0.3']],
   [
-    'a part of 1.0 in the proto of 0.3',
+    'a 1.0 part in 0.3 ProtoJSON',
     '/v1/message:send',
     { message: { ...proto, content: [{ url: 'https://h' }] } },
     {},
     ['0.3', '1.0'],
   ],
-  ['a path of 1.0 in 0.3', '/message:send', { message: newest }, { 'a2a-version': '0.3' }, ['0.3', '1.0']],
-  [
-    'a message of 0.3 in 1.0 below /v1',
-    '/v1/message:send',
-    { message: kind },
-    { 'a2a-version': '1.0' },
-    ['1.0', '0.3'],
-  ],
+  ['a 1.0 path in 0.3', '/message:send', { message: newest }, { 'a2a-version': '0.3' }, ['0.3', '1.0']],
+  ['a 0.3 message in 1.0 below /v1', '/v1/message:send', { message: kind }, { 'a2a-version': '1.0' }, ['1.0', '0.3']],
 ]
 
-describe('over REST a request that mixes dialects is told which two', () => {
-  it.each(overRest)('%s', async (_, path, body, headers, versions) => {
+describe('a REST request that mixes two versions', () => {
+  it.each(overRest)('the error names both versions: %s', async (_, path, body, headers, versions) => {
     const { url } = await open()
-    const told = await post(`${url}${path}`, body, headers)
-    for (const version of versions) expect(told).toContain(version)
+    const error = await post(`${url}${path}`, body, headers)
+    for (const version of versions) expect(error).toContain(version)
   })
 })
 
-describe('over gRPC a call that mixes dialects is told which two', () => {
+describe('a gRPC call that mixes two versions', () => {
   it.each([
     ['lf.a2a.v1.A2AService', { message: newest }, '0.3', '1.0'],
     ['a2a.v1.A2AService', { request: proto }, '1.0', '0.3'],
-  ])('of %s', async (service, request, claimed, spoken) => {
+  ])('the error of %s names both versions', async (service, request, claimed, spoken) => {
     const { port } = await open()
     const error: ServiceError = await grpcClient(port)
       .unary(`${service}/SendMessage`, request, { metadata: { 'a2a-version': claimed } })

@@ -14,7 +14,7 @@ import { collect, deferred, until } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { createWireClient, type WireClient } from '../support/wire/wire-client.ts'
 
-/** Says "hello", or counts to three in a task: after the first number it waits for the gate. */
+/** The agent replies "hello", or counts to three in a task and waits for `go` after the first number. */
 function counting(options: Partial<HandlerOptions> = {}) {
   const go = deferred()
   const run = async (turn: Turn) => {
@@ -41,7 +41,7 @@ async function listening(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** What must be true wherever a handler is mounted. */
+/** Replies, streams and subscriptions work, wherever the handler is mounted. */
 async function expectAnswers(wire: WireClient, go: PromiseWithResolvers<void>): Promise<void> {
   expect((await wire.send('hello')).message?.parts).toEqual([{ text: 'hello' }])
 
@@ -50,7 +50,7 @@ async function expectAnswers(wire: WireClient, go: PromiseWithResolvers<void>): 
   const second = await events.next()
   expect(first.value?.result?.task?.status.state).toBe('TASK_STATE_WORKING')
   expect(second.value?.result?.artifactUpdate?.artifact.parts).toEqual([{ text: 'one' }])
-  // These two have come although the agent is not done: nothing on the way holds events back.
+  // Both events arrived while the agent was still working, so nothing buffers the stream.
   go.resolve()
   const rest = await collect(events)
   expect(rest.map(({ generation }) => generation)).toEqual([4, 5, 6])
@@ -64,14 +64,14 @@ async function expectCardLeadsTo(base: string): Promise<void> {
   expect(await interfaceOf(await fetch(`${base}/.well-known/agent-card.json`))).toBe(`${base}/`)
 }
 
-/** The address that a card prefers. */
+/** The URL of the preferred interface in a card. */
 async function interfaceOf(card: Response): Promise<string | undefined> {
   const { supportedInterfaces } = (await card.json()) as { supportedInterfaces: { url: string }[] }
   return supportedInterfaces[0]?.url
 }
 
 describe('a handler', () => {
-  it('answers without a socket', async () => {
+  it('a handler answers requests without a socket', async () => {
     const { handler, go } = counting()
     const wire = createWireClient('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
     await expectAnswers(wire, go)
@@ -79,7 +79,7 @@ describe('a handler', () => {
     expect(await interfaceOf(card)).toBe('http://in.process/')
   })
 
-  it('goes on with a task although its reader left', async () => {
+  it('a task continues after its stream is closed by the reader', async () => {
     const { handler, go } = counting()
     const wire = createWireClient('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
     let id = ''
@@ -97,7 +97,7 @@ describe('a handler', () => {
   })
 })
 
-describe('wherever it is mounted, a handler asks for the credentials that were declared', () => {
+describe('a mounted handler with auth', () => {
   const mounts: Readonly<Record<string, (handler: Handler) => Promise<string>>> = {
     Express: (handler) => listening(express().use('/agent', toListener(handler.exchange))),
     Hono: (handler) => listening(getRequestListener(new Hono().mount('/agent', handler.fetch).fetch)),
@@ -110,7 +110,7 @@ describe('wherever it is mounted, a handler asks for the credentials that were d
     },
   }
 
-  it.each(Object.keys(mounts))('in %s', async (name) => {
+  it.each(Object.keys(mounts))('a handler mounted in %s requires the declared credentials', async (name) => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
     const { handler } = counting({ auth: { schemes: { key } } })
     const base = await mounts[name]?.(handler)
@@ -124,8 +124,8 @@ describe('wherever it is mounted, a handler asks for the credentials that were d
   })
 })
 
-describe('in Express a handler is mounted in one line', () => {
-  it('at the root', async () => {
+describe('Express', () => {
+  it('a handler is mounted at the root', async () => {
     const { handler, go } = counting()
     const app = express()
     app.use(toListener(handler.exchange))
@@ -134,7 +134,7 @@ describe('in Express a handler is mounted in one line', () => {
     await expectCardLeadsTo(base)
   })
 
-  it('below a path', async () => {
+  it('a handler is mounted below a path', async () => {
     const { handler, go } = counting()
     const app = express()
     app.use('/agents/echo', toListener(handler.exchange))
@@ -148,7 +148,7 @@ describe('in Express a handler is mounted in one line', () => {
     })
   })
 
-  it('behind a body parser', async () => {
+  it('a handler works behind a body parser and keeps its body limit', async () => {
     const { handler, go } = counting({ http: { bodyLimit: 1000 } })
     const app = express()
     app.use(express.json())
@@ -161,8 +161,8 @@ describe('in Express a handler is mounted in one line', () => {
   })
 })
 
-describe('in Hono a handler is mounted in one line', () => {
-  it('at the root', async () => {
+describe('Hono', () => {
+  it('a handler is mounted at the root', async () => {
     const { handler, go } = counting()
     const app = new Hono()
     app.mount('/', handler.fetch)
@@ -171,7 +171,7 @@ describe('in Hono a handler is mounted in one line', () => {
     await expectCardLeadsTo(base)
   })
 
-  it('as a route', async () => {
+  it('a handler is mounted as a route', async () => {
     const { handler, go } = counting()
     const app = new Hono()
     app.all('*', (context) => handler.fetch(context.req.raw))
@@ -180,7 +180,7 @@ describe('in Hono a handler is mounted in one line', () => {
     await expectCardLeadsTo(base)
   })
 
-  it('below a path, of which the card is told by its public URL', async () => {
+  it('a handler below a path puts its publicUrl into the card', async () => {
     const { handler, go } = counting({ publicUrl: 'https://agents.example.com/echo' })
     const app = new Hono()
     app.mount('/echo', handler.fetch)

@@ -46,7 +46,7 @@ interface Answer {
   readonly isReused: boolean
 }
 
-/** Asks over HTTP/1.1, with a certificate or without. */
+/** Sends a message over HTTP/1.1, with or without a certificate. */
 function ask(
   port: number,
   pair?: CertificateAndKey,
@@ -71,12 +71,12 @@ function ask(
   })
 }
 
-describe('a certificate', () => {
+describe('a client certificate', () => {
   it.each([
     [{}, 'CN=billing,O=Acme\\\\, Inc.'],
     [{ id: 'dns' }, 'billing.acme.test'],
     [{ id: 'spiffe', trustDomain: 'acme.test' }, 'spiffe://acme.test/billing'],
-  ] as const)('says over HTTPS who is calling: by %j it is %s', async (options, id) => {
+  ] as const)('the principal over HTTPS with the options %j is %s', async (options, id) => {
     const { server } = await open(options)
     const { status, body } = await ask(server.port, billing)
     expect({ status, said: body.includes(`"text":"${id}"`), url: server.url.slice(0, 5) }).toEqual({
@@ -86,7 +86,7 @@ describe('a certificate', () => {
     })
   })
 
-  it('says it over gRPC, too', async () => {
+  it('a certificate identifies the caller over gRPC, and a call without one is rejected', async () => {
     const { server } = await open({ id: 'spiffe' })
     const shown = credentials.createSsl(
       Buffer.from(authority.cert),
@@ -108,17 +108,17 @@ describe('a certificate', () => {
   })
 
   it.each<[string, CertificateAndKey | undefined]>([
-    ['that is missing', undefined],
-    ['of another authority', stranger],
-    ['that has expired', expired],
-  ])('%s is refused by an answer', async (_, pair) => {
+    ['a missing certificate', undefined],
+    ['a certificate of another authority', stranger],
+    ['an expired certificate', expired],
+  ])('%s gets 401 with a challenge', async (_, pair) => {
     const { server } = await open({ id: 'spiffe' })
     const { status, headers } = await ask(server.port, pair)
     expect(status).toBe(401)
     expect(headers['www-authenticate']).toContain('MutualTLS realm="Test"')
   })
 
-  it('is good until it expires, also on a connection that is older: streams end, and calls are refused', async () => {
+  it('an expiring certificate ends its streams, and later calls on the same connection get 401', async () => {
     const end = Math.ceil(Date.now() / 1000 + 2) * 1000
     const until = new Date(end).toISOString().replace(/^..|[-T:]|\..*$/g, '')
     const brief = createCertificate({
@@ -149,7 +149,7 @@ describe('a certificate', () => {
     expect(await ask(server.port, brief, {}, { agent })).toMatchObject({ status: 401, isReused: true })
   })
 
-  it('can be asked for beside a key, or instead of one', async () => {
+  it('a certificate can be required in addition to a key, or accepted instead of one', async () => {
     const key = apiKey({ keys: [{ id: 'ci', hash: await hashApiKey('k') }] })
     const both = await open({ id: 'dns' }, { schemes: { key }, require: [{ mtls: [], key: [] }] })
     const header = { 'x-api-key': 'k' }
@@ -162,7 +162,7 @@ describe('a certificate', () => {
   })
 })
 
-it('needs TLS, and says so before it listens', async () => {
+it('a server with mutualTls but without tls fails to start', async () => {
   await expect(startTestServer(async () => 'x', { auth: { schemes: { mtls: mutualTls() } } })).rejects.toThrow(
     'give `tls`',
   )

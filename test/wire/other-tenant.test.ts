@@ -8,18 +8,18 @@ import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
 import { silentLogger } from '../support/logger.ts'
 
-/** `ada@acme` is Ada of Acme; `ada` is of no tenant. */
+/** Reads `ada@acme` as the principal `ada` of the tenant `acme`, and `ada` as a principal without a tenant. */
 const name = custom({
   card: { type: 'api-key', location: 'header', name: 'x-name' },
   authenticate({ header }) {
-    const [id = 'nobody', tenant] = (header('x-name') ?? '').split('@')
+    const [id = 'anonymous', tenant] = (header('x-name') ?? '').split('@')
     return { id, ...(tenant && { tenant }) }
   },
 })
 
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 
-/** One address, two tenants, and Ada's task at Acme. */
+/** Two tenants on one server, and a task of `ada@acme`. */
 async function open(auth: Partial<AuthSettings> = {}) {
   const works = (called: string) =>
     agent({ name: called }, async (turn) => {
@@ -68,8 +68,8 @@ const operations = (id: string): readonly (readonly [string, object])[] => [
   ['GetExtendedAgentCard', {}],
 ]
 
-describe('somebody of another tenant', () => {
-  it('may do nothing there, whichever operation it tries, over JSON-RPC and gRPC', async () => {
+describe('a caller of another tenant', () => {
+  it('every operation is denied over JSON-RPC and gRPC', async () => {
     const { rpc, client, id } = await open()
     for (const [method, params] of operations(id)) {
       const { status: code, body } = await rpc('ada@globex', method, params)
@@ -83,7 +83,7 @@ describe('somebody of another tenant', () => {
     }
   })
 
-  it('may do nothing there over REST and in older dialects, which name the tenant in their paths', async () => {
+  it('every operation is denied over REST and in versions that name the tenant in the path', async () => {
     const { rest, id } = await open()
     expect((await rest('ada@globex', 'GET', `/acme/tasks/${id}`)).status).toBe(403)
     expect((await rest('ada@globex', 'GET', `/tasks/${id}?tenant=acme`)).status).toBe(403)
@@ -93,7 +93,7 @@ describe('somebody of another tenant', () => {
     expect((await rest('ada@globex', 'POST', '/acme', older, '0.3')).status).toBe(403)
   })
 
-  it('is no matter for those of the tenant, and of none', async () => {
+  it('callers of the same tenant and callers without a tenant are admitted', async () => {
     const { rpc, rest, id } = await open()
     expect((await rpc('ada@acme', 'GetTask', { id })).status).toBe(200)
     expect((await rest('ada@acme', 'GET', `/acme/tasks/${id}`)).status).toBe(200)
@@ -101,7 +101,7 @@ describe('somebody of another tenant', () => {
     expect([code, JSON.parse(body).result.totalSize]).toEqual([200, 0])
   })
 
-  it('may do what a policy lets it', async () => {
+  it('a policy can allow operations across tenants', async () => {
     const { rpc, id } = await open({
       policy: ({ id: who }, operation) => {
         if (who === 'root') return 'everyone'

@@ -12,21 +12,21 @@ import { collect } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 
-/** What nobody but alice may ever read. */
+/** Text that only alice may read. */
 const planted = 'planted-secret'
 
 const keys = await Promise.all(['alice', 'bob'].map(async (id) => ({ id, hash: await hashApiKey(id) })))
 const schemes = { key: apiKey({ keys }) }
 
-type Who = 'alice' | 'bob' | 'nobody'
-type Speak = (who: Who) => Promise<Service>
+type Caller = 'alice' | 'bob' | 'an anonymous caller'
+type ConnectAs = (caller: Caller) => Promise<Service>
 
-/** A server that knows alice and bob, and a caller of one dialect over one binding. */
+/** Starts a server with keys for alice and bob, and connects callers in one dialect over one binding. */
 async function open(
   dialect: DialectName,
   binding: Binding,
   anonymous: boolean,
-): Promise<Speak & { readonly url: string }> {
+): Promise<ConnectAs & { readonly url: string }> {
   const { server } = await startTestServer(
     async (turn) => {
       await turn.artifact('answer').close(`about ${turn.text}`)
@@ -34,8 +34,8 @@ async function open(
     },
     { auth: { schemes, anonymous }, grpc: true, push: { fetch: nowhere } },
   )
-  const speak: Speak = async (who) => {
-    const headers = headersOf(who)
+  const connectAs: ConnectAs = async (caller) => {
+    const headers = headersOf(caller)
     if (dialect === 'v0.3-house') {
       const ask: typeof fetch = (url, init) =>
         fetch(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
@@ -47,17 +47,17 @@ async function open(
     const bindings = [transport ?? binding]
     return (await connect(server.url, { dialects: [dialect], bindings, authorize, retry: { tries: 1 } })).service
   }
-  return Object.assign(speak, { url: server.url })
+  return Object.assign(connectAs, { url: server.url })
 }
 
-/** What is told to webhooks is of no interest here. */
+/** Webhooks are accepted and dropped. */
 const nowhere = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
 
-function headersOf(who: Who): Readonly<Record<string, string>> {
-  return who === 'nobody' ? {} : { 'x-api-key': who }
+function headersOf(caller: Caller): Readonly<Record<string, string>> {
+  return caller === 'an anonymous caller' ? {} : { 'x-api-key': caller }
 }
 
-/** Every operation, asked about a task. */
+/** Every operation, called for one task. */
 const operations: Readonly<Record<Operation, (service: Service, taskId: string) => Promise<unknown>>> = {
   sendMessage: (service, taskId) => service.sendMessage({ message: messageOf('x', { taskId }) }, callOf()),
   streamMessage: (service, taskId) => collect(service.streamMessage({ message: messageOf('x', { taskId }) }, callOf())),
@@ -74,8 +74,8 @@ const operations: Readonly<Record<Operation, (service: Service, taskId: string) 
 
 const unknown = '000000000000-00000000000000000000000000000000'
 
-/** How an operation ended, as far as its caller can tell, with every id as if it were the unknown one. */
-async function told(work: Promise<unknown>, taskId: string): Promise<string> {
+/** The result or error as the caller sees it, with the task id replaced by the unknown one. */
+async function outcomeOf(work: Promise<unknown>, taskId: string): Promise<string> {
   const outcome = await work.then(
     (result) => ({ result }),
     ({ code, message, status, violations }: A2AError) => ({ code, message, status, violations }),
@@ -83,14 +83,14 @@ async function told(work: Promise<unknown>, taskId: string): Promise<string> {
   return JSON.stringify(outcome).replaceAll(taskId, unknown)
 }
 
-/** In 0.1 the caller names the task: one that is not its own yet is begun. */
-function begins(dialect: DialectName, operation: Operation): boolean {
+/** In 0.1 the caller chooses the task id, so a message with the id of another caller's task starts a new task. */
+function startsTask(dialect: DialectName, operation: Operation): boolean {
   return dialect === 'v0.1' && (operation === 'sendMessage' || operation === 'streamMessage')
 }
 
-/** A task of alice's that has her words, a webhook, an idempotency key, and in 0.1 a name. */
-async function beginIn(dialect: DialectName, speak: Speak) {
-  const alice = await speak('alice')
+/** Alice's task with her text, a webhook, an idempotency key, and in 0.1 an alias. */
+async function beginIn(dialect: DialectName, connectAs: ConnectAs) {
+  const alice = await connectAs('alice')
   const message = messageOf(planted, { contextId: 'shared' })
   const isNamed = dialect === 'v0.1'
   const sending = { message, ...(isNamed && { alias: 'of-alice' }) }
@@ -101,42 +101,45 @@ async function beginIn(dialect: DialectName, speak: Speak) {
 }
 
 describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
-  const begin = (speak: Speak) => beginIn(dialect, speak)
+  const begin = (connectAs: ConnectAs) => beginIn(dialect, connectAs)
 
-  it.each(Object.keys(operations) as Operation[])('%s gives nobody what is alice’s', async (operation) => {
-    const speak = await open(dialect, binding, true)
-    const { alice, task, address } = await begin(speak)
-    for (const who of ['bob', 'nobody'] as const) {
-      const service = await speak(who)
-      const asked = await told(operations[operation](service, task.id), task.id)
-      expect(asked).not.toContain(planted)
-      if (begins(dialect, operation)) continue
-      expect(asked).toBe(await told(operations[operation](await speak(who), unknown), unknown))
-    }
-    const after = await alice.getTask(address, callOf())
-    expect((await alice.getPushConfig({ ...address, id: 'p' }, callOf())).url).toBe(`https://${planted}.test/`)
-    expect(after.status.state).toBe('input-required')
-    expect(JSON.stringify(after)).toContain(`about ${planted}`)
-    expect(JSON.stringify(after.history)).not.toContain('"x"')
-  })
+  it.each(Object.keys(operations) as Operation[])(
+    '%s reveals and changes nothing of alice’s task for other callers',
+    async (operation) => {
+      const connectAs = await open(dialect, binding, true)
+      const { alice, task, address } = await begin(connectAs)
+      for (const caller of ['bob', 'an anonymous caller'] as const) {
+        const service = await connectAs(caller)
+        const asked = await outcomeOf(operations[operation](service, task.id), task.id)
+        expect(asked).not.toContain(planted)
+        if (startsTask(dialect, operation)) continue
+        expect(asked).toBe(await outcomeOf(operations[operation](await connectAs(caller), unknown), unknown))
+      }
+      const after = await alice.getTask(address, callOf())
+      expect((await alice.getPushConfig({ ...address, id: 'p' }, callOf())).url).toBe(`https://${planted}.test/`)
+      expect(after.status.state).toBe('input-required')
+      expect(JSON.stringify(after)).toContain(`about ${planted}`)
+      expect(JSON.stringify(after.history)).not.toContain('"x"')
+    },
+  )
 
-  it.each(Object.keys(operations) as Operation[])('%s asks nobody in particular who it is', async (operation) => {
-    const speak = await open(dialect, binding, false)
-    const { task } = await begin(speak)
-    const service = await speak('nobody')
-    const outcome = await told(operations[operation](service, task.id), task.id)
-    // What a dialect has no word for is refused by the client itself.
+  it.each(Object.keys(operations) as Operation[])('%s is rejected without credentials', async (operation) => {
+    const connectAs = await open(dialect, binding, false)
+    const { task } = await begin(connectAs)
+    const service = await connectAs('an anonymous caller')
+    const outcome = await outcomeOf(operations[operation](service, task.id), task.id)
+    // The client itself rejects operations that the dialect lacks.
     expect(outcome).toMatch(/"code":"(unauthenticated|method-not-found|unsupported-operation)"/)
     expect(outcome).not.toContain(planted)
   })
 
-  it('bob lists nothing of alice’s, also if he names no context, and sees as many as he has', async () => {
-    const speak = await open(dialect, binding, true)
-    await begin(speak)
-    const bob = await speak('bob')
+  it('bob lists and counts only his own tasks, with or without a context', async () => {
+    const connectAs = await open(dialect, binding, true)
+    await begin(connectAs)
+    const bob = await connectAs('bob')
     const list = () => bob.listTasks({ includeArtifacts: true }, callOf())
     const outcome = await list().catch(({ code }: A2AError) => code)
-    // Not every dialect has a word for it.
+    // Some dialects cannot list tasks.
     if (typeof outcome === 'string') expect(outcome).toMatch(/^(method-not-found|unsupported-operation)$/)
     else expect(outcome).toMatchObject({ tasks: [], totalSize: 0 })
     if (dialect !== 'v1.0') return
@@ -144,71 +147,79 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     expect(await list()).toMatchObject({ tasks: [{ id: own.id }], totalSize: 1 })
   })
 
-  it.each(['bob', 'nobody'] as const)('a key of alice’s is no key of %s', async (who) => {
-    const speak = await open(dialect, binding, true)
-    const { task } = await begin(speak)
-    const other = await speak(who)
-    const alias = dialect === 'v0.1' ? { alias: 'of-alice' } : {}
-    const send = (text: string) =>
-      other.sendMessage({ message: messageOf(text), ...alias }, callOf({ idempotencyKey: 'k' }))
-    const own = taskOf(await send('mine'))
-    expect(own.id === task.id).toBe(dialect === 'v0.1')
-    expect(JSON.stringify(own)).toContain('mine')
-    expect(JSON.stringify(own)).not.toContain(planted)
-    // Nor is what alice has said the reason for a refusal: the same key for other words of one's own is.
-    const again = await told(send('something else'), own.id)
-    expect(again).not.toContain(planted)
-  })
+  it.each(['bob', 'an anonymous caller'] as const)(
+    'an idempotency key of alice is not shared with %s',
+    async (caller) => {
+      const connectAs = await open(dialect, binding, true)
+      const { task } = await begin(connectAs)
+      const other = await connectAs(caller)
+      const alias = dialect === 'v0.1' ? { alias: 'of-alice' } : {}
+      const send = (text: string) =>
+        other.sendMessage({ message: messageOf(text), ...alias }, callOf({ idempotencyKey: 'k' }))
+      const own = taskOf(await send('mine'))
+      expect(own.id === task.id).toBe(dialect === 'v0.1')
+      expect(JSON.stringify(own)).toContain('mine')
+      expect(JSON.stringify(own)).not.toContain(planted)
+      // Reusing the key with another text conflicts with the caller's own message, not with alice's.
+      const again = await outcomeOf(send('something else'), own.id)
+      expect(again).not.toContain(planted)
+    },
+  )
 
-  it.each(['bob', 'nobody'] as const)('a reference to alice’s task tells %s nothing', async (who) => {
-    const speak = await open(dialect, binding, true)
-    const { task } = await begin(speak)
-    const other = await speak(who)
-    const refer = async (taskId: string) => {
-      const message = messageOf('see', { referenceTaskIds: [taskId] })
-      const { id, contextId, status, artifacts } = taskOf(await other.sendMessage({ message }, callOf()))
-      const text = JSON.stringify({ status, artifacts })
-      return [id, contextId, taskId].reduce((rest, each) => rest.replaceAll(each, ''), text).replace(variable, '')
-    }
-    // In 0.1 there are no references, and every message begins a task of a new name.
-    const referred = await refer(task.id)
-    expect(referred).not.toContain(planted)
-    expect(referred).toBe(await refer(unknown))
-  })
+  it.each(['bob', 'an anonymous caller'] as const)(
+    'a reference to alice’s task reveals nothing to %s',
+    async (caller) => {
+      const connectAs = await open(dialect, binding, true)
+      const { task } = await begin(connectAs)
+      const other = await connectAs(caller)
+      const refer = async (taskId: string) => {
+        const message = messageOf('see', { referenceTaskIds: [taskId] })
+        const { id, contextId, status, artifacts } = taskOf(await other.sendMessage({ message }, callOf()))
+        const text = JSON.stringify({ status, artifacts })
+        return [id, contextId, taskId].reduce((rest, each) => rest.replaceAll(each, ''), text).replace(variable, '')
+      }
+      // 0.1 has no references, and every message starts a task with a new id.
+      const referred = await refer(task.id)
+      expect(referred).not.toContain(planted)
+      expect(referred).toBe(await refer(unknown))
+    },
+  )
 })
 
-/** Ids and times, which are never the same twice. */
+/** Ids and times, which differ in every response. */
 const variable = /"(?:messageId|artifactId|timestamp)":"[^"]*",?/g
 
 describe.each(dialectBindings.filter(([, binding]) => binding === 'JSONRPC'))(
-  'what is remembered of a task of %s',
+  'the remembered dialect of a %s task',
   (dialect) => {
-    /** Methods that several dialects have, asked without a version: only what is remembered tells which is meant. */
+    /** Methods that several dialects share, sent without a version: the server picks the dialect that the caller used before. */
     const methods = ['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask']
 
-    it('is told to nobody but alice, by no method and at no door', async () => {
-      const speak = await open(dialect, 'JSONRPC', true)
-      const { url } = speak
-      const { task } = await beginIn(dialect, speak)
+    it('other callers get the same response as for an unknown task, by every method and path', async () => {
+      const connectAs = await open(dialect, 'JSONRPC', true)
+      const { url } = connectAs
+      const { task } = await beginIn(dialect, connectAs)
       const ids = new Set([task.id, await idOf(url)])
-      for (const door of ['/', '/api/a2a']) {
+      for (const path of ['/', '/api/a2a']) {
         for (const method of methods) {
-          const ask = async (who: Who, id: string) => {
+          const ask = async (caller: Caller, id: string) => {
             const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id } })
-            const headers = { 'content-type': 'application/json', ...headersOf(who) }
-            const response = await fetch(`${url}${door}`, { method: 'POST', headers, body })
+            const headers = { 'content-type': 'application/json', ...headersOf(caller) }
+            const response = await fetch(`${url}${path}`, { method: 'POST', headers, body })
             const type = response.headers.get('content-type')
             return `${response.status} ${type} ${await response.text()}`.replaceAll(id, unknown)
           }
           for (const id of ids) {
-            for (const who of ['bob', 'nobody'] as const) expect(await ask(who, id)).toBe(await ask(who, unknown))
+            for (const caller of ['bob', 'an anonymous caller'] as const) {
+              expect(await ask(caller, id)).toBe(await ask(caller, unknown))
+            }
           }
-          if (door === '/' && method === 'tasks/get') expect(await ask('alice', task.id)).toContain(planted)
+          if (path === '/' && method === 'tasks/get') expect(await ask('alice', task.id)).toContain(planted)
         }
       }
     })
 
-    /** Of the only task, by the name that the house has for it. */
+    /** The server's own id of the only task. */
     async function idOf(url: string): Promise<string> {
       const client = await connect(url, { dialects: ['v1.0'], authorize: () => ({ headers: headersOf('alice') }) })
       const { tasks } = await client.service.listTasks({}, callOf())

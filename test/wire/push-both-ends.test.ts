@@ -19,25 +19,25 @@ const work: AgentFunction = async (turn) => {
   return 'done'
 }
 
-/** On a port of this machine, with what it was told. A gap would be waited for longer than a test may take. */
+/** A receiver on a loopback port, and its deliveries. It waits for a missing event longer than a test may take. */
 async function listening(
   options: Partial<ReceiverOptions> = {},
-): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
-  const told: PushDelivery[] = []
+): Promise<{ receiver: Receiver; deliveries: PushDelivery[] }> {
+  const deliveries: PushDelivery[] = []
   const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
   const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hook`
-  const onEvent = (delivery: PushDelivery) => void told.push(delivery)
+  const onEvent = (delivery: PushDelivery) => void deliveries.push(delivery)
   const receiver = createReceiver({ url, onEvent, order: { wait: 120_000 }, ...options })
   onTestFinished(() => {
     receiver.close()
     server.closeAllConnections()
     server.close()
   })
-  return { receiver, told }
+  return { receiver, deliveries }
 }
 
-const isOver = (told: readonly PushDelivery[]) => {
-  const event = told.at(-1)?.event
+const isOver = (deliveries: readonly PushDelivery[]) => {
+  const event = deliveries.at(-1)?.event
   const status = event?.type === 'task' ? event.task.status : event?.type === 'status' ? event.status : undefined
   return status?.state === 'completed'
 }
@@ -49,56 +49,56 @@ const clients: readonly (readonly [string, ConnectOptions, string])[] = [
   ['0.1', { dialects: ['v0.1'] }, 'v0.1'],
 ]
 
-describe.each(clients)('a client of %s', (_, options, dialect) => {
-  it.each(['send', 'stream'] as const)('has the agent tell its receiver all that happens: %s', async (how) => {
+describe.each(clients)('a %s client', (_, options, dialect) => {
+  it.each(['send', 'stream'] as const)('a receiver gets every event of a task that was started by %s', async (how) => {
     const { server } = await startTestServer(work, { push: { proveOwnership: true } })
-    const { receiver, told } = await listening()
+    const { receiver, deliveries } = await listening()
     const client = await connect(server.url, options)
     if (how === 'send') await client.send('go', { push: receiver })
     else for await (const _event of client.stream('go', { push: receiver }));
-    await until(() => isOver(told))
-    expect(told.every((delivery) => delivery.dialect === dialect)).toBe(true)
-    // Before 1.0 only where a task rests.
-    if (dialect !== 'v1.0') expect(told).toHaveLength(1)
-    else expect(told.map(({ generation }) => generation)).toEqual([2, 3, 4, 5])
-    expect(told.some(({ missing, isLate }) => missing || isLate)).toBe(false)
+    await until(() => isOver(deliveries))
+    expect(deliveries.every((delivery) => delivery.dialect === dialect)).toBe(true)
+    // Versions before 1.0 push only when the task is idle.
+    if (dialect !== 'v1.0') expect(deliveries).toHaveLength(1)
+    else expect(deliveries.map(({ generation }) => generation)).toEqual([2, 3, 4, 5])
+    expect(deliveries.some(({ missing, isLate }) => missing || isLate)).toBe(false)
   })
 })
 
-describe.each(['jwt', 'http-signature', 'both'] as const)('an agent that signs what it pushes (%s)', (form) => {
-  it('is believed by its published keys, also after they were changed', async () => {
+describe.each(['jwt', 'http-signature', 'both'] as const)('signed deliveries (%s)', (form) => {
+  it('the receiver verifies deliveries with the published keys, also after a rotation', async () => {
     const keys = createKeyRing(await newSigningKey('ES256', 'old'))
     const issuer = 'https://agent.example.com'
     const { server } = await startTestServer(work, { keys, push: { sign: pushSigner({ keys, issuer, form }) } })
     const signers = [{ issuer, jwks: `${server.url}/.well-known/jwks.json` }]
-    const { receiver, told } = await listening({ signers, keyCache: { cooldown: 0 } })
+    const { receiver, deliveries } = await listening({ signers, keyCache: { cooldown: 0 } })
     const client = await connect(server.url)
     await client.send('go', { push: receiver })
-    await until(() => isOver(told))
+    await until(() => isOver(deliveries))
     keys.rotate(await newSigningKey('EdDSA', 'new'))
     await client.send('go', { push: receiver })
-    await until(() => told.length === 8 && isOver(told))
-    expect(new Set(told.map((delivery) => delivery.issuer))).toEqual(new Set([issuer]))
-    expect(new Set(told.map(({ registration }) => registration)).size).toBe(2)
+    await until(() => deliveries.length === 8 && isOver(deliveries))
+    expect(new Set(deliveries.map((delivery) => delivery.issuer))).toEqual(new Set([issuer]))
+    expect(new Set(deliveries.map(({ registration }) => registration)).size).toBe(2)
   })
 })
 
-it('a receiver that is full and fails at first gets everything once and in order', async () => {
+it('a receiver that fails at first gets every event once and in order', async () => {
   let calls = 0
-  const told: PushDelivery[] = []
+  const deliveries: PushDelivery[] = []
   const onEvent = (delivery: PushDelivery) => {
     if (calls++ % 2 === 0) throw new Error('not now')
-    told.push(delivery)
+    deliveries.push(delivery)
   }
   const retry = { attempts: 10, first: 10, longest: 50 }
   const { server } = await startTestServer(work, { push: { retry } })
   const { receiver } = await listening({ onEvent })
   await (await connect(server.url)).send('go', { push: receiver })
-  await until(() => isOver(told))
-  expect(told.map(({ generation, attempt }) => [generation, attempt])).toEqual([2, 3, 4, 5].map((n) => [n, 2]))
+  await until(() => isOver(deliveries))
+  expect(deliveries.map(({ generation, attempt }) => [generation, attempt])).toEqual([2, 3, 4, 5].map((n) => [n, 2]))
 })
 
-it('a task that exists is told to a receiver from then on', async () => {
+it('a receiver that is registered for an existing task gets the later events', async () => {
   const { server } = await startTestServer(
     async (turn) => {
       if (turn.text !== 'go on') return await turn.ask('What?').then(() => 'done')
@@ -106,11 +106,11 @@ it('a task that exists is told to a receiver from then on', async () => {
     },
     { push: {} },
   )
-  const { receiver, told } = await listening()
+  const { receiver, deliveries } = await listening()
   const client = await connect(server.url)
   const { task } = await client.send('hello')
   await client.task(task?.id ?? '').push.create(receiver)
   await client.send('go on', { taskId: task?.id ?? '' })
-  await until(() => isOver(told))
-  expect(told.every(({ taskId }) => taskId === task?.id)).toBe(true)
+  await until(() => isOver(deliveries))
+  expect(deliveries.every(({ taskId }) => taskId === task?.id)).toBe(true)
 })

@@ -14,9 +14,9 @@ import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createWireClient } from '../support/wire/wire-client.ts'
 
-/** Longer than anybody would wait for a test, in milliseconds. */
+/** Longer than a test may take, in milliseconds of virtual time. */
 const long = 120_000
-/** Of real time. */
+/** Timeout of real time, in milliseconds. */
 const patience = 30_000
 
 const logs: readonly (readonly [string, (clock: Clock) => Promise<LogWithWebhooks>])[] = [
@@ -25,7 +25,7 @@ const logs: readonly (readonly [string, (clock: Clock) => Promise<LogWithWebhook
 ]
 
 it.each(logs)(
-  'webhooks in %s wait by the clock of the runtime: for the next attempt, Retry-After, and an answer',
+  'webhooks in the %s log use the runtime’s clock for retries, Retry-After and timeouts',
   {
     timeout: 60_000,
   },
@@ -62,7 +62,7 @@ it.each(logs)(
     const retrying = async () => (await collect(control.deliveries({ taskId, outcome: 'retrying' })))[0]
     const begun = clock.now()
 
-    /** Lets time pass until so many requests have come and the last was dealt with; gives the moment of the next try. */
+    /** Advances the clock until this many requests were received and recorded; returns the time of the next attempt. */
     async function passUntil(requests: number): Promise<number> {
       await until(async () => {
         await clock.advance(20_000)

@@ -18,7 +18,7 @@ const schemes = { key: apiKey({ keys }) }
 const push = { resolve: async () => [{ address: '93.184.215.14', family: 4 }] }
 type Who = 'alice' | 'bob'
 
-/** What a webhook is told of a task that waits for input, by the dialect in which it was registered. */
+/** The payload for a task that waits for input, by the dialect of the registration. */
 const payloads: Readonly<Record<DialectName, object>> = {
   'v1.0': { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } },
   'v0.3': { kind: 'task', status: { state: 'input-required' } },
@@ -62,19 +62,19 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     return { taskId, ...isAlias }
   }
 
-  /** What a caller is told of a config, as JSON. */
-  const told = async (work: Promise<unknown>) => {
+  /** The result or the error code, as JSON. */
+  const outcomeOf = async (work: Promise<unknown>) => {
     const outcome = await work.catch(({ code }: A2AError) => ({ code }))
     return JSON.stringify(outcome ?? null)
   }
 
-  it('configs are created, got, listed and deleted, and their secrets never told', async () => {
+  it('configs are created, read, listed and deleted, and responses never contain their secrets', async () => {
     const alice = await (await open())('alice')
     const task = await begin(alice)
     const secret = { token: 's3cret', authentication: { scheme: 'Bearer', credentials: 's3cret' } }
     const create = (id: string, url: string) => alice.createPushConfig({ ...task, id, url, ...secret }, callOf())
-    const answers = [await told(create('one', 'https://example.com/1'))]
-    answers.push(await told(alice.getPushConfig({ ...task, id: 'one' }, callOf())))
+    const answers = [await outcomeOf(create('one', 'https://example.com/1'))]
+    answers.push(await outcomeOf(alice.getPushConfig({ ...task, id: 'one' }, callOf())))
     expect(answers[1]).toContain('https://example.com/1')
     if (!isOldest) {
       await create('two', 'https://example.com/2')
@@ -86,14 +86,14 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
         ['one', 'https://example.com/3'],
         ['two', 'https://example.com/2'],
       ])
-      for (const _ of ['is there', 'is gone']) await alice.deletePushConfig({ ...task, id: 'one' }, callOf())
+      for (const _ of ['existing', 'deleted']) await alice.deletePushConfig({ ...task, id: 'one' }, callOf())
       expect((await alice.listPushConfigs(task, callOf())).configs.map(({ id }) => id)).toEqual(['two'])
-      expect(await told(alice.getPushConfig({ ...task, id: 'one' }, callOf()))).toContain('task-not-found')
+      expect(await outcomeOf(alice.getPushConfig({ ...task, id: 'one' }, callOf()))).toContain('task-not-found')
     }
     for (const answer of answers) expect(answer).not.toContain('s3cret')
   })
 
-  it.each(['sendMessage', 'streamMessage'] as const)('a config comes with %s, and its webhook is told', async (how) => {
+  it.each(['sendMessage', 'streamMessage'] as const)('a config sent with %s receives a webhook', async (how) => {
     const hook = await startWebhookReceiver()
     const alice = await (await open())('alice')
     const request = {
@@ -118,7 +118,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     expect(JSON.parse(hook.requests[0]?.body ?? '')).toMatchObject(payloads[dialect])
   })
 
-  it('a config may be registered when all is over, and is told nothing then', async () => {
+  it('a config that is registered after the end of the task receives nothing', async () => {
     const hook = await startWebhookReceiver()
     const alice = await (await open())('alice')
     const message = messageOf('end')
@@ -130,9 +130,9 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     expect(hook.requests).toEqual([])
   })
 
-  it('configs of alice are nobody else’s to see, to change or to remove', async () => {
-    const speak = await open()
-    const [alice, bob] = [await speak('alice'), await speak('bob')]
+  it('bob cannot read, change or delete the configs of alice', async () => {
+    const connectAs = await open()
+    const [alice, bob] = [await connectAs('alice'), await connectAs('bob')]
     const task = await begin(alice)
     await alice.createPushConfig({ ...task, id: 'p', url: 'https://example.com/alice' }, callOf())
     const attempts = (of: typeof task) => [
@@ -140,18 +140,18 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
       bob.getPushConfig({ ...of, id: 'p' }, callOf()),
       ...(isOldest ? [] : [bob.listPushConfigs(of, callOf()), bob.deletePushConfig({ ...of, id: 'p' }, callOf())]),
     ]
-    for (const attempt of attempts(task)) expect(await told(attempt)).toBe('{"code":"task-not-found"}')
+    for (const attempt of attempts(task)) expect(await outcomeOf(attempt)).toBe('{"code":"task-not-found"}')
     const kept = await alice.getPushConfig({ ...task, id: 'p' }, callOf())
     expect(kept.url).toBe('https://example.com/alice')
   })
 
-  // There every caller has names of its own for tasks.
+  // In 0.1 every caller has its own task ids.
   if (isOldest) return
 
-  it('who may see the task of somebody else has configs of its own there', async () => {
+  it('a caller with access to a task of another caller has its own configs', async () => {
     const hooks = { alice: await startWebhookReceiver(), bob: await startWebhookReceiver() }
-    const speak = await open({ auth: { schemes, policy: () => 'everyone' } })
-    const [alice, bob] = [await speak('alice'), await speak('bob')]
+    const connectAs = await open({ auth: { schemes, policy: () => 'everyone' } })
+    const [alice, bob] = [await connectAs('alice'), await connectAs('bob')]
     const { taskId } = await begin(alice)
     for (const [service, who] of [
       [alice, 'alice'],
@@ -159,7 +159,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     ] as const) {
       await service.createPushConfig({ taskId, id: 'p', url: hooks[who].url }, callOf())
     }
-    for (const _ of ['is his', 'is only hers']) await bob.deletePushConfig({ taskId, id: 'p' }, callOf())
+    for (const _ of ['bob’s config', 'no config']) await bob.deletePushConfig({ taskId, id: 'p' }, callOf())
     expect((await alice.getPushConfig({ taskId, id: 'p' }, callOf())).url).toBe(hooks.alice.url)
     await alice.sendMessage({ message: messageOf('end', { taskId }) }, callOf())
     await until(() => hooks.alice.requests.some(({ body }) => /completed/i.test(body)))

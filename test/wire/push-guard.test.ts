@@ -28,7 +28,7 @@ async function pushing(push: ServePushOptions) {
 
 const secret = { scheme: 'Bearer', credentials: 's3cret' }
 
-it('nobody has a name looked up before it is known who asks, and whether the task is theirs', async () => {
+it('a webhook’s host is resolved only for an authenticated caller that owns the task', async () => {
   const asked: string[] = []
   const resolve = async (host: string) => {
     asked.push(host)
@@ -51,11 +51,11 @@ it('nobody has a name looked up before it is known who asks, and whether the tas
   expect(asked).toContain('hooks.example.com')
 })
 
-it('a name that leads into a private network when it is told is not called', async () => {
+it('a webhook is not sent when its host resolves to a private address at delivery', async () => {
   const hook = await startWebhookReceiver()
   const { port } = new URL(hook.url)
   let lookups = 0
-  // Outside when it is registered, and inside ever after.
+  // A public address at registration, and a private one at every later lookup.
   const resolve = async () => [lookups++ === 0 ? outside : inside]
   const { send, control } = await pushing({ loopback: 'refuse', resolve })
   const { id: taskId } = await send(`http://moving.example.com:${port}/hook`)
@@ -65,7 +65,7 @@ it('a name that leads into a private network when it is told is not called', asy
   expect(hook.requests).toEqual([])
 })
 
-it('an allow-list opens a private network on purpose', async () => {
+it('an allow list permits webhooks to a private network', async () => {
   const hook = await startWebhookReceiver()
   const url = hook.url.replace('127.0.0.1', 'hooks.internal')
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
@@ -76,7 +76,7 @@ it('an allow-list opens a private network on purpose', async () => {
   await until(() => hook.requests.length === 2)
 })
 
-it('a redirect is followed only if that is allowed, without the secrets of another origin, and not into a private network', async () => {
+it('a redirect is followed only if allowed, without secrets to another origin, and never to a private address', async () => {
   const target = await startWebhookReceiver()
   let location = target.url
   let status = 307
@@ -101,7 +101,7 @@ it('a redirect is followed only if that is allowed, without the secrets of anoth
     await until(async () => (await dead()).length > 0)
     return (await dead())[0]?.problem
   }
-  // As browsers follow it, nothing would be left of what is told.
+  // Browsers turn a 302 into a GET, which would lose the body, so it is not followed.
   status = 302
   expect(await problemNow()).toContain('302')
   status = 307

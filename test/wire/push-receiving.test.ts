@@ -31,7 +31,7 @@ const mounts: readonly (readonly [string, Mount])[] = [
 ]
 
 describe.each(mounts)('a receiver in %s', (_, mount) => {
-  it('takes signed deliveries at the address that it is known by, and pushes back', async () => {
+  it('a receiver accepts signed deliveries at its URL, and answers 503 while it has no reader', async () => {
     let listener: RequestListener = () => {}
     const server = createServer((request, response) => listener(request, response))
     const port = await listenOnFreePort(server)
@@ -69,7 +69,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
     }
   })
 
-  it('cuts off a body without an end', async () => {
+  it('a receiver stops reading an endless body', async () => {
     const made = testReceiver({ bodyLimit: 100_000, onEvent() {} })
     const server = createServer(mount(made))
     const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hooks/a2a`

@@ -14,7 +14,7 @@ const url = 'https://example.com/hook'
 const secrets = { token: 's3cret', authentication: { scheme: 'Bearer', credentials: 's3cret' } }
 const nowhere = { resolve: async () => [{ address: '93.184.215.14', family: 4 }] }
 
-/** An agent that tells webhooks, and keeps its tasks waiting for input. */
+/** An agent with push enabled whose tasks wait for input. */
 async function waiting(push: ServePushOptions = nowhere) {
   const { wire, server } = await startTestServer((turn) => turn.requireInput('Which one?').then(() => undefined), {
     push,
@@ -26,7 +26,7 @@ async function waiting(push: ServePushOptions = nowhere) {
 const old = { 'a2a-version': '0.3' }
 const oldest = { 'a2a-version': '0.1' }
 
-it('configs of 1.0 are created, got, listed page by page, replaced by their id and deleted', async () => {
+it('1.0 configs are created, read, listed in pages, replaced by id and deleted', async () => {
   const { wire, taskId } = await waiting()
   const create = (config: object) =>
     wire.result<WireConfig>('CreateTaskPushNotificationConfig', { taskId, url, ...config })
@@ -53,7 +53,7 @@ it('configs of 1.0 are created, got, listed page by page, replaced by their id a
     error: { code: -32602 },
   })
 
-  for (const _ of ['is there', 'is gone']) {
+  for (const _ of ['existing', 'deleted']) {
     expect(await wire.result('DeleteTaskPushNotificationConfig', { taskId, id: 'one' })).toEqual({})
   }
   expect(await wire.call('GetTaskPushNotificationConfig', { taskId, id: 'one' })).toMatchObject({
@@ -67,7 +67,7 @@ interface WireConfig {
   readonly url: string
 }
 
-it('configs of 0.2 and 0.3 without an id replace each other, and others do not', async () => {
+it('0.2 and 0.3 configs without an id replace each other, and configs with an id are kept', async () => {
   const { wire, taskId } = await waiting()
   const ask = (method: string, params: object) => wire.call(`tasks/pushNotificationConfig/${method}`, params, old)
   const set = (config: object) => ask('set', { taskId, pushNotificationConfig: { url, ...config } })
@@ -89,7 +89,7 @@ it('configs of 0.2 and 0.3 without an id replace each other, and others do not',
   expect(await ask('get', { id: 'unknown' })).toMatchObject({ error: { code: -32001 } })
 })
 
-it('0.1 has one config for a task, under the id that its caller chose', async () => {
+it('a 0.1 task has one config, under the id that the caller chose', async () => {
   const { wire } = await waiting()
   const message = { role: 'user', parts: [{ type: 'text', text: 'go' }] }
   await wire.result('tasks/send', { id: 'mine', message }, oldest)
@@ -103,7 +103,7 @@ it('0.1 has one config for a task, under the id that its caller chose', async ()
   }
 })
 
-it('the same configs are there over REST, in 1.0 and in 0.3', async () => {
+it('configs are created, read, listed and deleted over REST in 1.0, and read in 0.3', async () => {
   const { server, taskId } = await waiting()
   const rest = async (path: string, init: RequestInit = {}) => {
     const headers = { 'content-type': 'application/json' }
@@ -123,7 +123,7 @@ it('the same configs are there over REST, in 1.0 and in 0.3', async () => {
   expect((await rest(`/tasks/${taskId}/pushNotificationConfigs/one`)).status).toBe(404)
 })
 
-it('a task has so many webhooks and no more, and what cannot be a header is refused', async () => {
+it('webhooks beyond perTask and values that are invalid in a header are rejected', async () => {
   const { wire, taskId } = await waiting({ ...nowhere, perTask: 2 })
   const create = (config: object) => wire.call('CreateTaskPushNotificationConfig', { taskId, url, ...config })
   await create({ id: 'one' })
@@ -142,7 +142,7 @@ it('a task has so many webhooks and no more, and what cannot be a header is refu
   }
 })
 
-it('the card says whether the agent pushes, and without it every operation is refused', async () => {
+it('the card declares push, and every push operation is rejected if it is disabled', async () => {
   const { server } = await waiting()
   const card = await (await fetch(server.cardUrl)).json()
   expect(card.capabilities.pushNotifications).toBe(true)
@@ -160,13 +160,13 @@ it('the card says whether the agent pushes, and without it every operation is re
   }
 })
 
-it('webhooks without a guarded fetch are refused when the agent is put together', () => {
+it('createHandler rejects push with an unguarded fetch', () => {
   const run = agent({ name: 'Test' }, async () => 'done')
-  // @ts-expect-error: it has no check.
+  // @ts-expect-error: the global fetch has no `check`.
   expect(() => createHandler(run, { auth: 'none', push: { fetch } })).toThrow(/createPushFetch/)
 })
 
-it('each hostile URL is refused when it is registered, with the reason, and nothing is stored', async () => {
+it('every hostile URL is rejected at registration with the reason, and nothing is stored', async () => {
   const resolve = async (host: string) => {
     const known = hostileUrls.find((each) => each.resolvesTo && new URL(each.url).hostname === host)
     return (known?.resolvesTo ?? ['93.184.215.14']).map((address) => ({
@@ -199,7 +199,7 @@ it('each hostile URL is refused when it is registered, with the reason, and noth
   expect(turns).toBe(1)
 })
 
-it('a receiver that must prove itself is registered only if it repeats the word', async () => {
+it('with proveOwnership, a receiver is registered only if it echoes the validation token', async () => {
   const echo = await startWebhookReceiver((got, response) =>
     response.end(got.method === 'GET' ? new URL(got.path, 'http://h').searchParams.get('validationToken') : ''),
   )
@@ -211,8 +211,8 @@ it('a receiver that must prove itself is registered only if it repeats the word'
   expect(JSON.stringify(await create(other.url))).toContain('validationToken')
 })
 
-/** What a webhook is told, by the dialect in which it was registered. */
-async function toldIn(register: (wire: WireClient, at: string) => Promise<unknown>, push: ServePushOptions = {}) {
+/** The deliveries to a webhook that `register` registers. */
+async function deliveriesOf(register: (wire: WireClient, at: string) => Promise<unknown>, push: ServePushOptions = {}) {
   const { url: at, requests } = await startWebhookReceiver()
   const { wire } = await startTestServer(
     async (turn) => {
@@ -231,17 +231,21 @@ function pick({ generation, attempt, headers }: ReceivedWebhook) {
   return { generation, attempt, token: headers['x-a2a-notification-token'], authorization: headers.authorization }
 }
 
-it('in 1.0 a webhook is told every event, as a stream would tell it', async () => {
-  const told = await toldIn((wire, at) =>
+it('a 1.0 webhook gets every event in the form of a stream', async () => {
+  const deliveries = await deliveriesOf((wire, at) =>
     wire.send('go', { configuration: { taskPushNotificationConfig: { url: at, ...secrets } } }),
   )
-  expect(told.map(({ body }) => Object.keys(body))).toEqual([['statusUpdate'], ['artifactUpdate'], ['statusUpdate']])
-  expect(told.map(({ generation }) => generation)).toEqual([2, 3, 4])
+  expect(deliveries.map(({ body }) => Object.keys(body))).toEqual([
+    ['statusUpdate'],
+    ['artifactUpdate'],
+    ['statusUpdate'],
+  ])
+  expect(deliveries.map(({ generation }) => generation)).toEqual([2, 3, 4])
   const how = { type: 'application/a2a+json', attempt: 1, token: 's3cret', authorization: 'Bearer s3cret' }
-  for (const each of told) expect(each).toMatchObject(how)
+  for (const each of deliveries) expect(each).toMatchObject(how)
 })
 
-it('in 1.0 an answer without a task is told as the message that it is', async () => {
+it('a 1.0 webhook gets a reply without a task as a message', async () => {
   const { url: at, requests } = await startWebhookReceiver()
   const { wire } = await startTestServer(async () => 'hello', { push: {} })
   await wire.send('go', { configuration: { taskPushNotificationConfig: { url: at } } })
@@ -251,20 +255,20 @@ it('in 1.0 an answer without a task is told as the message that it is', async ()
 
 const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'go' }] }
 
-it('in 0.3 a webhook is told the bare task where it rests, or at every status', async () => {
+it('a 0.3 webhook gets the plain task when it is idle, or at every status', async () => {
   const register = (wire: WireClient, at: string) =>
     wire.result('message/send', { message, configuration: { pushNotificationConfig: { url: at } } }, old)
-  const [rested] = await toldIn(register)
+  const [rested] = await deliveriesOf(register)
   expect(rested?.type).toBe('application/json')
   expect(rested?.body).toMatchObject({ kind: 'task', status: { state: 'completed' }, artifacts: [{ name: 'a' }] })
-  const all = await toldIn(register, { events: ['status', 'artifact'] })
+  const all = await deliveriesOf(register, { events: ['status', 'artifact'] })
   expect(all.map(({ body }) => body.status.state)).toEqual(['working', 'completed'])
-  // The task as it was then, and not as it is now.
+  // The payload is the task at the time of the event, before its artifact.
   expect(all[0]?.body).not.toHaveProperty('artifacts')
 })
 
-it('in 0.1 a webhook is told the status, under the id that its caller chose', async () => {
-  const [told] = await toldIn((wire, at) =>
+it('a 0.1 webhook gets the status with the id that the caller chose', async () => {
+  const [delivery] = await deliveriesOf((wire, at) =>
     wire.result(
       'tasks/send',
       {
@@ -275,7 +279,7 @@ it('in 0.1 a webhook is told the status, under the id that its caller chose', as
       oldest,
     ),
   )
-  expect(told?.body).toMatchObject({
+  expect(delivery?.body).toMatchObject({
     eventType: 'taskUpdate',
     taskId: 'mine',
     id: 'mine',
@@ -283,15 +287,15 @@ it('in 0.1 a webhook is told the status, under the id that its caller chose', as
   })
 })
 
-it('only the chosen kinds of events are told', async () => {
-  const told = await toldIn(
+it('push.events limits the events that are delivered', async () => {
+  const deliveries = await deliveriesOf(
     (wire, at) => wire.send('go', { configuration: { taskPushNotificationConfig: { url: at } } }),
     { events: ['rest'] },
   )
-  expect(told.map(({ generation }) => generation)).toEqual([4])
+  expect(deliveries.map(({ generation }) => generation)).toEqual([4])
 })
 
-it('a webhook that is registered while the task works is told what comes then', async () => {
+it('a webhook that is registered for a paused task gets the later events', async () => {
   const { url: at, requests } = await startWebhookReceiver()
   const { wire } = await startTestServer(
     async (turn) => (turn.text === 'go' ? turn.requireInput('Which?').then(() => undefined) : 'done'),
@@ -305,6 +309,6 @@ it('a webhook that is registered while the task works is told what comes then', 
     'TASK_STATE_WORKING',
     'TASK_STATE_COMPLETED',
   ])
-  // It has ended: a webhook can be registered all the same, and is told nothing.
+  // A webhook can also be registered for an ended task; it gets nothing.
   expect(await wire.result('CreateTaskPushNotificationConfig', { taskId, url: at })).toMatchObject({ taskId })
 })

@@ -12,12 +12,12 @@ import { sendParams } from '../support/wire/wire-client.ts'
 
 startServerFirst()
 
-/** Whoever says a name is believed. */
+/** The caller names itself in a header. */
 const auth = {
   schemes: {
     name: custom({
       card: { type: 'api-key', location: 'header', name: 'x-name' },
-      authenticate: ({ header }) => ({ id: header('x-name') ?? 'nobody', tenant: 'acme' }),
+      authenticate: ({ header }) => ({ id: header('x-name') ?? 'anonymous', tenant: 'acme' }),
     }),
   },
 }
@@ -46,8 +46,8 @@ function messageFor(version: string) {
 
 const two = { requests: { limit: 2, window: 60 } }
 
-describe('requests', () => {
-  it('are so many for each principal, and every answer says how it stands', async () => {
+describe('request limits', () => {
+  it('requests are limited per principal, and every response has the rate-limit headers', async () => {
     const send = await open({ perPrincipal: two })
     const first = await send('ann')
     expect(first.status).toBe(200)
@@ -67,7 +67,7 @@ describe('requests', () => {
     expect((await send('bob')).status).toBe(200)
   })
 
-  it('over the limit are told in the words of other dialects', async () => {
+  it('a 0.3 request over the limit is rejected with the 0.3 error code', async () => {
     const send = await open({ perPrincipal: { requests: { limit: 1, window: 60 } } })
     await send('ann')
     const refused = await send('ann', '0.3')
@@ -75,7 +75,7 @@ describe('requests', () => {
     expect(await refused.json()).toMatchObject({ id: 1, error: { code: -32053 } })
   })
 
-  it('are so many for a tenant, and for a skill, together', async () => {
+  it('requests are limited per tenant and per skill, across principals', async () => {
     const tenants = await open({ perTenant: two })
     expect(
       (await Promise.all(['a', 'b', 'c'].map((name) => tenants(name)))).map(({ status }) => status).sort(),
@@ -86,32 +86,32 @@ describe('requests', () => {
     expect((await skills('a')).status).toBe(200)
   })
 
-  it('have no headers where there are no limits, and wrong limits are refused at the start', async () => {
+  it('responses without limits have no rate-limit headers, and invalid limits are an error at start', async () => {
     const send = await open({})
     expect((await send('ann')).headers.has('x-ratelimit-limit')).toBe(false)
     await expect(open({ perPrincipal: { turns: 0 } })).rejects.toThrow('expected turns to be a number above 0, got 0')
   })
 })
 
-describe('a limit', () => {
+describe('a request over the limit', () => {
   const once = { perPrincipal: { requests: { limit: 1, window: 60 } } }
   const one = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
   const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }] }
   const typed = { role: 'user', parts: [{ type: 'text', text: 'x' }] }
 
-  /** Whoever is over it, told in every dialect and binding of HTTP: name, path, version, body, what the error is. */
-  const told: readonly (readonly [string, string, string, object, object])[] = [
+  /** Name, path, version, body and expected error of every dialect and HTTP binding. */
+  const bindings: readonly (readonly [string, string, string, object, object])[] = [
     ['0.1', '/', '', { method: 'tasks/send', params: { id: 't', message: typed } }, { code: -32010 }],
     ['0.2', '/', '0.2', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
     ['0.3', '/', '0.3', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
-    ['the house variant', '/api/a2a', '0.3', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
+    ['house dialect', '/api/a2a', '0.3', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
     ['1.0', '/', '1.0', { method: 'SendMessage', params: { message: one } }, { code: -32053 }],
-    ['REST of 0.3', '/v1/message:send', '0.3', { message: kind }, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
-    ['REST of 1.0', '/message:send', '1.0', { message: one }, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
+    ['0.3 REST', '/v1/message:send', '0.3', { message: kind }, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
+    ['1.0 REST', '/message:send', '1.0', { message: one }, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
   ]
 
-  it.each(told)(
-    'is told to callers of %s by its number, with 429 and all headers',
+  it.each(bindings)(
+    'a %s request over the limit gets its error code, 429 and all headers',
     async (_, path, version, call, error) => {
       const { server } = await startTestServer(async () => 'hi', { auth, limits: once })
       const isRpc = !path.includes('message')
@@ -133,7 +133,7 @@ describe('a limit', () => {
     },
   )
 
-  it('is told over gRPC as RESOURCE_EXHAUSTED, with when to try again, in both services', async () => {
+  it('a call over the limit gets RESOURCE_EXHAUSTED and RetryInfo in both gRPC services', async () => {
     const { server } = await startTestServer(async () => 'hi', { auth, limits: once, grpc: true })
     const client = grpcClient(server.port)
     const asking = (name: string) => ({ metadata: { 'x-name': name } })
@@ -154,7 +154,7 @@ describe('a limit', () => {
   })
 })
 
-it('over gRPC every answer says in its metadata how its caller stands, also with a deadline and in streams', async () => {
+it('every gRPC response has the rate-limit headers in its metadata, also with a deadline and for streams', async () => {
   const limits = { perPrincipal: { requests: { limit: 10, window: 600 } } }
   const { server } = await startTestServer(async () => 'hi', { auth, limits, grpc: true })
   const client = grpcClient(server.port)
@@ -165,10 +165,10 @@ it('over gRPC every answer says in its metadata how its caller stands, also with
     ['8', { metadata, deadline: Date.now() + 30_000 }],
   ] as const) {
     const stream = client.stream('lf.a2a.v1.A2AService/SendStreamingMessage', request, asking)
-    const told = new Promise<Metadata>((resolve) => stream.once('metadata', resolve))
+    const initial = new Promise<Metadata>((resolve) => stream.once('metadata', resolve))
     expect((await readAll(stream)).status.code).toBe(status.OK)
-    expect((await told).get('x-ratelimit-remaining')).toEqual([remaining])
-    expect((await told).get('ratelimit-policy')).toEqual(['"principal";q=10;w=600'])
+    expect((await initial).get('x-ratelimit-remaining')).toEqual([remaining])
+    expect((await initial).get('ratelimit-policy')).toEqual(['"principal";q=10;w=600'])
   }
   const unknown: ServiceError = await client
     .unary('lf.a2a.v1.A2AService/GetTask', { id: 'none' }, { metadata })
@@ -177,8 +177,8 @@ it('over gRPC every answer says in its metadata how its caller stands, also with
   expect(unknown.metadata.get('x-ratelimit-remaining')).toEqual(['7'])
 })
 
-describe('places', () => {
-  it('for messages that wait come back as soon as those are taken up, while their task works on', async () => {
+describe('concurrency limits', () => {
+  it('a queued message is no longer counted once its turn starts', async () => {
     const gates = new Map<string, PromiseWithResolvers<void>>()
     const gateOf = (text: string) => {
       const gate = gates.get(text) ?? Promise.withResolvers<void>()
@@ -208,7 +208,7 @@ describe('places', () => {
     for (const text of ['second', 'third']) gateOf(text).resolve()
   })
 
-  it('for messages that wait are so many, for all tasks of a principal together, and come back', async () => {
+  it('queued messages are limited per principal across its tasks', async () => {
     let gate = Promise.withResolvers<string>()
     const send = await open({ perPrincipal: { queued: 2 } }, { turns: { taskAfter: 0 } }, () => gate.promise)
     const background = { configuration: { returnImmediately: true } }
@@ -234,12 +234,12 @@ describe('places', () => {
     }
     gate = Promise.withResolvers()
     const third = await begin('ann')
-    // The others are answered, so that something may wait for this one, which is at work.
+    // The earlier messages are answered, so one may be queued behind the running turn.
     await expect.poll(async () => (await more('ann', third)).status).toBe(200)
     gate.resolve('done')
   })
 
-  it('for turns are free again when a turn is over, also if nobody waited for it', async () => {
+  it('a turn is no longer counted when it ends, even if no caller waited for it', async () => {
     const gate = Promise.withResolvers<string>()
     const send = await open({ perPrincipal: { turns: 1 } }, {}, () => gate.promise)
     const background = { configuration: { returnImmediately: true } }
@@ -250,7 +250,7 @@ describe('places', () => {
     await expect.poll(async () => (await send('ann')).status).toBe(200)
   })
 
-  it('for streams are free again when their reader leaves', async () => {
+  it('a stream is no longer counted when its reader disconnects', async () => {
     const gate = Promise.withResolvers<string>()
     const send = await open({ perPrincipal: { streams: 1 } }, { turns: { taskAfter: 0 } }, () => gate.promise)
     const open1 = await send('ann', '1.0', {}, 'SendStreamingMessage')
@@ -270,7 +270,7 @@ describe('places', () => {
 })
 
 describe('limits in PostgreSQL', () => {
-  it('are those of two replicas together', async () => {
+  it('two replicas share their limits', async () => {
     const { url, drop } = await createDatabase()
     const replica = async (limits: LimitOptions, run = async () => 'hi' as string) => {
       const pool = new pg.Pool({ connectionString: url })

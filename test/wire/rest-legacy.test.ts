@@ -6,7 +6,7 @@ import type { HandlerOptions } from '../../src/server/options.ts'
 import { silentLogger } from '../support/logger.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
 
-/** Says it back, as an artifact; asked a question, it asks back. */
+/** Echoes the text as an artifact, and asks for input if the text is "ask". */
 async function run(turn: Turn): Promise<void> {
   if (turn.text === 'ask' && turn.history.length === 0) return await turn.requireInput('Which one?')
   const out = turn.artifact('echo')
@@ -46,30 +46,30 @@ async function eventsOf(answer: Promise<Response>) {
 
 const version = (text: string) => ({ 'a2a-version': text })
 
-/** The bodies in which the same words are sent in the wild, and the answers that they get. */
+/** The forms in which real clients send a message, and whether the response is in ProtoJSON. */
 const styles = {
-  'camel case of the proto': {
+  'camel-case ProtoJSON': {
     body: (text: string) => ({ message: { messageId: 'm', role: 'ROLE_USER', content: [{ text }] } }),
     isProto: true,
   },
-  'snake case of the proto': {
+  'snake-case ProtoJSON': {
     body: (text: string) => ({
       request: { message_id: 'm', role: 'ROLE_USER', content: [{ text }] },
       configuration: { accepted_output_modes: ['text/plain'], blocking: true },
     }),
     isProto: true,
   },
-  'snake case of the proto in a message': {
+  'snake-case ProtoJSON inside a message': {
     body: (text: string) => ({ message: { message_id: 'm', role: 1, content: [{ text }] } }),
     isProto: true,
   },
-  'objects of JSON-RPC': {
+  'JSON-RPC objects': {
     body: (text: string) => ({
       message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text }] },
     }),
     isProto: false,
   },
-  'objects of JSON-RPC without their kind, in snake case': {
+  'JSON-RPC objects without kind, in snake case': {
     body: (text: string) => ({
       message: { message_id: 'm', role: 'user', parts: [{ kind: 'text', text }] },
       configuration: { accepted_output_modes: ['text/plain'] },
@@ -86,10 +86,10 @@ function taskIn(isProto: boolean, state: string) {
 
 describe('below /v1', () => {
   for (const [name, { body, isProto }] of Object.entries(styles)) {
-    describe(`a body in the ${name}`, () => {
+    describe(`a body of ${name}`, () => {
       const outcomeOf = (task: object) => (isProto ? { task } : task)
 
-      it('is answered in its own style', async () => {
+      it('the response has the form of the request', async () => {
         const ask = served()
         const { status, type, body: sent } = await jsonOf(ask('POST', '/v1/message:send', body('hi')))
         const parts = [isProto ? { text: 'hi' } : { kind: 'text', text: 'hi' }]
@@ -97,7 +97,7 @@ describe('below /v1', () => {
         expect(sent).toMatchObject(outcomeOf({ ...taskIn(isProto, 'completed'), artifacts: [{ parts }] }))
       })
 
-      it('is streamed in its own style, without an envelope', async () => {
+      it('the stream has the form of the request, without an envelope', async () => {
         const ask = served()
         const events = await eventsOf(ask('POST', '/v1/message:stream', body('hi')))
         expect(events[0]).toMatchObject(outcomeOf(taskIn(isProto, 'working')))
@@ -109,45 +109,43 @@ describe('below /v1', () => {
         expect(last).toMatchObject({ final: true })
       })
 
-      it('sets the style of later calls about its task, which have no body', async () => {
+      it('later calls without a body get the form in which their task was sent', async () => {
         const ask = served()
         const { body: sent } = await jsonOf(ask('POST', '/v1/message:send', body('ask')))
         const { id } = isProto ? sent.task : sent
         const waiting = taskIn(isProto, 'input-required')
         expect((await jsonOf(ask('GET', `/v1/tasks/${id}?historyLength=0`))).body).toMatchObject(waiting)
         expect((await jsonOf(ask('GET', `/v1/tasks/${id}?history_length=0`))).body).not.toHaveProperty('history')
-        // An answer is there when its first event is.
+        // A response arrives together with its first event.
         const streams = await Promise.all(['GET', 'POST'].map((method) => ask(method, `/v1/tasks/${id}:subscribe`)))
         const events = streams.map((stream) => eventsOf(Promise.resolve(stream)))
         const canceled = await jsonOf(ask('POST', `/v1/tasks/${id}:cancel`))
         expect(canceled.body).toMatchObject(isProto ? { status: { state: 'TASK_STATE_CANCELLED' } } : { kind: 'task' })
-        for (const told of await Promise.all(events)) expect(told[0]).toMatchObject(outcomeOf(waiting))
-        // A task that has ended is told once more.
+        for (const [first] of await Promise.all(events)) expect(first).toMatchObject(outcomeOf(waiting))
+        // A subscription to an ended task has the task as its only event.
         expect(await eventsOf(ask('GET', `/v1/tasks/${id}:subscribe`))).toMatchObject([outcomeOf({ id })])
       })
     })
   }
 
-  it('every body that clients send to cancel will do', async () => {
+  it('cancel accepts every body that clients send', async () => {
     const ask = served()
     for (const body of [undefined, '', 'null', {}, { name: 'tasks/x' }]) {
-      const { body: sent } = await jsonOf(
-        ask('POST', '/v1/message:send', styles['camel case of the proto'].body('ask')),
-      )
+      const { body: sent } = await jsonOf(ask('POST', '/v1/message:send', styles['camel-case ProtoJSON'].body('ask')))
       const { status } = await ask('POST', `/v1/tasks/${sent.task.id}:cancel`, body)
       expect(status).toBe(200)
     }
   })
 
-  it('tasks are listed in the form of the proto', async () => {
+  it('tasks are listed in ProtoJSON', async () => {
     const ask = served()
-    await ask('POST', '/v1/message:send', styles['objects of JSON-RPC'].body('hi'))
+    await ask('POST', '/v1/message:send', styles['JSON-RPC objects'].body('hi'))
     const { body } = await jsonOf(ask('GET', '/v1/tasks?pageSize=5&includeArtifacts=true'))
     expect(body).toMatchObject({ tasks: [taskIn(true, 'completed')], nextPageToken: '', pageSize: 5, totalSize: 1 })
     expect(body.tasks[0].artifacts).toMatchObject([{ parts: [{ text: 'hi' }] }])
   })
 
-  it('push configs are found under every name that they ever had', async () => {
+  it('push configs are served under all their historical paths', async () => {
     const ask = served()
     const config = { pushNotificationConfig: { url: 'https://h.example' } }
     const calls = [
@@ -167,7 +165,7 @@ describe('below /v1', () => {
     }
   })
 
-  it('a path without the singular and the older names is none of 1.0', async () => {
+  it('the legacy paths do not exist in 1.0', async () => {
     const ask = served()
     for (const path of ['/tasks/x/pushNotifications', '/task/x/pushNotificationConfigs', '/card']) {
       expect((await ask('GET', path, undefined, version('1.0'))).status).toBe(404)
@@ -176,7 +174,7 @@ describe('below /v1', () => {
 })
 
 describe('an error below /v1', () => {
-  it('is in the form of every SDK of 0.3 at once', async () => {
+  it('an error has the members that every 0.3 SDK reads', async () => {
     const ask = served()
     const { status, type, body } = await jsonOf(ask('GET', '/v1/tasks/nowhere'))
     expect({ status, type }).toEqual({ status: 404, type: 'application/json' })
@@ -189,7 +187,7 @@ describe('an error below /v1', () => {
     })
   })
 
-  it('names the field that is wrong, in either style', async () => {
+  it('an error names the invalid field in the form of the request', async () => {
     const ask = served()
     const problemOf = async (message: object) =>
       (await jsonOf(ask('POST', '/v1/message:send', { message }))).body.message
@@ -198,7 +196,7 @@ describe('an error below /v1', () => {
     expect(await problemOf({ role: 'user', parts: [{ kind: 'text', text: 'hi' }] })).toMatch(/^message\.messageId: /)
   })
 
-  it('before a stream is no stream', async () => {
+  it('an error before a stream starts is a plain response', async () => {
     const ask = served()
     for (const method of ['GET', 'POST']) {
       expect(await jsonOf(ask(method, '/v1/tasks/nowhere:subscribe'))).toMatchObject({
@@ -209,17 +207,17 @@ describe('an error below /v1', () => {
   })
 })
 
-describe('the dialect of a call over REST', () => {
+describe('the dialect of a REST call', () => {
   const newer = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'ask' }] } }
 
-  it('is 0.3 in the proto for its snake case and its version', async () => {
+  it('a snake-case body with version 0.3 is 0.3 ProtoJSON', async () => {
     const { body } = await jsonOf(
-      served()('POST', '/v1/message:send', styles['snake case of the proto'].body('hi'), version('0.3')),
+      served()('POST', '/v1/message:send', styles['snake-case ProtoJSON'].body('hi'), version('0.3')),
     )
     expect(body).toMatchObject({ task: taskIn(true, 'completed') })
   })
 
-  it('is 1.0 for its version, also below /v1', async () => {
+  it('a call with version 1.0 is 1.0, also below /v1', async () => {
     const answer = await jsonOf(served()('POST', '/v1/message:send', newer, version('1.0')))
     expect(answer).toMatchObject({
       type: 'application/a2a+json',
@@ -227,17 +225,17 @@ describe('the dialect of a call over REST', () => {
     })
   })
 
-  it('is 1.0 without a version, where only 1.0 has the path', async () => {
+  it('a call without a version is 1.0 if only 1.0 has the path', async () => {
     expect(await jsonOf(served()('POST', '/message:send', newer))).toMatchObject({ type: 'application/a2a+json' })
   })
 
-  it('is 1.0 for a version in the query', async () => {
+  it('the version may be in the query', async () => {
     const { type, body } = await jsonOf(served()('GET', '/tasks?A2A-Version=1.0'))
     expect(type).toBe('application/a2a+json')
     expect(body).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
   })
 
-  it('lets 1.0 subscribe by GET and by POST', async () => {
+  it('a 1.0 client subscribes by GET or by POST', async () => {
     const ask = served()
     const { body } = await jsonOf(ask('POST', '/message:send', newer, version('1.0')))
     const subscribed = await Promise.all(
@@ -251,7 +249,7 @@ describe('the dialect of a call over REST', () => {
     }
   })
 
-  it('has the tenant in the path of 1.0', async () => {
+  it('a 1.0 path may start with the tenant', async () => {
     const ask = served({ tenant: 'acme' })
     const { body } = await jsonOf(ask('POST', '/acme/message:send', newer, version('1.0')))
     const { id } = body.task

@@ -14,8 +14,8 @@ import { collect, deferred, until } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { isStream, readEvents, type WireEvent } from '../support/wire/wire-client.ts'
 
-describe('a stream that was cut', () => {
-  it('goes on exactly after the event that was seen last, wherever that was', async () => {
+describe('a resumed stream', () => {
+  it('a resumed stream continues after any last event id', async () => {
     const { wire } = await startTestServer(count)
     const events = await collect(wire.sendStream('go'))
     for (const [index, { generation = 0 }] of events.slice(0, -1).entries()) {
@@ -25,7 +25,7 @@ describe('a stream that was cut', () => {
     }
   })
 
-  it('goes on also over what callers said meanwhile, of which streams do not tell', async () => {
+  it('a resumed stream skips the callers’ messages, which no stream contains', async () => {
     const { wire } = await startTestServer(askOnce)
     const events = await collect(wire.sendStream('begin'))
     const id = taskIdOf(events)
@@ -35,13 +35,13 @@ describe('a stream that was cut', () => {
     const rest = await collect(reader)
     expect(linesOf(rest)).toEqual(['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'])
     expect(generationsOf(rest)).toEqual([paused + 2, paused + 3])
-    // Also after the number of the message itself, which no stream has told.
+    // Resuming also works after the generation of the message itself, which no stream contains.
     for (const after of [paused, paused + 1]) {
       expect(resultsOf(await collect(wire.subscribe(id, { after })))).toEqual(resultsOf(rest))
     }
   })
 
-  it('is there before there is something to tell: nobody knows how long that takes', async () => {
+  it('the response to a resumed stream starts before the next event', async () => {
     const { server, wire } = await startTestServer(askOnce)
     const events = await collect(wire.sendStream('begin'))
     const id = taskIdOf(events)
@@ -59,7 +59,7 @@ describe('a stream that was cut', () => {
     expect(lost.status).toBe(404)
   })
 
-  it('can also be told in the query where to go on', async () => {
+  it('the last event id may be in the query', async () => {
     const { server, wire } = await startTestServer(count)
     const id = taskIdOf(await collect(wire.sendStream('go')))
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
@@ -68,7 +68,7 @@ describe('a stream that was cut', () => {
     expect((await collect(readEvents(response))).at(0)?.generation).toBe(11)
   })
 
-  it('is seen whole by a client that drops the connection in the middle and comes back', async () => {
+  it('a client that disconnects and resumes sees every event once', async () => {
     const dropped = deferred()
     const { wire } = await startTestServer(async (turn) => {
       const written = turn.artifact('numbers')
@@ -88,10 +88,10 @@ describe('a stream that was cut', () => {
   })
 })
 
-describe('a stream that is sent again under its key', () => {
+describe('a streaming send that is repeated with its idempotency key', () => {
   const sending = { messageId: 'm', headers: { 'idempotency-key': 'k' } }
 
-  it('is the same stream twice, or the rest of it', async () => {
+  it('a repeated send gets the same stream, or the rest of it', async () => {
     const { wire } = await startTestServer(count)
     const [one = [], two = []] = await Promise.all(
       Array.from({ length: 2 }, () => collect(wire.sendStream('go', sending))),
@@ -102,7 +102,7 @@ describe('a stream that is sent again under its key', () => {
     expect(resultsOf(rest)).toEqual(resultsOf(one.slice(9)))
   })
 
-  it('is refused to whoever has seen its end, or more than there is', async () => {
+  it('a repeated send with the last event id or a later one is rejected', async () => {
     const { wire } = await startTestServer(count)
     const end = (await collect(wire.sendStream('go', sending))).at(-1)?.generation ?? 0
     const again = (after: number) => collect(wire.sendStream('go', { ...sending, after }))
@@ -110,16 +110,16 @@ describe('a stream that is sent again under its key', () => {
     await expect(again(end + 1)).rejects.toThrow('"code":-32602')
   })
 
-  it('is told from its beginning if it is new after all', async () => {
+  it('a new send with a last event id gets the stream from its beginning', async () => {
     const { wire } = await startTestServer(count)
-    // A client that sends the number of the last event it has seen, in whichever stream, loses nothing.
+    // A client that always sends its last event id, even of another stream, loses no event.
     const events = await collect(wire.sendStream('go', { ...sending, after: 1_000 }))
     expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, '', 'TASK_STATE_COMPLETED'])
   })
 })
 
-describe('a caller that leaves', () => {
-  it('while it waits for its answer stops nothing', async () => {
+describe('a disconnected caller', () => {
+  it('a task continues when its blocking caller disconnects', async () => {
     const left = deferred()
     const { wire, server } = await startTestServer(async (turn) => {
       await turn.status('working')

@@ -25,7 +25,7 @@ import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 
-/** What a caller brings. */
+/** The credentials in a request. */
 interface Shown {
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: string
@@ -35,9 +35,9 @@ interface Declared {
   readonly auth: AuthOptions
   readonly good: Shown
   readonly bad: Shown
-  /** How `WWW-Authenticate` begins. */
+  /** The start of `WWW-Authenticate`. */
   readonly challenge: string
-  /** There is no query in gRPC. */
+  /** Set for credentials in the query, which gRPC does not have. */
   readonly isOnlyOfHttp?: true
 }
 
@@ -61,7 +61,7 @@ async function tokens(schemeOf: (issuer: Awaited<ReturnType<typeof startIssuer>>
   }
 }
 
-/** An endpoint that knows one token (RFC 7662). */
+/** An introspection endpoint with one active token (RFC 7662). */
 async function introspected(): Promise<Declared> {
   const url = await startHttpServer(async (request, response) => {
     let body = ''
@@ -107,15 +107,15 @@ const schemes: Readonly<Record<string, () => Promise<Declared>>> = {
     bad: { headers: { cookie: 'a=b; key=bad' } },
     challenge: 'ApiKey realm="Test", in="cookie", name="key"',
   }),
-  'a name and a password': async () => ({
+  'a user name and password': async () => ({
     auth: { schemes: { users: basic({ users: { alice: { password: await hashPassword('open') } } }) } },
     good: authorization(`Basic ${btoa('alice:open')}`),
     bad: authorization(`Basic ${btoa('alice:shut')}`),
     challenge: 'Basic realm="Test", charset="UTF-8"',
   }),
-  'a JWT, by the address of keys': () =>
+  'a JWT verified with keys from a URL': () =>
     tokens(async ({ url, keysUrl }) => ({ schemes: { corp: jwt({ issuer: url, audience, keys: { url: keysUrl } }) } })),
-  'a JWT, by keys': () =>
+  'a JWT verified with static keys': () =>
     tokens(async ({ url, keysUrl }) => {
       const { keys: jwks } = await (await fetch(keysUrl)).json()
       return { schemes: { corp: jwt({ issuer: url, audience, keys: { jwks }, algorithms: ['ES256'] }) } }
@@ -127,19 +127,19 @@ const schemes: Readonly<Record<string, () => Promise<Declared>>> = {
       require: [{ corp: ['read', 'write'] }],
     })),
   'OAuth2 with introspection': introspected,
-  'a way of its own': async () => ({
+  'a custom scheme': async () => ({
     auth: { schemes: { magic } },
     good: authorization('Magic word'),
     bad: authorization('Magic wand'),
     challenge: 'Magic realm="Test"',
   }),
-  'one and the other': async () => ({
+  'two required schemes': async () => ({
     auth: { schemes: { key: apiKey({ keys }), magic }, require: [{ key: [], magic: [] }] },
     good: both,
     bad: { headers: { 'x-api-key': 'good' } },
     challenge: 'ApiKey realm="Test", in="header", name="X-API-Key", Magic realm="Test"',
   }),
-  'one or the other': async () => ({
+  'two alternative schemes': async () => ({
     auth: { schemes: { key: apiKey({ keys }), magic }, require: oneOrOther },
     good: authorization('Magic word'),
     bad: { headers: { 'x-api-key': 'bad' } },
@@ -149,14 +149,14 @@ const schemes: Readonly<Record<string, () => Promise<Declared>>> = {
 
 const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }
 
-interface Told {
+interface Outcome {
   readonly isLetIn: boolean
-  /** All that was said. */
+  /** The whole response body. */
   readonly text: string
   readonly challenge: string
 }
 
-type Way = (port: number, shown: Shown) => Promise<Told>
+type Way = (port: number, shown: Shown) => Promise<Outcome>
 
 function overHttp(path: string, method?: string): Way {
   return async (port, { headers = {}, query = '' }) => {
@@ -175,9 +175,9 @@ function overHttp(path: string, method?: string): Way {
 
 const ways: Readonly<Record<string, Way>> = {
   'JSON-RPC': overHttp('/', 'SendMessage'),
-  'SSE of JSON-RPC': overHttp('/', 'SendStreamingMessage'),
+  'JSON-RPC streaming': overHttp('/', 'SendStreamingMessage'),
   REST: overHttp('/message:send'),
-  'SSE of REST': overHttp('/message:stream'),
+  'REST streaming': overHttp('/message:stream'),
   gRPC: async (port, { headers = {} }) => {
     const asked = grpcClient(port).unary('lf.a2a.v1.A2AService/SendMessage', params, { metadata: headers })
     return await asked.then(
@@ -188,7 +188,7 @@ const ways: Readonly<Record<string, Way>> = {
       },
     )
   },
-  'a stream of gRPC': async (port, { headers = {} }) => {
+  'gRPC streaming': async (port, { headers = {} }) => {
     const method = 'lf.a2a.v1.A2AService/SendStreamingMessage'
     const { messages, status } = await readAll(grpcClient(port).stream(method, params, { metadata: headers }))
     expect([0, 16]).toContain(status.code)
@@ -198,7 +198,7 @@ const ways: Readonly<Record<string, Way>> = {
 }
 
 describe.each(Object.keys(schemes))('%s', (name) => {
-  it('lets in who has it and asks all others for it, over HTTP, SSE and gRPC alike', async () => {
+  it('valid credentials are admitted and others are challenged, over HTTP, SSE and gRPC', async () => {
     const { auth, good, bad, challenge, isOnlyOfHttp } = (await schemes[name]?.()) ?? expect.fail('is declared')
     const { server } = await startTestServer(async (turn) => `I know ${turn.principal.id}`, { auth, grpc: true })
     for (const [way, ask] of Object.entries(ways)) {
@@ -217,7 +217,7 @@ describe.each(Object.keys(schemes))('%s', (name) => {
   })
 })
 
-describe('on cards', () => {
+describe('schemes on cards', () => {
   const declared: Readonly<Record<string, SecurityScheme>> = {
     header: apiKey({ keys, description: 'Ask us' }).card,
     query: apiKey({ in: 'query', name: 'k', keys }).card,
@@ -247,17 +247,17 @@ describe('on cards', () => {
 
   it.each([
     ['1.0', v1_0Client.decodeCard(encodeCardAs('1.0', card))],
-    ['1.0, with members of others', v1_0Client.decodeCard(encodeCardAs('hybrid', card))],
+    ['1.0, from a hybrid card', v1_0Client.decodeCard(encodeCardAs('hybrid', card))],
     ['0.3', v0_3Client.decodeCard(encodeCardAs('0.3', card))],
-    ['0.3, with members of others', v0_3Client.decodeCard(encodeCardAs('hybrid', card))],
-    ['0.3 as protobuf has it', v0_3ProtoClient.decodeCard(v0_3Proto.encodeCard(card))],
-  ])('every scheme, and what agent and skills require, is read as it was declared: %s', (_, read) => {
+    ['0.3, from a hybrid card', v0_3Client.decodeCard(encodeCardAs('hybrid', card))],
+    ['0.3 ProtoJSON', v0_3ProtoClient.decodeCard(v0_3Proto.encodeCard(card))],
+  ])('schemes and the requirements of agent and skills are decoded as declared: %s', (_, read) => {
     expect(read.securitySchemes).toEqual(declared)
     expect(read.security).toEqual(security)
     expect(read.skills[0]?.security).toEqual(skillSecurity)
   })
 
-  it('speakers of 0.2 read all that 0.2 knows of, and those of 0.1 the names of what is required', () => {
+  it('0.2 clients read every scheme that 0.2 has, and 0.1 clients the names of the required schemes', () => {
     const { certificate: _, ...known } = declared
     expect(v0_2Client.decodeCard(encodeCardAs('legacy', card)).securitySchemes).toMatchObject(
       Object.fromEntries(Object.keys(known).map((name) => [name, { type: declared[name]?.type }])),

@@ -20,10 +20,10 @@ import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
 import { startEchoingPeer } from '../support/servers/echoing-peer.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-/** Where tasks are, and all that is there, as bytes. */
+/** A log, and everything in its database as text. */
 interface Place {
   readonly log: TaskLog
-  /** But for the webhooks, which must have what they are to show. */
+  /** Leaves out the webhooks table, which has to keep its credentials. */
   dump(): Promise<string>
 }
 
@@ -75,8 +75,8 @@ startServerFirst()
 describe.each([
   ['SQLite', openSqlite],
   ['PostgreSQL', openPostgres],
-])('secrets, with tasks in %s', (_, open) => {
-  it('are nowhere but where they belong', { timeout: 60_000 }, async () => {
+])('secrets with the %s log', (_, open) => {
+  it('secrets appear in no stored task, response, webhook body or log line', { timeout: 60_000 }, async () => {
     const { log, dump } = await open()
     const issuer = await startIssuer()
     const exchange = await startTokenExchangeServer(issuer)
@@ -84,7 +84,7 @@ describe.each([
     const hook = await startWebhookReceiver()
     const scheme = (aud: string) => jwt({ issuer: issuer.url, audience: aud, keys: { url: issuer.keysUrl } })
 
-    // Everything that must not be found.
+    // The secrets that must not be found.
     const token = await issuer.token({ sub: 'alice', canary })
     const keys = { header: newApiKey(), query: newApiKey(), cookie: newApiKey() }
     const own = newApiKey()
@@ -100,7 +100,7 @@ describe.each([
       { auth: { schemes: { corp: scheme(filesAudience) } }, logger: silentLogger },
     )
 
-    /** As careless with secrets as an agent can be. */
+    /** An agent that writes its secrets into statuses, artifacts, steps and errors. */
     async function careless(turn: Turn): Promise<string> {
       await turn.status('working', `${canary} in a status`)
       if (turn.text === 'peer') {
@@ -180,7 +180,7 @@ describe.each([
       expect(done.task?.status.state).toBe('completed')
       await collect(client.listTasks({ includeArtifacts: true, historyLength: 100 }))
       await client
-        .task('nobody')
+        .task('unknown')
         .get()
         .catch((error) => bodies.push(inspect(error)))
     }
@@ -195,13 +195,13 @@ describe.each([
     }
     await until(() => hook.requests.filter(({ body }) => body.includes('FAILED')).length >= 8, 20_000)
 
-    // They were all in use.
+    // Every secret was used.
     expect(delegated.size).toBe(1)
     expect(peer.received.join()).toContain(own)
     expect(hook.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${hookCredentials}` })
 
     const pushed = hook.requests.map(({ body }) => body).join('\n')
-    const places = { stored: await dump(), told: bodies.join('\n'), pushed, logged: logged.join('\n') }
+    const places = { stored: await dump(), sent: bodies.join('\n'), pushed, logged: logged.join('\n') }
     const planted = { token, ...keys, own, password, github, outOfBand, hookToken, hookCredentials, ...agentClient }
     const { clientId: _, ...wanted } = { ...planted, delegated: [...delegated][0] ?? '' }
     for (const [place, text] of Object.entries(places)) {
@@ -214,7 +214,7 @@ describe.each([
   })
 })
 
-/** What of it is in Base64 wherever it begins, as behind a name. */
+/** The secret in Base64 at every alignment, as it looks behind a prefix such as a user name. */
 function base64sOf(secret: string): readonly string[] {
   return [0, 1, 2].map((before) =>
     Buffer.from(`${'x'.repeat(before)}${secret}`)

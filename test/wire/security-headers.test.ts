@@ -13,31 +13,31 @@ const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'count' }] 
 const rpc = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } })
 const posted = (body: string) => ({ method: 'POST', headers: json, body })
 
-/** Of every kind: name, path, request, status, and whether it may be kept. */
+/** Requests of every kind: name, path, request, status and `Cache-Control`. */
 const requests: readonly (readonly [string, string, RequestInit, number, string])[] = [
   ['the card', '/.well-known/agent-card.json', {}, 200, 'public, max-age=300'],
-  ['the older card', '/.well-known/agent.json', {}, 200, 'public, max-age=300'],
+  ['the legacy card', '/.well-known/agent.json', {}, 200, 'public, max-age=300'],
   ['the keys', '/.well-known/jwks.json', {}, 200, 'public, max-age=300'],
   ['the extended card', '/agent/authenticatedExtendedCard', {}, 404, 'no-store'],
   ['health', '/healthz', {}, 200, 'no-store'],
-  ['the address of JSON-RPC, opened', '/', {}, 405, 'no-store'],
+  ['GET on the JSON-RPC path', '/', {}, 405, 'no-store'],
   ['JSON-RPC', '/', posted(rpc('SendMessage')), 200, 'no-store'],
-  ['JSON-RPC that is none', '/', posted('{'), 200, 'no-store'],
+  ['invalid JSON-RPC', '/', posted('{'), 200, 'no-store'],
   ['a form sent to JSON-RPC', '/', { method: 'POST', body: new URLSearchParams({ a: 'b' }) }, 415, 'no-store'],
-  ['a stream of JSON-RPC', '/', posted(rpc('SendStreamingMessage')), 200, 'no-cache, no-transform'],
+  ['a JSON-RPC stream', '/', posted(rpc('SendStreamingMessage')), 200, 'no-cache, no-transform'],
   ['REST', '/message:send', posted(JSON.stringify({ message })), 200, 'no-store'],
-  ['a stream of REST', '/message:stream', posted(JSON.stringify({ message })), 200, 'no-cache, no-transform'],
-  ['a task that is not there', '/tasks/none', { headers: json }, 404, 'no-store'],
-  ['a path that is not there', '/nothing/here', {}, 404, 'no-store'],
-  ['a page that can only be read', '/healthz', { method: 'POST' }, 405, 'no-store'],
+  ['a REST stream', '/message:stream', posted(JSON.stringify({ message })), 200, 'no-cache, no-transform'],
+  ['an unknown task', '/tasks/none', { headers: json }, 404, 'no-store'],
+  ['an unknown path', '/nothing/here', {}, 404, 'no-store'],
+  ['POST on a read-only path', '/healthz', { method: 'POST' }, 405, 'no-store'],
 ]
 
-/** What no link, form, frame or tag of a page can ask for. */
+/** A request that no link, form, frame or tag of a page can cause. */
 const isCall = ({ method, headers }: RequestInit) => method === 'POST' && headers === json
 
 const { 'cache-control': _, ...others } = securityHeaders
 
-/** What all of it says, beside for how long it may be kept. */
+/** Expects all security headers and this `Cache-Control`. */
 function expectSafe(header: (name: string) => string | null | undefined, kept: string): void {
   for (const [name, value] of Object.entries(others)) expect([name, header(name)]).toEqual([name, value])
   expect(header('cache-control')).toBe(kept)
@@ -47,25 +47,25 @@ async function open(options: TestServerOptions = {}) {
   return await startTestServer(countingAgent, { keys: createKeyRing(await newSigningKey()), grpc: true, ...options })
 }
 
-it('the policy lets nothing be loaded, framed, submitted or sniffed', () => {
+it('the policy forbids loading, framing and content sniffing', () => {
   expect(securityHeaders['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
   expect(securityHeaders['x-content-type-options']).toBe('nosniff')
 })
 
-describe('security headers are on', () => {
-  it.each(requests)('%s', async (_name, path, init, status, kept) => {
+describe('security headers', () => {
+  it.each(requests)('the response has security headers: %s', async (_name, path, init, status, kept) => {
     const { server } = await open()
     const response = await fetch(`${server.url}${path}`, init)
     await response.text()
     expect(response.status).toBe(status)
     if (!isCall(init)) return expectSafe((name) => response.headers.get(name), kept)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
-    // It is none that a page could open; and what answers a POST is not kept unless it says so.
+    // A page cannot cause this request, and caches store no response to a POST unless it allows that.
     expect(response.headers.get('cache-control')).toBe(kept === 'no-store' ? null : kept)
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
-    'whatever a form can send: %s',
+    'the response to a form of type %j has security headers',
     async (type) => {
       const { server } = await open()
       for (const path of ['/', '/message:send', '/message:stream']) {
@@ -78,7 +78,7 @@ describe('security headers are on', () => {
     },
   )
 
-  it('what a page of another origin may read, too', async () => {
+  it('responses to other origins have security headers, preflights included', async () => {
     const { server } = await open({ cors: 'https://app.example.com' })
     for (const headers of [{ origin: 'https://app.example.com' }, { origin: 'https://evil.example.com' }]) {
       const asked = { ...headers, 'access-control-request-method': 'POST' }
@@ -89,7 +89,7 @@ describe('security headers are on', () => {
     }
   })
 
-  it('a refusal of credentials, and a card that has not changed', async () => {
+  it('401 and 304 responses have security headers', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-key') }] })
     const { server } = await open({ auth: { schemes: { key } } })
     const refused = await fetch(`${server.url}/tasks`, { headers: { 'a2a-version': '1.0' } })
@@ -101,7 +101,7 @@ describe('security headers are on', () => {
     expectSafe((name) => same.headers.get(name), 'public, max-age=300')
   })
 
-  it('what is no request at all, or has too many hosts', async () => {
+  it('responses to malformed HTTP have security headers', async () => {
     const { server } = await open()
     for (const text of ['garbage\r\n\r\n', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n']) {
       const { status, head } = await exchangeBytes(server.port, [text])
@@ -110,7 +110,7 @@ describe('security headers are on', () => {
     }
   })
 
-  it('answers over HTTP/2', async () => {
+  it('responses over HTTP/2 have security headers', async () => {
     const { server } = await open()
     const session = connectHttp2(server.url)
     onTestFinished(() => session.destroy())
@@ -125,7 +125,7 @@ describe('security headers are on', () => {
     }
   })
 
-  it('answers of a handler without a port', async () => {
+  it('responses of a handler without a port have security headers', async () => {
     const { fetch: ask } = createLocalHandler(async () => 'hi')
     const response = await ask(new Request('http://agent.test/healthz'))
     expectSafe((name) => response.headers.get(name), 'no-store')

@@ -26,7 +26,7 @@ const canary = 'harmless-canary'
 const password = 'correct horse battery staple'
 const pin = 4821
 
-/** Everything that is in the folder, as bytes. */
+/** The contents of all files in the folder. */
 async function bytesIn(directory: string): Promise<string> {
   const copies = await temporaryDirectory()
   const names = await readdir(directory)
@@ -34,7 +34,7 @@ async function bytesIn(directory: string): Promise<string> {
   return (await Promise.all(names.map((name) => readFile(join(copies, name), 'latin1')))).join()
 }
 
-/** As careless with what it is told as an agent can be. */
+/** An agent that writes the answers into a status, data, an artifact, its log and an error. */
 async function careless(turn: Turn): Promise<string> {
   const { text } = await turn.ask(`${canary}: your password?`, { sensitive: true })
   await turn.status('working', `${canary}: you said ${text}`)
@@ -49,7 +49,7 @@ async function careless(turn: Turn): Promise<string> {
 const input = z.object({})
 const login = clientTool({ name: 'login', input, sensitive: true })
 
-/** A model that repeats what it is told, in pieces, in words and to a tool. */
+/** A model that repeats the answer to a tool and, in chunks, to the caller. */
 function indiscreet() {
   const seen: string[] = []
   const use = localTool({ name: 'use', input: z.object({ key: z.string() }), run: ({ key }) => seen.push(key) })
@@ -64,7 +64,7 @@ function indiscreet() {
 interface Case {
   readonly work: AgentImplementation
   readonly recovery?: 'resume'
-  /** What the caller answers, one after the other. */
+  /** The caller's answers, in order. */
   readonly answers: readonly ('password' | 'pin')[]
   readonly state: string
 }
@@ -74,16 +74,16 @@ const asking = createHandler(agent({ name: 'Asking' }, careless), { auth: 'none'
 it.each<[string, () => Case]>([
   ['a turn that asks', () => ({ work: careless, answers: ['password', 'pin'], state: 'failed' })],
   [
-    'a turn that is resumed',
+    'a durable turn that asks',
     () => ({ work: careless, recovery: 'resume', answers: ['password', 'pin'], state: 'failed' }),
   ],
-  ['a tool of the caller', () => ({ work: indiscreet().loop, answers: ['password'], state: 'completed' })],
+  ['a client tool', () => ({ work: indiscreet().loop, answers: ['password'], state: 'completed' })],
   [
-    'a tool of the caller in a turn that is resumed',
+    'a client tool in a durable turn',
     () => ({ work: indiscreet().loop, recovery: 'resume', answers: ['password'], state: 'completed' }),
   ],
   [
-    'another agent that asks through this one',
+    'a called agent that asks',
     () => ({
       work: async (turn) => {
         const failed = await turn.call(asking, 'go').catch((error) => error)
@@ -95,7 +95,7 @@ it.each<[string, () => Case]>([
     }),
   ],
   [
-    'another agent that is a tool of a loop',
+    'a called agent that is a tool of a loop',
     () => ({
       work: createAgentLoop({
         model: scriptedModel(toolCalls(['Asking', '{"text":"go"}']), textReply(canary)),
@@ -106,7 +106,7 @@ it.each<[string, () => Case]>([
       state: 'completed',
     }),
   ],
-])('what is asked for as a secret by %s is stored, told, pushed, traced and logged nowhere', async (_, caseOf) => {
+])('the answer to a sensitive question is not stored, sent, pushed, traced or logged: %s', async (_, caseOf) => {
   const { work, recovery, answers, state } = caseOf()
   const { all } = recordSpans()
   const directory = await temporaryDirectory()
@@ -122,10 +122,10 @@ it.each<[string, () => Case]>([
   })
   onTestFinished(() => server.close())
 
-  const told: string[] = []
+  const bodies: string[] = []
   const listening: NonNullable<ConnectOptions['fetch']> = async (url, init) => {
     const response = await fetch(url, init)
-    told.push(await response.clone().text())
+    bodies.push(await response.clone().text())
     return response
   }
   const client = await connect(server.url, { fetch: listening })
@@ -137,7 +137,7 @@ it.each<[string, () => Case]>([
     const request = inputRequestIn(task?.status.message) as JsonObject
     expect(request.sensitive).toBe(true)
     const data = { toolUseId: `${request.requestId}`, result: result(answer) }
-    // By its id, and, the first of two, in words.
+    // The first of two answers is plain text; others name the request id.
     const said = at === 0 && answers.length > 1 ? password : { data, mediaType: toolResult }
     task = (await talk.send(said)).task
   }
@@ -150,7 +150,7 @@ it.each<[string, () => Case]>([
   const traced = all().map(({ name, attributes, status, events }) => [name, attributes, status, events])
   const places = {
     stored: await bytesIn(directory),
-    told: told.join('\n'),
+    sent: bodies.join('\n'),
     pushed: hook.requests.map(({ body, headers }) => body + JSON.stringify(headers)).join('\n'),
   }
   for (const [place, text] of Object.entries(places)) expect(text, place).toContain(canary)
@@ -160,11 +160,11 @@ it.each<[string, () => Case]>([
     logged: logged.join('\n'),
   })) {
     for (const secret of [password, encodeURIComponent(password), btoa(password).slice(0, -4)]) {
-      expect(text.includes(secret), `the password is in what is ${place}`).toBe(false)
+      expect(text.includes(secret), `the password is ${place}`).toBe(false)
     }
-    // Four digits are found by chance in bytes and times: these are where the agent puts them.
+    // Four digits also occur by chance in bytes and times, so look for the forms that the agent writes.
     for (const form of [`PIN ${pin}`, `"said":${pin}`, `staple ${pin}`, `and ${pin}`, `"pin":${pin}`]) {
-      expect(text.includes(form), `the PIN is in what is ${place}`).toBe(false)
+      expect(text.includes(form), `the PIN is ${place}`).toBe(false)
     }
   }
 })

@@ -33,26 +33,28 @@ async function cardAt(url: string) {
   return response.ok ? await response.json() : response.status
 }
 
-const told = (answer: { readonly task?: { readonly status: { readonly message?: unknown } } }) =>
+const statusMessageOf = (answer: { readonly task?: { readonly status: { readonly message?: unknown } } }) =>
   JSON.stringify(answer.task?.status.message)
 
 describe('several agents on one port', () => {
-  it('are found by their paths, over HTTP and over gRPC, and have a card and a log each', async () => {
+  it('agents are addressed by path over HTTP and gRPC, each with its own card and log', async () => {
     const { server, client, directory } = await open({ '/echo': says('Echo'), '/agents/ada': says('Ada') })
     const { url } = server
     expect(server.cardUrl).toBe(`${url}/echo/.well-known/agent-card.json`)
-    expect(told(await createWireClient(`${url}/echo`).send('hi'))).toContain('Echo: hi')
-    expect(told(await createWireClient(`${url}/agents/ada`).send('hi'))).toContain('Ada: hi')
+    expect(statusMessageOf(await createWireClient(`${url}/echo`).send('hi'))).toContain('Echo: hi')
+    expect(statusMessageOf(await createWireClient(`${url}/agents/ada`).send('hi'))).toContain('Ada: hi')
 
     const card = await cardAt(`${url}/agents/ada`)
     const dial = card.supportedInterfaces.filter((each: { protocolBinding: string }) => each.protocolBinding === 'GRPC')
     const tenant = 'agents/ada'
     expect(dial).toEqual([{ url: url.slice(7), protocolBinding: 'GRPC', protocolVersion: '1.0', tenant }])
-    expect(told(await client.unary(`${lf}/SendMessage`, { message, tenant }))).toContain('Ada: hi')
-    expect(told(await client.unary(`${lf}/SendMessage`, { message, tenant: 'echo' }))).toContain('Echo: hi')
+    expect(statusMessageOf(await client.unary(`${lf}/SendMessage`, { message, tenant }))).toContain('Ada: hi')
+    expect(statusMessageOf(await client.unary(`${lf}/SendMessage`, { message, tenant: 'echo' }))).toContain('Echo: hi')
     const metadata = { 'a2a-tenant': 'echo' }
     const older = { request: { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hi' }] } }
-    expect(told(await client.unary('a2a.v1.A2AService/SendMessage', older, { metadata }))).not.toBe('undefined')
+    expect(statusMessageOf(await client.unary('a2a.v1.A2AService/SendMessage', older, { metadata }))).not.toBe(
+      'undefined',
+    )
 
     const { tasks } = await client.unary(`${lf}/ListTasks`, { tenant: 'echo' })
     expect(JSON.stringify(tasks)).not.toContain('Ada')
@@ -61,9 +63,9 @@ describe('several agents on one port', () => {
     expect(existsSync(join(directory, 'ada@agents%2Fada.db'))).toBe(true)
   })
 
-  it('that nobody named are asked for the tenant', async () => {
+  it('a gRPC call without a known tenant is rejected if no agent is at the root', async () => {
     const { client } = await open({ '/echo': says('Echo'), '/ada': says('Ada') })
-    for (const tenant of [undefined, 'nobody']) {
+    for (const tenant of [undefined, 'unknown']) {
       const error: ServiceError = await client.unary(`${lf}/SendMessage`, { message, tenant }).catch((error) => error)
       expect(error.code).toBe(status.INVALID_ARGUMENT)
       expect(error.details).toContain('tenant')
@@ -72,39 +74,41 @@ describe('several agents on one port', () => {
     expect(health).toBe('SERVING')
   })
 
-  it('are found by the names of their hosts', async () => {
+  it('agents are addressed by hostname', async () => {
     const { server, client } = await open(says('Root'))
     server.add(says('Ada'), { hostname: 'ada.test' })
     const ada = grpcClient(server.port, { 'grpc.default_authority': 'Ada.test' })
-    expect(told(await ada.unary(`${lf}/SendMessage`, { message }))).toContain('Ada: hi')
-    expect(told(await client.unary(`${lf}/SendMessage`, { message }))).toContain('Root: hi')
+    expect(statusMessageOf(await ada.unary(`${lf}/SendMessage`, { message }))).toContain('Ada: hi')
+    expect(statusMessageOf(await client.unary(`${lf}/SendMessage`, { message }))).toContain('Root: hi')
     const older = { request: { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hi' }] } }
     const { task } = await ada.unary('a2a.v1.A2AService/SendMessage', older)
     expect(JSON.stringify(task.status)).toContain('Ada: hi')
   })
 
-  it('come and go while it runs', async () => {
+  it('agents are added and removed while the server runs', async () => {
     const { server, client } = await open(says('Root'))
     const { url } = server
     const ada = server.add(says('Ada'), { tenant: 'ada' })
     expect((await cardAt(`${url}/ada`)).name).toBe('Ada')
     expect((await cardAt(url)).name).toBe('Root')
     const send = (tenant?: string) => client.unary(`${lf}/SendMessage`, { message, tenant })
-    expect(told(await send('ada'))).toContain('Ada: hi')
-    expect(told(await send())).toContain('Root: hi')
+    expect(statusMessageOf(await send('ada'))).toContain('Ada: hi')
+    expect(statusMessageOf(await send())).toContain('Root: hi')
     await server.remove(ada)
     await expect(send('ada')).rejects.toThrow('tenant')
-    expect(told(await send())).toContain('Root: hi')
+    expect(statusMessageOf(await send())).toContain('Root: hi')
     expect(await cardAt(`${url}/ada`)).toBe(404)
     server.add(says('Grace'), { tenant: 'ada' })
-    expect(told(await send('ada'))).toContain('Grace: hi')
+    expect(statusMessageOf(await send('ada'))).toContain('Grace: hi')
   })
 
-  it('may be one organisation each, also for those whose dialect has no tenants', async () => {
+  it('agents are addressed by tenant, also in versions without tenants', async () => {
     const { server } = await open(says('Root'))
     server.add(says('Acme'), { tenant: 'acme' })
     const { url } = server
-    expect(told(await createWireClient(url).result('SendMessage', { message, tenant: 'acme' }))).toContain('Acme: hi')
+    expect(statusMessageOf(await createWireClient(url).result('SendMessage', { message, tenant: 'acme' }))).toContain(
+      'Acme: hi',
+    )
     const { supportedInterfaces } = await cardAt(`${url}/acme`)
     const older = supportedInterfaces.filter((each: { protocolVersion: string }) => each.protocolVersion === '0.3')
     expect(older).toEqual([
@@ -119,7 +123,7 @@ describe('several agents on one port', () => {
     expect(await rest.text()).toContain('Acme: hi')
   })
 
-  it('have limits and dialects of their own', async () => {
+  it('agents have their own limits and dialects', async () => {
     const { server, client } = await open(says('Root'), { http: { bodyLimit: 2_000 } })
     server.add(says('Small'), { tenant: 'small', dialects: ['v1.0'], http: { bodyLimit: 400 } })
     const long = { ...message, parts: [{ text: 'x'.repeat(1_000) }] }
@@ -129,12 +133,12 @@ describe('several agents on one port', () => {
     await expect(client.unary(`${lf}/SendMessage`, { message: long, tenant: 'small' })).rejects.toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
     })
-    expect(told(await client.unary(`${lf}/SendMessage`, { message: long }))).toContain('Root: x')
+    expect(statusMessageOf(await client.unary(`${lf}/SendMessage`, { message: long }))).toContain('Root: x')
     const { error } = await jsonRpc(`${server.url}/small/`).call('message/send', { message: kind })
     expect(error?.code).toBe(-32601)
   })
 
-  it('must not be put where they cannot be found', async () => {
+  it('an agent at an invalid or used address is an error', async () => {
     const { server } = await open(says('Root'))
     for (const tenant of ['tasks', 'v1', 'a/b', '']) {
       expect(() => server.add(says('Ada'), { tenant, log: createMemoryLog() })).toThrow('tenant: expected')

@@ -14,15 +14,15 @@ import { startTestServer } from '../support/servers/test-server.ts'
 import { isStream, sendParams, textsOf } from '../support/wire/wire-client.ts'
 
 describe('a stream', () => {
-  it('tells the task first, then every change, each with its generation as id', async () => {
+  it('a stream starts with the task and continues with every change, each with its generation as id', async () => {
     const { wire } = await startTestServer(count)
     const events = await collect(wire.sendStream('go'))
     expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, '', 'TASK_STATE_COMPLETED'])
-    // Generation 1 is the message itself, of which a stream does not tell.
+    // Generation 1 is the caller's message, which streams leave out.
     expect(generationsOf(events)).toEqual(events.map((_, index) => index + 2))
   })
 
-  it('owns the flags of its artifacts', async () => {
+  it('the server sets append and lastChunk of artifacts', async () => {
     const { wire } = await startTestServer(count)
     const updates = (await collect(wire.sendStream('go'))).flatMap(({ result }) => result?.artifactUpdate ?? [])
     expect(updates.map(({ append, lastChunk }) => [append, lastChunk])).toEqual([
@@ -33,12 +33,12 @@ describe('a stream', () => {
     expect(new Set(updates.map(({ artifact }) => artifact.artifactId)).size).toBe(1)
   })
 
-  it('is the same for everybody who reads it', async () => {
+  it('every reader gets the same stream', async () => {
     const { wire } = await startTestServer(askOnce)
     const { id } = await wire.sendTask('begin')
     const readers = [wire.subscribe(id), wire.subscribe(id)]
     const seen = await Promise.all(readers.map(async (reader) => [await nextOf(reader)]))
-    // Both are reading by now.
+    // Both readers have received their first event.
     await wire.send('this one', { taskId: id })
     for (const [index, reader] of readers.entries()) seen[index]?.push(...(await collect(reader)))
     expect(linesOf(seen[0] ?? []).at(-1)).toBe('TASK_STATE_COMPLETED')
@@ -46,7 +46,7 @@ describe('a stream', () => {
     expect(generationsOf(seen[0] ?? [])).toEqual(generationsOf(seen[1] ?? []))
   })
 
-  it('of an answer that is a message is that one event', async () => {
+  it('a reply without a task is a stream of one event', async () => {
     const { wire } = await startTestServer(async () => 'hello')
     const events = await collect(wire.sendStream('go'))
     expect(events).toMatchObject([{ result: { message: { parts: [{ text: 'hello' }] } } }])
@@ -54,8 +54,8 @@ describe('a stream', () => {
   })
 })
 
-describe('the way of a stream over HTTP', () => {
-  it('is kept open and free of buffers by its headers', async () => {
+describe('a stream over HTTP', () => {
+  it('the response headers disable caching and buffering', async () => {
     const { wire } = await startTestServer(count)
     const response = await wire.post({
       jsonrpc: '2.0',
@@ -71,7 +71,7 @@ describe('the way of a stream over HTTP', () => {
     await response.body?.cancel()
   })
 
-  it('shows signs of life while nothing happens', async () => {
+  it('an idle stream sends heartbeats', async () => {
     const { wire } = await startTestServer(askOnce, { http: { heartbeat: 10 } })
     const { id } = await wire.sendTask('begin')
     const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
@@ -83,11 +83,11 @@ describe('the way of a stream over HTTP', () => {
     expect(text).toMatch(/^: follows \d+\nid: \d+\ndata: .*\n\n(: keep-alive\n\n){3}/)
   })
 
-  it('begins only when there is something to tell: an early failure is an error, not a stream', async () => {
+  it('an error before the first event is a plain response, not a stream', async () => {
     const { wire } = await startTestServer(count)
     const ended = await wire.sendTask('go')
     const failures = [
-      [{ id: 'nobody-knows' }, {}, -32001],
+      [{ id: 'unknown' }, {}, -32001],
       [{ id: ended.id }, {}, -32004],
       [{ id: ended.id }, { 'last-event-id': '1000' }, -32602],
       [{ id: ended.id }, { 'last-event-id': 'the third' }, -32602],
@@ -100,7 +100,7 @@ describe('the way of a stream over HTTP', () => {
     }
   })
 
-  it('takes fewer writes than there are events that are ready together', async () => {
+  it('events that are ready together share writes', async () => {
     const { wire } = await startTestServer(count)
     const { id } = await wire.sendTask('go')
     const response = await wire.post(

@@ -41,11 +41,11 @@ async function served(profile: AgentProfile, work: AgentImplementation, options:
   return await start(agent(profile, work), { directory: await temporaryDirectory(), ...options })
 }
 
-it('one trace leads from a client through an agent, another agent that it asks, and a webhook', async () => {
+it('one trace covers the client, the agent, the agent it calls, and the webhook', async () => {
   const { all, named, pathOf } = recordSpans()
   const hook = await startWebhookReceiver()
   const writer = await served({ name: 'Writer' }, async (turn) => {
-    // What an author's own instruments see is below the turn.
+    // The author's own spans are children of the turn.
     trace.getTracer('author').startSpan('sharpen').end()
     await turn.artifact('text').close('A text')
   })
@@ -89,11 +89,11 @@ it('one trace leads from a client through an agent, another agent that it asks, 
     expect(delivery.parentSpanContext?.spanId).toBe(server?.spanContext().spanId)
     expect(delivery.attributes).toMatchObject({ 'a2a.task.id': task?.id, 'http.response.status_code': 204 })
   }
-  const told = hook.requests.map(({ headers }) => headers.traceparent?.split('-')[2])
-  expect(told).toEqual(deliveries.map((delivery) => delivery.spanContext().spanId))
+  const spanIds = hook.requests.map(({ headers }) => headers.traceparent?.split('-')[2])
+  expect(spanIds).toEqual(deliveries.map((delivery) => delivery.spanContext().spanId))
 })
 
-it('a turn that another process goes on with stays in its trace, and so does what is pushed', async () => {
+it('a turn that another process continues stays in its trace, and so do its webhooks', async () => {
   const { all, named } = recordSpans()
   const hook = await startWebhookReceiver()
   const directory = await temporaryDirectory()
@@ -120,7 +120,7 @@ it('a turn that another process goes on with stays in its trace, and so does wha
   expect(hook.requests.map(({ headers }) => headers.traceparent?.split('-')[1])).toEqual(
     hook.requests.map(() => traceId),
   )
-  // The answer itself was sent outside of it.
+  // The call with the answer has its own trace.
   expect(
     all()
       .filter(({ name }) => name === 'SendMessage Patient')
@@ -129,7 +129,7 @@ it('a turn that another process goes on with stays in its trace, and so does wha
   ).not.toBe(traceId)
 })
 
-it('tells what failed: turns and deliveries, and, without blaming the server, calls', async () => {
+it('failed turns and deliveries are error spans, and a caller’s mistake is only an attribute', async () => {
   const { all, named } = recordSpans()
   const hook = await startWebhookReceiver((_, response) => response.writeHead(500).end())
   const options = { push: { ...push, retry: { attempts: 1 } } }
@@ -137,7 +137,7 @@ it('tells what failed: turns and deliveries, and, without blaming the server, ca
   const client = await connect(server.url)
   await client.send('go', { push: { url: hook.url } })
   await client
-    .task('nobody')
+    .task('unknown')
     .get()
     .catch(() => {})
   await until(() => all().some(({ name }) => name.startsWith('push ')))
@@ -157,7 +157,7 @@ it('tells what failed: turns and deliveries, and, without blaming the server, ca
   })
 })
 
-it('a call of another agent that fails is a span that failed', async () => {
+it('a failed call to another agent is an error span', async () => {
   const { all } = recordSpans()
   const sad = await served({ name: 'Sad' }, (turn) => turn.fail('The cellar is flooded'))
   const asker = await served({ name: 'Asker' }, async (turn) => {
@@ -169,7 +169,7 @@ it('a call of another agent that fails is a span that failed', async () => {
   expect(call?.status.code).toBe(SpanStatusCode.ERROR)
 })
 
-it('has a span for every event, if that is wanted, and tells where each is', async () => {
+it('with events enabled, every event has a span and trace metadata', async () => {
   const { all, named } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true }), dialects: { traceMetadata: true } }
   const server = await served(
@@ -181,7 +181,7 @@ it('has a span for every event, if that is wanted, and tells where each is', asy
     },
     events,
   )
-  const told = await collect((await connect(server.url)).stream('go'))
+  const streamed = await collect((await connect(server.url)).stream('go'))
   const of = all().filter(({ name }) => name.startsWith('event '))
   expect(of.map(({ name, attributes }) => `${name} ${attributes['a2a.task.state'] ?? ''}`.trim())).toEqual([
     'event status working',
@@ -190,12 +190,12 @@ it('has a span for every event, if that is wanted, and tells where each is', asy
   ])
   const turn = named('invoke_agent Chatty').spanContext()
   for (const each of of) expect(each.parentSpanContext?.spanId).toBe(turn.spanId)
-  const stamps = told.flatMap((event) => ('metadata' in event ? [event.metadata] : []))
+  const stamps = streamed.flatMap((event) => ('metadata' in event ? [event.metadata] : []))
   expect(stamps.length).toBeGreaterThan(1)
   for (const stamp of stamps) expect(stamp).toEqual({ traceId: turn.traceId, spanId: turn.spanId })
 })
 
-it('sees what a loop does: the model, its tools, and agents behind them', async () => {
+it('a loop has spans for model calls, tools and called agents', async () => {
   const { all, named, pathOf } = recordSpans()
   const writer = await served({ name: 'Writer' }, () => 'A text')
   const add = localTool({
@@ -248,7 +248,7 @@ it('sees what a loop does: the model, its tools, and agents behind them', async 
   ])
 })
 
-it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each once, policy %s', async (recovery) => {
+it.each([undefined, 'resume'] as const)('each client tool has one span (recovery: %s)', async (recovery) => {
   const { all, named, pathOf } = recordSpans()
   const input = z.object({})
   const tools = [clientTool({ name: 'locate', input }), clientTool({ name: 'look', input })]
@@ -267,7 +267,7 @@ it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each o
   }
 })
 
-it('sees a loop that is invoked without an agent, if it is told who watches', async () => {
+it('a loop that is invoked without an agent has spans if it gets a telemetry', async () => {
   const { named, pathOf } = recordSpans()
   const add = localTool({ name: 'add', input: z.object({}), run: (_, { trace: given }) => given?.traceparent })
   const asked = scriptedModel(toolCalls(['add', '{}']), textReply('Done'))
@@ -282,7 +282,7 @@ it('sees a loop that is invoked without an agent, if it is told who watches', as
   expect(lastToolResults(asked)).toEqual([{ type: 'text', value: `00-${traceId}-${spanId}-01` }])
 })
 
-it('a stream is a span until it ends, or its reader leaves', async () => {
+it('the span of a stream ends when its reader disconnects', async () => {
   const { all, named } = recordSpans()
   const server = await served({ name: 'Slow' }, async (turn) => {
     await turn.status('working', 'Coming')
@@ -300,7 +300,7 @@ it('a stream is a span until it ends, or its reader leaves', async () => {
   expect(taskId).toBeDefined()
 })
 
-it('a secret that a turn was told is in no span, also if the turn fails with it', async () => {
+it('the answer to a sensitive question is in no span, also if the turn fails with it', async () => {
   const { all, named } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true }) }
   const work: AgentImplementation = async (turn) => {
@@ -315,11 +315,11 @@ it('a secret that a turn was told is in no span, also if the turn fails with it'
   expect(named('invoke_agent Careless').status).toMatchObject({ code: SpanStatusCode.ERROR })
   expect(named('invoke_agent Careless').status.message).toMatch(/ is wrong$/)
   expect(
-    JSON.stringify(all().map(({ name, attributes, status, events: told }) => [name, attributes, status, told])),
+    JSON.stringify(all().map(({ name, attributes, status, events: list }) => [name, attributes, status, list])),
   ).not.toContain('hunter2')
 })
 
-it('watches the mesh, too', async () => {
+it('mesh calls have client and server spans', async () => {
   const { all, named, pathOf } = recordSpans()
   const methods = { price: () => ({ price: 1 }), none: () => Promise.reject(new A2AError('internal', 'x')) }
   const { shop, price } = await meshPair({ methods, telemetry }, { telemetry })
@@ -334,7 +334,7 @@ it('watches the mesh, too', async () => {
   expect(() => named('mesh price')).toThrow('2 spans')
 })
 
-it('passes traces on where there is no SDK', async () => {
+it('traces are passed on without an OpenTelemetry SDK', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const seen: unknown[] = []
   const { server } = await serveOne((turn) => void seen.push(turn.trace), { telemetry })

@@ -16,7 +16,7 @@ import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 const use = (toolUseId: string): Part => ({ data: { toolUseId, name: 'search', arguments: {} }, mediaType: toolUse })
 const result = (toolUseId: string): Part => ({ data: { toolUseId, result: ['Tom'] }, mediaType: toolResult })
 
-/** Asks for what the message names, and again for what it is then told, until it is told to end. */
+/** Requests the tool uses that each message names, until the message is "end". */
 async function asking(turn: Turn): Promise<string | undefined> {
   if (turn.text === 'end') return 'done'
   const ids = turn.text === '' ? ['next'] : turn.text.split(' ')
@@ -46,7 +46,7 @@ async function open(dialect: DialectName, binding: Binding) {
   }
   const service = await serviceOf()
   const send = (message: Message) => {
-    // In 0.1 the task is named by its caller.
+    // In 0.1 the caller chooses the task id.
     const alias = dialect === 'v0.1' ? { alias: message.taskId ?? 'mine' } : {}
     return service.sendMessage({ message, ...alias }, callOf())
   }
@@ -55,7 +55,7 @@ async function open(dialect: DialectName, binding: Binding) {
 }
 
 describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
-  it('a result is taken once, for a request that waits for it, and refused otherwise', async () => {
+  it('a result is accepted once, and only for a pending request', async () => {
     const { send, answer } = await open(dialect, binding)
     const { id } = taskOf(await send(messageOf('u-1')))
     const unknown = await problemOf(answer(id, result('u-9')))
@@ -66,7 +66,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     expect(again.code).toBe('invalid-params')
   })
 
-  it('a result that belongs to no task is refused, and begins none', async () => {
+  it('a result without a task is rejected and starts no task', async () => {
     const { send } = await open(dialect, binding)
     expect((await problemOf(send(messageOf('', { parts: [result('u-1')] })))).code).toBe('invalid-params')
   })
@@ -82,7 +82,7 @@ describe('over JSON-RPC', () => {
     return { wire, answer }
   }
 
-  it('the refusal names what is wrong, what is pending and what came', async () => {
+  it('the error names the part, the pending requests and the received id', async () => {
     const { wire, answer } = await rpc()
     const { id } = await wire.sendTask('u-1 u-2')
     const refused = async (...parts: readonly object[]) => {
@@ -106,7 +106,7 @@ describe('over JSON-RPC', () => {
     expect((await refused(part('x'.repeat(10_000)))).join()).not.toContain('x'.repeat(65))
   })
 
-  it('a task that has asked for nothing takes no results', async () => {
+  it('a task without a pending request rejects results', async () => {
     const { wire } = await startTestServer((turn) => turn.requireInput('Which?').then(() => undefined))
     const { id } = await wire.sendTask('go')
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [part('u-1')], taskId: id }
@@ -115,7 +115,7 @@ describe('over JSON-RPC', () => {
     )
   })
 
-  it('a text answers the oldest request, and the same message sent again is the same answer', async () => {
+  it('a text answers the oldest request, and a repeated message gets the same response', async () => {
     const { wire, answer } = await rpc()
     const { id } = await wire.sendTask('u-1')
     await wire.sendTask('u-2 u-3', { taskId: id })
@@ -126,7 +126,7 @@ describe('over JSON-RPC', () => {
     expect(first).toMatchObject({ task: { id } })
   })
 
-  it('of two who answer at once, one is heard', async () => {
+  it('one of two simultaneous results is accepted', async () => {
     const { wire, answer } = await rpc()
     const { id } = await wire.sendTask('u-1')
     const answers = await Promise.all([answer(id, part('u-1')), answer(id, part('u-1'))])
@@ -134,7 +134,7 @@ describe('over JSON-RPC', () => {
   })
 })
 
-describe('the house variant', () => {
+describe('the house dialect', () => {
   const answerTo = (
     referenceTaskIds: readonly string[],
     toolUseId: string,
@@ -149,7 +149,7 @@ describe('the house variant', () => {
     },
   })
 
-  it('finds among the tasks that a result refers to the one that waits for it', async () => {
+  it('a result reaches the one of its referenced tasks that waits for it', async () => {
     const { wire } = await startTestServer(asking)
     const [one, two] = [await wire.sendTask('u-1'), await wire.sendTask('u-2')]
     const both = [one.id, 'gone', two.id]

@@ -13,7 +13,7 @@ const trace: Trace = { traceparent: `00-${traceId}-${spanId}-01`, tracestate: 'r
 const headers = { ...trace }
 
 describe.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('over %s', (binding) => {
-  it('a turn knows the trace of its caller, and one that is malformed is ignored', async () => {
+  it('a turn has the trace of its caller, and malformed headers are ignored', async () => {
     const seen: (Trace | undefined)[] = []
     const { server } = await startTestServer((turn) => void seen.push(turn.trace), { grpc: true })
     const client = await connect(server.url, { bindings: [binding === 'GRPC' ? grpc({ loopback: 'allow' }) : binding] })
@@ -25,7 +25,7 @@ describe.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('over %s', (binding) =>
   })
 })
 
-it('header names in capitals are the same, and two traceparents are none', async () => {
+it('header names are case-insensitive, and two traceparent headers are ignored', async () => {
   const seen: (Trace | undefined)[] = []
   const { wire, server } = await startTestServer((turn) => void seen.push(turn.trace))
   await wire.call('SendMessage', { message: messageOf('a') }, { Traceparent: trace.traceparent, TRACESTATE: 'a=1' })
@@ -45,7 +45,7 @@ function messageOf(messageId: string) {
   return { messageId, role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 }
 
-it('goes along to the agents that a turn asks, unless the author says otherwise', async () => {
+it('the trace is passed to called agents, unless the author sets another one', async () => {
   const seen: (Trace | undefined)[] = []
   const writer = await startTestServer((turn) => void seen.push(turn.trace), { profile: { name: 'Writer' } })
   const client = await connect(writer.server.url)
@@ -58,7 +58,7 @@ it('goes along to the agents that a turn asks, unless the author says otherwise'
   expect(seen).toEqual([trace, { ...own, tracestate: 'own=1' }])
 })
 
-it('is told to webhooks as the one in which the task began, whenever they come and whoever goes on with it', async () => {
+it('webhooks carry the trace that started the task, even if they or later messages have another one', async () => {
   const [hook, later] = [await startWebhookReceiver(), await startWebhookReceiver()]
   const { server } = await startTestServer(
     async (turn) => {
@@ -74,11 +74,14 @@ it('is told to webhooks as the one in which the task began, whenever they come a
   await client.send('this', { taskId: task?.id ?? '', headers: other, push: { url: `${later.url}/inline` } })
   const ended = ({ requests }: typeof hook) => requests.filter(({ body }) => body.includes('COMPLETED')).length
   await until(() => ended(hook) === 1 && ended(later) === 2)
-  const told = [...hook.requests, ...later.requests].map((each) => [each.headers.traceparent, each.headers.tracestate])
-  expect(told).toEqual(told.map(() => [trace.traceparent, trace.tracestate]))
+  const traces = [...hook.requests, ...later.requests].map((each) => [
+    each.headers.traceparent,
+    each.headers.tracestate,
+  ])
+  expect(traces).toEqual(traces.map(() => [trace.traceparent, trace.tracestate]))
 })
 
-describe('events', () => {
+describe('trace metadata of events', () => {
   const stamp = { traceId, spanId }
   const metadataOf = async (url: string, path: string, version: string) => {
     const call = {
@@ -100,20 +103,20 @@ describe('events', () => {
     yield 'a chunk'
   }
 
-  it('say where they are in the trace in the dialect that has it so, and in no other', async () => {
+  it('events have trace metadata only in the house dialect by default', async () => {
     const { server } = await startTestServer(work)
-    const told = await metadataOf(server.url, '/api/a2a', '0.3')
-    expect(told.length).toBeGreaterThan(1)
-    expect(told).toEqual(told.map(() => expect.objectContaining(stamp)))
+    const stamped = await metadataOf(server.url, '/api/a2a', '0.3')
+    expect(stamped.length).toBeGreaterThan(1)
+    expect(stamped).toEqual(stamped.map(() => expect.objectContaining(stamp)))
     const plain = await metadataOf(server.url, '/', '0.3')
     expect(plain.length).toBeGreaterThan(1)
     for (const metadata of plain) expect(metadata ?? {}).not.toHaveProperty('traceId')
   })
 
-  it('say it to everybody, or to nobody, if that is wanted', async () => {
+  it('traceMetadata enables or disables trace metadata in every dialect', async () => {
     const every = await startTestServer(work, { dialects: { traceMetadata: true } })
-    const told = await metadataOf(every.server.url, '/', '0.3')
-    expect(told).toEqual(told.map(() => stamp))
+    const stamped = await metadataOf(every.server.url, '/', '0.3')
+    expect(stamped).toEqual(stamped.map(() => stamp))
     const none = await startTestServer(work, { dialects: { traceMetadata: false } })
     for (const metadata of await metadataOf(none.server.url, '/api/a2a', '0.3')) {
       expect(metadata ?? {}).not.toHaveProperty('traceId')
@@ -121,7 +124,7 @@ describe('events', () => {
   })
 })
 
-it('goes along in the mesh over HTTP, beside the envelope', async () => {
+it('the trace is passed to mesh peers in HTTP headers', async () => {
   const seen: (Trace | undefined)[] = []
   const { shop, price } = await meshPair({
     methods: {
