@@ -17,7 +17,7 @@ import { meshCard, meshPair, post, signedRequest, startMeshServer } from '../sup
 
 type Options = Partial<HandlerOptions> & { readonly skills?: readonly SkillProfile[] }
 
-/** An agent behind a peer of the mesh, and two who know it. */
+/** An A2A agent behind a mesh peer, and links of two other peers to it. */
 async function bridge(
   work: AgentImplementation | undefined,
   { skills = [], ...options }: Options = {},
@@ -45,15 +45,15 @@ async function taskIn(answer: Promise<JsonObject>) {
 
 const echo: AgentFunction = ({ text }) => `You said: ${text}`
 
-describe('a peer of the mesh that asks an agent of A2A', () => {
-  it('gets its message, as A2A 1.0 has it', async () => {
+describe('a mesh peer that calls an A2A agent', () => {
+  it('a peer gets the reply in the form of A2A 1.0', async () => {
     const { link } = await bridge(echo)
     expect(await link.request('a2a.send', saying('tea'))).toMatchObject({
       message: { role: 'ROLE_AGENT', parts: [{ text: 'You said: tea' }] },
     })
   })
 
-  it('gets, lists and cancels the tasks that it began', async () => {
+  it('a peer reads, lists and cancels its tasks', async () => {
     const { link } = await bridge(async (turn) => {
       await turn.data({ price: 4.25 })
       if (turn.text === 'wait') await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
@@ -74,7 +74,7 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     })
   })
 
-  it('gets a long task as it is when the patience ends, looks at it later, and answers what it asks', async () => {
+  it('a peer gets an unfinished task after the patience timeout, reads it later, and answers its question', async () => {
     const gate = Promise.withResolvers<void>()
     const { link } = await bridge(
       async (turn) => {
@@ -97,12 +97,12 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     expect(answered).toMatchObject({ task: { id: taskId, status: { state: 'TASK_STATE_COMPLETED' } } })
   })
 
-  it('is told that its time is up where nothing was said at all', async () => {
+  it('a call to an agent that emits nothing ends with TIMEOUT', async () => {
     const { link } = await bridge(() => new Promise<never>(() => {}), {}, { patience: 50 })
     await expect(link.request('a2a.send', saying('tea'))).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
-  it('sees nothing of the tasks of another one', async () => {
+  it('a peer has no access to the tasks of another peer', async () => {
     const { link: shop, other: news } = await bridge(async (turn) => void (await turn.data({ secret: turn.text })))
     const { id, contextId } = await taskIn(shop.request('a2a.send', saying('tea')))
     for (const method of ['a2a.get', 'a2a.cancel']) {
@@ -116,14 +116,14 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     expect(await shop.request('a2a.list')).toMatchObject({ totalSize: 1 })
   })
 
-  it('is to the agent somebody of its own name, whom no user is taken for', async () => {
+  it('the principal of a peer has the prefix mesh:', async () => {
     const { link } = await bridge(({ principal }) => principal.id)
     expect(await link.request('a2a.send', saying('who?'))).toMatchObject({
       message: { parts: [{ text: 'mesh:shop-agent' }] },
     })
   })
 
-  it('takes the agent into its trace', async () => {
+  it('the turn has the trace of the peer', async () => {
     const { link } = await bridge(({ trace }) => trace?.traceparent.slice(0, 35) ?? 'none')
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
     expect(await link.request('a2a.send', saying('where?'), { trace })).toMatchObject({
@@ -131,7 +131,7 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     })
   })
 
-  it('sends once under one key, however often it asks, and another body under that key is refused', async () => {
+  it('requests with the same idempotency key create one task, and another body with that key is rejected', async () => {
     const { link, other } = await bridge(async (turn) => void (await turn.data({ said: turn.text })))
     const sent = { ...saying('tea'), idempotencyKey: 'order 7' }
     const [first, second] = [await taskIn(link.request('a2a.send', sent)), await taskIn(link.request('a2a.send', sent))]
@@ -147,7 +147,7 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     })
   })
 
-  it('is answered once to one envelope, also by a replica that has not seen it', async () => {
+  it('one envelope runs one turn, even if two replicas receive it', async () => {
     let runs = 0
     const served = agent({ name: 'Prices', skills: [price] }, async (turn) => void (await turn.data({ run: ++runs })))
     const { service, drain } = createHandler(served, { auth: 'none', logger: silentLogger })
@@ -161,7 +161,7 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     expect(runs).toBe(1)
   })
 
-  it('learns which field is wrong', async () => {
+  it('the error names the invalid field', async () => {
     const { link } = await bridge(echo)
     await expect(link.request('a2a.send', { message: { role: 'ROLE_USER' } })).rejects.toMatchObject({
       code: 'VALIDATION_FAILED',
@@ -170,7 +170,7 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     })
   })
 
-  it('is held to the limits of the agent, and told when to come again', async () => {
+  it('the rate limits of the agent apply to peers', async () => {
     const limits = { perSkill: { tea: { requests: { limit: 1, window: 60 } } } }
     const { link } = await bridge(echo, { limits, skills: [{ id: 'tea', name: 'Tea' }] })
     await link.request('tea', { text: 'first' })
@@ -212,18 +212,18 @@ const broken = skill({
   run: (_, turn) => turn.fail('No tea today').then(() => undefined),
 })
 
-describe('the skills of an agent', () => {
+describe('skills as mesh methods', () => {
   const skills = [price, total, shout, stuck, broken]
   const open = async () => (await bridge(undefined, { skills }, { patience: 200 })).link
 
-  it('are methods whose parameters are the input and whose data is the output', async () => {
+  it('the parameters of a method are the input of the skill, and its output is the data', async () => {
     const link = await open()
     expect(await link.request('get_price', { symbol: 'TEA' })).toEqual({ symbol: 'TEA', price: 4.25 })
     expect(await link.request('total', { data: [1, 2, 3] })).toEqual({ data: 6 })
     expect(await link.request('shout', { text: 'tea' })).toEqual({ text: 'TEA' })
   })
 
-  it('refuse what does not fit, and say where', async () => {
+  it('invalid parameters and unknown methods are rejected', async () => {
     const link = await open()
     await expect(link.request('get_price', { symbol: 7 })).rejects.toMatchObject({
       code: 'VALIDATION_FAILED',
@@ -232,7 +232,7 @@ describe('the skills of an agent', () => {
     await expect(link.request('no_skill')).rejects.toMatchObject({ code: 'NOT_FOUND', details: { what: 'method' } })
   })
 
-  it('refuse with the task where there is no output, which can be looked at', async () => {
+  it('a skill without output is refused with its task, which the peer can read', async () => {
     const link = await open()
     const refusal = await link.request('stuck', { text: 'go' }).catch((error) => error)
     expect(refusal).toMatchObject({ code: 'TASK_UNFINISHED', message: 'The task of stuck is working: Still at it' })
@@ -244,18 +244,18 @@ describe('the skills of an agent', () => {
     })
   })
 
-  it('must not be called as the methods of A2A are', () => {
+  it('a skill with the id of an A2A method is an error', () => {
     const { service } = createHandler(agent({ name: 'Odd' }, echo), { auth: 'none', logger: silentLogger })
     const card = cardOf({ name: 'Odd', skills: [{ id: 'a2a.send', name: 'Mine' }] })
     expect(() => a2aMethods({ service, card })).toThrow('the skill id a2a.send is already')
   })
 })
 
-describe('a message that nobody has signed', () => {
+describe('an unsigned message', () => {
   it.each([
     [false, { status: 'AUTHENTICATION_FAILED' }],
     [true, { message: { parts: [{ text: 'anonymous' }] } }],
-  ])('is taken only where that is enough (%s)', async (allowsAnonymous, expected) => {
+  ])('an unsigned message is accepted only if allowsAnonymous is true (%s)', async (allowsAnonymous, expected) => {
     const { service } = createHandler(
       agent({ name: 'Who' }, ({ principal }) => principal.id),
       { auth: 'none', logger: silentLogger },

@@ -9,8 +9,8 @@ import {
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshPair, meshRequest, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
-describe('two agents that shake hands', () => {
-  it('know each other afterwards, with the highest versions that both speak, until one says goodbye', async () => {
+describe('a handshake', () => {
+  it('a handshake agrees on the highest common versions and lasts until a goodbye', async () => {
     const protocols = { supported_protocols: ['A2A/1.0', 'A2A/1.1'] }
     const { shop, price } = await meshPair(
       { card: meshCard('price-agent', protocols) },
@@ -33,7 +33,7 @@ describe('two agents that shake hands', () => {
     expect((await link.handshake()).state).toBe('established')
   })
 
-  it('who have no protocol in common are told what would do, and stay strangers', async () => {
+  it('a handshake without a common protocol is rejected with the supported versions', async () => {
     const { shop, price } = await meshPair({}, { card: meshCard('shop-agent', { supported_protocols: ['A2A/2.0'] }) })
     const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
@@ -45,7 +45,7 @@ describe('two agents that shake hands', () => {
     expect(price.sessionWith('shop-agent').state).toBe('none')
   })
 
-  it('may be refused with a reason', async () => {
+  it('a peer can refuse a handshake with a reason', async () => {
     const { shop, price } = await meshPair({ refuseHandshake: ({ name }) => `We do not serve ${name}.` })
     const { endpoint } = await startMeshServer(price)
     await expect(shop.link({ agentId: 'price-agent', endpoint }).handshake()).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe('two agents that shake hands', () => {
     })
   })
 
-  it('cannot do so under the name of another', async () => {
+  it('a handshake with the card of another agent is rejected', async () => {
     const { price, shopKey } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const payload = { agent_card: meshCard('admin-agent') }
@@ -62,7 +62,7 @@ describe('two agents that shake hands', () => {
     expect(status).toBe(400)
   })
 
-  it('must do so before requests if that is demanded', async () => {
+  it('with requireHandshake, requests are rejected before the handshake', async () => {
     const { shop, price } = await meshPair({ requireHandshake: true })
     const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
@@ -74,7 +74,7 @@ describe('two agents that shake hands', () => {
     expect(await link.request('get_price')).toEqual({ symbol: 'TEA', price: 4.25 })
   })
 
-  it('are read by peers of schema 1.0.0 too: their versions lie in the metadata', async () => {
+  it('a schema 1.0.0 peer finds the schema versions in the metadata of the card', async () => {
     const { price, shopKey } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const payload = { agent_card: meshCard('shop-agent') }
@@ -89,8 +89,8 @@ describe('two agents that shake hands', () => {
   })
 })
 
-describe('a key that is shown in the first handshake', () => {
-  it('is trusted from then on, by both sides, and no other one under that name', async () => {
+describe('the key of a first handshake', () => {
+  it('both peers trust the key from then on, and reject another key for the same agent', async () => {
     const price = await newcomer('price-agent', { methods: { get_price: () => ({ price: 1 }) } })
     const shop = await newcomer('shop-agent')
     const { endpoint } = await startMeshServer(price.peer)
@@ -105,7 +105,7 @@ describe('a key that is shown in the first handshake', () => {
     expect(await link.request('get_price')).toEqual({ price: 1 })
   })
 
-  it('must be the one that signed', async () => {
+  it('a handshake that is not signed with the key on its card is rejected', async () => {
     const price = await newcomer('price-agent')
     const [shown, used] = [await generateSigningKey(), await generateSigningKey()]
     const card = meshCard('shop-agent', { metadata: { public_key: shown.jwk as never } })
@@ -118,7 +118,7 @@ describe('a key that is shown in the first handshake', () => {
 
 describe('a peer', () => {
   const card = meshCard('price-agent')
-  it('does not start without keys, unless signatures are not required', async () => {
+  it('a peer needs keys unless signatures are optional', async () => {
     expect(() => createMeshPeer({ card })).toThrow('Messages must be signed: give a key')
     const key = await generateSigningKey()
     expect(() => createMeshPeer({ card, key })).toThrow('no key of others is known')
@@ -128,7 +128,7 @@ describe('a peer', () => {
     )
   })
 
-  it('asks for signatures by default, but for development', () => {
+  it('signatures are required by default except in development', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     for (const mode of ['production', 'test', 'Development', '']) {
       vi.stubEnv('NODE_ENV', mode)
@@ -139,7 +139,7 @@ describe('a peer', () => {
     expect(() => createMeshPeer({ card, requireAuth: true })).toThrow('Messages must be signed')
   })
 
-  it('takes unsigned messages where they are allowed, and then knows nobody', async () => {
+  it('an unsigned message has no identity', async () => {
     const who: unknown[] = []
     const price = createMeshPeer({
       card,
@@ -153,7 +153,7 @@ describe('a peer', () => {
     expect(who).toEqual([{ from: 'shop-agent', identity: undefined }])
   })
 
-  it('answers discovery as the registry if it has a directory', async () => {
+  it('a peer with a directory answers discovery requests for the registry', async () => {
     const agent = {
       agent_id: 'tea-agent',
       name: 'Tea',

@@ -3,8 +3,8 @@ import { generateSigningKey, MeshError, MeshRefusal, signEnvelope } from '../../
 import { meshPair, meshRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
-describe('a link by HTTP', () => {
-  it('gives what a method returns, and throws what it refuses', async () => {
+describe('an HTTP link', () => {
+  it('a request returns the result of the method, or throws its refusal', async () => {
     const { shop, price } = await meshPair({
       methods: {
         get_price: ({ symbol = null }) => ({ symbol }),
@@ -22,7 +22,7 @@ describe('a link by HTTP', () => {
     await expect(link.request('unknown')).rejects.toMatchObject({ name: 'MeshError', code: 'NOT_FOUND' })
   })
 
-  it('believes an answer only of the agent that was asked, about what it was asked, and now', async () => {
+  it('a response is accepted only if it is fresh, signed by the called agent, and correlates to the request', async () => {
     const { shop, shopKey, priceKey } = await meshPair()
     const stranger = await generateSigningKey()
     const good = {
@@ -57,11 +57,11 @@ describe('a link by HTTP', () => {
   })
 
   it.each([
-    ['nobody there', undefined, 'cannot be reached'],
-    ['a page', '<h1>Bad gateway</h1>', 'answered 502, and not with an envelope'],
+    ['no server', undefined, 'cannot be reached'],
+    ['an HTML page', '<h1>Bad gateway</h1>', 'answered 502, and not with an envelope'],
     ['a plain error', '{"error":{"code":"PAYLOAD_TOO_LARGE","message":"Too long."}}', 'Too long.'],
-    ['nothing', '', 'answered 502'],
-  ])('says what it met: %s', async (_, body, problem) => {
+    ['an empty body', '', 'answered 502'],
+  ])('the error describes the response: %s', async (_, body, problem) => {
     const { shop } = await meshPair()
     const endpoint =
       body === undefined
@@ -75,7 +75,7 @@ describe('a link by HTTP', () => {
     expect(failure.message).toContain(problem)
   })
 
-  it('keeps what a third agent said from the caller', async () => {
+  it('the error of a third agent does not reach the caller', async () => {
     const { shop, price } = await meshPair({ methods: {} })
     const { endpoint } = await startMeshServer(price)
     const failure = await shop
@@ -89,14 +89,14 @@ describe('a link by HTTP', () => {
     await expect(link.request('forward')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
   })
 
-  it('does not get an answer that is too long for an envelope', async () => {
+  it('a response over maxBytes becomes an internal error', async () => {
     const { shop, price } = await meshPair({ maxBytes: 2_000, methods: { much: () => ({ text: 'x'.repeat(2_000) }) } })
     const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
   })
 
-  it('does not get an answer that is too long in bytes, although it has few characters', async () => {
+  it('maxBytes counts bytes, not characters', async () => {
     const methods = { much: () => ({ text: '茶'.repeat(600) }), less: () => ({ text: 'x'.repeat(600) }) }
     const { shop, price } = await meshPair({ maxBytes: 2_000, methods })
     const { endpoint } = await startMeshServer(price)
@@ -105,7 +105,7 @@ describe('a link by HTTP', () => {
     expect(await link.request('less')).toEqual({ text: 'x'.repeat(600) })
   })
 
-  it('gives up in time, and when its caller leaves', async () => {
+  it('a request ends at its timeout and when its signal aborts', async () => {
     const { shop } = await meshPair()
     const endpoint = await startHttpServer(() => {})
     const link = shop.link({ agentId: 'price-agent', endpoint, timeout: 30 })

@@ -8,8 +8,6 @@ import { silentLogger } from '../support/logger.ts'
 import { meshPair, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
 
-// Its code is loaded in the process of the agent, which would be late with its answer for it.
-
 const profile = {
   name: 'Prices',
   skills: [
@@ -18,7 +16,7 @@ const profile = {
   ],
 }
 
-/** A peer as an agent, and a client that talks to it. */
+/** Serves a mesh peer as an A2A agent and returns a client of it. */
 async function peerAsAgent(methods: Readonly<Record<string, MeshMethod>>, more: Partial<MeshAgentOptions> = {}) {
   const { shop, price } = await meshPair({ methods })
   const { endpoint } = await startMeshServer(price)
@@ -37,19 +35,19 @@ const prices: Readonly<Record<string, MeshMethod>> = {
   headlines: (parameters) => ({ asked: parameters }),
 }
 
-describe('a peer of the mesh that is asked by callers of A2A', () => {
-  it('does by a method what a skill is asked for, and its data is the answer', async () => {
+describe('a mesh peer as an A2A agent', () => {
+  it('a skill calls the method with its id and returns the data', async () => {
     const client = await peerAsAgent(prices)
     expect(await client.skill('get_price', { symbol: 'COFFEE' })).toEqual({ symbol: 'COFFEE', price: 4.25 })
   })
 
-  it('has methods of other names, and gets text that is no data as text', async () => {
+  it('a skill can call a method with another name, and text arrives as text', async () => {
     const client = await peerAsAgent(prices, { methods: { news: 'headlines' } })
     expect(await client.skill('news', 'of tea')).toEqual({ asked: { text: 'of tea' } })
     expect(await client.skill('news', [1, 2])).toEqual({ asked: { data: [1, 2] } })
   })
 
-  it('gets whatever a mapping of ones own makes of a message', async () => {
+  it('askOf maps a message to a method and its parameters', async () => {
     const askOf: MeshAgentOptions['askOf'] = ({ metadata }) => ({
       method: 'get_price',
       parameters: { symbol: metadata?.symbol ?? 'MILK' },
@@ -59,7 +57,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect(message?.parts).toMatchObject([{ data: { symbol: 'TEA', price: 4.25 } }])
   })
 
-  it('answers with an artifact, if that is wanted', async () => {
+  it('answerAs artifact returns a task with an artifact', async () => {
     const client = await peerAsAgent(prices, { answerAs: 'artifact' })
     const { task } = await client.send({ data: { symbol: 'TEA' } }, { skill: 'get_price' })
     expect(task).toMatchObject({
@@ -68,7 +66,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     })
   })
 
-  it('is not asked at all for what is none of its skills', async () => {
+  it('a message for an unknown skill is rejected without calling the peer', async () => {
     const client = await peerAsAgent(prices)
     for (const skill of ['no_skill', undefined]) {
       await expect(client.send('tea', skill ? { skill } : {})).rejects.toMatchObject({
@@ -85,7 +83,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     ['INVALID_CURRENCY', 'tool-failed', () => new MeshRefusal('INVALID_CURRENCY', 'Not in shells.')],
     ['VALIDATION_FAILED', 'invalid-params', () => new MeshRefusal('VALIDATION_FAILED', 'Not in shells.')],
     ['FORBIDDEN', 'forbidden', () => new MeshError('FORBIDDEN', 'Not in shells.')],
-  ])('refuses by a task that failed, with the reason %s', async (reason, code, refusal) => {
+  ])('a refused call is a failed task with the reason %s', async (reason, code, refusal) => {
     const client = await peerAsAgent({
       get_price() {
         throw refusal()
@@ -98,7 +96,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     })
   })
 
-  it('tells nothing of how it is reached when it is not', async () => {
+  it('the error of an unreachable peer does not reveal its endpoint', async () => {
     const { shop } = await meshPair()
     const link = shop.link({ agentId: 'price-agent', endpoint: 'http://127.0.0.1:1/secret' })
     const handler = createHandler(meshAgent({ link, profile }), { auth: anonymousListsAll, logger: silentLogger })
@@ -111,7 +109,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect(JSON.stringify(task)).not.toContain('secret')
   })
 
-  it('is waited for as a task, which can be got, listed and canceled', async () => {
+  it('a slow call is a task that can be read, listed and canceled', async () => {
     const client = await peerAsAgent({ get_price: () => new Promise<never>(() => {}) })
     const { task } = await client.send({ data: {} }, { skill: 'get_price', returnImmediately: true })
     if (!task) return expect.fail('no task')
@@ -120,7 +118,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect((await client.task(task.id).cancel()).status.state).toBe('canceled')
   })
 
-  it('is streamed to who wants a stream: a message, or a task with its artifact, however long it takes', async () => {
+  it('a stream has a message, or a task with its artifact', async () => {
     const gate = Promise.withResolvers<void>()
     const slowly = { get_price: () => gate.promise.then(() => ({ price: 4.25 })) }
     const asked = [{ data: {} }, { skill: 'get_price' }] as const
@@ -134,7 +132,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect(await typesOf(slow)).toEqual(whole.slice(1))
   })
 
-  it('fails in the stream as it fails otherwise', async () => {
+  it('a refused call is a failed task in a stream', async () => {
     const refuse: MeshMethod = () => {
       throw new MeshRefusal('SOLD_OUT', 'There is none left.')
     }
@@ -143,7 +141,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect(types).toEqual(['task failed'])
   })
 
-  it('is in the trace of its caller', async () => {
+  it('the peer gets the trace of the caller', async () => {
     const client = await peerAsAgent({
       get_price: (_, { trace }) => ({ in: trace?.traceparent.slice(3, 35) ?? 'none' }),
     })
@@ -152,7 +150,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect(said).toEqual({ in: '0af7651916cd43dd8448eb211c80319c' })
   })
 
-  it('is asked in the name of each caller, where each has a link', async () => {
+  it('the link can depend on the principal', async () => {
     const asked: string[] = []
     const { shop, price } = await meshPair()
     const { endpoint } = await startMeshServer(price)

@@ -13,7 +13,7 @@ import { createRegistry } from '../../src/entries/registry.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
-/** A registry, and a price agent that knows the key of nobody else. */
+/** A registry, and a price agent that has only the key of the registry. */
 async function place() {
   const [registryKey, priceKey] = [await generateSigningKey(), await generateSigningKey()]
   const fetch = createGuardedFetch({ loopback: 'allow' })
@@ -66,13 +66,13 @@ async function place() {
   }
 }
 
-describe('keys that the registry knows', () => {
-  it('are those of agents that registered', async () => {
+describe('keys from the registry', () => {
+  it('a registered agent is authenticated', async () => {
     const { shop } = await place()
     expect(await (await shop({ registers: true })).request('get_price')).toEqual({ price: 4.25 })
   })
 
-  it('are none of agents that did not', async () => {
+  it('an unregistered agent is rejected with UNKNOWN_KEY', async () => {
     const { shop } = await place()
     await expect((await shop({ registers: false })).request('get_price')).rejects.toMatchObject({
       code: 'AUTHENTICATION_FAILED',
@@ -80,14 +80,14 @@ describe('keys that the registry knows', () => {
     })
   })
 
-  it('cannot be asked for while it is gone, and nobody is blamed for it', async () => {
+  it('a request is answered with SERVICE_UNAVAILABLE while the registry is unreachable', async () => {
     const { shop, loseRegistry } = await place()
     const link = await shop({ registers: true })
     loseRegistry()
     await expect(link.request('get_price')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfter: 1 })
   })
 
-  it('are never those of the registry itself', () => {
+  it('the key of the registry itself is never looked up', () => {
     const keys = registryKeys(() => expect.fail('the registry was asked'))
     expect(keys.keysOf('registry')).toEqual([])
   })

@@ -14,8 +14,8 @@ import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshRequest, post, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { listenOnFreePort } from '../support/servers/http-server.ts'
 
-describe('the registry of the mesh', () => {
-  it('knows who shook hands with an endpoint, and finds them by what they can do', async () => {
+describe('the mesh registry', () => {
+  it('agents with an endpoint are registered by their handshake and found by capability', async () => {
     const { agent } = await place()
     const tea = await agent('tea-agent', ['prices', 'tea'])
     await agent('news-agent', ['news'])
@@ -34,7 +34,7 @@ describe('the registry of the mesh', () => {
     })
   })
 
-  it('takes silence for bad health, any message for a sign of life, and forgets who is silent for long', async () => {
+  it('a silent agent becomes unhealthy, any message makes it healthy, and a long silence removes it', async () => {
     let time = Date.now()
     const { agent, registry } = await place({ now: () => time })
     const tea = await agent('tea-agent', ['tea'], {}, { now: () => time })
@@ -54,7 +54,7 @@ describe('the registry of the mesh', () => {
     expect((await registry.discover()).total_count).toBe(0)
   })
 
-  it('believes an agent that it is not well, and a heartbeat only of those who registered', async () => {
+  it('an agent reports its status by heartbeat, which is accepted only from registered agents', async () => {
     const { agent, registry } = await place()
     const tea = await agent('tea-agent', ['tea'])
     await tea.registry.request('registry.heartbeat', { status: 'unhealthy' })
@@ -68,22 +68,22 @@ describe('the registry of the mesh', () => {
     await expect(shop.registry.request('registry.heartbeat')).rejects.toMatchObject({ code: 'NOT_REGISTERED' })
   })
 
-  it('removes who says goodbye, and tells its followers what changed', async () => {
+  it('a goodbye removes the agent, and followers receive every change', async () => {
     const { agent, registry } = await place()
     const leaving = new AbortController()
     const changes = registry.follow({ signal: leaving.signal })
     const tea = await agent('tea-agent', ['tea'])
     await tea.registry.request('registry.heartbeat', { status: 'unhealthy' })
     await tea.registry.goodbye()
-    const told: string[] = []
+    const received: string[] = []
     for await (const change of changes) {
-      if (told.push('id' in change ? `${change.type} ${change.id}` : change.type) === 3) leaving.abort()
+      if (received.push('id' in change ? `${change.type} ${change.id}` : change.type) === 3) leaving.abort()
     }
-    expect(told).toEqual(['registered tea-agent', 'status tea-agent', 'removed tea-agent'])
+    expect(received).toEqual(['registered tea-agent', 'status tea-agent', 'removed tea-agent'])
     expect((await registry.discover()).total_count).toBe(0)
   })
 
-  it('probes agents: who answers lives, who does not is unhealthy', async () => {
+  it('a probe marks an agent healthy or unhealthy', async () => {
     const { agent, registry } = await place()
     await agent('tea-agent', ['tea'])
     await agent('gone-agent', ['tea'], { endpoint: await nowhere() })
@@ -95,7 +95,7 @@ describe('the registry of the mesh', () => {
     ])
   })
 
-  it('asks silent peers by itself how they are, if it is told to', async () => {
+  it('maintenance probes silent agents if probe is set', async () => {
     let time = Date.now()
     const { agent, registry } = await place({ now: () => time, probe: { every: 60_000 }, upkeep: false })
     await agent('tea-agent', ['tea'], {}, { now: () => time })
@@ -109,7 +109,7 @@ describe('the registry of the mesh', () => {
     ])
   })
 
-  it('finds agents of both kinds for those who ask in the mesh', async () => {
+  it('a mesh peer searches the registry by skill and text', async () => {
     const { agent } = await place()
     const tea = await agent('tea-agent', ['tea', 'prices'])
     const query = { skill: 'tea', text: 'agen', max_results: 5 }
@@ -126,7 +126,7 @@ describe('the registry of the mesh', () => {
     })
   })
 
-  it('gives peers as links that have shaken hands, and passes over who is gone', async () => {
+  it('find returns links with an established session and skips unreachable peers', async () => {
     const { agent, registry } = await place()
     await agent('a-agent', ['tea'], { endpoint: await nowhere() })
     await agent('b-agent', ['tea'], {}, { methods: { pour: () => ({ cups: 2 }) } })
@@ -139,7 +139,7 @@ describe('the registry of the mesh', () => {
     ])
   })
 
-  it('lets nobody be the registry itself', async () => {
+  it('no agent can register with the id of the registry', async () => {
     const { endpoint, registry } = await place({ requireAuth: false })
     const payload = { agent_card: meshCard('registry', { metadata: { endpoint: 'http://127.0.0.1:8081/mesh' } }) }
     const to = { sender_id: 'registry', recipient_id: 'registry' }
@@ -151,7 +151,7 @@ describe('the registry of the mesh', () => {
     expect((await registry.discover()).total_count).toBe(0)
   })
 
-  it('refuses endpoints that it would not ask itself', async () => {
+  it('an endpoint that the registry may not call is rejected', async () => {
     const { agent } = await place({ fetch: guarded({ loopback: 'refuse' }) })
     await expect(agent('tea-agent', ['tea'])).rejects.toMatchObject({ code: 'FORBIDDEN' })
     await expect(agent('odd-agent', ['tea'], { endpoint: 'file:///etc/passwd' })).rejects.toMatchObject({
@@ -159,7 +159,7 @@ describe('the registry of the mesh', () => {
     })
   })
 
-  it('refuses a card that shows another key than the one that signed', async () => {
+  it('a card with a key other than the signing key is rejected', async () => {
     const [known, shown] = [await generateSigningKey(), await generateSigningKey()]
     const { agent, registry } = await place({ keys: await configuredKeys({ 'tea-agent': known.jwk }) })
     await expect(agent('tea-agent', ['tea'], { public_key: shown.jwk }, { key: known })).rejects.toMatchObject({
@@ -169,7 +169,7 @@ describe('the registry of the mesh', () => {
     expect((await registry.discover()).total_count).toBe(0)
   })
 
-  it('gives the card with the key of an agent to those who ask', async () => {
+  it('a lookup returns the card of an agent with its key', async () => {
     const { agent } = await place()
     const tea = await agent('tea-agent', ['tea'])
     const { agent_card: card } = await tea.registry.request('registry.lookup', { agent_id: 'tea-agent' })
@@ -179,7 +179,7 @@ describe('the registry of the mesh', () => {
     })
   })
 
-  it('lets nobody remove or replace an agent by messages that are not signed by it', async () => {
+  it('messages that the agent did not sign cannot remove or replace it', async () => {
     const { agent, endpoint, registry } = await place({ requireAuth: false })
     await agent('tea-agent', ['tea'])
     const to = { sender_id: 'tea-agent', recipient_id: 'registry' }
@@ -202,7 +202,7 @@ function guarded(options: Parameters<typeof createGuardedFetch>[0]) {
   return fetch
 }
 
-/** An address at which nobody listens. */
+/** An endpoint without a server. */
 async function nowhere(): Promise<string> {
   const server = createServer()
   const port = await listenOnFreePort(server)
@@ -210,7 +210,7 @@ async function nowhere(): Promise<string> {
   return `http://127.0.0.1:${port}/mesh`
 }
 
-/** A registry on this machine, and a way to add agents. */
+/** A registry on loopback, and a function that registers agents. */
 async function place(more: Partial<RegistryOptions> = {}) {
   const key = await generateSigningKey()
   const fetch = guarded({ loopback: 'allow' })

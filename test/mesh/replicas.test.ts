@@ -5,7 +5,7 @@ import { silentLogger } from '../support/logger.ts'
 import { meshCard, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { openPool, secondPool } from '../support/postgres/pools.ts'
 
-it('what one replica of a peer has seen is a replay for the other one, and the same message gets the same answer', async () => {
+it('two replicas share their replay cache and return the same response to the same message', async () => {
   const pool = await openPool()
   const [key, shopKey] = [await generateSigningKey(), await generateSigningKey()]
   const keys = await configuredKeys({ 'shop-agent': shopKey.jwk })

@@ -45,8 +45,8 @@ function linkTo({ server }: TestServer, path = '/mesh'): MeshLink {
 
 const saying = (text: string) => ({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] } })
 
-describe('an agent that is served with mesh', () => {
-  it('is reached by signed envelopes and by A2A at one port', async () => {
+describe('an agent served with the mesh option', () => {
+  it('one port serves signed envelopes and A2A', async () => {
     const place = await start()
     const link = linkTo(place)
     const session = await link.handshake()
@@ -61,7 +61,7 @@ describe('an agent that is served with mesh', () => {
     expect((await fetch(`${place.server.url}/mesh`)).status).toBe(405)
   })
 
-  it('has another name, path and methods of its own, if they are given', async () => {
+  it('agentId, path and methods can be configured', async () => {
     const methods = { ping: () => ({ pong: true }) }
     const place = await start({ agentId: 'tea-agent', path: '/peers', methods })
     const other = createMeshPeer({
@@ -77,7 +77,7 @@ describe('an agent that is served with mesh', () => {
   it.each([
     ['the global WebSocket', undefined],
     ['the package ws', (url: string): MeshSocket => new WebSocket(url)],
-  ])('takes WebSockets of %s at the same port, also beside gRPC, and ends them when it is closed', async (_, open) => {
+  ])('WebSockets of %s use the same port, also with gRPC, and end when the server closes', async (_, open) => {
     const sockets = new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })
     const place = await start({ sockets }, { grpc: true })
     const url = `${place.server.url.replace('http', 'ws')}/mesh`
@@ -91,7 +91,7 @@ describe('an agent that is served with mesh', () => {
     await expect.poll(() => sockets.clients.size).toBe(0)
   })
 
-  it('opens no WebSocket to pages of browsers, nor at other paths, and serves who offers another protocol', async () => {
+  it('WebSockets from browser pages and at other paths are refused, and other upgrades are ignored', async () => {
     const { server } = await start({ sockets: new WebSocketServer({ noServer: true }) })
     const url = server.url.replace('http', 'ws')
     for (const socket of [
@@ -108,7 +108,7 @@ describe('an agent that is served with mesh', () => {
     expect(response.statusCode).toBe(200)
   })
 
-  it('counts peers as it counts everybody', async () => {
+  it('the rate limits of the server apply to peers', async () => {
     const place = await start({}, { limits: { perPrincipal: { requests: { limit: 1, window: 60 } } } })
     const link = linkTo(place)
     await link.request('a2a.list')
@@ -118,12 +118,12 @@ describe('an agent that is served with mesh', () => {
     })
   })
 
-  it('refuses peers while there is too much to do, and says when to come again', async () => {
+  it('an overloaded server refuses peers with a retry time', async () => {
     const link = linkTo(await start({}, { http: { overload: { heap: 0.000_001 } } }))
     await expect(link.request('a2a.list')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfter: 1 })
   })
 
-  it('is reached over TLS, by HTTP and by WebSocket', async () => {
+  it('peers connect over TLS', async () => {
     const sockets = new WebSocketServer({ noServer: true })
     const { server } = await start({ sockets }, { tls: selfSigned() })
     const url = `${server.url.replace('https', 'wss')}/mesh`
@@ -134,7 +134,7 @@ describe('an agent that is served with mesh', () => {
     expect(await link.request('price', { text: 'TEA' })).toEqual({ text: 'mesh:shop-agent said TEA' })
   })
 
-  it('lets peers use only skills that they may', async () => {
+  it('peers need the scopes of a skill', async () => {
     const auth = { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }] }) } }
     const skills = [{ id: 'price', name: 'Price', security: [{ key: ['read'] }] }]
     const options = { auth, profile: { ...profile, skills } }
@@ -154,7 +154,7 @@ describe('an agent that is served with mesh', () => {
     expect(await linkTo(granting).request('price', { text: 'TEA' })).toEqual({ text: 'shop-agent said TEA' })
   })
 
-  it('takes messages that nobody has signed only where it takes callers without credentials', async () => {
+  it('unsigned messages are accepted only if anonymous callers are', async () => {
     const auth = { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }] }) } }
     const payload = { method: 'a2a.send', parameters: saying('TEA') }
     const unsigned = () => JSON.stringify(meshRequest({ recipient_id: 'tea-prices', payload }))
@@ -166,7 +166,7 @@ describe('an agent that is served with mesh', () => {
     expect(statuses).toEqual([200, 401, 401])
   })
 
-  it('is one agent, and has a key, or does not start at all', async () => {
+  it('serve rejects mesh with several agents or without a key', async () => {
     const { agent } = await import('../../src/agent/agent.ts')
     const echo = agent({ name: 'Echo' }, ({ text }) => text)
     const options = { signals: false, logger: silentLogger }
@@ -177,8 +177,8 @@ describe('an agent that is served with mesh', () => {
   })
 })
 
-describe('an agent that is served with mesh and a registry', () => {
-  /** A registry at an address at which it is not always. */
+describe('an agent served with a mesh registry', () => {
+  /** A registry that can be stopped and replaced at a fixed endpoint. */
   async function registryPlace() {
     const fetch = createGuardedFetch({ loopback: 'allow' })
     const make = () => createRegistry({ key: registryKey, keys, fetch, logger: silentLogger, upkeep: false })
@@ -207,7 +207,7 @@ describe('an agent that is served with mesh and a registry', () => {
     }
   }
 
-  it('is found there from its start until it is closed', async () => {
+  it('the agent is registered from start to close', async () => {
     const { endpoint, begin } = await registryPlace()
     const registry = await begin()
     const { server } = await start({ registry: { endpoint } })
@@ -219,7 +219,7 @@ describe('an agent that is served with mesh and a registry', () => {
     expect((await registry.discover()).total_count).toBe(0)
   })
 
-  it('starts without it, finds it later, and comes back to one that has forgotten everything', async () => {
+  it('the agent starts without the registry, registers later, and registers again after the registry lost its entries', async () => {
     const { endpoint, begin } = await registryPlace()
     await start({ registry: { endpoint, heartbeat: 20 } })
     const first = await begin()
@@ -228,7 +228,7 @@ describe('an agent that is served with mesh and a registry', () => {
     await expect.poll(async () => (await second.discover()).total_count, { timeout: 5_000 }).toBe(1)
   })
 
-  it('closes although the registry has gone', async () => {
+  it('the agent closes although the registry is unreachable', async () => {
     const { endpoint, begin, end } = await registryPlace()
     const registry = await begin()
     const warnings: string[] = []

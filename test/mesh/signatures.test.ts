@@ -14,18 +14,18 @@ import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshRequest } from '../support/mesh/mesh-peers.ts'
 import { createRandom } from '../support/random.ts'
 
-/** Without the backslash, which JSON allows before some characters that mean the same without it. */
+/** No backslash: JSON allows it before some characters without a change of meaning. */
 const letters = [...new TextEncoder().encode('azAZ09{}[]:,"+/=-')]
 const bits = [0, 1, 2, 3, 4, 5, 6, 7]
 const kinds: readonly KeyKind[] = ['Ed25519', 'P-256', 'RSA']
 
-describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
+describe.each(kinds)('a request signed with an %s key', (kind) => {
   let key: MeshSigningKey
   beforeAll(async () => {
     key = await generateSigningKey(kind)
   })
 
-  it('is refused by the server with any byte changed, left out or put in, and is then done as it was', {
+  it('a request with any byte changed, removed or inserted is rejected, and the original is accepted afterwards', {
     timeout: 120_000,
   }, async () => {
     const { peer, done } = await server(key)
@@ -41,7 +41,7 @@ describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
       ]
       for (const other of others) {
         const { status } = await peer.receive(other)
-        if (status < 400) throw new Error(`Taken with another byte at ${at}: ${new TextDecoder().decode(other)}`)
+        if (status < 400) throw new Error(`Accepted with another byte at ${at}: ${new TextDecoder().decode(other)}`)
       }
     }
     expect(done).toEqual([])
@@ -49,7 +49,7 @@ describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
     expect(done).toEqual([envelope.message_id])
   })
 
-  it('is the same one with other spaces, another order and other escapes: done once, with one answer', async () => {
+  it('a request with other whitespace, order or escapes is the same request and runs once', async () => {
     const { peer, done } = await server(key)
     const envelope = await signEnvelope(meshRequest(), key)
     const spellings = [
@@ -65,15 +65,15 @@ describe.each(kinds)('a request that is signed by a key of %s', (kind) => {
   })
 })
 
-it('the second signature that ECDSA has for the same message makes no second message of it', async () => {
+it('the second valid ECDSA signature of a message is a replay', async () => {
   const key = await generateSigningKey('P-256')
   const { peer, done } = await server(key)
   const envelope = await signEnvelope(meshRequest(), key)
   const receive = (each: MeshEnvelope) => peer.receive(new TextEncoder().encode(JSON.stringify(each)))
   expect((await receive(envelope)).status).toBe(200)
-  const twin = withOtherHalf(envelope)
-  expect(await isEnvelopeSignedBy(twin, key)).toBe(true)
-  const { status, text } = await receive(twin)
+  const other = withOtherHalf(envelope)
+  expect(await isEnvelopeSignedBy(other, key)).toBe(true)
+  const { status, text } = await receive(other)
   expect({ status, reason: JSON.parse(text ?? '').payload.error.details.reason }).toEqual({
     status: 401,
     reason: 'REPLAY',
@@ -81,7 +81,7 @@ it('the second signature that ECDSA has for the same message makes no second mes
   expect(done).toEqual([envelope.message_id])
 })
 
-/** A peer that trusts this key, and what it has done. */
+/** A peer that trusts this key, and the ids of the messages that it has processed. */
 async function server(key: MeshSigningKey): Promise<{ readonly peer: MeshPeer; readonly done: readonly string[] }> {
   const done: string[] = []
   const peer = createMeshPeer({
@@ -99,10 +99,10 @@ function spliced(bytes: Uint8Array, at: number, left: number, ...put: readonly n
   return Uint8Array.of(...bytes.subarray(0, at), ...put, ...bytes.subarray(at + left))
 }
 
-/** Of ECDSA: r and the order of the group minus s are as good as r and s. */
+/** In ECDSA, (r, n - s) is as valid as (r, s). */
 function withOtherHalf<E extends MeshEnvelope>(envelope: E): E {
   const { auth } = envelope
-  if (!auth) throw new Error('it is not signed')
+  if (!auth) throw new Error('the envelope is not signed')
   const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
   const signature = Buffer.from(auth.signature, 'base64')
   const half = (order - BigInt(`0x${signature.toString('hex', 32)}`)).toString(16).padStart(64, '0')

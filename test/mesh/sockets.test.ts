@@ -11,7 +11,7 @@ function connect(shop: MeshPeer, url: string, more: Partial<SocketLinkOptions> =
   return link
 }
 
-/** The machine may be busy. */
+/** Timeout in milliseconds for a machine under load. */
 const patient = { timeout: 10_000 }
 
 const byPackage = (url: string): MeshSocket => new WebSocket(url)
@@ -19,8 +19,8 @@ const byPackage = (url: string): MeshSocket => new WebSocket(url)
 describe.each([
   ['the global WebSocket', undefined],
   ['the package ws', byPackage],
-])('over one connection of %s', (_, open) => {
-  it('go many requests at once, and each gets its own answer', async () => {
+])('one connection of %s', (_, open) => {
+  it('concurrent requests share a connection, and each gets its own response', async () => {
     const { shop, price } = await meshPair()
     const { socketUrl, sockets } = await startMeshServer(price, { maxInFlight: 8 })
     const link = connect(shop, socketUrl, open && { open })
@@ -33,7 +33,7 @@ describe.each([
     await expect.poll(() => price.sessionWith('shop-agent').state, patient).toBe('goodbye')
   })
 
-  it('the trace of the caller goes along once both have shaken hands, and a malformed one does not', async () => {
+  it('a valid trace is sent after the handshake', async () => {
     const { shop, price } = await meshPair({
       methods: { where: (_, { trace }) => ({ ...trace }) },
     })
@@ -47,7 +47,7 @@ describe.each([
     expect(await link.request('where', {})).toEqual({})
   })
 
-  it('what had no answer when it broke is asked again, and done once', async () => {
+  it('a request without a response is repeated after a reconnect and runs once', async () => {
     let calls = 0
     const { promise, resolve } = Promise.withResolvers<void>()
     const { shop, price } = await meshPair({
@@ -67,7 +67,7 @@ describe.each([
 })
 
 describe('a peer that accepts connections', () => {
-  it('reads no further while enough is worked on', async () => {
+  it('a peer stops reading at maxInFlight requests', async () => {
     let working = 0
     let most = 0
     const gate = Promise.withResolvers<void>()
@@ -94,7 +94,7 @@ describe('a peer that accepts connections', () => {
     expect([...sockets].map(({ isPaused }) => isPaused)).toEqual([false])
   })
 
-  it('waits with answers for a side that does not read', async () => {
+  it('a peer holds responses back while the other side does not read', async () => {
     const { price, shopKey } = await meshPair({ methods: { get_price: () => ({ much: 'x'.repeat(2 ** 20) }) } })
     const { socketUrl, sockets } = await startMeshServer(price, { maxInFlight: 2, maxBuffered: 2 ** 20 })
     const socket = await opened(socketUrl)
@@ -109,7 +109,7 @@ describe('a peer that accepts connections', () => {
     await expect.poll(() => answers, patient).toBe(40)
   })
 
-  it('cuts off who does not answer its pings', async () => {
+  it('a connection without pongs is closed', async () => {
     const { price } = await meshPair()
     const { socketUrl, sockets } = await startMeshServer(price, { pingInterval: 250 })
     const dead = new WebSocket(socketUrl, { autoPong: false })
@@ -121,7 +121,7 @@ describe('a peer that accepts connections', () => {
     expect(sockets.size).toBe(1)
   })
 
-  it('answers garbage plainly and stays, and closes on bytes and on what is too long', async () => {
+  it('garbage gets a plain error, and binary or oversized messages close the connection', async () => {
     const { price } = await meshPair({ maxBytes: 1000 })
     const { socketUrl } = await startMeshServer(price)
     const socket = await opened(socketUrl)
@@ -136,7 +136,7 @@ describe('a peer that accepts connections', () => {
     expect((await once(other, 'close'))[0]).toBe(1003)
   })
 
-  it('does not answer answers', async () => {
+  it('a peer does not respond to responses', async () => {
     const { price, shopKey } = await meshPair()
     const { socketUrl } = await startMeshServer(price)
     const socket = await opened(socketUrl)
@@ -150,26 +150,26 @@ describe('a peer that accepts connections', () => {
   })
 })
 
-describe('a link by WebSocket', () => {
-  it('is asked by the other side, too', async () => {
+describe('a WebSocket link', () => {
+  it('the other side can send requests over the link', async () => {
     const { shop, price, priceKey } = await meshPair({}, { methods: { how_many: () => ({ count: 3 }) } })
     const { socketUrl, sockets } = await startMeshServer(price)
     const link = connect(shop, socketUrl)
     await link.request('get_price')
     const [served] = sockets
-    if (!served) throw new Error('nobody is connected')
+    if (!served) throw new Error('no socket is connected')
     const asked = { sender_id: 'price-agent', recipient_id: 'shop-agent', payload: { method: 'how_many' } }
     served.send(await signedRequest(priceKey, asked))
     expect(JSON.parse(await nextText(served))).toMatchObject({ payload: { data: { count: 3 } } })
   })
 
-  it('gives up in time if nobody is there', async () => {
+  it('a request to an unreachable peer times out', async () => {
     const { shop } = await meshPair()
     const link = connect(shop, 'ws://127.0.0.1:9/', { timeout: 200 })
     await expect(link.request('get_price')).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
-  it('ends what waits when it is closed', async () => {
+  it('closing the link rejects pending requests', async () => {
     const { shop, price } = await meshPair({ methods: { get_price: () => new Promise(() => {}) } })
     const { socketUrl } = await startMeshServer(price)
     const link = connect(shop, socketUrl)

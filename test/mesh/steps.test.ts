@@ -5,8 +5,8 @@ import { meshPair, meshRequest, post, signedRequest, startMeshServer } from '../
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString()
 
-describe('a message that is posted', () => {
-  it('is answered by a signed response that names it', async () => {
+describe('a posted message', () => {
+  it('a request gets a signed, correlated response', async () => {
     const { price, shopKey } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const { status, body } = await post(endpoint, await signedRequest(shopKey))
@@ -20,7 +20,7 @@ describe('a message that is posted', () => {
     })
   })
 
-  it('is refused at the first step that fails, with the code and the status of that step', async () => {
+  it('a message is rejected with the code and status of the failing step', async () => {
     const { price, shopKey } = await meshPair({
       maxBytes: 4096,
       authorize: ({ envelope }) => JSON.stringify(envelope.payload) !== '{"method":"forbidden"}',
@@ -38,27 +38,27 @@ describe('a message that is posted', () => {
         413,
         'PAYLOAD_TOO_LARGE',
       ],
-      ['no JSON', '{"message_id":', 400, 'INVALID_MESSAGE'],
-      ['a name twice', '{"message_id":"1","message_id":"1"}', 400, 'INVALID_MESSAGE'],
+      ['invalid JSON', '{"message_id":', 400, 'INVALID_MESSAGE'],
+      ['a duplicate key', '{"message_id":"1","message_id":"1"}', 400, 'INVALID_MESSAGE'],
       ['nested deeply', `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, 400, 'INVALID_MESSAGE'],
-      ['no object', '[]', 400, 'INVALID_MESSAGE'],
-      ['no envelope', '{"jsonrpc":"2.0","method":"message/send","id":1}', 400, 'INVALID_MESSAGE'],
+      ['not an object', '[]', 400, 'INVALID_MESSAGE'],
+      ['not an envelope', '{"jsonrpc":"2.0","method":"message/send","id":1}', 400, 'INVALID_MESSAGE'],
       ['a bad id', await signed({ message_id: 'c9h0f1g4-5d4a-4f6b-9a7c-0e1d2c3b4a59' }), 400, 'VALIDATION_FAILED'],
       ['an unknown type', await signed({ message_type: 'shout' }), 400, 'VALIDATION_FAILED'],
       ['an unknown member', await signed({ priority: 1 }), 400, 'VALIDATION_FAILED'],
       ['a correlation', await signed({ correlation_id: crypto.randomUUID() }), 400, 'VALIDATION_FAILED'],
-      ['no day', await signed({ timestamp: '2026-02-30T00:00:00Z' }), 400, 'VALIDATION_FAILED'],
+      ['an invalid date', await signed({ timestamp: '2026-02-30T00:00:00Z' }), 400, 'VALIDATION_FAILED'],
       ['too old', await signed({ timestamp: minutes(-6) }), 400, 'VALIDATION_FAILED', 'STALE'],
-      ['ahead', await signed({ timestamp: minutes(2) }), 400, 'VALIDATION_FAILED', 'FUTURE'],
-      ['for another', await signed({ recipient_id: 'other-agent' }), 404, 'NOT_FOUND'],
+      ['from the future', await signed({ timestamp: minutes(2) }), 400, 'VALIDATION_FAILED', 'FUTURE'],
+      ['for another agent', await signed({ recipient_id: 'other-agent' }), 404, 'NOT_FOUND'],
       ['unsigned', JSON.stringify(meshRequest()), 401, 'AUTHENTICATION_FAILED', 'MISSING'],
       ['changed', tampered, 401, 'AUTHENTICATION_FAILED', 'BAD_SIGNATURE'],
-      ['signed by a stranger', await signedRequest(stranger), 401, 'AUTHENTICATION_FAILED', 'UNKNOWN_KEY'],
-      ['of somebody unknown', await signed({ sender_id: 'nobody' }), 401, 'AUTHENTICATION_FAILED', 'UNKNOWN_KEY'],
+      ['signed with an unknown key', await signedRequest(stranger), 401, 'AUTHENTICATION_FAILED', 'UNKNOWN_KEY'],
+      ['an unknown sender', await signed({ sender_id: 'unknown-agent' }), 401, 'AUTHENTICATION_FAILED', 'UNKNOWN_KEY'],
       ['forbidden', await signed({ payload: { method: 'forbidden' } }), 403, 'FORBIDDEN'],
       ['an unknown method', await signed({ payload: { method: 'toString' } }), 404, 'NOT_FOUND'],
-      ['a method that is not allowed', await signed({ payload: { method: 'secret' } }), 405, 'METHOD_NOT_ALLOWED'],
-      ['a method that breaks', await signed({ payload: { method: 'broken' } }), 500, 'INTERNAL_ERROR'],
+      ['a disallowed method', await signed({ payload: { method: 'secret' } }), 405, 'METHOD_NOT_ALLOWED'],
+      ['a method that throws', await signed({ payload: { method: 'broken' } }), 500, 'INTERNAL_ERROR'],
     ]
     for (const [title, body, status, code, reason] of cases) {
       const answer = await post(endpoint, body)
@@ -72,7 +72,7 @@ describe('a message that is posted', () => {
     }
   })
 
-  it('is refused for its earliest fault if it has several', async () => {
+  it('a message with several faults is rejected for the first one', async () => {
     const { price } = await meshPair({ rateLimit: { take: () => 1 } })
     const { endpoint } = await startMeshServer(price)
     const stale = { timestamp: minutes(-60) }
@@ -88,7 +88,7 @@ describe('a message that is posted', () => {
     expect(answers[1]?.body.payload?.error).toMatchObject({ details: { reason: 'STALE' } })
   })
 
-  it('goes through the ten steps in their order: what is wrong at one of them is told before all that come later', async () => {
+  it('the ten steps are checked in order', async () => {
     let mayDo = false
     let wait = 1
     const { price, shopKey } = await meshPair({
@@ -122,7 +122,7 @@ describe('a message that is posted', () => {
     expect((await post(endpoint, await signedRequest(shopKey, once))).status).toBe(200)
     mayDo = false
     wait = 1
-    // From here on its id is one that was seen.
+    // From here on the message id has been seen.
     expect(await said(await signedRequest(stranger, { ...unknown, ...once }))).toBe(
       '401 AUTHENTICATION_FAILED UNKNOWN_KEY',
     )
@@ -135,7 +135,7 @@ describe('a message that is posted', () => {
     expect(await said(await signedRequest(shopKey, { payload: { method: 'secret' } }))).toBe('405 METHOD_NOT_ALLOWED')
   })
 
-  it('must be signed by its sender, for its own time, and by the key that it names', async () => {
+  it('a signature must match the sender, the timestamp and the fingerprint', async () => {
     const { price, shopKey } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const withAuth = async (more: object) => {
@@ -155,7 +155,7 @@ describe('a message that is posted', () => {
     expect(await withAuth({ public_key_fingerprint: other })).toEqual([401, { reason: 'UNKNOWN_KEY' }])
   })
 
-  it('takes the ends of the window as still fresh', async () => {
+  it('both ends of the freshness window are inclusive', async () => {
     const now = Date.parse('2026-03-01T12:00:00.000Z')
     const { price, shopKey } = await meshPair({ now: () => now })
     const { endpoint } = await startMeshServer(price)
@@ -164,7 +164,7 @@ describe('a message that is posted', () => {
     expect([await at(-300_000), await at(60_000), await at(-300_001), await at(60_001)]).toEqual([200, 200, 400, 400])
   })
 
-  it('is remembered for as long as it is fresh, also if it was dated ahead', async () => {
+  it('a message is remembered for as long as it is fresh, also if it is dated ahead', async () => {
     let now = Date.parse('2026-03-01T12:00:00.000Z')
     let calls = 0
     const { price, shopKey } = await meshPair({ now: () => now, methods: { get_price: () => ({ calls: ++calls }) } })
@@ -176,7 +176,7 @@ describe('a message that is posted', () => {
     expect(calls).toBe(1)
   })
 
-  it('gets an error envelope if its id and its sender can be read, else a plain one', async () => {
+  it('an error is an envelope if the id and sender are readable, and plain JSON otherwise', async () => {
     const { price } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const readable = meshRequest({ payload: {} })
@@ -192,7 +192,7 @@ describe('a message that is posted', () => {
   })
 
   it.each(['error', 'goodbye', 'response', 'handshake_ack', 'agent_announcement'])(
-    'is never answered by an error if it is of type %s',
+    'an invalid message of type %s gets no error envelope',
     async (message_type) => {
       const { price } = await meshPair()
       const { endpoint } = await startMeshServer(price)
@@ -201,7 +201,7 @@ describe('a message that is posted', () => {
     },
   )
 
-  it('is done once, however often it comes: the same bytes get the same answer, others are a replay', async () => {
+  it('a repeated message runs once and gets the same response, and another signature is a replay', async () => {
     let calls = 0
     const { price, shopKey } = await meshPair({ methods: { count: async () => ({ calls: ++calls }) } })
     const { endpoint } = await startMeshServer(price)
@@ -217,7 +217,7 @@ describe('a message that is posted', () => {
     expect(calls).toBe(1)
   })
 
-  it('is told when to come again, in the body and in the header, and may then come as it was', async () => {
+  it('a rate-limited message gets a retry time in body and header, and may be repeated unchanged', async () => {
     let now = Date.now()
     const { price, shopKey } = await meshPair({
       rateLimit: createRateLimit({ perSecond: 0.5, burst: 1, now: () => now }),
@@ -238,7 +238,7 @@ describe('a message that is posted', () => {
     expect((await post(endpoint, late)).status).toBe(200)
   })
 
-  it('gets the refusal of a method as a response, with the status 200', async () => {
+  it('the refusal of a method is a response with status 200', async () => {
     const refuse = () => {
       throw new MeshRefusal('INVALID_CURRENCY', 'There is no currency XXY.', { known: ['EUR'] })
     }
@@ -255,13 +255,13 @@ describe('a message that is posted', () => {
     })
   })
 
-  it('gets a timeout if its method takes too long, and the method is told', async () => {
-    const told = Promise.withResolvers<void>()
+  it('a slow method is aborted and the caller gets TIMEOUT', async () => {
+    const aborted = Promise.withResolvers<void>()
     const { price, shopKey } = await meshPair({
       timeout: 20,
       methods: {
         get_price: (_, { signal }) => {
-          signal.addEventListener('abort', () => told.resolve())
+          signal.addEventListener('abort', () => aborted.resolve())
           return new Promise(() => {})
         },
       },
@@ -269,10 +269,10 @@ describe('a message that is posted', () => {
     const { endpoint } = await startMeshServer(price)
     const { status, body } = await post(endpoint, await signedRequest(shopKey))
     expect([status, body.payload?.error?.code]).toEqual([504, 'TIMEOUT'])
-    await told.promise
+    await aborted.promise
   })
 
-  it('is refused while too many others are worked on', async () => {
+  it('a message over maxInFlight is refused with 503', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { price, shopKey } = await meshPair({
       maxInFlight: 1,
@@ -287,7 +287,7 @@ describe('a message that is posted', () => {
     expect((await first).status).toBe(200)
   })
 
-  it('must be JSON by its type, and a POST', async () => {
+  it('only POST with a JSON content type is accepted', async () => {
     const { price } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const text = await fetch(endpoint, { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } })
@@ -296,7 +296,7 @@ describe('a message that is posted', () => {
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
-  it('may have ids that are no UUIDs if the peer is lenient', async () => {
+  it('with lenientIds, a message id need not be a UUID', async () => {
     const { price, shopKey } = await meshPair({ lenientIds: true })
     const { endpoint } = await startMeshServer(price)
     const old = await signedRequest(shopKey, { message_id: 'c9h0f1g4-i5j6-7k8l-9m0n-o1p2q3r4s5t6' })
