@@ -1,4 +1,4 @@
-/** The names that the first description of the mesh used. Here they clash with nobody. */
+/** The names of the first mesh specification, without a prefix because this entry exports nothing else. */
 export type {
   MeshAgentAnnouncementMessage as AgentAnnouncementMessage,
   MeshAgentCard as AgentCard,

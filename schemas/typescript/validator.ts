@@ -7,13 +7,13 @@ export type SchemaVersion = '1.0.0' | '1.1.0'
 export interface ValidatorOptions {
   /** The newest one unless it is given. */
   readonly version?: SchemaVersion
-  /** Refuse what is not signed. Whether the signature is good is another question. */
+  /** Rejects unsigned messages. It does not verify the signature. */
   readonly authenticated?: boolean
 }
 
 export interface Verdict {
   readonly valid: boolean
-  /** What is wrong, for people: where, and what was expected. */
+  /** Violations in readable form: the path, and what was expected there. */
   readonly errors: readonly string[]
 }
 

@@ -15,7 +15,7 @@ import { skill } from './skill.ts'
 const forecast = skill({
   id: 'forecast',
   name: 'Forecast',
-  description: 'Tells the weather of tomorrow.',
+  description: 'Forecasts the weather for tomorrow.',
   input: z.object({ city: z.string().min(2), days: z.number().int().default(1) }),
   output: z.object({ city: z.string(), degrees: z.number() }),
   run: ({ city, days }) => ({ city, degrees: 20 + days }),
@@ -60,7 +60,7 @@ describe('skill', () => {
     expect(card.skills[0]).toEqual({
       id: 'forecast',
       name: 'Forecast',
-      description: 'Tells the weather of tomorrow.',
+      description: 'Forecasts the weather for tomorrow.',
       tags: ['forecast'],
       inputModes: ['application/json'],
       outputModes: ['application/json'],

@@ -7,7 +7,7 @@ export interface OAuthFetchOptions {
   /** Milliseconds. */
   readonly timeout: number
   readonly maxBytes: number
-  /** Completes the members of a response, or throws to reject it. `body` is undefined if it is no JSON. */
+  /** Completes the members of a response, or throws to reject it. `body` is undefined if it is not JSON. */
   readonly readBody: (body: unknown, status: number) => JsonObject
 }
 

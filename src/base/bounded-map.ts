@@ -7,7 +7,7 @@ export class BoundedMap<K, V> {
   readonly #entries = new Map<K, Entry<V>>()
   readonly #limit: number
   readonly #now: () => number
-  /** Where the search for an unused entry goes on. */
+  /** Where the search for an unused entry continues. */
   #hand = this.#entries.entries()
 
   constructor(limit: number, now: () => number = Date.now) {

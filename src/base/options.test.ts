@@ -62,7 +62,7 @@ describe('checkOptions', () => {
     expect(check(options)).toThrow(message)
   })
 
-  it('options that are no object are refused', () => {
+  it('options that are not an object are rejected', () => {
     expect(check(null as never)).toThrow('serve: expected an object of options, got null.')
   })
 })

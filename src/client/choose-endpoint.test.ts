@@ -54,7 +54,7 @@ describe('the paths of REST', () => {
 
   it('a missing task is not taken for a missing path', async () => {
     const { client } = await open(createLocalHandler(countingAgent), { bindings: ['HTTP+JSON'] })
-    await expect(client.task('nobody-knows').get()).rejects.toMatchObject({ code: 'task-not-found' })
+    await expect(client.task('unknown').get()).rejects.toMatchObject({ code: 'task-not-found' })
   })
 })
 

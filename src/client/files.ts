@@ -22,7 +22,7 @@ export interface PathFile {
   readonly mediaType?: string
 }
 
-/** Whether an address means a file: `file:…`, or a path that is no URL. */
+/** Whether an address means a file: `file:…`, or a path that is not a URL. */
 export function isFile(address: string | URL): boolean {
   if (isFileUrl(address)) return true
   if (URL.canParse(`${address}`) && !/^[a-z]:[\\/]/i.test(`${address}`)) return false

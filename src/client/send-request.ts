@@ -95,7 +95,7 @@ async function toPart(item: InputItem): Promise<Part> {
 
 const contentMembers = ['text', 'url', 'raw', 'data']
 
-/** A `Blob` has a method `text()`, and is no part. */
+/** Excludes a `Blob`, whose `text` is a method. */
 function isPart(item: Exclude<InputItem, string>): item is Part {
   if (typeof item !== 'object' || item === null || item instanceof Blob) return false
   return contentMembers.some((name) => name in item)

@@ -212,7 +212,7 @@ function isAllowedBy([, bits]: Network, reason: RefusalReason, isInside: () => b
   return (reason !== 'metadata' || bits === 32 || bits === 128) && isInside()
 }
 
-/** Ports of protocols that may interpret an HTTP request as commands; browsers block them, too (Fetch §2.9). */
+/** Ports of protocols that may interpret an HTTP request as commands; browsers also block them (Fetch §2.9). */
 const badPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,

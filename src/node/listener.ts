@@ -237,7 +237,7 @@ function cutSlowReader(socket: Socket | null, timeout: number | undefined): void
   if (timeout !== undefined && socket && socket.writableLength > 0) socket.setTimeout(timeout)
 }
 
-/** How long a caller may go on sending after its response was written, so that it gets to read it. In milliseconds. */
+/** How long a caller may keep sending after its response was written, so that it can read it. In milliseconds. */
 const lingerTime = 1_000
 
 /** Discards the rest of a body. */

@@ -66,7 +66,7 @@ const refusals: Readonly<Record<string, { readonly code: number; readonly messag
   NOT_ONE_HOST: { code: 400, message: 'A request of HTTP/1.1 has exactly one Host header.' },
 }
 
-/** How long a refused caller may go on sending, so that it gets to read the response. In milliseconds. */
+/** How long a refused caller may keep sending, so that it can read the response. In milliseconds. */
 const lingerTime = 2_000
 
 /** The response to the request that is being read or processed, if there is one. */

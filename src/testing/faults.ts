@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 
-/** What goes wrong with a call as a whole. */
+/** A fault of a whole call. */
 export interface CallFault {
   readonly type: 'refuse' | 'lose'
 }
@@ -8,38 +8,38 @@ export interface CallFault {
 /** The request does not reach the agent. */
 export const refuse = (): CallFault => ({ type: 'refuse' })
 
-/** The agent gets the request, but nothing comes back. */
+/** The agent gets the request, but the response is lost. */
 export const lose = (): CallFault => ({ type: 'lose' })
 
-/** What goes wrong with one stream on its way. Events are counted from 1, in each stream anew. */
+/** A fault of one stream. Events are counted from 1 in each stream. */
 export type Fault =
   | CallFault
   | { readonly type: 'cut' | 'end' | 'silence'; readonly after: number }
   | { readonly type: 'drop' | 'duplicate' | 'reorder'; readonly event: number }
   | { readonly type: 'delay'; readonly event: number; readonly milliseconds: number }
 
-/** The connection breaks after so many events. */
+/** The connection breaks after this many events. */
 export const cut = (after: number): Fault => ({ type: 'cut', after })
 
-/** The stream ends after so many events, as if that were all. */
+/** The stream ends cleanly after this many events. */
 export const end = (after: number): Fault => ({ type: 'end', after })
 
-/** After so many events nothing comes any more, and nobody says so. */
+/** The connection stays open but sends nothing after this many events. */
 export const silence = (after: number): Fault => ({ type: 'silence', after })
 
 /** This event is lost. */
 export const drop = (event: number): Fault => ({ type: 'drop', event })
 
-/** This event comes twice. */
+/** This event is sent twice. */
 export const duplicate = (event: number): Fault => ({ type: 'duplicate', event })
 
-/** This event comes after the one that follows it. */
+/** This event is sent after the one that follows it. */
 export const reorder = (event: number): Fault => ({ type: 'reorder', event })
 
-/** This event, and with it all that follow, come so many milliseconds later. */
+/** Delays this event and all later ones, in milliseconds of the clock. */
 export const delay = (event: number, milliseconds: number): Fault => ({ type: 'delay', event, milliseconds })
 
-/** A stream of server-sent events with what goes wrong with it. */
+/** Applies faults to a stream of server-sent events. */
 export function spoil(
   body: ReadableStream<Uint8Array>,
   faults: readonly Fault[],
@@ -76,16 +76,16 @@ async function* spoiled(texts: AsyncIterable<string>, faults: readonly Fault[], 
   let held = ''
   if (await isOver(faults, count)) return
   for await (const text of texts) {
-    // Signs of life are no events.
+    // Heartbeats are comments and are not counted.
     if (!/^data:/m.test(text)) {
       yield text
       continue
     }
     count++
-    const told = await toldInstead(text, faults, count, clock)
-    if (told === undefined) held = text
-    else if (told !== '') {
-      yield told + held
+    const output = await applyFaults(text, faults, count, clock)
+    if (output === undefined) held = text
+    else if (output !== '') {
+      yield output + held
       held = ''
     }
     if (await isOver(faults, count)) return
@@ -93,7 +93,7 @@ async function* spoiled(texts: AsyncIterable<string>, faults: readonly Fault[], 
   if (held !== '') yield held
 }
 
-/** Whether the stream ends after so many events. It may also break, or never say anything again. */
+/** Whether the stream ends after this event. Throws if the connection breaks, and never settles if it falls silent. */
 async function isOver(faults: readonly Fault[], count: number): Promise<boolean> {
   const fault = faults.find((each) => 'after' in each && each.after === count)
   if (fault?.type === 'cut') throw connectionFailure('ECONNRESET')
@@ -101,14 +101,14 @@ async function isOver(faults: readonly Fault[], count: number): Promise<boolean>
   return fault !== undefined
 }
 
-/** What comes in place of an event; undefined if it comes after the next one. */
-async function toldInstead(
+/** The text to send instead of an event; undefined if the event is sent after the next one. */
+async function applyFaults(
   text: string,
   faults: readonly Fault[],
   count: number,
   clock: Clock,
 ): Promise<string | undefined> {
-  let told: string | undefined = text
+  let output: string | undefined = text
   for (const fault of faults) {
     if (!('event' in fault) || fault.event !== count) continue
     switch (fault.type) {
@@ -116,20 +116,20 @@ async function toldInstead(
         await new Promise<void>((resolve) => clock.setTimeout(resolve, fault.milliseconds))
         break
       case 'drop':
-        told = ''
+        output = ''
         break
       case 'duplicate':
-        told = text + text
+        output = text + text
         break
       case 'reorder':
-        told = undefined
+        output = undefined
         break
     }
   }
-  return told
+  return output
 }
 
-/** Event by event, each with the empty line that ends it. */
+/** Splits a stream into events, each with the empty line that ends it. */
 async function* textsIn(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

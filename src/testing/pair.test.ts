@@ -15,7 +15,7 @@ import { createVirtualClock } from './virtual-clock.ts'
 const letters = ['a', 'b', 'c', 'd', 'e', 'f']
 const writing = scripted([{ status: 'working' }, { artifact: 'letters', chunks: letters }])
 
-/** The task, its letters, the mark that closes them, and its end. */
+/** The task, one event per letter, the last chunk, and the final status. */
 const whole = letters.length + 3
 
 function lettersIn(events: readonly StreamEvent[]): readonly string[] {
@@ -29,23 +29,23 @@ const every = <T extends Fault>(fault: (n: number) => T, name: string, from = 1)
   Array.from({ length: whole - from }, (_, n): Trouble => [`${name} ${from + n}`, [fault(from + n)]])
 
 const troubles: readonly Trouble[] = [
-  ...every(cut, 'a connection that is cut after event'),
+  ...every(cut, 'a connection that breaks after event'),
   ...every(end, 'a stream that ends after event'),
-  ...every(silence, 'a connection that is dead after event'),
+  ...every(silence, 'a connection that falls silent after event'),
   ...every(drop, 'the loss of event', 2),
   ...every(duplicate, 'a second copy of event'),
-  ...every(reorder, 'another place of event', 2),
+  ...every(reorder, 'a reordered event', 2),
   ['a delay of event 1', [delay(1, 30_000)]],
   ...every((n) => delay(n, 600_000), 'a delay of event', 2),
   [
-    'all of it at once',
+    'all faults together',
     [[duplicate(2), drop(3)], cut(1), [reorder(1), cut(3)], silence(0), [delay(1, 90_000), end(2)]],
   ],
-  ['streams that cannot be opened again', [cut(2), refuse(), lose(), refuse()]],
+  ['streams that cannot be reopened at first', [cut(2), refuse(), lose(), refuse()]],
 ]
 
 describe.each(['JSONRPC', 'HTTP+JSON'] as const)('a stream over %s', (binding) => {
-  it.each(troubles)('survives %s: every event comes once, in order', async (_, faults) => {
+  it.each(troubles)('a stream survives %s: every event arrives once, in order', async (_, faults) => {
     const clock = createVirtualClock()
     const notices: Notice[] = []
     const connect = { bindings: [binding], onNotice: (notice: Notice) => void notices.push(notice) }
@@ -59,13 +59,13 @@ describe.each(['JSONRPC', 'HTTP+JSON'] as const)('a stream over %s', (binding) =
 })
 
 describe('a pair', () => {
-  it('speaks any dialect over any binding', async () => {
+  it('a pair can use any dialect and binding', async () => {
     await using opened = await createPair(writing, { connect: { dialects: ['v0.3'], bindings: ['HTTP+JSON'] } })
     expect((await opened.client.send('go')).text).toBe('abcdef')
     expect(opened.client.explain().endpoint).toMatchObject({ dialect: 'v0.3', binding: 'HTTP+JSON' })
   })
 
-  it('tries calls again that fail on the wire, if that is safe', async () => {
+  it('failed calls are retried if that is safe', async () => {
     const clock = createVirtualClock()
     await using opened = await createPair(scripted([{ say: 'hi' }]), { clock })
     const { client, wire } = opened
@@ -76,7 +76,7 @@ describe('a pair', () => {
     await expect(clock.run(client.send('hello'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })
 
-  it('has one time on both sides: deadlines, leases and retention go by it', async () => {
+  it('both sides use the virtual clock for deadlines, leases and retention', async () => {
     const clock = createVirtualClock()
     const hanging = scripted([{ status: 'working' }, { hang: true }])
     const serve = {
@@ -94,7 +94,7 @@ describe('a pair', () => {
     await expect(clock.run(handle.get())).rejects.toMatchObject({ code: 'task-not-found' })
   })
 
-  it('keeps and forgets tasks by its time, wherever that starts', async () => {
+  it('retention follows the virtual clock, whatever its start', async () => {
     const clock = createVirtualClock(Date.parse('2001-01-01T00:00:00Z'))
     const retention = { ended: 3_600_000, tombstones: 3_600_000 }
     await using opened = await createPair(scripted([{ status: 'working' }, { say: 'hi' }]), {
@@ -115,7 +115,7 @@ describe('a pair', () => {
     onTestFinished(() => rm(directory, { recursive: true, force: true }))
     const file = join(directory, 'tasks.db')
     const start = Date.parse('2001-01-01T00:00:00Z')
-    // The first process stops with its clock; the second goes on.
+    // The clock of the first process stops; the second one keeps running.
     const dead = createVirtualClock(start)
     const alive = createVirtualClock(start)
     const serve = { turns: { leaseTtl: 30_000 }, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
@@ -130,7 +130,7 @@ describe('a pair', () => {
     await alive.advance(20_000)
     expect((await alive.run(handle.get())).status.state).toBe('working')
     await alive.advance(40_000)
-    // What is written reaches the disk in real time.
+    // The file is written in real time.
     const outcome = () =>
       alive.run(handle.get()).then(
         ({ status }) => status.state,
@@ -141,7 +141,7 @@ describe('a pair', () => {
     await expect.poll(outcome).toBe('task-not-found')
   })
 
-  it('has as many clients as are wanted', async () => {
+  it('a pair can have several clients', async () => {
     await using opened = await createPair(writing)
     const { task } = await opened.client.send('go')
     const other = await opened.connect({ dialects: ['v0.3'] })

@@ -11,33 +11,33 @@ import type { Fault } from './faults.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 import { createWire, type Wire } from './wire.ts'
 
-/** What an agent throws reaches the test as a failed task. */
+/** Silent, because an error of the agent reaches the test as a failed task. */
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface PairOptions {
-  /** Leases, heartbeats, deadlines, pauses and retention go by it, on both sides. */
+  /** The clock of both sides: leases, heartbeats, deadlines, back-off and retention. Defaults to the system clock. */
   readonly clock?: VirtualClock
-  /** What goes wrong with each stream, the first one first; with those beyond nothing does. */
+  /** Faults of the streams, in the order in which they are opened. Later streams have none. */
   readonly faults?: readonly (Fault | readonly Fault[])[]
-  /** How the client connects, such as `{ dialects: ['v0.3'], bindings: ['HTTP+JSON'] }`. */
+  /** Options of the client, such as `{ dialects: ['v0.3'], bindings: ['HTTP+JSON'] }`. */
   readonly connect?: ConnectOptions
   /**
-   * How the agent is served, such as `{ cancelGrace: 50 }`. A log of your own must have the clock, too:
+   * Options of the handler, such as `{ turns: { cancelGrace: 50 } }`. If you pass a log, pass the clock to it as well:
    * `createSqliteLog({ file, clock })`.
    */
   readonly serve?: Partial<HandlerOptions>
 }
 
-/** A client and its agent, with everything between them but a socket. */
+/** A client and its agent, connected without a socket. */
 export interface Pair extends AsyncDisposable {
   readonly client: Client
   readonly wire: Wire
-  /** Another client of the same agent, over the same wire. */
+  /** Connects another client to the same agent, over the same wire. */
   connect(options?: ConnectOptions): Promise<Client>
   close(): Promise<void>
 }
 
-/** Gives a client and the agent that it talks to, in this process, without a socket. */
+/** Serves an agent in this process and connects a client to it, without a socket. */
 export async function createPair(agent: Agent, options: PairOptions = {}): Promise<Pair> {
   const { clock, faults = [] } = options
   const time: Clock = clock ?? systemClock

@@ -8,16 +8,16 @@ import { createVirtualClock } from './virtual-clock.ts'
 const open = async (...script: readonly Step[]) => await createPair(scripted(script))
 
 describe('a scripted agent', () => {
-  it('says, tells, writes and gives', async () => {
-    await using said = await open({ say: 'hello' })
-    expect(await said.client.send('hi')).toMatchObject({ type: 'message', text: 'hello' })
-    await using told = await open(
+  it('a script replies, updates its status, writes an artifact and returns data', async () => {
+    await using replying = await open({ say: 'hello' })
+    expect(await replying.client.send('hi')).toMatchObject({ type: 'message', text: 'hello' })
+    await using working = await open(
       { status: 'working', text: 'Reading' },
       { artifact: 'report', chunks: ['a', 'b'] },
       { data: { pages: 2 }, name: 'facts' },
       { say: 'Done' },
     )
-    const words = (await collect(told.client.stream('go'))).map(describeEvent)
+    const words = (await collect(working.client.stream('go'))).map(describeEvent)
     expect(words).toEqual([
       'task working',
       'artifact a',
@@ -28,7 +28,7 @@ describe('a scripted agent', () => {
     ])
   })
 
-  it('asks, goes on when it is answered, and has heard all of it', async () => {
+  it('a script continues after the answer to its question, and records all messages', async () => {
     const asking = scripted([{ ask: 'Which one?' }, { artifact: 'answer', chunks: ['yes'] }])
     await using opened = await createPair(asking)
     const talk = opened.client.conversation()
@@ -38,27 +38,27 @@ describe('a scripted agent', () => {
   })
 
   it.each<[string, Step, string, string]>([
-    ['fails', { fail: 'No paper' }, 'failed', 'No paper'],
-    ['rejects', { reject: 'Not me' }, 'rejected', 'Not me'],
-  ])('%s', async (_, step, state, text) => {
+    ['a failed task', { fail: 'No paper' }, 'failed', 'No paper'],
+    ['a rejected task', { reject: 'Not me' }, 'rejected', 'Not me'],
+  ])('a script ends with %s', async (_, step, state, text) => {
     await using opened = await open(step)
     expect(await opened.client.send('go')).toMatchObject({ text, task: { status: { state } } })
   })
 
-  it('throws as an agent with a bug does, and the caller sees nothing of it', async () => {
+  it('an error thrown by a script is not revealed to the caller', async () => {
     await using opened = await open({ throw: new Error('secret') })
     const { text, task } = await opened.client.send('go')
     expect(task?.status.state).toBe('failed')
     expect(text).not.toContain('secret')
   })
 
-  it('hangs until it is canceled', async () => {
+  it('a script hangs until its task is canceled', async () => {
     await using opened = await open({ status: 'working' }, { hang: true })
     const { task } = await opened.client.send('go', { returnImmediately: true })
     expect((await opened.client.task(task?.id ?? '').cancel()).status.state).toBe('canceled')
   })
 
-  it('waits for time, and for whatever it is told to', async () => {
+  it('a script waits for a time and for a promise', async () => {
     const clock = createVirtualClock()
     const go = Promise.withResolvers<void>()
     const waiting = scripted([{ wait: 3_600_000 }, { wait: go.promise }, { say: 'Done' }], { clock })
@@ -69,7 +69,7 @@ describe('a scripted agent', () => {
     expect((await clock.run(reply)).text).toBe('Done')
   })
 
-  it('may answer differently', async () => {
+  it('the script may depend on the turn', async () => {
     const clever = scripted(({ text }) => [{ say: text === 'hello' ? 'hi' : 'pardon?' }], { name: 'Clever' })
     await using opened = await createPair(clever)
     expect(opened.client.card.name).toBe('Clever')

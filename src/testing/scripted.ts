@@ -5,36 +5,36 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Message, TaskState } from '../protocol/model.ts'
 
-/** One thing that a scripted agent does. */
+/** One action of a scripted agent. */
 export type Step =
-  /** Answers with a message, or, where there is a task, completes it. Nothing of the script follows. */
+  /** Replies with a message, or completes the task if there is one. Ends the script. */
   | { readonly say: Content }
   | { readonly status: TaskState; readonly text?: string }
-  /** Writes an artifact, chunk by chunk. */
+  /** Writes an artifact in chunks. */
   | { readonly artifact: string; readonly chunks: readonly string[] }
   | { readonly data: Json; readonly name?: string }
-  /** Asks, and goes on with the script when it is answered. */
+  /** Asks the caller, and continues with the script after the answer. */
   | { readonly ask: string }
-  /** Waits so many milliseconds of its clock, or until something has happened. */
+  /** Waits for a time in milliseconds of its clock, or for a promise. */
   | { readonly wait: number | Promise<unknown> }
-  /** Waits until it is canceled. */
+  /** Waits until the task is canceled. */
   | { readonly hang: true }
   | { readonly fail: string }
   | { readonly reject: string }
-  /** Throws, as an agent with a bug does. */
+  /** Throws, like an agent with a bug. */
   | { readonly throw: unknown }
 
 export interface ScriptedOptions extends Partial<AgentProfile> {
-  /** Of the steps that wait: the one that is handed to `pair`. */
+  /** The clock of `wait` steps; pass the same one to `createPair`. Defaults to the system clock. */
   readonly clock?: Clock
 }
 
 export interface ScriptedAgent extends Agent {
-  /** The messages that it was sent, and what it was answered, in order. */
+  /** The received messages, answers to questions included, in order. */
   readonly heard: readonly Message[]
 }
 
-/** An agent that does what it is told, whatever it is told by others; or, with a function, depending on it. */
+/** Creates an agent that runs a fixed script for every message, or the script that a function returns for the turn. */
 export function scripted(
   script: readonly Step[] | ((turn: Turn) => readonly Step[]),
   { clock = systemClock, ...profile }: ScriptedOptions = {},

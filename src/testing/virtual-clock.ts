@@ -1,26 +1,26 @@
 import type { Clock, Timer } from '../base/clock.ts'
 
-/** How many turns of the event loop it takes until everything that needs no time has happened. */
+/** Iterations of the event loop after which all work without timers is assumed to be done. */
 const turns = 50
 
-/** Milliseconds of real time that what is done by other threads, such as a digest, may take before time goes on. */
+/** Real time for work in other threads, such as a digest, before the clock advances. In milliseconds. */
 const breath = 10
 
-/** So many steps of time are taken with care: deadlines lie within them. Who waits for days would wait long otherwise. */
+/** Only this many timers get that real time, which covers deadlines; otherwise running for days would be slow. */
 const careful = 30
 
-/** Milliseconds of real time after which nothing is believed to happen any more. */
+/** Real time after which `run` gives up. In milliseconds. */
 const patience = 10_000
 
-/** Time that passes only when a test says so. */
+/** A clock that advances only when the test says so. */
 export interface VirtualClock extends Clock {
-  /** Lets so many milliseconds pass: what waits for a moment within them happens at it, in order. */
+  /** Advances the clock by this many milliseconds and fires the timers that become due, in order. */
   advance(milliseconds: number): Promise<void>
-  /** Lets time pass as fast as it can until this settles. */
+  /** Advances the clock from timer to timer until the promise settles. */
   run<T>(promise: Promise<T>): Promise<T>
 }
 
-/** It begins now, or at the moment that is given in milliseconds since 1970. */
+/** Creates a clock that starts now, or at a time in milliseconds since 1970. */
 export function createVirtualClock(start: number = Date.now()): VirtualClock {
   const waiting = new Map<number, Waiting>()
   let now = start
@@ -31,7 +31,7 @@ export function createVirtualClock(start: number = Date.now()): VirtualClock {
     return last
   }
 
-  /** The first of those that are due by then; of equals the one that was set first. */
+  /** The earliest timer that is due by then; of two equal ones, the one that was set first. */
   function nextUntil(end: number): readonly [number, Waiting] | undefined {
     let next: readonly [number, Waiting] | undefined
     for (const each of waiting) if (each[1].at <= end && (!next || each[1].at < next[1].at)) next = each
@@ -72,7 +72,8 @@ export function createVirtualClock(start: number = Date.now()): VirtualClock {
       for (await settle(breath); !isOver; await settle(++steps < careful ? breath : 0)) {
         const next = nextUntil(Number.POSITIVE_INFINITY)
         if (next) fire(next)
-        if (Date.now() - begun > patience) throw new Error(`It did not happen, although ${now - start} ms have passed.`)
+        if (Date.now() - begun > patience)
+          throw new Error(`The promise did not settle, although ${now - start} ms have passed on the virtual clock.`)
       }
       return await promise
     },
@@ -82,7 +83,7 @@ export function createVirtualClock(start: number = Date.now()): VirtualClock {
 interface Waiting {
   at: number
   readonly act: () => void
-  /** Of what comes again and again. */
+  /** Set for intervals. */
   readonly every?: number
 }
 

@@ -4,18 +4,18 @@ import { type CallFault, connectionFailure, type Fault, spoil } from './faults.t
 
 export interface WireOptions {
   readonly clock: Clock
-  /** What goes wrong with each stream, the first one first; with those beyond nothing does. */
+  /** Faults of the streams, in the order in which they are opened. Later streams have none. */
   readonly faults: readonly (Fault | readonly Fault[])[]
 }
 
-/** What is between a client and its agent. */
+/** The connection between a client and its agent. */
 export interface Wire {
   readonly fetch: Handler['fetch']
-  /** What was asked, as `POST /`, without questions for the card. */
+  /** The requests so far, such as `POST /`, without those for the card. */
   readonly asked: readonly string[]
-  /** The next call, whatever it is, goes wrong so. More of them are for the calls after it. */
+  /** Makes the next calls fail: the first fault applies to the next call, the second to the one after it. */
   fail(...faults: readonly CallFault[]): void
-  /** The next stream goes wrong in all these ways. */
+  /** Applies all these faults to the next stream. */
   spoil(...faults: readonly Fault[]): void
 }
 
@@ -24,7 +24,7 @@ export function createWire({ fetch }: Pick<Handler, 'fetch'>, { clock, faults }:
   const ofStreams = faults.map((each) => [each].flat())
   const ofCalls: CallFault[] = []
 
-  /** Breaks the call, before or after the agent has had it. */
+  /** Breaks the call before or after it reaches the agent. */
   async function sendThrough(request: Request, fault: Fault | undefined): Promise<Response> {
     if (fault?.type === 'refuse') throw connectionFailure('ECONNREFUSED')
     const response = await fetch(request)

@@ -70,7 +70,7 @@ describe('an agent that does not stream', () => {
 
   it('a send that the agent rejects fails', async () => {
     const { client } = await open(fakePeer(noStreams(-32004), createLocalHandler(countingAgent).fetch))
-    await expect(collect(client.stream('more', { taskId: 'nobody-knows' }))).rejects.toMatchObject({
+    await expect(collect(client.stream('more', { taskId: 'unknown' }))).rejects.toMatchObject({
       code: 'task-not-found',
     })
   })

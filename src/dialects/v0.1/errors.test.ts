@@ -23,7 +23,7 @@ const errorTable: readonly [ErrorCode, number, string, number][] = [
 ]
 
 describe('errors', () => {
-  it('an error has the number and the fixed message of 0.1, and its own message in the data', () => {
+  it('an error has the 0.1 number and fixed message, and its own message in the data', () => {
     for (const [code, number, message, status] of errorTable) {
       const error = new A2AError(code, 'No.')
       const wire = { code: number, message, data: { detail: 'No.' } }

@@ -8,12 +8,12 @@ import { createHouseDialect, v0_3House } from './server.ts'
 const { decodeError } = errorDecoderOf(v0_3HouseClient)
 const legacy = createHouseDialect({ legacyCodes: true })
 const metadata = { taskId: 't', timeoutSeconds: '300' }
-const timeout = new A2AError('input-timeout', 'Nobody answered for 300 seconds.', { metadata })
+const timeout = new A2AError('input-timeout', 'No answer within 300 seconds.', { metadata })
 
 describe('errors', () => {
   it('an error has the number of 0.3, and its facts in the data', () => {
     const { code, message, data } = v0_3House.encodeError(timeout)
-    expect({ code, message }).toEqual({ code: -32050, message: 'Nobody answered for 300 seconds.' })
+    expect({ code, message }).toEqual({ code: -32050, message: 'No answer within 300 seconds.' })
     expect(data).toMatchObject({ reason: 'INPUT_TIMEOUT', taskId: 't', timeoutSeconds: 300 })
     expect(v0_3House.encodeError(new A2AError('internal', 'Oh.'))).toEqual({ code: -32603, message: 'Oh.' })
   })

@@ -26,7 +26,7 @@ export function encodeCard(card: AgentCard): JsonObject {
   return encodeVersionedCard(card, v0_3Card)
 }
 
-/** Decodes a card of 0.2 or 0.3. `defaultVersion` is the version of a card that does not name one. */
+/** Decodes a 0.2 or 0.3 card. `defaultVersion` is the version of a card that does not name one. */
 export function decodeVersionedCard(value: unknown, defaultVersion: string): AgentCard {
   const card = readResult(wire.AgentCard, value)
   const addresses = readResult(wire.Addresses, value)
@@ -43,13 +43,13 @@ export interface InterfaceVersion {
   readonly protocolVersion: string
 }
 
-/** How the cards of 0.2 and 0.3 differ. */
+/** How 0.2 and 0.3 cards differ. */
 export interface CardVersion extends InterfaceVersion {
   /** The types of security schemes that the version does not have. */
   readonly unsupportedSchemes: readonly SecurityScheme['type'][]
 }
 
-/** Encodes a card of 0.2 or 0.3. */
+/** Encodes a 0.2 or 0.3 card. */
 export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): JsonObject {
   const security = encodeSecurity(card, cardVersion.unsupportedSchemes)
   const wire: Draft = {
@@ -74,7 +74,7 @@ export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): 
   return wire
 }
 
-/** A card of 0.2 or 0.3, in JSON or ProtoJSON, without its interfaces and security. */
+/** A 0.2 or 0.3 card, in JSON or ProtoJSON, without its interfaces and security. */
 export interface LegacyCard extends Pick<AgentCard, SharedMember> {
   readonly capabilities: Omit<AgentCard['capabilities'], 'extendedCard'> & { readonly stateTransitionHistory?: boolean }
   readonly supportsAuthenticatedExtendedCard?: boolean

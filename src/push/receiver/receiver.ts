@@ -86,7 +86,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (claim !== 'new') throw claimRefusal(claim)
       // A sender without delivery ids does not retry: its event is handled even if it disconnects.
       handling = handle(verified, verified.delivery.deliveryId === undefined ? neverAborted : incoming.signal)
-      // A slow callback goes on after the response and still counts.
+      // A slow callback continues after the response and still counts.
       handling.finally(() => inFlight--).catch(() => {})
       await withTimeout(handling, takeWithin + (options.order?.wait ?? 1_000))
     } finally {
@@ -139,7 +139,7 @@ function claimRefusal(claim: Exclude<DeliveryClaim, 'new' | 'done'>): DeliveryRe
   }
 }
 
-/** Bounds how long the sender waits; the handling itself goes on. */
+/** Bounds how long the sender waits; the handling itself continues. */
 async function withTimeout(handling: Promise<void>, milliseconds: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

@@ -73,7 +73,7 @@ export class DurableSteps implements StepExecutor {
     for (let question = first; ; ) {
       const answer = await this.#replayQuestion(question, options)
       const again = options.again?.(answer)
-      // If the journal goes on without the repeated question, the results of the lost answer are stored.
+      // If the journal continues without the repeated question, the results of the lost answer are stored.
       if (!again || !(this.#replay.isDone() || this.#replay.expects(again))) return answer
       question = again
     }

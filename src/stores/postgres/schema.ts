@@ -128,7 +128,7 @@ export const migrations: readonly Migration[] = [
       lease_until timestamptz,
       UNIQUE (task_id, owner, id)
     ) WITH (fillfactor = 60);
-    COMMENT ON COLUMN $.webhooks.due IS 'From when on somebody has to see to it; NULL if nobody has to.';
+    COMMENT ON COLUMN $.webhooks.due IS 'Time of the next attempt; NULL if there is nothing to deliver.';
     CREATE INDEX webhooks_due ON $.webhooks (due) WHERE due IS NOT NULL;
     CREATE INDEX webhooks_idle ON $.webhooks (touched) WHERE due IS NULL;
     `,

@@ -93,7 +93,7 @@ export const migrations: readonly string[] = [
     owner TEXT NOT NULL,
     id TEXT NOT NULL,
     revision INTEGER NOT NULL,
-    -- From when on somebody has to see to it; NULL if nobody has to.
+    -- Time of the next attempt; NULL if there is nothing to deliver.
     due REAL,
     webhook TEXT NOT NULL,
     touched INTEGER NOT NULL,

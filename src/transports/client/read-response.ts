@@ -5,7 +5,7 @@ import { parseRetryAfter } from '../../http/response-headers.ts'
 import { readEvents } from '../../http/sse-reader.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
-/** A response that is no stream, read to its end. */
+/** A response that is not a stream, read to its end. */
 export interface ResponseContent {
   readonly status: number
   readonly headers: Headers

@@ -71,7 +71,7 @@ export function requireEncoding(encoding = 'identity'): void {
 export async function inflate(message: Uint8Array, encoding: string | undefined, limit: number): Promise<Uint8Array> {
   const format = formats.get(encoding ?? 'identity')
   if (format === undefined) {
-    throw new StatusError('INTERNAL', 'The message is marked as compressed, but grpc-encoding does not tell how.')
+    throw new StatusError('INTERNAL', 'The message is marked as compressed, but grpc-encoding names no compression.')
   }
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0

@@ -123,7 +123,7 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     expect(await two.erase({ owner: 'alice' }, 10)).toHaveLength(2)
     expect(await following).toBe(1)
     await waiting
-    // Who has looked before it was erased, and waits only now.
+    // A reader that looked before the erasure and waits only now.
     await one.wait(late, 1, never)
     await sleep(100)
     await one.wait(late, 1, never)
