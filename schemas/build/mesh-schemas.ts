@@ -3,25 +3,29 @@ import { AuthenticationTag, type SchemaVersion } from '../../src/mesh/payloads.t
 import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
 import { type Fields, object } from '../../src/schema/object.ts'
 import { base, isSchema, type Schema } from './base.ts'
-import { specimens } from './specimens.ts'
+import { documented, documentedMembers } from './documentation.ts'
+import { signature, specimens } from './specimens.ts'
 
 export const versions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
 
 /** The files of one version by name: the base, one for each message type of the version, and the signed envelope. */
 export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema> {
   const homes = new Map<string, string>()
-  const file = (name: string, title: string, description: string, schema: Schema, examples: readonly unknown[]) => {
+  const file = (name: string, title: string, description: string, schema: Schema, examples: readonly Schema[]) => {
     const definitions: Record<string, Schema> = {}
-    const body = hoist(schema, name, homes, definitions)
+    const body = withDocumentation(hoist(schema, name, homes, definitions), examples[0] as Schema)
     return [
       name,
       {
         $schema: 'http://json-schema.org/draft-07/schema#',
         $id: `${base}/v${version}/${name}`,
-        $comment: `Version ${version}. Made by schemas/build; see CHANGELOG.md.`,
+        $comment: 'Made by schemas/build.',
+        version,
+        deprecated: false,
+        changelog: `${base}/CHANGELOG.md`,
         title,
         description,
-        ...(examples.length > 0 && { examples }),
+        examples,
         ...body,
         ...(Object.keys(definitions).length > 0 && { definitions }),
       },
@@ -30,11 +34,17 @@ export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema>
   const narrowed = membersByType({ version })
   const types = messageTypes.filter((type) => narrowed[type] !== undefined)
   return new Map([
-    file('base-message.json', 'BaseMessage', 'The members of all envelopes.', jsonSchemaOf(object(baseMembers())), []),
+    file('base-message.json', 'BaseMessage', 'The members of all envelopes.', jsonSchemaOf(object(baseMembers())), [
+      { ...specimens.request, auth: signature },
+    ]),
     ...types.map((type) =>
-      file(fileOf(type), classOf(type), descriptions[type], narrowing(type, narrowed[type] ?? {}), [specimens[type]]),
+      file(fileOf(type), classOf(type), descriptions[type], narrowing(type, narrowed[type] ?? {}), [
+        { ...specimens[type] },
+      ]),
     ),
-    file('authenticated-message.json', 'AuthenticatedMessage', 'A signed envelope.', signed, []),
+    file('authenticated-message.json', 'AuthenticatedMessage', 'A signed envelope.', signed, [
+      { ...specimens.request, auth: signature },
+    ]),
   ])
 }
 
@@ -75,18 +85,26 @@ function narrowing(type: MessageType, members: Fields): Schema {
   }
 }
 
+/** Documents the members of an envelope, which are its own or those that it narrows. */
+function withDocumentation(schema: Schema, example: Schema): Schema {
+  const { allOf, properties } = schema
+  if (Array.isArray(allOf)) return { ...schema, allOf: [allOf[0], withDocumentation(allOf[1], example)] }
+  return { ...schema, properties: documentedMembers('BaseMessage', properties as Schema, example) }
+}
+
 /** Turns every titled schema into a definition of the first file that uses it, and a reference in all other places. */
 function hoist(schema: Schema, file: string, homes: Map<string, string>, definitions: Record<string, Schema>): Schema {
+  const visitKeywords = (value: Schema): Schema =>
+    Object.fromEntries(Object.entries(value).map(([key, keyword]) => [key, visit(keyword)]))
   const visit = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(visit)
     if (!isSchema(value)) return value
-    const inside = (): Schema => Object.fromEntries(Object.entries(value).map(([key, each]) => [key, visit(each)]))
     const { title } = value
-    if (typeof title !== 'string') return inside()
+    if (typeof title !== 'string') return visitKeywords(value)
     const home = homes.get(title)
     if (home === undefined) {
       homes.set(title, file)
-      definitions[title] = inside()
+      definitions[title] = documented(title, visitKeywords(value))
     }
     return { $ref: `${home === undefined || home === file ? '' : home}#/definitions/${title}` }
   }

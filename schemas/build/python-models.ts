@@ -2,8 +2,8 @@ import type { SchemaVersion } from '../../src/mesh/payloads.ts'
 import { isSchema, type Schema } from './base.ts'
 import { meshSchemas } from './mesh-schemas.ts'
 
-/** Parsed into `datetime` by `_values.py`. */
-const moments = ['Timestamp', 'DateTime']
+/** Written by hand in `_values.py`: they accept objects of Python, or lenient ids. */
+const values = ['DateTime', 'MessageId', 'Nonce', 'Timestamp']
 
 /** The Pydantic models of one version. */
 export function pythonModels(version: SchemaVersion): string {
@@ -13,13 +13,19 @@ export function pythonModels(version: SchemaVersion): string {
   for (const [file, schema] of meshSchemas(version)) {
     for (const [name, each] of Object.entries((schema.definitions ?? {}) as Record<string, Schema>)) {
       names.push(name)
-      if (!moments.includes(name)) blocks.push(define(name, each))
+      if (!values.includes(name)) blocks.push(define(name, each))
     }
     const title = String(schema.title)
     names.push(title)
     const isBase = file === 'base-message.json'
     const narrowed = isBase ? schema : ((schema.allOf as readonly Schema[])[1] ?? {})
-    blocks.push(classOf(title, isBase ? 'Envelope' : 'BaseMessage', { ...narrowed, description: schema.description }))
+    blocks.push(
+      classOf(title, isBase ? 'Envelope' : 'BaseMessage', {
+        ...narrowed,
+        description: schema.description,
+        examples: schema.examples,
+      }),
+    )
     if (!isBase && title !== 'AuthenticatedMessage') messages.push(title)
   }
   blocks.push(`Message = Annotated[Union[${messages.join(', ')}], Field(discriminator="message_type")]
@@ -31,9 +37,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import ConfigDict, Field, StringConstraints
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import ConfigDict, Field
 
-from ._values import DateTime, Envelope, Integer, No, Number, Strict, Timestamp, Yes
+from ._values import DateTime, Envelope, Integer, MessageId, No, Nonce, Number, Strict, Text, Timestamp, Yes
 
 __all__ = [
 ${exported.join('\n')}
@@ -49,16 +56,25 @@ function define(name: string, schema: Schema): string {
 }
 
 function classOf(name: string, parent: string, schema: Schema): string {
-  const { properties, required = [], additionalProperties, description } = schema
+  const { properties, required = [], additionalProperties, description, examples } = schema
   const isOpen = parent === 'Strict' && additionalProperties !== false
-  const lines = Object.entries(properties as Record<string, Schema>).map(([member, each]) => {
-    const type = typeOf(each)
-    if ((required as readonly string[]).includes(member) || member === 'message_type') return `    ${member}: ${type}`
-    const unset = each.default === undefined ? 'None' : JSON.stringify(each.default)
-    return `    ${member}: ${type}${unset === 'None' && type !== 'None' && !type.endsWith('| None') ? ' | None' : ''} = ${unset}`
+  const lines = Object.entries(properties as Record<string, Schema>).map(([member, memberSchema]) => {
+    const isRequired = (required as readonly string[]).includes(member) || member === 'message_type'
+    const unset = memberSchema.default === undefined ? 'None' : literal(memberSchema.default)
+    const type = typeOf(memberSchema)
+    const isNullable = isRequired || unset !== 'None' || type === 'None' || type.endsWith('| None')
+    const documentation = `description=${literal(memberSchema.description)}, examples=${literal(memberSchema.examples)}`
+    return `    ${member}: ${type}${isNullable ? '' : ' | None'} = Field(${isRequired ? '' : `default=${unset}, `}${documentation})`
   })
-  const config = isOpen ? ['    model_config = ConfigDict(extra="allow")', ''] : []
-  return [`class ${name}(${parent}):`, `    """${description}"""`, '', ...config, ...lines].join('\n')
+  const config = `${isOpen ? 'extra="allow", ' : ''}json_schema_extra={"examples": ${literal(examples)}}`
+  return [
+    `class ${name}(${parent}):`,
+    `    """${description}"""`,
+    '',
+    `    model_config = ConfigDict(${config})`,
+    '',
+    ...lines,
+  ].join('\n')
 }
 
 function typeOf(schema: Schema, isAlias = false): string {
@@ -79,11 +95,11 @@ function typeOf(schema: Schema, isAlias = false): string {
       return 'None'
     case 'integer':
     case 'number':
-      return constrained(type === 'integer' ? 'Integer' : 'Number', { ge: schema.minimum, le: schema.maximum })
+      return constrained(type === 'integer' ? 'Integer' : 'Number', { Ge: schema.minimum, Le: schema.maximum })
     case 'array':
       return constrained(`list[${typeOf(schema.items as Schema)}]`, {
-        min_length: schema.minItems,
-        max_length: schema.maxItems,
+        MinLen: schema.minItems,
+        MaxLen: schema.maxItems,
       })
     default:
       return 'dict[str, Any]'
@@ -92,21 +108,29 @@ function typeOf(schema: Schema, isAlias = false): string {
 
 function textType({ pattern, minLength, maxLength }: Schema, isAlias: boolean): string {
   const rules = [
+    pattern !== undefined && `r"${pattern}"`,
     minLength !== undefined && `min_length=${minLength}`,
     maxLength !== undefined && `max_length=${maxLength}`,
-    pattern !== undefined && `pattern=r"${pattern}"`,
   ].filter(Boolean)
   if (rules.length === 0) return 'str'
-  const call = `StringConstraints(${rules.join(', ')})`
+  const call = `Text(${rules.join(', ')})`
   return isAlias ? `Annotated[\n    str,\n    ${call},\n]` : `Annotated[str, ${call}]`
 }
 
 function constrained(type: string, rules: Readonly<Record<string, unknown>>): string {
   const present = Object.entries(rules).filter(([, value]) => value !== undefined)
   if (present.length === 0) return type
-  return `Annotated[${type}, Field(${present.map(([name, value]) => `${name}=${value}`).join(', ')})]`
+  return `Annotated[${type}, ${present.map(([name, value]) => `${name}(${value})`).join(', ')}]`
 }
 
+/** A JSON value as a Python expression. */
 function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (isSchema(value)) {
+    const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${literal(member)}`)
+    return `{${members.join(', ')}}`
+  }
   return JSON.stringify(value)
 }

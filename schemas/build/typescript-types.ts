@@ -56,7 +56,7 @@ function objectOf({ properties, required = [], additionalProperties }: Schema): 
 }
 
 function member(name: string, schema: Schema, required: readonly string[]): string {
-  return `  readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`
+  return `  ${about(schema)}\n  readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`
 }
 
 function literal(value: unknown): string {

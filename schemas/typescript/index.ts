@@ -1,9 +1,10 @@
 export { type Freshness, freshnessOf } from './freshness.ts'
+export type * from './mesh.ts'
 export type * as mesh from './mesh.ts'
 export type * from './types.ts'
 export {
   createSchemaValidator,
-  type SchemaValidator,
+  SchemaValidator,
   type SchemaVersion,
   schemaById,
   type ValidatorOptions,

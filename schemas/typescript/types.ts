@@ -23,41 +23,61 @@ export type MeshFingerprint = string
 
 /** Identifies the signer. `agent_id` equals the `sender_id` of the envelope. */
 export type MeshAuthenticationTag = {
+  /** The agent that signed. It equals the `sender_id` of the message. */
   readonly agent_id: MeshAgentId
+  /** When the agent signed. */
   readonly timestamp: MeshDateTime
+  /** A random value against replay. */
   readonly nonce: MeshNonce
+  /** The signature over the canonical form of the message. */
   readonly signature: MeshSignature
+  /** Selects the key among several keys of the agent. */
   readonly public_key_fingerprint?: MeshFingerprint
 }
 
 /** The members of all envelopes. */
 export interface MeshBaseMessage {
+  /** The unique id of this message. */
   readonly message_id: MeshMessageId
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'request' | 'response' | 'handshake' | 'handshake_ack' | 'error' | 'discover_agents' | 'agent_announcement' | 'goodbye'
+  /** The agent that sends the message. */
   readonly sender_id: MeshAgentId
+  /** The agent that the message is addressed to. */
   readonly recipient_id: MeshAgentId
+  /** When the sender created the message. */
   readonly timestamp: MeshTimestamp
+  /** The content, as the message type defines it. */
   readonly payload: Readonly<Record<string, unknown>>
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id?: MeshMessageId | null
+  /** The signature of the sender. */
   readonly auth?: MeshAuthenticationTag
 }
 
 /** The method to call and its parameters. */
 export type MeshRequestPayload = {
+  /** The method to call. */
   readonly method: string
+  /** The parameters of the method. Defaults to an empty object. */
   readonly parameters?: Readonly<Record<string, unknown>>
 }
 
 /** Calls a method of an agent. */
 export interface MeshRequestMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'request'
+  /** The content, as the message type defines it. */
   readonly payload: MeshRequestPayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id?: null
 }
 
 /** The request succeeded. */
 export type MeshSuccessResponsePayload = {
+  /** `success`: the result is in `data`. */
   readonly status: 'success'
+  /** The result of the method. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -66,14 +86,19 @@ export type MeshErrorCode = string
 
 /** Why a request failed. */
 export type MeshErrorObject = {
+  /** The error code. */
   readonly code: MeshErrorCode
+  /** A sentence for people. */
   readonly message: string
+  /** More about the error, for programs. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** The agent understood the request and rejected it. */
 export type MeshErrorResponsePayload = {
+  /** `error`: the reason is in `error`. */
   readonly status: 'error'
+  /** Why the agent rejected the request. */
   readonly error: MeshErrorObject
 }
 
@@ -82,8 +107,11 @@ export type MeshResponsePayload = MeshSuccessResponsePayload | MeshErrorResponse
 
 /** Answers a request. */
 export interface MeshResponseMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'response'
+  /** The content, as the message type defines it. */
   readonly payload: MeshResponsePayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id: MeshMessageId
 }
 
@@ -92,43 +120,65 @@ export type MeshSemanticVersion = string
 
 /** How an agent describes itself in a handshake. This is not the A2A agent card. */
 export type MeshAgentCard = {
+  /** The id under which the agent sends and receives. */
   readonly agent_id: MeshAgentId
+  /** The name of the agent for people. */
   readonly name: string
+  /** The version of the agent. */
   readonly version: MeshSemanticVersion
+  /** What the agent does. */
   readonly description: string
+  /** What the agent can do, in words that a registry searches. */
   readonly capabilities: readonly string[]
+  /** The protocol versions that the agent speaks. */
   readonly supported_protocols: readonly string[]
+  /** Anything else about the agent. */
   readonly metadata?: Readonly<Record<string, unknown>>
+  /** The schema versions that the agent knows. */
   readonly schema_versions?: readonly MeshSemanticVersion[]
 }
 
 /** Starts a session between two agents. */
 export type MeshHandshakePayload = {
+  /** The card of the agent that starts the session. */
   readonly agent_card: MeshAgentCard
 }
 
 /** Introduces the sender. */
 export interface MeshHandshakeMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'handshake'
+  /** The content, as the message type defines it. */
   readonly payload: MeshHandshakePayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id?: null
 }
 
 /** The answering agent, and the versions that both agents will use. */
 export type MeshHandshakeAccepted = {
+  /** `true`: the session is open. */
   readonly accepted: true
+  /** The card of the answering agent. */
   readonly agent_card: MeshAgentCard
+  /** The highest protocol version that both agents speak. */
   readonly selected_protocol: string
+  /** The highest schema version that both agents know. */
   readonly schema_version?: MeshSemanticVersion
+  /** A remark on the answer. */
   readonly reason?: string
 }
 
 /** The answering agent rejects the handshake. */
 export type MeshHandshakeRefused = {
+  /** `false`: there is no session. */
   readonly accepted: false
+  /** The card of the answering agent. */
   readonly agent_card?: MeshAgentCard
+  /** The highest protocol version that both agents speak. */
   readonly selected_protocol?: string
+  /** The highest schema version that both agents know. */
   readonly schema_version?: MeshSemanticVersion
+  /** Why the agent rejects the handshake. */
   readonly reason?: string
 }
 
@@ -137,8 +187,11 @@ export type MeshHandshakeAckPayload = MeshHandshakeAccepted | MeshHandshakeRefus
 
 /** Answers a handshake. */
 export interface MeshHandshakeAckMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'handshake_ack'
+  /** The content, as the message type defines it. */
   readonly payload: MeshHandshakeAckPayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id: MeshMessageId
 }
 
@@ -147,84 +200,120 @@ export type MeshHttpUrl = string
 
 /** Why a message was rejected, when to retry (in seconds), and where to read more. */
 export type MeshErrorDetails = {
+  /** The error code. */
   readonly code: MeshErrorCode
+  /** A sentence for people. */
   readonly message: string
+  /** More about the error, for programs. */
   readonly details?: Readonly<Record<string, unknown>>
+  /** The number of seconds to wait before a retry. */
   readonly retry_after?: number
+  /** A page that explains the error. */
   readonly documentation_url?: MeshHttpUrl
 }
 
 /** A protocol violation, or an agent that cannot answer. */
 export type MeshErrorPayload = {
+  /** What went wrong. */
   readonly error: MeshErrorDetails
 }
 
 /** Reports that a message was rejected or could not be handled. */
 export interface MeshErrorMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'error'
+  /** The content, as the message type defines it. */
   readonly payload: MeshErrorPayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id: MeshMessageId
 }
 
 /** Narrows the search. Defaults to all agents, up to 100. */
 export type MeshDiscoverFilters = {
+  /** The health of the agents to list. Defaults to `all`. */
   readonly status?: 'healthy' | 'unhealthy' | 'all'
+  /** The number of agents to list. Defaults to 100. */
   readonly max_results?: number
 }
 
 /** Searches the registry for agents with all of these capabilities. */
 export type MeshDiscoverAgentsPayload = {
+  /** The capabilities that an agent must have, all of them. */
   readonly capabilities?: readonly string[]
+  /** Further conditions. */
   readonly filters?: MeshDiscoverFilters
 }
 
 /** Searches the registry for agents. */
 export interface MeshDiscoverAgentsMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'discover_agents'
+  /** The agent that the message is addressed to. */
   readonly recipient_id: 'registry'
+  /** The content, as the message type defines it. */
   readonly payload: MeshDiscoverAgentsPayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id?: null
 }
 
 /** An agent in the registry. */
 export type MeshAgentInfo = {
+  /** The id of the agent. */
   readonly agent_id: MeshAgentId
+  /** The name of the agent for people. */
   readonly name: string
+  /** What the agent can do. */
   readonly capabilities: readonly string[]
+  /** Whether the agent answered its last health check. */
   readonly status: 'healthy' | 'unhealthy'
+  /** Where the agent receives messages. */
   readonly endpoint: MeshHttpUrl
+  /** When the registry last heard from the agent. */
   readonly last_heartbeat?: MeshDateTime
 }
 
 /** The agents found. `total_count` includes agents beyond `max_results`. */
 export type MeshAgentAnnouncementPayload = {
+  /** The agents found, up to `max_results`. */
   readonly agents: readonly MeshAgentInfo[]
+  /** The number of agents that match. */
   readonly total_count: number
+  /** The duration of the search in milliseconds. */
   readonly query_time_ms?: number
 }
 
 /** Answers discovery. */
 export interface MeshAgentAnnouncementMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'agent_announcement'
+  /** The agent that sends the message. */
   readonly sender_id: 'registry'
+  /** The content, as the message type defines it. */
   readonly payload: MeshAgentAnnouncementPayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id: MeshMessageId
 }
 
 /** The sender disconnects, and may return after a number of seconds. */
 export type MeshGoodbyePayload = {
+  /** Why the sender disconnects. */
   readonly reason?: string
+  /** The number of seconds after which the sender may return. */
   readonly reconnect_after?: number
 }
 
 /** Ends a session. */
 export interface MeshGoodbyeMessage extends MeshBaseMessage {
+  /** The kind of the message. It determines the payload. */
   readonly message_type: 'goodbye'
+  /** The content, as the message type defines it. */
   readonly payload: MeshGoodbyePayload
+  /** The `message_id` of the message that this one answers. */
   readonly correlation_id?: null
 }
 
 /** A signed envelope. */
 export interface MeshAuthenticatedMessage extends MeshBaseMessage {
+  /** The signature of the sender. */
   readonly auth: MeshAuthenticationTag
 }

@@ -5,68 +5,78 @@ import { faultOf } from './i-json.ts'
 export type SchemaVersion = '1.0.0' | '1.1.0'
 
 export interface ValidatorOptions {
-  /** The newest one unless it is given. */
+  /** Defaults to the newest version. */
   readonly version?: SchemaVersion
-  /** Rejects unsigned messages. It does not verify the signature. */
+  /** Requires a signature. The validator does not verify it. */
   readonly authenticated?: boolean
+  /** Also accepts ids and nonces of old traffic, which have letters beyond f. */
+  readonly lenientIds?: boolean
 }
 
 export interface Verdict {
   readonly valid: boolean
-  /** Violations in readable form: the path, and what was expected there. */
+  /** For people: the path of each violation and what was expected there. */
   readonly errors: readonly string[]
 }
 
-export interface SchemaValidator {
-  validate(message: unknown): Verdict
+/** Validates messages against the schemas of one version, which it compiles once. */
+export class SchemaValidator {
+  readonly #version: SchemaVersion
+  readonly #types = new Map<unknown, ValidateFunction>()
+  readonly #signed: ValidateFunction | undefined
+
+  constructor(options: ValidatorOptions = {}) {
+    if (typeof options !== 'object')
+      throw new TypeError(
+        `expected options such as { version: '1.1.0' }, got ${JSON.stringify(options)}: the validator contains its schemas and reads no directory`,
+      )
+    const { version = '1.1.0', authenticated = false, lenientIds = false } = options
+    const files = meshFiles[version]
+    if (files === undefined) throw new TypeError(`There is no version ${version}: there are 1.0.0 and 1.1.0.`)
+    const ajv = createAjv()
+    for (const schema of files) ajv.addSchema(lenientIds ? withLenientIds(schema) : schema)
+    for (const { $id } of files) {
+      const type = /([a-z-]+)-message\.json$/.exec($id)?.[1]?.replaceAll('-', '_')
+      const validate = ajv.getSchema($id)
+      if (validate && type !== 'base' && type !== 'authenticated') this.#types.set(type, validate)
+    }
+    if (authenticated) this.#signed = ajv.getSchema(`${base}/v${version}/authenticated-message.json`)
+    this.#version = version
+  }
+
+  validate(message: unknown): Verdict {
+    const fault = faultOf(message)
+    if (fault !== undefined) return invalid([fault])
+    if (typeof message !== 'object' || message === null || Array.isArray(message)) {
+      return invalid(['expected an object'])
+    }
+    const type = Object.hasOwn(message, 'message_type')
+      ? (message as { message_type: unknown }).message_type
+      : undefined
+    const validate = this.#types.get(type)
+    if (!validate) {
+      return invalid([`message_type: version ${this.#version} has only ${[...this.#types.keys()].join(', ')}`])
+    }
+    if (!validate(message)) return invalid(texts(validate.errors))
+    if (this.#signed && !this.#signed(message)) return invalid(texts(this.#signed.errors))
+    return { valid: true, errors: [] }
+  }
 }
 
-/** Compiles the schemas of one version, once. */
-export function createSchemaValidator({
-  version = '1.1.0',
-  authenticated = false,
-}: ValidatorOptions = {}): SchemaValidator {
-  const files = meshFiles[version]
-  if (files === undefined) throw new TypeError(`There is no version ${version}: there are 1.0.0 and 1.1.0.`)
-  const ajv = createAjv()
-  const types = new Map<unknown, ValidateFunction>()
-  for (const schema of files) ajv.addSchema(schema)
-  for (const { $id } of files) {
-    const type = /([a-z-]+)-message\.json$/.exec($id)?.[1]?.replaceAll('-', '_')
-    const validate = ajv.getSchema($id)
-    if (validate && type !== 'base' && type !== 'authenticated') types.set(type, validate)
-  }
-  const signed = ajv.getSchema(`${base}/v${version}/authenticated-message.json`)
-  const known = [...types.keys()].join(', ')
-  return {
-    validate(message) {
-      const fault = faultOf(message)
-      if (fault !== undefined) return invalid([fault])
-      if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-        return invalid(['expected an object'])
-      }
-      const type = Object.hasOwn(message, 'message_type')
-        ? (message as { message_type: unknown }).message_type
-        : undefined
-      const validate = types.get(type)
-      if (!validate) return invalid([`message_type: version ${version} has only ${known}`])
-      if (!validate(message)) return invalid(texts(validate.errors))
-      if (authenticated && signed && !signed(message)) return invalid(texts(signed.errors))
-      return { valid: true, errors: [] }
-    },
-  }
+export function createSchemaValidator(options?: ValidatorOptions): SchemaValidator {
+  return new SchemaValidator(options)
 }
 
 const newest = lazily(() => createSchemaValidator())
 
-/** Holds a message against the newest version. */
+/** Validates a message against the newest version. */
 export function validate(message: unknown): Verdict {
   return newest().validate(message)
 }
 
 const a2aAjv = lazily(() => createAjv().addSchema(a2a))
 
-/** Holds an object of A2A 1.0, such as a `Task` or an `AgentCard`, against its schema. */
+/** Validates an object of A2A 1.0, such as a `Task` or an `AgentCard`. */
 export function validateA2A(name: string, value: unknown): Verdict {
   const fault = faultOf(value)
   if (fault !== undefined) return invalid([fault])
@@ -75,15 +85,30 @@ export function validateA2A(name: string, value: unknown): Verdict {
   return check(value) ? { valid: true, errors: [] } : invalid(texts(check.errors))
 }
 
-/** A schema by its `$id`, or by the one that the first description of the mesh gave it. */
+/**
+ * A schema by its `$id`. The ids of the first description of the mesh work too: they have another domain, and name
+ * version 1.0.0 where they name none.
+ */
 export function schemaById(id: string): object | undefined {
-  const own = id.replace(aliasBase, base)
+  const own = id.replace(aliasBase, base).replace(/\/schemas\/([a-z-]+\.json)$/, '/schemas/v1.0.0/$1')
   return [...meshFiles['1.0.0'], ...meshFiles['1.1.0'], a2a].find(({ $id }) => $id === own)
 }
 
 function createAjv(): Ajv {
-  // Formats are for readers: patterns say the same in every language.
-  return new Ajv({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: true })
+  // Patterns define all formats, so that every language reads them alike.
+  const ajv = new Ajv({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: true })
+  return ajv.addVocabulary(['version', 'changelog'])
+}
+
+/** The patterns of ids and nonces in old traffic. */
+const lenientPatterns = { MessageId: '^[0-9a-z-]{36}$(?!\\n)', Nonce: '^[0-9a-z]{32,36}$(?!\\n)' }
+
+function withLenientIds(schema: object): object {
+  const definitions: Record<string, object> = { ...('definitions' in schema && (schema.definitions as object)) }
+  for (const [name, pattern] of Object.entries(lenientPatterns)) {
+    if (name in definitions) definitions[name] = { ...definitions[name], pattern }
+  }
+  return { ...schema, definitions }
 }
 
 function invalid(errors: readonly string[]): Verdict {
@@ -93,8 +118,8 @@ function invalid(errors: readonly string[]): Verdict {
 function texts(errors: readonly ErrorObject[] | null | undefined): readonly string[] {
   const all = (errors ?? []).map(({ instancePath, message, params }) => {
     const place = instancePath.slice(1).replaceAll('/', '.') || 'message'
-    const stranger = 'additionalProperty' in params ? `: ${params.additionalProperty}` : ''
-    return `${place}: ${message}${stranger}`
+    const unknown = 'additionalProperty' in params ? `: ${params.additionalProperty}` : ''
+    return `${place}: ${message}${unknown}`
   })
   return [...new Set(all)]
 }

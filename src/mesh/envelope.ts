@@ -12,6 +12,7 @@ import {
   GoodbyePayload,
   HandshakeAckPayload,
   HandshakePayload,
+  LenientAuthenticationTag,
   LenientId,
   MessageId,
   RequestPayload,
@@ -26,7 +27,7 @@ const registryId = 'registry'
 export interface EnvelopeRules {
   /** Without a version, everything that one of the versions allows. */
   readonly version?: SchemaVersion
-  /** Also accepts ids of 36 characters that are not UUIDs, as in old traffic. */
+  /** Also accepts ids and nonces that are no UUIDs and no hexadecimal digits, as in old traffic. */
   readonly lenientIds?: boolean
 }
 
@@ -54,7 +55,7 @@ export function baseMembers({ lenientIds = false }: EnvelopeRules = {}) {
     timestamp: Timestamp,
     payload: struct(),
     correlation_id: optional(nullable(id)),
-    auth: optional(AuthenticationTag),
+    auth: optional(lenientIds ? LenientAuthenticationTag : AuthenticationTag),
   } satisfies Fields
 }
 

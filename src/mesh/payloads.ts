@@ -89,17 +89,24 @@ const Fingerprint = titled(
   'The SHA-256 of the public key as DER SPKI, or its first digits. It selects a key and proves nothing.',
 )
 
+const LenientNonce = strict(string({ pattern: '^[0-9a-z]{32,36}$', expected: '32 to 36 characters of 0–9 and a–z' }))
+
+const authMembers = {
+  agent_id: AgentId,
+  timestamp: DateTime,
+  nonce: Nonce,
+  signature: Signature,
+  public_key_fingerprint: optional(Fingerprint),
+}
+
 export const AuthenticationTag = titled(
   'AuthenticationTag',
-  object({
-    agent_id: AgentId,
-    timestamp: DateTime,
-    nonce: Nonce,
-    signature: Signature,
-    public_key_fingerprint: optional(Fingerprint),
-  }),
+  object(authMembers),
   'Identifies the signer. `agent_id` equals the `sender_id` of the envelope.',
 )
+
+/** The tag in old traffic. */
+export const LenientAuthenticationTag = strict(object({ ...authMembers, nonce: LenientNonce }))
 
 export const RequestPayload = titled(
   'RequestPayload',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,24 @@ LATEST = "1.1.0"
 BASE = "https://parley.dev/schemas"
 ALIAS = "https://a2a-protocol.org/schemas"
 
+_NO_RULES = ("$id", "definitions", "examples")
+_LENIENT_PATTERNS = {"MessageId": r"^[0-9a-z-]{36}$(?!\n)", "Nonce": r"^[0-9a-z]{32,36}$(?!\n)"}
+
 
 class SchemaValidator:
-    """Holds messages of the mesh against one version of the schemas."""
+    """Validates messages of the mesh against one version of the schemas.
 
-    def __init__(self, version: str = LATEST, *, authenticated: bool = False) -> None:
+    `lenient_ids` also accepts ids and nonces of old traffic, which have letters beyond f.
+    """
+
+    def __init__(self, version: str = LATEST, *, authenticated: bool = False, lenient_ids: bool = False) -> None:
+        if isinstance(version, Path):
+            raise ValueError(f"expected a version such as {LATEST}, got a path: the validator contains its schemas")
         if version not in VERSIONS:
             raise ValueError(f"there is no version {version}: there are {' and '.join(VERSIONS)}")
         self.version = version
         self.authenticated = authenticated
+        self.lenient_ids = lenient_ids
 
     def validate(self, message: Any) -> tuple[bool, list[str]]:
         """Says whether the message is valid, and what is wrong with it."""
@@ -36,7 +46,7 @@ class SchemaValidator:
         if not isinstance(message, dict):
             return False, ["expected an object"]
         name = message.get("message_type")
-        known = _validators(self.version)
+        known = _validators(self.version, self.lenient_ids)
         file = f"{name.replace('_', '-')}-message.json" if isinstance(name, str) else ""
         if file not in known or "-" in str(name) or name in ("base", "authenticated"):
             types = ", ".join(sorted(_types(self.version)))
@@ -48,7 +58,7 @@ class SchemaValidator:
 
 
 class A2AValidator:
-    """Holds objects of A2A 1.0, such as a `Task` or an `AgentCard`, against their schemas."""
+    """Validates objects of A2A 1.0, such as a `Task` or an `AgentCard`."""
 
     def validate(self, name: str, value: Any) -> tuple[bool, list[str]]:
         fault = fault_of(value)
@@ -63,8 +73,12 @@ class A2AValidator:
 
 
 def schema_by_id(identifier: str) -> dict[str, Any]:
-    """A schema by its `$id`, or by the one that the first description of the mesh gave it."""
-    return _registry().contents(identifier)
+    """A schema by its `$id`.
+
+    The ids of the first description of the mesh work too: they have another domain, and name version 1.0.0 where
+    they name none.
+    """
+    return _registry().contents(re.sub(r"/schemas/([a-z-]+\.json)$", r"/schemas/v1.0.0/\1", identifier))
 
 
 def _errors(validator: Draft7Validator, message: Any) -> list[str]:
@@ -73,25 +87,28 @@ def _errors(validator: Draft7Validator, message: Any) -> list[str]:
 
 
 @lru_cache(maxsize=None)
-def _validators(version: str) -> dict[str, Draft7Validator]:
+def _validators(version: str, lenient_ids: bool = False) -> dict[str, Draft7Validator]:
     files = (_directory() / f"v{version}").glob("*.json")
-    return {file.name: Draft7Validator(_whole(_read(file))) for file in files}
+    return {file.name: Draft7Validator(_self_contained(_read(file), lenient_ids)) for file in files}
 
 
-def _whole(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with what it refers to in place: references are looked up once, and not for every message."""
-    return _inline(schema, _registry().resolver(schema["$id"]))
+def _self_contained(schema: dict[str, Any], lenient_ids: bool) -> dict[str, Any]:
+    """The schema with its references resolved, once instead of for every message."""
+    return _inline(schema, _registry().resolver(schema["$id"]), _LENIENT_PATTERNS if lenient_ids else {})
 
 
-def _inline(schema: Any, resolver: Any) -> Any:
+def _inline(schema: Any, resolver: Any, patterns: dict[str, str]) -> Any:
     if isinstance(schema, list):
-        return [_inline(each, resolver) for each in schema]
+        return [_inline(item, resolver, patterns) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        found = resolver.lookup(schema["$ref"])
-        return _inline(found.contents, found.resolver)
-    return {name: _inline(each, resolver) for name, each in schema.items() if name not in ("$id", "definitions")}
+        target = resolver.lookup(schema["$ref"])
+        return _inline(target.contents, target.resolver, patterns)
+    kept = {name: value for name, value in schema.items() if name not in _NO_RULES}
+    inlined = {name: _inline(value, resolver, patterns) for name, value in kept.items()}
+    pattern = patterns.get(schema["title"]) if isinstance(schema.get("title"), str) else None
+    return inlined if pattern is None else {**inlined, "pattern": pattern}
 
 
 def _types(version: str) -> list[str]:

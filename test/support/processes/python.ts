@@ -22,6 +22,14 @@ export async function findPython(): Promise<string | undefined> {
   return isInstalled ? cached : undefined
 }
 
+/** Runs a program that may import `a2a_schemas`, and returns its output. */
+export async function runPython(python: string, program: string, args: readonly string[] = []): Promise<string> {
+  const packages = fileURLToPath(new URL('../../../schemas/python', import.meta.url))
+  const env = { ...process.env, PYTHONPATH: packages, PYTHONUTF8: '1' }
+  const { stdout } = await run(python, ['-B', '-c', program, ...args], { env, timeout: 60_000 })
+  return stdout
+}
+
 /**
  * The verdicts of the Python schemas and models on each message, by `schemas/python/tests/verdicts.py`. Several
  * processes share the work, with backpressure.

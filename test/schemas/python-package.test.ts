@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { findPython, runPython } from '../support/processes/python.ts'
+
+const schemas = new URL('../../schemas/', import.meta.url)
+const python = await findPython()
+if (python === undefined) {
+  console.log('Skipped: the Python models need Python 3.10+ with pydantic 2 and jsonschema.')
+}
+
+describe.skipIf(python === undefined)('the Python package', () => {
+  it('runs the sample of its README, which creates a valid message', async () => {
+    const page = await readFile(new URL('README.md', schemas), 'utf8')
+    const sample = /^```python\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+    const example = JSON.parse(await readFile(new URL('json/v1.1.0/request-message.json', schemas), 'utf8')).examples[0]
+    const stdout = await runPython(
+      python ?? '',
+      `import json
+message = json.loads(${JSON.stringify(JSON.stringify(example))})
+${sample}
+assert ok and errors == [], errors
+assert SchemaValidator("1.0.0", authenticated=False).validate(request.to_message()) == (True, []), request
+parse_message(request.to_message())
+print(json.dumps(request.to_message()))`,
+    )
+    expect(JSON.parse(stdout)).toMatchObject({ message_type: 'request', payload: { method: 'get_price' } })
+  })
+
+  it('takes uuid4() and datetime objects, and every dump of a model is valid', async () => {
+    const stdout = await runPython(
+      python ?? '',
+      `import json, uuid
+from datetime import datetime, timezone
+from a2a_schemas import DiscoverAgentsMessage, DiscoverAgentsPayload, DiscoverFilters, SchemaValidator
+for now in (datetime.now(timezone.utc), datetime.now(timezone.utc).replace(tzinfo=None)):
+    model = DiscoverAgentsMessage(
+        message_id=uuid.uuid4(), message_type="discover_agents", sender_id="shop-agent", recipient_id="registry",
+        timestamp=now, payload=DiscoverAgentsPayload(filters=DiscoverFilters(max_results=3)),
+    )
+    for dump in (model.model_dump(), model.model_dump(mode="json"), json.loads(model.model_dump_json()), model.to_message()):
+        print(json.dumps([now.isoformat(timespec="milliseconds")[:23] + "Z" == dump["timestamp"], SchemaValidator().validate(dump)]))`,
+    )
+    const lines = stdout.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toEqual(Array(8).fill([true, [true, []]]))
+  })
+
+  it('refuses a UUID of another version and a directory of schemas with a sentence', async () => {
+    const stdout = await runPython(
+      python ?? '',
+      `import uuid
+from pathlib import Path
+from pydantic import TypeAdapter, ValidationError
+from a2a_schemas import MessageId, SchemaValidator
+for action in (lambda: TypeAdapter(MessageId).validate_python(uuid.uuid1()), lambda: SchemaValidator(Path("schemas"))):
+    try:
+        action()
+    except (ValidationError, ValueError) as error:
+        print("expected" in str(error))`,
+    )
+    expect(stdout).toBe('True\nTrue\n')
+  })
+
+  it('has valid examples and a description of every member', async () => {
+    const stdout = await runPython(
+      python ?? '',
+      `import inspect
+from a2a_schemas import v1_0, v1_1
+count = 0
+for version in (v1_0, v1_1):
+    for name in version.__all__:
+        model = getattr(version, name)
+        if not inspect.isclass(model) or not hasattr(model, "model_fields"):
+            continue
+        for example in model.model_json_schema()["examples"]:
+            model.model_validate(example)
+            count += 1
+        for member, field in model.model_fields.items():
+            assert field.description and field.examples, (name, member)
+print(count)`,
+    )
+    expect(Number(stdout)).toBeGreaterThan(40)
+  })
+})
