@@ -18,7 +18,7 @@ describe.each([
 ])('docs/%s', async (page) => {
   const snippets = await snippetsOf(page)
 
-  it.each(snippets.map((code, index) => [index + 1, code] as const))('has a snippet %d that runs', async (_, code) => {
+  it.each(snippets.map((code, index) => [index + 1, code] as const))('snippet %d runs', async (_, code) => {
     const file = join(await temporaryDirectory(), 'snippet.ts')
     await writeFile(file, code)
     await promisify(execFile)(process.execPath, [file], { timeout: 30_000 })

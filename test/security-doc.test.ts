@@ -3,10 +3,10 @@ import { expect, it } from 'vitest'
 
 const page = new URL('../docs/security.md', import.meta.url)
 const text = readFileSync(page, 'utf8')
-const [, threats = ''] = text.split('## What is tried, and what stops it')
-const rows = threats.split('\n').filter((line) => /^\| (?!who \|)/.test(line))
+const [, threats = ''] = text.split('## Threats and defences')
+const rows = threats.split('\n').filter((line) => /^\| (?!attacker \|)/.test(line))
 
-it('names for every threat a test that is there', () => {
+it('the security guide links an existing test for every threat', () => {
   expect(rows.length).toBeGreaterThan(35)
   for (const row of rows) {
     const tests = Array.from(row.matchAll(/\]\(([^)]+\.test\.ts)\)/g), ([, path = '']) => path)
@@ -15,7 +15,7 @@ it('names for every threat a test that is there', () => {
   }
 })
 
-it('names every scheme, and everything that it shows is exported', async () => {
+it('the security guide names every export of parley-a2a/auth', async () => {
   const offered = Object.keys(await import('../src/entries/auth.ts'))
   for (const name of offered) expect(text, name).toContain(name)
 })

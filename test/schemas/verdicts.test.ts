@@ -8,13 +8,13 @@ const examples = readExamples()
 const versions = ['1.0.0', '1.1.0'] as const
 const python = await findPython()
 
-describe('the examples of the schema package', () => {
-  it('include several hundred valid and invalid messages', () => {
+describe('examples of the schema package', () => {
+  it('several hundred examples are valid, and several hundred are invalid', () => {
     expect(examples.filter(({ valid }) => valid.length > 0).length).toBeGreaterThan(200)
     expect(examples.filter(({ valid }) => valid.length === 0).length).toBeGreaterThan(300)
   })
 
-  it.each(versions)('get the expected verdict from AJV in version %s', (version) => {
+  it.each(versions)('AJV gives the expected verdict on every example in version %s', (version) => {
     const validator = createSchemaValidator({ version })
     const wrong = examples.filter(
       ({ text, valid }) => validator.validate(JSON.parse(text)).valid !== valid.includes(version),
@@ -22,7 +22,7 @@ describe('the examples of the schema package', () => {
     expect(wrong.map(({ title }) => title)).toEqual([])
   })
 
-  it.each(versions)('get the expected verdict from the mesh schemas in version %s', (version) => {
+  it.each(versions)('the mesh schemas give the expected verdict on every example in version %s', (version) => {
     const schemas = createEnvelopeSchemas({ version })
     const isValid = (message: unknown) => schemas.get(Object(message).message_type)?.check(message) === undefined
     // The parser limits the depth.
@@ -37,7 +37,7 @@ describe('the examples of the schema package', () => {
   if (python === undefined) {
     console.log('Skipped: the Python verdicts need Python 3.10+ with pydantic 2 and jsonschema.')
   } else {
-    it('get the same verdict from jsonschema and Pydantic', { timeout: 120_000 }, async () => {
+    it('jsonschema and Pydantic give the expected verdict on every example', { timeout: 120_000 }, async () => {
       const verdicts = await pythonVerdicts(
         python,
         examples.map(({ text }) => Buffer.from(text)),
@@ -52,7 +52,7 @@ describe('the examples of the schema package', () => {
 })
 
 describe('a verdict', () => {
-  it('names the violation and its path', () => {
+  it('a verdict names the violation and its path', () => {
     const [request] = examples
     const message = { ...JSON.parse(request?.text ?? ''), timestamp: 'yesterday' }
     expect(validate(message)).toEqual({
@@ -61,7 +61,7 @@ describe('a verdict', () => {
     })
   })
 
-  it('may require a signature', () => {
+  it('a validator with authenticated requires a signature', () => {
     const unsigned = examples.find(({ title }) => title === 'request, unsigned')
     const message = JSON.parse(unsigned?.text ?? '')
     expect(createSchemaValidator({ authenticated: true }).validate(message)).toEqual({
