@@ -3,6 +3,7 @@ import type { TaskEvent } from '../protocol/events.ts'
 import type { TaskState } from '../protocol/model.ts'
 import type { TaskAddress } from '../protocol/service.ts'
 import { isTask } from '../protocol/states.ts'
+import type { Push } from '../push/push.ts'
 import {
   type AppendOptions,
   type CreateOptions,
@@ -13,6 +14,19 @@ import {
   type TaskHead,
   type TaskLog,
 } from '../tasks/log.ts'
+import type { RuntimeSettings } from './options.ts'
+import type { Runs } from './turns/runs.ts'
+
+/** What an operation works with. It has no access to the whole log, only to the log as its caller sees it. */
+export interface OperationContext {
+  readonly settings: Omit<RuntimeSettings, 'log'>
+  readonly runs: Runs
+  /** Undefined if the agent sends no push notifications. */
+  readonly push: Push | undefined
+  readonly log: CallerLog
+  /** Aborts when the server shuts down. */
+  readonly closing: AbortSignal
+}
 
 export interface VisibleHead extends TaskHead {
   readonly phase: TaskState

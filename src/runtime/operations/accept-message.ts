@@ -9,9 +9,8 @@ import type { Part } from '../../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Claim, NewTask } from '../../tasks/log.ts'
-import type { VisibleHead } from '../caller-log.ts'
+import type { OperationContext, VisibleHead } from '../caller-log.ts'
 import { redactAnswer } from '../secrets.ts'
-import type { OperationContext } from './context.ts'
 import {
   type AcceptedMessage,
   acceptedMessageOf,

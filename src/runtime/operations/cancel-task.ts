@@ -6,9 +6,9 @@ import type { Call, CancelTaskRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { follow } from '../../tasks/follow.ts'
 import type { NewTask, TaskHead } from '../../tasks/log.ts'
+import type { OperationContext } from '../caller-log.ts'
 import { hasOpenCalls } from '../calls/call-steps.ts'
 import { readJournal } from '../recovery/journal.ts'
-import type { OperationContext } from './context.ts'
 import { getTask } from './read-tasks.ts'
 
 /** Milliseconds to wait for the end of a task beyond the agent's grace period. */

@@ -2,8 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
-import type { CallerLog, VisibleHead } from '../caller-log.ts'
-import type { OperationContext } from './context.ts'
+import type { CallerLog, OperationContext, VisibleHead } from '../caller-log.ts'
 
 /** Milliseconds between two reads of a task with many events. */
 const readInterval = 250

@@ -6,10 +6,9 @@ import { isEnded } from '../../protocol/states.ts'
 import { type Fold, type FoldedLog, foldUntil, loadFold } from '../../tasks/fold.ts'
 import { followPages } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
-import type { CallerLog } from '../caller-log.ts'
+import type { CallerLog, OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
-import type { OperationContext } from './context.ts'
 import { limitHistory } from './read-tasks.ts'
 
 /**
