@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
 import { collect, until } from '../../test/support/async.ts'
 import type { Principal } from '../protocol/model.ts'
@@ -170,4 +170,27 @@ it('a task of another owner gets the same error as an unknown task', async () =>
   }
   expect((await service.listTasks({}, bob)).totalSize).toBe(0)
   expect((await service.listTasks({}, ann)).totalSize).toBe(1)
+})
+
+describe('the id of a new task', () => {
+  const log = new CallerLog(createMemoryLog(), { owner: 'alice' })
+  const newId = () => log.newTask().taskId
+
+  it('an id has 128 random bits after the time and never repeats', () => {
+    const ids = Array.from({ length: 10_000 }, newId)
+    for (const id of ids) expect(id).toMatch(/^[\da-f]{12}-[\da-f]{32}$/)
+    const random = ids.map((id) => id.slice(13))
+    expect(new Set(random).size).toBe(ids.length)
+    // Each of the 128 bits is set in about half of them: seven standard deviations are 350.
+    for (let bit = 0; bit < 128; bit++) {
+      const set = random.filter((text) => (Number.parseInt(text.charAt(bit >> 2), 16) >> (bit & 3)) & 1).length
+      expect(Math.abs(set - 5_000), `bit ${bit}`).toBeLessThan(350)
+    }
+  })
+
+  it('ids grow with time', async () => {
+    const first = newId()
+    await new Promise((resolve) => setTimeout(resolve, 3))
+    expect(newId().slice(0, 12) > first.slice(0, 12)).toBe(true)
+  })
 })

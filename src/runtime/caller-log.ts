@@ -87,6 +87,11 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     return this.#log.claimed(owner, key)
   }
 
+  /** A task of this caller with a new id, which is not stored yet. */
+  newTask(contextId: string = newId()): NewTask {
+    return { taskId: newId(), contextId, owner: this.owner }
+  }
+
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions) {
     this.#allow(task.taskId)
     return this.#log.create(task, events, options)
@@ -139,4 +144,35 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
 /** The claim key of the id that a caller chose for its task. */
 export function aliasKey(alias: string): string {
   return `alias ${alias}`
+}
+
+/** Whether a text has the form of the ids of our tasks. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
+}
+
+/**
+ * Creates the id of a task or a context: the time and 128 random bits. It cannot be guessed, because it is all that
+ * protects the task of a caller without credentials. Ids that grow with time are neighbours in the index of a store,
+ * which makes creating a task on SQLite a third cheaper.
+ */
+function newId(): string {
+  return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
+}
+
+/** Reading many random bytes at once costs as much as reading few. */
+const randomBytes = new Uint8Array(4096)
+
+let nextByte = randomBytes.length
+
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+function random128(): string {
+  if (nextByte === randomBytes.length) {
+    crypto.getRandomValues(randomBytes)
+    nextByte = 0
+  }
+  let text = ''
+  for (const end = nextByte + 16; nextByte < end; nextByte++) text += hex[randomBytes[nextByte] ?? 0]
+  return text
 }

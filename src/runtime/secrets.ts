@@ -34,7 +34,7 @@ export interface SecretStore {
   add(secrets: MessageSecrets): string
   /** Returns undefined if another process holds the secrets, or if they have expired. */
   get(ticket: string | undefined): MessageSecrets | undefined
-  delete(ticket: string | undefined): void
+  delete(ticket: string): void
 }
 
 export function createSecretStore(clock: Clock): SecretStore {
@@ -59,9 +59,7 @@ export function createSecretStore(clock: Clock): SecretStore {
       const entry = ticket === undefined ? undefined : entries.get(ticket)
       return entry && entry.until > clock.now() ? entry.secrets : undefined
     },
-    delete(ticket) {
-      if (ticket !== undefined) entries.delete(ticket)
-    },
+    delete: (ticket) => void entries.delete(ticket),
   }
 }
 

@@ -30,8 +30,6 @@ export interface ExtractedCredentials {
  */
 export function extractCredentials(request: SendRequest, isAwaited = false): ExtractedCredentials | undefined {
   const { message, metadata } = request
-  // Fast path: most messages are text.
-  if (!metadata && !message.metadata && message.parts.every((part) => !('data' in part))) return undefined
   const extracted: InBand[] = []
   const parts = message.parts.map((part) => {
     const isCandidate = 'data' in part && (isAwaited || part.mediaType === credentialsType)

@@ -15,7 +15,6 @@ import { ownerOf } from '../../protocol/principal.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'
-import { newId } from '../operations/idempotency.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
 import { type CallAbort, createCallAbort, orAborted } from './call-abort.ts'
 import {
@@ -118,8 +117,8 @@ export class CallExecution {
     const { contextId = calls.conversations.get(this.#conversationKey()), timeout } = this.#plan.options
     const deadline = earlier(lineage.deadline, timeout === undefined ? undefined : clock.now() + timeout)
     return {
-      messageId: newId(),
-      idempotencyKey: newId(),
+      messageId: crypto.randomUUID(),
+      idempotencyKey: crypto.randomUUID(),
       ...(contextId !== undefined && contextId !== 'new' && { contextId }),
       ...(deadline !== undefined && { deadline }),
     }
@@ -205,7 +204,10 @@ export class CallExecution {
 
   async #sendAnswer(answer: MessageEvent, link: ChildTaskLink, deadline: number | undefined): Promise<SendResult> {
     const { scope } = this.#context
-    const newKeys = await this.#step('key', async () => ({ messageId: newId(), idempotencyKey: newId() }))
+    const newKeys = await this.#step('key', async () => ({
+      messageId: crypto.randomUUID(),
+      idempotencyKey: crypto.randomUUID(),
+    }))
     const keys: SendKeys = { ...newKeys, ...(deadline !== undefined && { deadline }) }
     return await this.#step('send', () => this.#send(createAnswer(answer, link, keys, scope), keys))
   }

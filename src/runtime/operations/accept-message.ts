@@ -9,7 +9,7 @@ import type { Part } from '../../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Claim, NewTask } from '../../tasks/log.ts'
-import type { OperationContext, VisibleHead } from '../caller-log.ts'
+import { isId, type OperationContext, type VisibleHead } from '../caller-log.ts'
 import { redactAnswer } from '../secrets.ts'
 import {
   type AcceptedMessage,
@@ -20,8 +20,6 @@ import {
   claimsForNewTask,
   findEarlier,
   isFirstMessage,
-  isId,
-  newId,
   readFirstMessage,
 } from './idempotency.ts'
 import { findWaitingTask, hasResults, rejectResults, requireOpenRequests } from './input-requests.ts'
@@ -41,7 +39,7 @@ export async function acceptMessage(
   call: Call,
   context: OperationContext,
 ): Promise<AcceptedMessage> {
-  const extracted = extractCredentials(original)
+  const extracted = isPlain(original) ? undefined : extractCredentials(original)
   const request = extracted?.request ?? original
   const messageContext = extracted ? { ...context, inBand: extracted.credentials } : context
   const decided = context.runs.expect()
@@ -52,6 +50,14 @@ export async function acceptMessage(
   } finally {
     decided()
   }
+}
+
+/**
+ * Whether the message is text without metadata, as most messages are. Then it has nothing that belongs to an extension:
+ * neither credentials nor the results of tools.
+ */
+function isPlain({ message, metadata }: SendRequest): boolean {
+  return !metadata && !message.metadata && message.parts.every((part) => !('data' in part))
 }
 
 /** Rejects a forbidden webhook before the message is stored, and registers a valid one before the answer. */
@@ -95,7 +101,7 @@ function routeMessage(request: SendRequest, call: Call, context: MessageContext)
   }
   if (mayAnswer) return continueWaitingTask(mayAnswer, request, call, context)
   if (message.taskId !== undefined) return continueTask({ taskId: message.taskId }, request, call, context)
-  const isAnswer = hasResults(message)
+  const isAnswer = !isPlain(request) && hasResults(message)
   if (isAnswer && alias === undefined) rejectResults(request)
   // Storing a task finds an alias that the caller has used before. Only a task id of ours may exist without a claim.
   return alias !== undefined && (isAnswer || isId(alias))
@@ -107,16 +113,18 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   const { settings, runs, log } = context
   const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
   if (settings.agent.check) await settings.agent.check(request)
-  const contextId = request.message.contextId ?? newId()
-  const task = { taskId: newId(), contextId, owner: log.owner }
+  const task = log.newTask(request.message.contextId)
   const event = toMessageEvent(request, call, task, context)
   // A caller that named the task, or that does not wait for an answer, gets a task at once.
-  const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
+  const { alias } = request
+  const isTask = alias !== undefined || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [event]
   if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
   if (isTask) events.push({ ...createAgentEvents(task, settings.clock.now).status('working'), implied: true })
   const isDeduplicated = call.idempotencyKey !== undefined || dedupeNewTasks
-  const claims = isDeduplicated ? await claimsForNewTask(request, call, dedupeNewTasks) : claimsForAlias(request)
+  let claims: readonly Claim[] = []
+  if (isDeduplicated) claims = await claimsForNewTask(request, call, dedupeNewTasks)
+  else if (alias !== undefined) claims = claimsForAlias(alias)
 
   const release = settings.acquireSlot ? await settings.acquireSlot('turns', request, call) : undefined
   const storing = log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
@@ -124,7 +132,6 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   if (created.type === 'known') {
     release?.()
     // The task of this alias exists, or the same message was sent before.
-    const { alias } = request
     return created.claimed.digest === aliasDigest && alias !== undefined
       ? await continueTask(aliasAddress(alias), request, call, context)
       : await acceptedMessageOf(log, created.claimed, claims[0]?.digest ?? '')

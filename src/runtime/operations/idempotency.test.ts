@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
-import { newId } from './idempotency.ts'
 
 describe('idempotent sends', () => {
   function counting(options = {}) {
@@ -118,25 +117,5 @@ describe('idempotent sends', () => {
     const strict = counting({ dedupeNewTasks: true })
     for (let n = 0; n < 2; n++) await strict.service.sendMessage({ message }, callOf())
     expect(strict.runs.count).toBe(1)
-  })
-})
-
-describe('newId', () => {
-  it('an id has 128 random bits after the time and never repeats', () => {
-    const ids = Array.from({ length: 10_000 }, newId)
-    for (const id of ids) expect(id).toMatch(/^[\da-f]{12}-[\da-f]{32}$/)
-    const random = ids.map((id) => id.slice(13))
-    expect(new Set(random).size).toBe(ids.length)
-    // Each of the 128 bits is set in about half of them: seven standard deviations are 350.
-    for (let bit = 0; bit < 128; bit++) {
-      const set = random.filter((text) => (Number.parseInt(text.charAt(bit >> 2), 16) >> (bit & 3)) & 1).length
-      expect(Math.abs(set - 5_000), `bit ${bit}`).toBeLessThan(350)
-    }
-  })
-
-  it('ids grow with time', async () => {
-    const first = newId()
-    await new Promise((resolve) => setTimeout(resolve, 3))
-    expect(newId().slice(0, 12) > first.slice(0, 12)).toBe(true)
   })
 })

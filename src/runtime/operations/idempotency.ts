@@ -26,7 +26,8 @@ export async function claimsForNewTask(
   const { contextId = '', messageId } = request.message
   const keys = keysOf(call)
   if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
-  return [...(await createClaims(request, keys)), ...claimsForAlias(request)]
+  const claims = await createClaims(request, keys)
+  return request.alias === undefined ? claims : [...claims, ...claimsForAlias(request.alias)]
 }
 
 /** The keys under which a message is stored at most once in its task. */
@@ -42,8 +43,8 @@ export function claimsForMessage(
 }
 
 /** The claim on the id that the caller chose for a new task. */
-export function claimsForAlias({ alias }: SendRequest): readonly Claim[] {
-  return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
+export function claimsForAlias(alias: string): readonly Claim[] {
+  return [{ key: aliasKey(alias), digest: aliasDigest }]
 }
 
 /** Finds the message that was stored under one of these keys. Throws `conflict` if it differs. */
@@ -89,20 +90,6 @@ export async function readFirstMessage({ taskId }: NewTask, log: CallerLog): Pro
   return first?.event.type === 'message' ? first.event : undefined
 }
 
-/**
- * Creates the id of a task or a context: the time and 128 random bits. It cannot be guessed, because it is all that
- * protects the task of a caller without credentials. Ids that grow with time are neighbours in the index of a store,
- * which makes creating a task on SQLite a third cheaper.
- */
-export function newId(): string {
-  return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
-}
-
-/** Whether a text has the form of `newId`. */
-export function isId(text: string): boolean {
-  return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
-}
-
 function keysOf({ idempotencyKey }: Call): string[] {
   return idempotencyKey === undefined ? [] : [`key ${idempotencyKey}`]
 }
@@ -125,21 +112,4 @@ function conflict(): A2AError {
     'conflict',
     'This Idempotency-Key or messageId was used before with a different body: take a new one.',
   )
-}
-
-/** Reading many random bytes at once costs as much as reading few. */
-const randomBytes = new Uint8Array(4096)
-
-let nextByte = randomBytes.length
-
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-function random128(): string {
-  if (nextByte === randomBytes.length) {
-    crypto.getRandomValues(randomBytes)
-    nextByte = 0
-  }
-  let text = ''
-  for (const end = nextByte + 16; nextByte < end; nextByte++) text += hex[randomBytes[nextByte] ?? 0]
-  return text
 }

@@ -150,8 +150,7 @@ export class TurnExecution {
     this.#inactivity?.close()
     if (!stop.reason) {
       this.#calls?.close()
-      secretStore.delete(this.#messageEvent.ticket)
-      for (const { ticket } of this.#answers) secretStore.delete(ticket)
+      for (const { ticket } of [this.#messageEvent, ...this.#answers]) if (ticket) secretStore.delete(ticket)
     }
     this.#executor?.close(outcome !== undefined && 'value' in outcome && !stop.reason)
     stop.close()
