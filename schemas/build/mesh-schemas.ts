@@ -1,7 +1,7 @@
 import { baseMembers, type MessageType, membersByType, messageTypes } from '../../src/mesh/envelope.ts'
 import { AuthenticationTag, type SchemaVersion } from '../../src/mesh/payloads.ts'
 import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
-import { type Fields, object } from '../../src/schema/object.ts'
+import { type Fields, object } from '../../src/schema/values.ts'
 import { base, isSchema, type Schema } from './base.ts'
 import { documented, documentedMembers } from './documentation.ts'
 import { signature, specimens } from './specimens.ts'

@@ -7,8 +7,8 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../protocol/card.ts'
-import { defaultsTo, implicit, object, optional } from '../schema/object.ts'
-import { boolean, type Infer, list, map, type Schema, string, struct } from '../schema/schema.ts'
+import type { Infer, Schema } from '../schema/schema.ts'
+import { boolean, defaultsTo, implicit, list, map, object, optional, string, struct } from '../schema/values.ts'
 import type { Draft } from './codec.ts'
 
 // The parts of cards in ProtoJSON that A2A 1.0 and the proto of 0.3 share.

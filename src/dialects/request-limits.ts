@@ -1,5 +1,6 @@
 import { int32 } from '../schema/proto.ts'
-import { type Schema, string, Violation } from '../schema/schema.ts'
+import { type Schema, Violation } from '../schema/schema.ts'
+import { string } from '../schema/values.ts'
 
 // Limits of requests in every dialect. `http/` limits body size and JSON depth before.
 

@@ -1,7 +1,6 @@
-import { type Fields, object, optional } from '../schema/object.ts'
-import { type Infer, type Schema, struct } from '../schema/schema.ts'
+import type { Infer, Schema } from '../schema/schema.ts'
 import { nullable, nullValue, type StrictSchema, strict } from '../schema/strict.ts'
-import { literal } from '../schema/tagged.ts'
+import { type Fields, literal, object, optional, struct } from '../schema/values.ts'
 import {
   AgentAnnouncementPayload,
   type AgentCard,

@@ -1,7 +1,5 @@
-import { object, optional } from '../schema/object.ts'
-import { boolean, list, string, struct } from '../schema/schema.ts'
 import { number, strict, titled, withDefault } from '../schema/strict.ts'
-import { literal, union } from '../schema/tagged.ts'
+import { boolean, list, literal, object, optional, string, struct, union } from '../schema/values.ts'
 
 /** Schemas of the eight mesh messages. Patterns alone define formats, so that every language reads them alike. */
 

@@ -1,10 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { jsonSchemaOf } from './json-schema.ts'
-import { implicit, object, optional } from './object.ts'
 import { bytes, int32, protoEnum, timestamp } from './proto.ts'
-import { boolean, json, list, map, type Schema, string, struct } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { nullable, nullValue, number, titled, withDefault } from './strict.ts'
-import { literal, tagged, taggedAs, union } from './tagged.ts'
+import {
+  boolean,
+  implicit,
+  json,
+  list,
+  literal,
+  map,
+  object,
+  optional,
+  string,
+  struct,
+  tagged,
+  taggedAs,
+  union,
+} from './values.ts'
 
 const closed = { additionalProperties: false }
 const Circle = object({ radius: string() })

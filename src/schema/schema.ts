@@ -1,9 +1,9 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import type { Json } from '../base/json.ts'
 
 /**
  * Describes a JSON value once. The description yields a reader, a TypeScript type (`Infer`), a check that does not
  * convert (strict.ts) and a JSON Schema (json-schema.ts). `read` normalises, so it accepts more spellings than the
- * other two, which know only the one that we write.
+ * other two, which know only the one that we write. Schemas are made by the functions of values.ts and proto.ts.
  */
 export interface Schema<T> {
   /** Throws a `Violation`. */
@@ -80,102 +80,6 @@ export interface Member {
   readonly isImplicit: boolean
 }
 
-export function string(rules: StringRules = {}): Schema<string> {
-  const { min = 0, max = Infinity, expected = `a string${lengthText(rules, 'characters')}` } = rules
-  const pattern = rules.pattern === undefined ? undefined : new RegExp(rules.pattern)
-  return {
-    read(value) {
-      if (typeof value !== 'string') throw wrongType(expected, value)
-      if (value.length < min || value.length > max) throw wrongLength(expected, value.length)
-      if (pattern !== undefined && !pattern.test(value)) throw wrongValue(expected, value)
-      return value
-    },
-    node: { is: 'string', ...rules },
-    isDefault: (value) => value === '',
-  }
-}
-
-/** `true` or `false`, or only one of them. */
-export function boolean<const B extends boolean = boolean>(only?: B): Schema<B> {
-  const expected = only === undefined ? 'true or false' : `${only}`
-  return {
-    read(value) {
-      if (typeof value !== 'boolean' || (only !== undefined && value !== only)) throw wrongType(expected, value)
-      return value as B
-    },
-    node: { is: 'boolean', ...(only !== undefined && { only }) },
-    isDefault: (value) => value === false,
-  }
-}
-
-/** Any JSON value, unchanged. */
-export function json(): Schema<Json> {
-  return {
-    read(value) {
-      if (value === undefined) throw wrongType('a JSON value', value)
-      return value as Json
-    },
-    node: { is: 'json' },
-    takesNull: true,
-  }
-}
-
-/** Any JSON object, unchanged. */
-export function struct(): Schema<JsonObject> {
-  return { read: readObject, node: { is: 'object' } }
-}
-
-export function list<T>(item: Schema<T>, length: Length = {}): Schema<readonly T[]> {
-  const { min = 0, max = Infinity } = length
-  const expected = `a list${lengthText(length, 'items')}`
-  return {
-    read(value) {
-      if (!Array.isArray(value)) throw wrongType(expected, value)
-      if (value.length < min || value.length > max) throw wrongLength(expected, value.length)
-      const items: T[] = []
-      try {
-        for (const element of value) items.push(item.read(element))
-      } catch (error) {
-        throw withPath(error, items.length)
-      }
-      return items
-    },
-    node: { is: 'list', item, ...length },
-    isDefault: (value) => Array.isArray(value) && value.length === 0,
-  }
-}
-
-/** An object whose writer chooses the member names. */
-export function map<T>(item: Schema<T>): Schema<{ readonly [key: string]: T }> {
-  const read = ([key, value]: [string, unknown]): [string, T] => {
-    try {
-      return [key, item.read(value)]
-    } catch (error) {
-      throw withPath(error, `[${excerpt(key)}]`)
-    }
-  }
-  return {
-    read: (value) => Object.fromEntries(Object.entries(readObject(value)).map(read)),
-    node: { is: 'map', item },
-  }
-}
-
-/** Adds a hint to a violation of this very value: what its writer may have meant. */
-export function withHint<T>(schema: Schema<T>, hint: (value: unknown) => string | undefined): Schema<T> {
-  return {
-    ...schema,
-    read(value) {
-      try {
-        return schema.read(value)
-      } catch (error) {
-        if (!(error instanceof Violation) || error.path !== '') throw error
-        const text = hint(value)
-        throw text === undefined ? error : new Violation(`${error.message}; ${text}`)
-      }
-    },
-  }
-}
-
 /** Reads the value, or returns undefined if it violates the schema. */
 export function tryRead<T>(schema: Schema<T>, value: unknown): T | undefined {
   try {
@@ -227,23 +131,9 @@ export function excerpt(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text)
 }
 
-export function readObject(value: unknown): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType('an object', value)
-  return value as JsonObject
-}
-
 function typeNameOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
-}
-
-function lengthText({ min = 0, max }: Length, unit: string): string {
-  if (max !== undefined) return ` of ${min} to ${max} ${unit}`
-  return min > 0 ? ` of ${min} or more ${unit}` : ''
-}
-
-function wrongLength(expected: string, length: number): Violation {
-  return new Violation(`expected ${expected}, got ${length}`)
 }

@@ -1,21 +1,21 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, timestamp } from '../../schema/proto.ts'
+import { type Infer, type Schema, Violation, wrongType } from '../../schema/schema.ts'
 import {
   boolean,
-  type Infer,
+  implicit,
   json,
   list,
+  literal,
+  object,
+  optional,
   readObject,
-  type Schema,
   string,
   struct,
-  Violation,
+  tagged,
   withHint,
-  wrongType,
-} from '../../schema/schema.ts'
-import { literal, tagged } from '../../schema/tagged.ts'
+} from '../../schema/values.ts'
 import { withKeys, withoutKeys } from '../part-metadata.ts'
 import { historyLength, id, maxListItems, maxParts } from '../request-limits.ts'
 

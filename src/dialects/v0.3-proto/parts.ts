@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
-import { type Infer, list, tryRead } from '../../schema/schema.ts'
+import { type Infer, tryRead } from '../../schema/schema.ts'
+import { list } from '../../schema/values.ts'
 import { carryCodec } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, withoutKeys, wrapData } from '../part-metadata.ts'
 import { id, maxListItems } from '../request-limits.ts'

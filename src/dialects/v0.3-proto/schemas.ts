@@ -1,7 +1,17 @@
 import type * as model from '../../protocol/model.ts'
-import { defaultsTo, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schema/proto.ts'
-import { boolean, list, map, string, struct, withHint } from '../../schema/schema.ts'
+import {
+  boolean,
+  defaultsTo,
+  implicit,
+  list,
+  map,
+  object,
+  optional,
+  string,
+  struct,
+  withHint,
+} from '../../schema/values.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 import { ConfigName, TaskName } from './resource-names.ts'

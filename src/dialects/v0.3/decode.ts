@@ -10,7 +10,8 @@ import type {
   TaskAddress,
 } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { type Infer, list } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
+import { list } from '../../schema/values.ts'
 import { type Draft, decodeBareStatus, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { type LenientRead, lenientReader, readParams, readResult } from '../read.ts'

@@ -1,20 +1,21 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { object, optional } from '../../schema/object.ts'
 import { bytes, int32, timestamp } from '../../schema/proto.ts'
+import { type Infer, type Schema, wrongValue } from '../../schema/schema.ts'
 import {
   boolean,
-  type Infer,
   list,
+  literal,
   map,
+  object,
+  optional,
   readObject,
-  type Schema,
   string,
   struct,
+  tagged,
+  taggedAs,
   withHint,
-  wrongValue,
-} from '../../schema/schema.ts'
-import { literal, tagged, taggedAs } from '../../schema/tagged.ts'
+} from '../../schema/values.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
 // The objects of A2A 0.3 in its JSON form, most of which have a `kind`. Those of 0.2 are the same.

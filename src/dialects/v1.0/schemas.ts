@@ -1,7 +1,18 @@
 import type * as model from '../../protocol/model.ts'
-import { defaultsTo, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp } from '../../schema/proto.ts'
-import { boolean, json, list, map, string, struct, withHint } from '../../schema/schema.ts'
+import {
+  boolean,
+  defaultsTo,
+  implicit,
+  json,
+  list,
+  map,
+  object,
+  optional,
+  string,
+  struct,
+  withHint,
+} from '../../schema/values.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
