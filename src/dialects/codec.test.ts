@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { carryCodec, decodeBareStatus, encodeBareStatus } from './codec.ts'
+import { carryCodec, decodeBareStatus, encodeBareStatus, id } from './codec.ts'
 
 const v0_3 = carryCodec('v0.3')
 const v0_1 = carryCodec('v0.1')
@@ -33,4 +33,19 @@ describe('the timestamp of a status', () => {
 
 it('a status that the model can express has no carry', () => {
   expect(decodeBareStatus({ state: 'working', timestamp }, v0_3.toCarry)).toStrictEqual({ state: 'working', timestamp })
+})
+
+it('an id has 1 to 256 characters', () => {
+  expect(id.read('x')).toBe('x')
+  expect(id.read('ü'.repeat(256))).toHaveLength(256)
+  expect(() => id.read('')).toThrow('expected a string of 1 to 256 characters, got 0')
+  expect(() => id.read('x'.repeat(257))).toThrow('expected a string of 1 to 256 characters, got 257')
+  expect(() => id.read(7)).toThrow('expected a string of 1 to 256 characters, got a number')
+})
+
+it('an id has no character that a log or a database could change', () => {
+  for (const text of ['a\nb', '\u0000', '\u007f', '\u0085', '\ud800', 'x\udc00']) {
+    expect(() => id.read(text)).toThrow('control characters')
+  }
+  expect(id.read('task 7 / 🦜')).toBe('task 7 / 🦜')
 })

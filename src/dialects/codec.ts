@@ -1,6 +1,83 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState, TaskStatus } from '../protocol/model.ts'
+import { int32 } from '../schema/proto.ts'
+import { type Schema, Violation } from '../schema/schema.ts'
+import { string } from '../schema/values.ts'
 import type { DialectName } from './dialect.ts'
+
+// What the codecs of all dialects share.
+
+/** The timestamp of a status without one. It is written only if it was received. */
+const unknownTimestamp = '1970-01-01T00:00:00.000Z'
+
+const idString = string({ min: 1, max: 256 })
+
+/** Control characters and unpaired surrogates do not survive every log, header and database. */
+const idPattern = /^[^\p{Cc}\p{Cs}]*$/u
+
+/** Reads the params of a request. Absent params count as an empty object, so that the error names the missing member. */
+export function readParams<T>(schema: Schema<T>, params: unknown = {}): T {
+  return readOrThrow(schema, params, ({ path, message }) => invalidParams(path || 'params', message))
+}
+
+/** Reads the answer of an agent. The error has no violations: those are about the fields of the caller's request. */
+export function readResult<T>(schema: Schema<T>, result: unknown): T {
+  return readOrThrow(
+    schema,
+    result,
+    ({ path, message }) => new A2AError('invalid-agent-response', `${path || 'result'}: ${message}`),
+  )
+}
+
+/** Repairs known deviations from a schema. */
+export type Clean = (wire: unknown) => unknown
+
+export type LenientRead = <T>(schema: Schema<T>, wire: unknown, clean: Clean) => T
+
+/** Returns a reader that cleans a value only if the schema rejects it, so that valid values cost nothing more. */
+export function lenientReader(read: <T>(schema: Schema<T>, wire: unknown) => T): LenientRead {
+  return (schema, wire, clean) => {
+    try {
+      return read(schema, wire)
+    } catch {
+      return read(schema, clean(wire))
+    }
+  }
+}
+
+/** Returns a decoder that tries the lenient one only if the strict one throws. */
+export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: unknown) => T): (wire: unknown) => T {
+  return (wire) => {
+    try {
+      return strict(wire)
+    } catch {
+      return lenient(wire)
+    }
+  }
+}
+
+// Limits of requests in every dialect. `http/` limits body size and JSON depth before.
+
+export const maxParts = 1000
+
+/** The maximum length of other lists: extensions, output modes, references. */
+export const maxListItems = 1000
+
+export const pageSize = int32({ min: 1, max: 100 })
+
+export const historyLength = int32({ min: 0 })
+
+/** The id of a message, a task or a context. */
+export const id: Schema<string> = {
+  ...idString,
+  node: { is: 'string', min: 1, max: 256, pattern: idPattern.source },
+  read(value) {
+    const text = idString.read(value)
+    if (!idPattern.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')
+    return text
+  },
+}
 
 /** A wire object under construction. Always a new object, so that no other member of the model gets onto the wire. */
 export type Draft = Record<string, Json>
@@ -29,9 +106,6 @@ export function carryCodec(name: DialectName): CarryCodec {
     },
   }
 }
-
-/** The timestamp of a status without one. It is written only if it was received. */
-const unknownTimestamp = '1970-01-01T00:00:00.000Z'
 
 /** A status on the wire, without its message. */
 export interface BareStatus {
@@ -70,6 +144,14 @@ export function withoutEmpty(members: Members): JsonObject {
     members,
     (value) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
   )
+}
+
+function readOrThrow<T>(schema: Schema<T>, value: unknown, toError: (violation: Violation) => A2AError): T {
+  try {
+    return schema.read(value)
+  } catch (error) {
+    throw error instanceof Violation ? toError(error) : error
+  }
 }
 
 type Members = Readonly<Record<string, Json | undefined>>

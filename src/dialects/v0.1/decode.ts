@@ -4,9 +4,16 @@ import type { StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig, RequestOf, SendRequest, StreamOperation, TaskAddress } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { type Draft, decodeBareStatus, unknownGeneration } from '../codec.ts'
+import {
+  type Draft,
+  decodeBareStatus,
+  type LenientRead,
+  lenientReader,
+  readParams,
+  readResult,
+  unknownGeneration,
+} from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
 import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import { missingOperations } from './methods.ts'
 import { decodePart, toCarry } from './parts.ts'

@@ -6,7 +6,7 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../../protocol/card.ts'
-import type { Draft } from '../codec.ts'
+import { type Draft, readResult } from '../codec.ts'
 import { cleanSecurity, keepUnusable } from '../lenient-card.ts'
 import {
   decodeRequirement,
@@ -18,7 +18,6 @@ import {
   encodeSignature,
   mapValues,
 } from '../proto-card.ts'
-import { readResult } from '../read.ts'
 import { type CardSecurity, decodeInterfaces, decodeLegacyCard, encodeInterfaces } from '../v0.3/card.ts'
 import { carry } from './parts.ts'
 import * as wire from './schemas.ts'

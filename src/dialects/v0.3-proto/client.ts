@@ -1,5 +1,5 @@
+import { withFallback } from '../codec.ts'
 import type { ClientDialect } from '../dialect.ts'
-import { withFallback } from '../read.ts'
 import { decodeCard, decodeLenientCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'

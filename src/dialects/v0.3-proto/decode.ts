@@ -5,9 +5,8 @@ import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.t
 import type { Outcome, PushConfig, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { decodeBareStatus, unknownGeneration } from '../codec.ts'
+import { decodeBareStatus, readParams, readResult, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
-import { readParams, readResult } from '../read.ts'
 import { decodeCard } from './card.ts'
 import {
   cleanConfig,

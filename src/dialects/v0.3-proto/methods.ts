@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/values.ts'
+import { readParams } from '../codec.ts'
 import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
-import { readParams } from '../read.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
 import { configName, taskName } from './resource-names.ts'
 

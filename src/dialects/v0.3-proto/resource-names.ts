@@ -1,6 +1,6 @@
 import { type Schema, wrongValue } from '../../schema/schema.ts'
 import { string } from '../../schema/values.ts'
-import { id } from '../request-limits.ts'
+import { id } from '../codec.ts'
 
 /** A task's resource name, read as the id of the task. The proto of 0.3 has names like those of Google's APIs. */
 export const TaskName: Schema<string> = {

@@ -12,8 +12,8 @@ import {
   struct,
   withHint,
 } from '../../schema/values.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
 // The objects of the proto of 0.3, `a2a.v1`. It has few required members. Here, members that are required in effect are

@@ -12,9 +12,16 @@ import type {
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { list } from '../../schema/values.ts'
-import { type Draft, decodeBareStatus, unknownGeneration } from '../codec.ts'
+import {
+  type Draft,
+  decodeBareStatus,
+  type LenientRead,
+  lenientReader,
+  readParams,
+  readResult,
+  unknownGeneration,
+} from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
-import { type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
 import { decodeResult as decodeProtoResult } from '../v0.3-proto/decode.ts'
 import { cleanEvent, cleanPage, cleanSendParams, cleanTask, cleanTaskParams } from './lenient.ts'
 import { decodePart, toCarry } from './parts.ts'

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
+import type { Clean } from '../codec.ts'
 import { wrapData } from '../part-metadata.ts'
-import type { Clean } from '../read.ts'
 import { wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 

@@ -16,7 +16,7 @@ import {
   taggedAs,
   withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
 
 // The objects of A2A 0.3 in its JSON form, most of which have a `kind`. Those of 0.2 are the same.
 

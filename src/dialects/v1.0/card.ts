@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { carryCodec, type Draft } from '../codec.ts'
+import { carryCodec, type Draft, readResult } from '../codec.ts'
 import { cleanSecurity, keepUnusable } from '../lenient-card.ts'
 import {
   decodeRequirement,
@@ -14,7 +14,6 @@ import {
   encodeSignature,
   mapValues,
 } from '../proto-card.ts'
-import { readResult } from '../read.ts'
 import * as wire from './schemas.ts'
 
 const carry = carryCodec('v1.0')

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/values.ts'
+import { readParams } from '../codec.ts'
 import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
-import { readParams } from '../read.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
 
 export const methods: Readonly<Record<Operation, string>> = {

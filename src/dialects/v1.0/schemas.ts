@@ -13,8 +13,8 @@ import {
   struct,
   withHint,
 } from '../../schema/values.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
 // The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`.
 

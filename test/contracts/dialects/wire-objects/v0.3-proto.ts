@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { JsonObject } from '../../../../src/base/json.ts'
-import { id } from '../../../../src/dialects/request-limits.ts'
+import { id } from '../../../../src/dialects/codec.ts'
 import { v0_3ProtoClient } from '../../../../src/dialects/v0.3-proto/client.ts'
 import { configName, taskName } from '../../../../src/dialects/v0.3-proto/resource-names.ts'
 import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
