@@ -38,7 +38,7 @@ const mayImport = {
   gateway: ['base', 'protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'tasks', 'http'],
   stores: ['base', 'protocol', 'tasks'],
   testing: ['base', 'protocol', 'tasks', 'agent', 'client', 'server'],
-  node: ['base', 'protocol', 'http', 'auth', 'transports', 'client', 'server', 'registry'],
+  node: ['base', 'protocol', 'http', 'auth', 'transports', 'client', 'mesh', 'server', 'registry'],
 }
 
 /** Beyond the arrows above, `import type` only: a store sees these ports and none of their code. */

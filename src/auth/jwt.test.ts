@@ -171,13 +171,17 @@ describe('keys', () => {
     )
     const jwks = [await exportJWK(one?.publicKey as CryptoKey), await exportJWK(two?.publicKey as CryptoKey)]
     const scheme = jwt({ issuer: 'https://i.test', audience, keys: { jwks } })
+    const ofKeySet = jwt({ issuer: 'https://i.test', audience, keys: { jwks: { keys: jwks } } })
     const sign = (key: CryptoKey | undefined) =>
       new SignJWT({ iss: 'https://i.test', aud: audience, client_id: 'robot', exp: now() + 60 })
         .setProtectedHeader({ alg: 'ES256' })
         .sign(key as CryptoKey)
-    expect(await scheme.authenticate(bearerToken(await sign(two?.privateKey)))).toMatchObject({
-      principal: { id: 'robot' },
-    })
+    for (const { authenticate } of [scheme, ofKeySet]) {
+      expect(await authenticate(bearerToken(await sign(two?.privateKey)))).toMatchObject({ principal: { id: 'robot' } })
+    }
+    expect(() => jwt({ issuer: 'https://i.test', audience, keys: { jwks: { keys: [] } } })).toThrow(
+      'expected a JWK Set',
+    )
     expect(await scheme.authenticate(bearerToken(await sign(three?.privateKey)))).toHaveProperty('reason')
   })
 

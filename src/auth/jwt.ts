@@ -55,7 +55,7 @@ export interface RemoteKeySetOptions {
 /** The keys that sign tokens: the URL of a key set, the keys themselves, or a shared secret. */
 export type KeySource =
   | ({ readonly url: string | URL } & Omit<RemoteKeySetOptions, 'url'>)
-  | { readonly jwks: readonly JWK[] }
+  | { readonly jwks: JSONWebKeySet | readonly JWK[] }
   | { readonly secret: Uint8Array }
 
 /** Checks a token and returns its principal. */
@@ -173,10 +173,14 @@ export function openKeySource(source: KeySource): JWTVerifyGetKey {
     if (secret.length < 32) throw new TypeError('keys.secret: expected at least 32 bytes')
     return () => secret
   }
-  if (source.jwks.length === 0) throw new TypeError('keys.jwks: expected at least one key')
+  const { jwks } = source
+  const keys = Array.isArray(jwks) ? jwks : (jwks as JSONWebKeySet).keys
+  if (!Array.isArray(keys) || keys.length === 0) {
+    throw new TypeError('keys.jwks: expected a JWK Set ({ "keys": [ … ] }) or a list with at least one key')
+  }
   let find: JWTVerifyGetKey | undefined
   return async (header, token) => {
-    find ??= (await import('jose')).createLocalJWKSet({ keys: [...source.jwks] })
+    find ??= (await import('jose')).createLocalJWKSet({ keys: [...keys] })
     return await find(header, token)
   }
 }

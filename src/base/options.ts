@@ -81,6 +81,13 @@ export function milliseconds({ min = 0, infinite = true }: { min?: number; infin
   }
 }
 
+/** A finite number above `min`. */
+export function isAbove(min: number): OptionCheck {
+  return (value, name) => {
+    if (!Number.isFinite(value) || (value as number) <= min) throw wrong(name, `a number above ${min}`, value)
+  }
+}
+
 export function oneOf(...values: readonly (string | boolean)[]): OptionCheck {
   return (value, name) => {
     if (values.includes(value as string)) return

@@ -7,4 +7,5 @@ export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from 
 export { createPushFetch, type PushFetchOptions } from '../node/guarded-fetch/push-fetch.ts'
 
 export { toListener } from '../node/listener.ts'
+export { type PeerServer, type ServePeerOptions, servePeer } from '../node/serve-peer.ts'
 export { type RegistryServer, type ServeRegistryOptions, serveRegistry } from '../node/serve-registry.ts'

@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts'
+import { group, having, isAbove, type OptionCheck, object } from '../base/options.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/principal.ts'
@@ -27,6 +28,32 @@ export interface LimitOptions {
   readonly store?: LimitStore
 }
 
+const checkRate: OptionCheck = (value, name) => {
+  group<RateLimit>({ limit: isAbove(0), window: isAbove(0) })(value, name)
+  const { limit, window } = value as Partial<RateLimit>
+  if (limit === undefined || window === undefined) {
+    throw new TypeError(`${name}: expected limit and window in seconds, such as { limit: 100, window: 60 }.`)
+  }
+}
+
+const checkQuota = group<Quota>({
+  requests: checkRate,
+  turns: isAbove(0),
+  streams: isAbove(0),
+  queued: isAbove(0),
+})
+
+/** Checks `limits` where a server is created. */
+export const checkLimits: OptionCheck = group<LimitOptions>({
+  perPrincipal: checkQuota,
+  perTenant: checkQuota,
+  perSkill(value, name) {
+    object(value, name)
+    for (const [skill, quota] of Object.entries(value as object)) checkQuota(quota, `${name}.${skill}`)
+  },
+  store: having('a limit store such as createMemoryLimits()', 'take', 'hold'),
+})
+
 /** A counted rate, with the name of its policy. */
 export interface CountedRate extends RateState {
   readonly policy: string
@@ -47,7 +74,6 @@ export interface Limits {
 
 export function createLimits(options: LimitOptions, logger: Logger): Limits {
   const { perPrincipal, perTenant, perSkill = {}, store = createMemoryLimits() } = options
-  for (const quota of [perPrincipal, perTenant, ...Object.values(perSkill)]) if (quota) checkQuota(quota)
 
   function policiesFor(principal: Principal): readonly Policy[] {
     const { tenant } = principal
@@ -129,13 +155,6 @@ const resourceNames: Readonly<Record<LimitedResource, string>> = {
   turns: 'turns',
   streams: 'open streams',
   queued: 'waiting messages',
-}
-
-function checkQuota({ requests, turns, streams, queued }: Quota): void {
-  for (const [name, value] of Object.entries({ ...requests, turns, streams, queued })) {
-    if (value === undefined || (Number.isFinite(value) && value > 0)) continue
-    throw new TypeError(`limits: expected ${name} to be a number above 0, got ${value}`)
-  }
 }
 
 function rateLimited(text: string, retryAfter: number, policy: string): A2AError {

@@ -90,5 +90,6 @@ function readPlainError(body: unknown): MeshError | undefined {
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined
   return new MeshError(error.code.slice(0, 128), error.message.slice(0, 500), {
     ...(typeof error.retry_after === 'number' && { retryAfter: error.retry_after }),
+    ...(typeof error.documentation_url === 'string' && { documentationUrl: error.documentation_url.slice(0, 2048) }),
   })
 }

@@ -2,18 +2,22 @@ import { readTrace } from '../base/trace-context.ts'
 import { BodyTooLarge, type Exchange, type Outgoing } from '../http/exchange.ts'
 import { isJson } from '../http/json.ts'
 import { defaultMaxBytes, payloadTooLarge } from './envelope-codec.ts'
-import { httpStatusOf, MeshError } from './errors.ts'
+import { httpStatusOf, MeshError, type StandardCode } from './errors.ts'
+import type { MeshPeerOptions } from './options.ts'
 import type { MeshReply, Receive } from './receive.ts'
 
-export interface MeshExchangeOptions {
-  readonly maxBytes?: number
-}
+export interface MeshExchangeOptions extends Pick<MeshPeerOptions, 'maxBytes' | 'documentationUrl'> {}
 
 /** Accepts one envelope per `POST`, at the path where it is mounted; the HTTP response carries the answer. */
 export function createMeshExchange(
   receive: Receive,
-  { maxBytes = defaultMaxBytes }: MeshExchangeOptions = {},
+  { maxBytes = defaultMaxBytes, documentationUrl }: MeshExchangeOptions = {},
 ): Exchange {
+  const plainError = ({ code, message }: MeshError): Outgoing => {
+    const url = documentationUrl?.(code as StandardCode)
+    const error = { code, message, ...(url !== undefined && { documentation_url: url }) }
+    return toOutgoing({ status: httpStatusOf(code), text: JSON.stringify({ error }) })
+  }
   return async (incoming) => {
     if (incoming.method !== 'POST') {
       const outgoing = plainError(new MeshError('METHOD_NOT_ALLOWED', 'Send envelopes by POST.'))
@@ -32,10 +36,6 @@ export function createMeshExchange(
     const trace = readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
     return toOutgoing(await receive(bytes, trace))
   }
-}
-
-function plainError({ code, message }: MeshError): Outgoing {
-  return toOutgoing({ status: httpStatusOf(code), text: JSON.stringify({ error: { code, message } }) })
 }
 
 function toOutgoing({ status, text, retryAfter }: MeshReply): Outgoing {

@@ -86,7 +86,12 @@ export function createLink(options: LinkOptions): MeshLink {
     if (answer.sender_id !== agentId) throw invalidAnswer(`it comes from ${answer.sender_id}`)
     if (answer.recipient_id !== card.agent_id) throw invalidAnswer(`it is for ${answer.recipient_id}`)
     checkFresh(answer.timestamp, now())
-    await authenticate(answer)
+    try {
+      await authenticate(answer)
+    } catch (error) {
+      // At first contact neither side may know the key of the other, and the refusal says which key is missing there.
+      throw answer.message_type === 'error' ? unverifiedRefusal(decodeError(answer.payload.error), error) : error
+    }
   }
 
   function invalidAnswer(reason: string): MeshError {
@@ -166,6 +171,17 @@ export function registryKeys(
   const source = lookedUpKeys({ ...options, lookUp: (agentId) => lookUpKeys(link(), agentId) })
   // The registry must not vouch for itself.
   return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }
+}
+
+/** What the peer, or another party in its place, gave as the reason. */
+function unverifiedRefusal(refusal: MeshError, cause: unknown): MeshError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new MeshError(refusal.code, `${refusal.message} (This answer could not be verified: ${why})`, {
+    details: { ...refusal.details, verified: false },
+    ...(refusal.retryAfter !== undefined && { retryAfter: refusal.retryAfter }),
+    ...(refusal.documentationUrl !== undefined && { documentationUrl: refusal.documentationUrl }),
+    cause,
+  })
 }
 
 function decodeError({

@@ -11,6 +11,7 @@ import { AgentCard } from './payloads.ts'
 import { createReceive, type MeshReply } from './receive.ts'
 import { createSessions, type Session } from './sessions.ts'
 import { createAuthenticate } from './signature.ts'
+import { ownSchemaVersions } from './versions.ts'
 import { attachSession, createSocketCarrier, type MeshSocket, type SocketOptions } from './websocket.ts'
 
 export interface PeerLinkOptions {
@@ -55,7 +56,7 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = globalThis.process?.env.NODE_ENV !== 'development', timeout = 30_000 } = options
   checkOptions(options, requireAuth)
-  const card = key && firstHandshake ? withKey(options.card, key.jwk) : options.card
+  const card = key ? withKey(options.card, key.jwk) : options.card
   const agentId = card.agent_id
   const sessions = createSessions()
   const read = createEnvelopeReader({ lenientIds, maxBytes })
@@ -65,7 +66,7 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   const dispatch = createDispatch({ ...options, card, methods, sessions })
   const names = options.directory ? [agentId, 'registry'] : [agentId]
   const receive = createReceive({ ...options, names, read, write, authenticate, dispatch, now })
-  const exchange = createMeshExchange(receive, { maxBytes })
+  const exchange = createMeshExchange(receive, options)
   const linkOptions = { card, write, authenticate, sessions, now, telemetry: options.telemetry }
 
   return {
@@ -90,6 +91,7 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
 function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requireAuth: boolean): void {
   const violation = AgentCard['1.1.0'].check(card)
   if (violation) throw new TypeError(`The card is not valid: ${violation.path} ${violation.message}.`)
+  ownSchemaVersions(card)
   if (!requireAuth) return
   if (!key) {
     throw new TypeError(
@@ -103,7 +105,7 @@ function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requ
   }
 }
 
-/** Adds the public key, so that other agents can trust it from the first handshake on. */
+/** Shows the public key in the card, where other agents and the registry learn it. */
 function withKey(card: MeshPeerOptions['card'], jwk: JsonWebKey): MeshPeerOptions['card'] {
   const publicKey = JSON.parse(JSON.stringify(jwk))
   return { ...card, metadata: { public_key: publicKey, ...card.metadata } }

@@ -10,7 +10,7 @@ async function takeAll(limit: RateLimit, peers: string): Promise<readonly number
 describe('a rate limit', () => {
   it('accepts a burst, then a number of messages per second', async () => {
     let now = 0
-    const limit = createRateLimit({ perSecond: 2, burst: 3, now: () => now })
+    const limit = createRateLimit({ limit: 3, window: 1.5, now: () => now })
     expect(await takeAll(limit, 'aaaa')).toEqual([0, 0, 0, 1])
     expect(await limit.take('b')).toBe(0)
     now = 500
@@ -20,13 +20,22 @@ describe('a rate limit', () => {
   })
 
   it('returns the seconds until the next message is accepted', async () => {
-    const limit = createRateLimit({ perSecond: 0.1, burst: 1, now: () => 0 })
+    const limit = createRateLimit({ limit: 1, window: 10, now: () => 0 })
     expect(await takeAll(limit, 'aa')).toEqual([0, 10])
   })
 
   it('remembers a limited number of peers', async () => {
-    const limit = createRateLimit({ perSecond: 1, burst: 1, peers: 2, now: () => 0 })
+    const limit = createRateLimit({ limit: 1, window: 1, peers: 2, now: () => 0 })
     expect(await takeAll(limit, 'abcba')).toEqual([0, 0, 0, 1, 0])
+  })
+
+  it.each([
+    [{ limit: 0, window: 1 }, 'createRateLimit: limit: expected a number above 0'],
+    [{ limit: 5, window: Number.NaN }, 'createRateLimit: window: expected a number above 0'],
+    [{ limit: 5 }, 'expected limit and window'],
+    [{ perSecond: 5 }, 'createRateLimit: perSecond is not an option'],
+  ])('refuses %o with a sentence', (options, message) => {
+    expect(() => createRateLimit(options as never)).toThrow(message)
   })
 
   it('counts in a shared store', async () => {
@@ -37,7 +46,7 @@ describe('a rate limit', () => {
       return state
     }
     const store = { take, hold: () => undefined }
-    expect(await createRateLimit({ perSecond: 1, store }).take('a')).toBe(3)
+    expect(await createRateLimit({ limit: 1, window: 1, store }).take('a')).toBe(3)
     expect(keys).toEqual(['mesh a'])
   })
 })

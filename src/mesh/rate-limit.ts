@@ -1,12 +1,10 @@
-import { createMemoryLimits, type LimitStore } from '../limits/limit-store.ts'
+import { aFunction, checkOptions, having, integer, isAbove } from '../base/options.ts'
+import { createMemoryLimits, type LimitStore, type RateLimit as Rate } from '../limits/limit-store.ts'
 
-export interface RateLimitOptions {
-  /** Sustained messages per second. */
-  readonly perSecond: number
-  /** Messages that may arrive at once. Defaults to `perSecond`, at least 1. */
-  readonly burst?: number
+/** The same `limit` and `window` as in the quotas of `serve`. */
+export interface RateLimitOptions extends Rate {
   /**
-   * Peers that are remembered. Beyond that, a peer that was quiet starts with a full burst again. Defaults to 10,000.
+   * Peers that are remembered. Beyond that, a peer that was quiet starts with all messages again. Defaults to 10,000.
    */
   readonly peers?: number
   /**
@@ -22,13 +20,23 @@ export interface RateLimit {
   take(peer: string): Promise<number> | number
 }
 
+/** Allows each peer `limit` messages in `window` seconds. */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const { perSecond, burst = Math.max(1, perSecond), peers = 10_000, now = Date.now } = options
+  checkOptions('createRateLimit', options, {
+    limit: isAbove(0),
+    window: isAbove(0),
+    peers: integer({ min: 1 }),
+    store: having('a limit store such as createPostgresLimits()', 'take'),
+    now: aFunction,
+  })
+  const { limit, window, peers = 10_000, now = Date.now } = options
+  if (limit === undefined || window === undefined) {
+    throw new TypeError('createRateLimit: expected limit and window, such as { limit: 1000, window: 1 }.')
+  }
   const { store = createMemoryLimits({ callers: peers, now }) } = options
-  const rate = { limit: burst, window: burst / perSecond }
   return {
     async take(peer) {
-      const { isAllowed, retryAfter } = await store.take(`mesh ${peer}`, rate)
+      const { isAllowed, retryAfter } = await store.take(`mesh ${peer}`, { limit, window })
       return isAllowed ? 0 : Math.max(1, Math.ceil(retryAfter))
     },
   }

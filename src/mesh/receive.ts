@@ -50,7 +50,11 @@ export interface Receive {
 
 export function createReceive(options: ReceiveOptions): Receive {
   const { names, read, write, authenticate, dispatch, now, logger = consoleLogger } = options
-  const { maxBytes = defaultMaxBytes, maxInFlight = 1024, rateLimit = createRateLimit({ perSecond: 1000 }) } = options
+  const {
+    maxBytes = defaultMaxBytes,
+    maxInFlight = 1024,
+    rateLimit = createRateLimit({ limit: 1000, window: 1 }),
+  } = options
   const { replayCache = createReplayCache({ now }) } = options
   const inFlight = new Map<string, Promise<MeshReply>>()
 

@@ -13,7 +13,7 @@ const traceFlag = 'trace_context'
 const maxTraceLength = 2_048
 
 /** The schema versions that this implementation supports. */
-const schemaVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
+const supportedVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
 
 export function supportsTraceFrames(card: MeshCard | undefined): boolean {
   return card?.metadata?.[traceFlag] === true
@@ -45,23 +45,37 @@ export interface VersionAgreement {
 export function negotiateVersions(own: MeshCard, peer: MeshCard): VersionAgreement {
   const protocol = highest(own.supported_protocols.filter((name) => peer.supported_protocols.includes(name)))
   const major = protocol && versionNumbers(protocol)[0]
-  const common = schemaVersions.filter((version) => schemaVersionsOf(peer).includes(version))
+  const ownVersions = ownSchemaVersions(own)
+  const common = ownVersions.filter((version) => schemaVersionsOf(peer).includes(version))
   const schemaVersion = highest(common.filter((version) => versionNumbers(version)[0] === major)) as
     | SchemaVersion
     | undefined
   if (protocol !== undefined && schemaVersion !== undefined) return { protocol, schemaVersion }
   const missing = protocol === undefined ? 'protocol' : 'schema version'
   throw new MeshError('VALIDATION_FAILED', `There is no ${missing} that both agents support.`, {
-    details: { supported_protocols: [...own.supported_protocols], schema_versions: [...schemaVersions] },
+    details: { supported_protocols: [...own.supported_protocols], schema_versions: [...ownVersions] },
   })
 }
 
 /** The card in the format of a schema version. Defaults to 1.0.0, which every peer reads. */
 export function cardFor(card: MeshCard, version: SchemaVersion = '1.0.0'): MeshCard {
   const { schema_versions: _, metadata: ownMetadata, ...rest } = card
-  const metadata = { ...ownMetadata, [traceFlag]: true }
-  if (version === '1.1.0') return { ...rest, metadata, schema_versions: schemaVersions }
-  return { ...rest, metadata: { ...metadata, schema_versions: [...schemaVersions] } }
+  const versions = ownSchemaVersions(card)
+  const { schema_versions: __, ...others } = ownMetadata ?? {}
+  const metadata = { ...others, [traceFlag]: true }
+  if (version === '1.1.0') return { ...rest, metadata, schema_versions: versions }
+  return { ...rest, metadata: { ...metadata, schema_versions: [...versions] } }
+}
+
+/** The schema versions of this peer: those that its author lists in the card, or all. Throws for unsupported ones. */
+export function ownSchemaVersions(card: MeshCard): readonly SchemaVersion[] {
+  if (!card.schema_versions && !card.metadata?.schema_versions) return supportedVersions
+  const listed = schemaVersionsOf(card)
+  const unsupported = listed.filter((version) => !supportedVersions.includes(version as SchemaVersion))
+  if (unsupported.length === 0) return supportedVersions.filter((version) => listed.includes(version))
+  throw new TypeError(
+    `card.schema_versions: ${unsupported.join(', ')} is not supported; expected some of ${supportedVersions.join(', ')}.`,
+  )
 }
 
 /** Version 1.0.0 has no member for them, so they are in the metadata; without them, the peer supports 1.0.0. */

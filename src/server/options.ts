@@ -25,7 +25,7 @@ import type { CardFormat } from '../dialects/served-card.ts'
 import type { RestEnvelope } from '../dialects/v0.3/methods.ts'
 import type { Cors } from '../http/cors.ts'
 import type { Load } from '../http/load.ts'
-import type { LimitOptions } from '../limits/limits.ts'
+import { checkLimits, type LimitOptions } from '../limits/limits.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { CallsOptions } from '../runtime/calls/options.ts'
@@ -205,7 +205,7 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   trustProxy: flag,
   path,
   tenant: text,
-  limits: object,
+  limits: checkLimits,
   cors: anyOf('true, an origin, a list of origins or an object', flag, text, listOf(text), object),
   keys: having('a key ring such as createKeyRing()', 'current', 'published'),
   log: having('a task log such as createMemoryLog() or createSqliteLog()', 'append', 'head', 'read'),

@@ -220,7 +220,7 @@ describe('a posted message', () => {
   it('a rate-limited message gets a retry time in body and header, and may be repeated unchanged', async () => {
     let now = Date.now()
     const { price, shopKey } = await meshPair({
-      rateLimit: createRateLimit({ perSecond: 0.5, burst: 1, now: () => now }),
+      rateLimit: createRateLimit({ limit: 1, window: 2, now: () => now }),
       documentationUrl: (code) => `https://example.com/errors#${code}`,
     })
     const { endpoint } = await startMeshServer(price)

@@ -89,7 +89,11 @@ describe('request limits', () => {
   it('responses without limits have no rate-limit headers, and invalid limits are an error at start', async () => {
     const send = await open({})
     expect((await send('ann')).headers.has('x-ratelimit-limit')).toBe(false)
-    await expect(open({ perPrincipal: { turns: 0 } })).rejects.toThrow('expected turns to be a number above 0, got 0')
+    const wrong = { perPrincipal: { requests: { perSecond: 5 } } } as never
+    await expect(open(wrong)).rejects.toThrow('limits.perPrincipal.requests.perSecond is not an option')
+    await expect(open({ perPrincipal: { turns: 0 } })).rejects.toThrow(
+      'limits.perPrincipal.turns: expected a number above 0, got 0',
+    )
   })
 })
 
