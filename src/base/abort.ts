@@ -48,6 +48,22 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
+/** Settles like `work`, or rejects with the error of `expired` when the time is up. The work itself goes on. */
+export async function withTimeout<T>(
+  work: Promise<T>,
+  milliseconds: number,
+  expired: () => Error,
+  timers: Timers = systemClock,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = timers.setTimeout(() => reject(expired()), milliseconds)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    timers.clearTimeout(timer)
+  }
+}
+
 /** A signal that aborts with the first of several signals, or after a timeout. */
 export interface LinkedSignal {
   readonly signal: AbortSignal

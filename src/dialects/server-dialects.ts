@@ -5,7 +5,7 @@ import { type RestEnvelope, restServerBinding, withRestOptions } from './v0.3/me
 import { v0_3, v0_3Strict } from './v0.3/server.ts'
 import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'
-import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/server.ts'
+import { protoJsonPushFormat, v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/server.ts'
 import { encodeV1_0_0HttpError } from './v1.0/errors.ts'
 import { v1_0 } from './v1.0/server.ts'
 
@@ -31,6 +31,8 @@ export interface DialectOptions {
   readonly supersetAnswers?: boolean
   /** Sends 1.0 errors over REST and gRPC with the statuses of 1.0.0, some of which 1.0.1 changed. */
   readonly firstStatuses?: boolean
+  /** Sends ProtoJSON to webhooks that were registered in the ProtoJSON of 0.3. Defaults to the JSON of 0.3, with `kind`. */
+  readonly protoJsonWebhooks?: boolean
 }
 
 /** The dialects of an endpoint for house clients: all but 0.3, so that version 0.3 selects the house dialect. */
@@ -41,8 +43,10 @@ export function serverDialectsForHouse(options: DialectOptions): NonEmptyDialect
 
 /** The dialects of an endpoint. Of several that match a call equally, the earlier one is used. */
 export function serverDialects(options: DialectOptions): NonEmptyDialects {
-  const { dialects, strict = false, houseCodes, firstStatuses, supersetAnswers, ...houseOptions } = options
+  const { dialects, strict = false, houseCodes, firstStatuses, supersetAnswers, ...others } = options
+  const { protoJsonWebhooks, ...houseOptions } = others
   const v0_3Base = strict ? v0_3Strict : v0_3
+  const v0_3ProtoBase = strict ? v0_3ProtoStrict : v0_3Proto
   const all = [
     firstStatuses ? { ...v1_0, encodeHttpError: encodeV1_0_0HttpError } : v1_0,
     {
@@ -51,7 +55,8 @@ export function serverDialects(options: DialectOptions): NonEmptyDialects {
       rest: withRestOptions(restServerBinding, houseOptions),
     },
     createHouseDialect({ ...houseOptions, strict, legacyCodes: houseCodes }),
-    ...(strict ? [v0_3ProtoStrict, v0_2Strict, v0_1Strict] : [v0_3Proto, v0_2, v0_1]),
+    protoJsonWebhooks ? { ...v0_3ProtoBase, pushFormat: protoJsonPushFormat } : v0_3ProtoBase,
+    ...(strict ? [v0_2Strict, v0_1Strict] : [v0_2, v0_1]),
   ]
   const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)
   if (!first) throw new TypeError(`dialects: expected some of ${all.map(({ name }) => name).join(', ')}`)

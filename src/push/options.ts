@@ -46,6 +46,16 @@ export interface PushOptions {
   /** Maximum number of webhooks per task. Defaults to 20. */
   readonly perTask?: number
   readonly concurrency?: ConcurrencyOptions
+  /**
+   * Sends ProtoJSON to webhooks that were registered over gRPC, or as ProtoJSON over REST, in 0.3. Defaults to false:
+   * they get the JSON of 0.3 with `kind`, which SDKs expect.
+   */
+  readonly protoJson?: boolean
+  /**
+   * Rejects a webhook whose host cannot be resolved when it is registered. Defaults to false: the address is checked if
+   * the host can be resolved, and before every delivery in any case.
+   */
+  readonly requireResolvable?: boolean
   /** Challenges a receiver at registration, so that callers can only register receivers they own. Defaults to false. */
   readonly proveOwnership?: boolean
   /** How long a webhook stays leased to a crashed process, in milliseconds. Defaults to 30 seconds; at least twice `timeout`. */
@@ -70,6 +80,8 @@ export function withPushDefaults({ store: _, ...options }: PushOptions): PushSet
     pauseAfter: 3,
     perTask: 20,
     proveOwnership: false,
+    protoJson: false,
+    requireResolvable: false,
     ...options,
     timeout,
     leaseTtl: Math.max(options.leaseTtl ?? 30_000, timeout * 2),

@@ -1,3 +1,4 @@
+import { withTimeout } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
@@ -20,6 +21,9 @@ import { type PushOptions, type PushSettings, withPushDefaults } from './options
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
 
 const pageSize = 500
+
+/** Milliseconds for which a registration waits for the resolver. */
+const resolveTimeout = 2_000
 
 const maxLength = { url: 2_048, secret: 8_192 }
 
@@ -94,7 +98,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   const store = options.store ?? log.webhooks ?? createMemoryPushStore(clock)
   const encoder = createPayloadEncoder({
     log,
-    dialects: serverDialects({}),
+    dialects: serverDialects({ protoJsonWebhooks: settings.protoJson }),
     ...(options.events && { events: options.events }),
   })
   const deliverer = createDeliverer({ log, store, encoder, settings, logger, holder, clock, isBusy, telemetry })
@@ -227,15 +231,16 @@ function withoutSecrets(carry: JsonObject): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
-function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): CheckConfig {
-  async function requireReachable(url: string, field: string): Promise<void> {
+function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }: PushSettings): CheckConfig {
+  /** A host that cannot be resolved now, or not in time, passes: every delivery checks its address again. */
+  async function requireAllowed(url: string, field: string): Promise<void> {
     try {
-      await fetch.check(url)
+      await withTimeout(fetch.check(url), resolveTimeout, () => new Error('the host was not resolved in time'))
     } catch (error) {
       // The answer does not reveal which address a name resolves to.
       if (isRequestRefused(error))
         throw invalidParams(field, `may not be called: ${refusalTexts[error.reason]} (${error.reason})`)
-      throw invalidParams(field, 'its host cannot be resolved')
+      if (requireResolvable) throw invalidParams(field, 'its host cannot be resolved')
     }
   }
 
@@ -266,7 +271,7 @@ function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): Ch
     if (authentication?.credentials !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(authentication.scheme)) {
       throw invalidParams(sibling('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
     }
-    await requireReachable(url, field)
+    await requireAllowed(url, field)
     if (proveOwnership) await proveReceiver(url, field)
   }
 }
@@ -277,7 +282,7 @@ const refusalTexts: Readonly<Record<RefusalReason, string>> = {
   userinfo: 'it contains credentials, pass them as authentication',
   port: 'its port belongs to a protocol other than HTTP',
   metadata: 'it resolves to a cloud metadata service',
-  loopback: 'it resolves to this machine',
+  loopback: 'it is on the machine of the agent, whose operator can allow that by push.loopback',
   private: 'it resolves to a private network',
   'link-local': 'it resolves to the local network',
   shared: 'it resolves to a carrier network',

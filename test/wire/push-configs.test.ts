@@ -22,7 +22,8 @@ type Who = 'alice' | 'bob'
 const payloads: Readonly<Record<DialectName, object>> = {
   'v1.0': { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } },
   'v0.3': { kind: 'task', status: { state: 'input-required' } },
-  'v0.3-proto': { status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
+  // SDKs read the JSON with `kind` at their webhooks, also if they registered them over REST or gRPC.
+  'v0.3-proto': { kind: 'task', status: { state: 'input-required' } },
   'v0.3-house': { kind: 'task', status: { state: 'input-required' } },
   'v0.2': { kind: 'task', status: { state: 'input-required' } },
   'v0.1': { eventType: 'taskUpdate', taskId: 'mine', status: { state: 'input-required' } },
@@ -117,6 +118,18 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     )
     expect(JSON.parse(hook.requests[0]?.body ?? '')).toMatchObject(payloads[dialect])
   })
+
+  if (dialect === 'v0.3-proto') {
+    it('a webhook gets ProtoJSON if the operator sets protoJson', async () => {
+      const hook = await startWebhookReceiver()
+      const alice = await (await open({ push: { ...push, protoJson: true } }))('alice')
+      await alice.sendMessage({ message: messageOf('go'), configuration: { push: { url: hook.url } } }, callOf())
+      await until(() => hook.requests.length > 0)
+      const body = JSON.parse(hook.requests[0]?.body ?? '')
+      expect(body).toMatchObject({ status: { state: 'TASK_STATE_INPUT_REQUIRED' } })
+      expect(body).not.toHaveProperty('kind')
+    })
+  }
 
   it('a config that is registered after the end of the task receives nothing', async () => {
     const hook = await startWebhookReceiver()

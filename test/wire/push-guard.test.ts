@@ -65,6 +65,51 @@ it('a webhook is not sent when its host resolves to a private address at deliver
   expect(hook.requests).toEqual([])
 })
 
+const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
+
+it('a webhook is registered while its host cannot be resolved, and gets its events once it can', async () => {
+  const hook = await startWebhookReceiver()
+  const { port } = new URL(hook.url)
+  let isKnown = false
+  const resolve = async () => {
+    if (!isKnown) throw unknownHost
+    return [{ address: '127.0.0.1', family: 4 }]
+  }
+  const { send, control } = await pushing({ resolve, retry: { attempts: 100, first: 10, longest: 20 } })
+  const { id: taskId } = await send(`http://soon.example.com:${port}/hook`)
+  const failing = () => collect(control.deliveries({ taskId, outcome: 'retrying' }))
+  await until(async () => (await failing()).length > 0)
+  expect((await failing())[0]?.problem).toContain('ENOTFOUND')
+  isKnown = true
+  await until(() => hook.requests.length === 2)
+})
+
+it('a resolver that never answers does not hold up a registration', async () => {
+  const { send } = await pushing({ resolve: () => new Promise(() => {}) })
+  expect(await send('https://silent.example.com/hook')).toMatchObject({ id: expect.any(String) })
+})
+
+it('a host that cannot be resolved now and leads into a private network later is not called', async () => {
+  const hook = await startWebhookReceiver()
+  const { port } = new URL(hook.url)
+  let lookups = 0
+  const resolve = async () => {
+    if (lookups++ === 0) throw unknownHost
+    return [inside]
+  }
+  const { send, control } = await pushing({ resolve })
+  const { id: taskId } = await send(`http://late.example.com:${port}/hook`)
+  const dead = () => collect(control.deliveries({ taskId, outcome: 'dead' }))
+  await until(async () => (await dead()).length > 0)
+  expect((await dead())[0]?.problem).toContain('private')
+  expect(hook.requests).toEqual([])
+})
+
+it('with requireResolvable, a webhook whose host cannot be resolved is rejected', async () => {
+  const { send } = await pushing({ resolve: () => Promise.reject(unknownHost), requireResolvable: true })
+  await expect(send('https://gone.example.com/hook')).rejects.toThrow(/-32602.*cannot be resolved/)
+})
+
 it('an allow list permits webhooks to a private network', async () => {
   const hook = await startWebhookReceiver()
   const url = hook.url.replace('127.0.0.1', 'hooks.internal')

@@ -1,4 +1,5 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
+import { encodeTask as encodeTaskWithKind } from '../v0.3/encode.ts'
 import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
@@ -15,12 +16,16 @@ export const v0_3Proto: ServerDialect = {
   encodeResult,
   encodeEvent,
   isReaderIndependent: true,
-  pushFormat: bareTaskPushFormat(encodeTask),
+  // SDKs parse the body of a webhook as the JSON of 0.3, whatever the binding of its registration.
+  pushFormat: bareTaskPushFormat(encodeTaskWithKind),
   encodeError,
   encodeHttpError,
   rest: restServerBinding,
   encodeCard,
 }
+
+/** Sends ProtoJSON to webhooks too, as the rest of the dialect does. */
+export const protoJsonPushFormat = bareTaskPushFormat(encodeTask)
 
 /** Rejects requests that deviate from the specification. */
 export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }
