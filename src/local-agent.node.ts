@@ -4,7 +4,10 @@ import type { SkillProfile, SkillTypes } from './agent/skill.ts'
 import { type LocalAgent, localAgent, resolveAgentBy } from './local-agent.ts'
 
 /** Connects to called agents through the guarded `fetch`: public addresses only, unless `calls.fetch` allows others. */
-export const resolveAgent = resolveAgentBy(async () => (await import('./node/guarded-fetch/connect.ts')).connect)
+export const resolveAgent = resolveAgentBy(async ({ loopback }) => {
+  const { connectBy } = await import('./node/guarded-fetch/connect.ts')
+  return connectBy(loopback)
+})
 
 /** `agent()` on Node: the agents that it calls are reached through the guarded `fetch`. */
 export function agent<const S extends readonly SkillProfile[] = readonly []>(

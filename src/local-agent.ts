@@ -1,6 +1,6 @@
 import { type Agent, type AgentProfile, agent as defineAgent } from './agent/agent.ts'
 import type { AgentImplementation } from './agent/agent-function.ts'
-import type { LocalTarget, ResolveAgent } from './agent/call-agent.ts'
+import type { LocalTarget, ReachOptions, ResolveAgent } from './agent/call-agent.ts'
 import type { SkillProfile, SkillTypes } from './agent/skill.ts'
 import type { Connect } from './client/connect.ts'
 import type { Authorize } from './client/credentials/authorize.ts'
@@ -56,9 +56,10 @@ export function localAgent<const S extends readonly SkillProfile[]>(
 }
 
 /** Resolves called agents with a `connect` that is loaded on the first call to another agent. */
-export function resolveAgentBy(loadConnect: () => Promise<Connect>): ResolveAgent {
-  return async (target, { auth, fetch, onSecret }) => {
-    const connect = await loadConnect()
+export function resolveAgentBy(loadConnect: (options: ReachOptions) => Promise<Connect>): ResolveAgent {
+  return async (target, options) => {
+    const { auth, fetch, onSecret } = options
+    const connect = await loadConnect(options)
     const { byCard } = await import('./client/credentials/by-card.ts')
     const base = auth && byCard(auth, fetch ?? ((url, init) => globalThis.fetch(url, init)))
     const authorize: Authorize | undefined = base && (async (need) => reportSecrets(await base(need), onSecret))

@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
 import { consoleLogger, type Logger } from './base/logger.ts'
+import type { LoopbackRule } from './http/address-guard.ts'
 import type { Exchange } from './http/exchange.ts'
 import { isLoopback } from './http/origin.ts'
 import type { MeshEndpoint } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
-import type { PushOptions } from './push/options.ts'
+import type { PushFetch, PushOptions } from './push/options.ts'
 import {
   type AddOptions,
   type Agents,
@@ -102,7 +103,8 @@ interface ServeSettings {
   readonly options: ServeOptions
   readonly auth: AuthChoice
   readonly asksCertificate: boolean
-  readonly push: PushOptions | undefined
+  /** The push options of an agent, which differ by whether only this machine can call it. */
+  readonly pushFor: ((isLocal: boolean) => PushOptions) | undefined
   readonly load: ServerLoad | undefined
   readonly logger: Logger
   readonly directory: string
@@ -117,7 +119,7 @@ async function readSettings(options: ServeOptions): Promise<ServeSettings> {
     options,
     auth,
     asksCertificate: options.tls !== undefined && needsCertificate(auth),
-    push: options.push && (await withPushFetch(options.push, logger)),
+    pushFor: options.push && (await createPushOptions(options.push)),
     load: http.overload === false ? undefined : createLoggedLoad(http.overload, logger),
     logger,
     directory,
@@ -152,24 +154,41 @@ function authOf({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOption
         `Declare it by \`auth: { schemes: … }\`, or say \`auth: 'none'\` to let everybody in.`,
     )
   }
-  // Behind a proxy, callers are on other machines although the connection comes from this one.
-  return { anonymous: { listAll: publicUrl === undefined && !trustProxy } }
+  return { anonymous: { listAll: isLocalOnly({ host, publicUrl, trustProxy }) } }
 }
+
+/**
+ * Whether only this machine can call the server. Behind a proxy, callers are on other machines although the connection
+ * comes from this one; `publicUrl` and `trustProxy` reveal a proxy.
+ */
+function isLocalOnly({ host = '127.0.0.1', publicUrl, trustProxy }: ServerAddress): boolean {
+  const isPublic = publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname)
+  return isLoopback(host) && !isPublic && !trustProxy
+}
+
+type ServerAddress = { readonly [K in 'host' | 'publicUrl' | 'trustProxy']?: ServeOptions[K] | undefined }
 
 function needsCertificate(auth: AuthChoice): boolean {
   const schemes = auth === 'none' ? {} : (auth.schemes ?? {})
   return Object.values(schemes).some((scheme) => scheme.needsCertificate)
 }
 
-/** Defaults to a fetch that refuses private addresses; loaded only when push is enabled. */
-async function withPushFetch(options: ServePushOptions, logger: Logger): Promise<PushOptions> {
+/**
+ * Defaults to a fetch that refuses private addresses; loaded only when push is enabled. It calls this machine only for
+ * agents that other machines cannot call: everybody else must not make the server call its own machine.
+ */
+async function createPushOptions(options: ServePushOptions): Promise<(isLocal: boolean) => PushOptions> {
   const { schemes, allow, loopback, redirects, tls, resolve, ...push } = options
-  if (push.fetch) return { ...push, fetch: push.fetch }
+  const { fetch, timeout } = push
+  if (fetch) return () => ({ ...push, fetch })
   const { createPushFetch } = await import('./node/guarded-fetch/push-fetch.ts')
-  const { timeout } = push
-  return {
-    ...push,
-    fetch: createPushFetch({ schemes, allow, loopback, redirects, tls, resolve, timeout, logger }),
+  const guard = { schemes, allow, redirects, tls, resolve, timeout }
+  const fetches = new Map<LoopbackRule, PushFetch>()
+  return (isLocal) => {
+    const rule = loopback ?? (isLocal ? 'allow' : 'refuse')
+    const fetch = fetches.get(rule) ?? createPushFetch({ ...guard, loopback: rule })
+    fetches.set(rule, fetch)
+    return { ...push, fetch }
   }
 }
 
@@ -199,7 +218,7 @@ interface Mounts {
 }
 
 function createMounts(host: Host, settings: ServeSettings): Mounts {
-  const { auth, asksCertificate, push, logger, directory, drainDeadline } = settings
+  const { auth, asksCertificate, pushFor, logger, directory, drainDeadline } = settings
   const shared = sharedOptions(settings.options)
   const openedLogs = new Map<HostedAgent, TaskLog>()
   return {
@@ -209,10 +228,14 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
           'serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.',
         )
       }
+      const merged = mergeOptions({ ...shared, logger }, mount)
+      const isLocal = isLocalOnly({ ...merged, host: settings.options.host })
       const opened = mount.log ? undefined : createSqliteLog({ file: join(directory, logFileOf(agent, mount)) })
       try {
         const hosted = host.add(agent, {
-          ...mergeOptions({ ...shared, ...(push && { push }), logger }, mount),
+          ...merged,
+          ...(pushFor && !merged.push && { push: pushFor(isLocal) }),
+          ...(!isLocal && { calls: { loopback: 'refuse', ...merged.calls } }),
           // `auth: undefined` means the server's auth, not open access.
           auth: mount.auth ?? auth,
           ...(opened && { log: opened }),

@@ -63,6 +63,8 @@ export type CallTarget = string | URL | AgentCard | JsonObject | LocalTarget | C
 export interface ReachOptions {
   readonly auth?: readonly CredentialProvider[]
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** Whether agents on this machine may be called, unless `fetch` decides it. Defaults to whether the target is one. */
+  readonly loopback?: 'allow' | 'refuse'
   /** Call it with every secret before it is sent, so that the runtime redacts it in everything stored and shown. */
   readonly onSecret: (secret: string) => void
 }

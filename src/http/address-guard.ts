@@ -16,11 +16,12 @@ export interface GuardOptions {
    * (`*.agents.internal`), addresses and address ranges (`10.1.0.0/16`). A listed host may resolve to any address.
    */
   readonly allow?: readonly string[]
-  /** Whether this machine may be called. `warn` allows it with one warning, for development. Defaults to `refuse`. */
-  readonly loopback?: 'allow' | 'warn' | 'refuse'
-  /** Called once, with `loopback: 'warn'`. */
-  readonly warn?: (host: string) => void
+  /** Whether this machine may be called. Defaults to `refuse`. */
+  readonly loopback?: LoopbackRule
 }
+
+/** Whether addresses of this machine may be called. */
+export type LoopbackRule = 'allow' | 'refuse'
 
 /** Decides which addresses may be called. Both methods throw `RequestRefused`. */
 export interface Guard {
@@ -50,16 +51,15 @@ export type RefusalReason =
   | 'downgrade'
 
 export function createGuard(options: GuardOptions = {}): Guard {
-  const { schemes = ['https', 'http'], allow = [], loopback = 'refuse', warn } = options
+  const { schemes = ['https', 'http'], allow = [], loopback = 'refuse' } = options
+  if (loopback !== 'allow' && loopback !== 'refuse') {
+    throw new TypeError(`loopback: expected 'allow' or 'refuse', got ${JSON.stringify(loopback)}`)
+  }
   const allowed = allow.map(parseAllowed)
-  let hasWarned = false
 
   function refuse(reason: RefusalReason, host: string, where = ''): void {
-    if (reason !== 'loopback' || loopback === 'refuse')
-      throw new RequestRefused(reason, `${host}${where} ${reasonTexts[reason]}`)
-    if (loopback === 'allow' || hasWarned) return
-    hasWarned = true
-    warn?.(host)
+    if (reason === 'loopback' && loopback === 'allow') return
+    throw new RequestRefused(reason, `${host}${where} ${reasonTexts[reason]}`)
   }
 
   function checkLiteral(host: string, address: string): void {
@@ -73,13 +73,23 @@ export function createGuard(options: GuardOptions = {}): Guard {
     if (!isListed) refuse(reason, host, host === address ? '' : ` resolves to ${address}, which`)
   }
 
+  function checkHost(host: string): void {
+    if (parseAddress(host)) checkLiteral(host, host)
+    else if (isLocalName(host)) refuse('loopback', host)
+    else if (metadataNames.has(host)) refuse('metadata', host)
+  }
+
+  function wrongScheme(protocol: string): RequestRefused {
+    return new RequestRefused('scheme', `${protocol} is not an allowed scheme, which are ${schemes.join(', ')}`)
+  }
+
   return {
     checkUrl(url) {
       const { protocol, username, password, port } = url
       const host = hostOf(url)
-      if (!(schemes as readonly string[]).includes(protocol.slice(0, -1))) {
-        throw new RequestRefused('scheme', `${protocol} is not an allowed scheme, which are ${schemes.join(', ')}`)
-      }
+      const isSchemeAllowed = (schemes as readonly string[]).includes(protocol.slice(0, -1))
+      // For `http://localhost`, the address says more about what to change than the scheme.
+      if (!isSchemeAllowed && protocol !== 'http:') throw wrongScheme(protocol)
       if (username !== '' || password !== '') {
         throw new RequestRefused(
           'userinfo',
@@ -89,10 +99,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
       if (badPorts.has(Number(port === '' ? 80 : port))) {
         throw new RequestRefused('port', `port ${port} of ${host} belongs to another protocol than HTTP`)
       }
-      if (isHostAllowed(host, allowed)) return
-      if (parseAddress(host)) checkLiteral(host, host)
-      else if (isLocalName(host)) refuse('loopback', host)
-      else if (metadataNames.has(host)) refuse('metadata', host)
+      if (!isHostAllowed(host, allowed)) checkHost(host)
+      if (!isSchemeAllowed) throw wrongScheme(protocol)
     },
     checkAddress(host, address) {
       if (!isHostAllowed(host, allowed)) checkLiteral(host, address)
@@ -157,7 +165,7 @@ const reasonTexts: Readonly<Record<RefusalReason, string>> = {
   userinfo: 'has credentials in its URL',
   port: 'is at a port of another protocol',
   metadata: 'is a cloud metadata service',
-  loopback: 'is this machine',
+  loopback: "is this machine, which is not called unless the option loopback is 'allow'",
   private: 'is in a private network',
   'link-local': 'is only in the local network',
   shared: 'is in a carrier-grade NAT network',

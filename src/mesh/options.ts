@@ -15,7 +15,7 @@ export interface MeshCall {
   readonly envelope: MeshEnvelope
   /** The `sender_id`. Only `identity` proves it. */
   readonly from: string
-  /** Absent if the message was not signed, which only development allows by default. */
+  /** Absent if the message was not signed, which only `requireAuth: false` allows. */
   readonly identity: MeshIdentity | undefined
   /**
    * Aborts when the time is up, but not when the caller disconnects: it may send the same message again and then gets
@@ -46,7 +46,7 @@ export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
   readonly keys?: MeshKeySource
   /** Trusts the key that an agent presents in its first handshake. */
   readonly firstHandshake?: FirstHandshakeKeys
-  /** Rejects unsigned messages. Defaults to true unless `NODE_ENV` is `development`. */
+  /** Rejects unsigned messages. Defaults to true. */
   readonly requireAuth?: boolean
   /** Rejects requests of agents without a handshake. Defaults to false. */
   readonly requireHandshake?: boolean

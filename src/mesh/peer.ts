@@ -54,7 +54,7 @@ export interface MeshPeer {
 
 export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
-  const { requireAuth = globalThis.process?.env.NODE_ENV !== 'development', timeout = 30_000 } = options
+  const { requireAuth = true, timeout = 30_000 } = options
   checkOptions(options, requireAuth)
   const card = key ? withKey(options.card, key.jwk) : options.card
   const agentId = card.agent_id
@@ -95,7 +95,7 @@ function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requ
   if (!requireAuth) return
   if (!key) {
     throw new TypeError(
-      'Messages must be signed: give a key (await generateSigningKey()), or requireAuth: false for development.',
+      'Messages must be signed: give a key (await generateSigningKey()), or set requireAuth: false to accept unsigned messages from every peer.',
     )
   }
   if (!keys && !firstHandshake) {

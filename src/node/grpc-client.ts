@@ -8,18 +8,19 @@ import {
 } from 'node:http2'
 import type { LookupFunction } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import type { Transport } from '../client/options.ts'
-import { createGuard, type GuardOptions } from '../http/address-guard.ts'
+import { createGuard, type GuardOptions, type LoopbackRule } from '../http/address-guard.ts'
 import { type Fetch, type ResponseWithTrailers, withTrailers } from '../http/fetch.ts'
 import { createGrpcClient, grpcUrl } from '../transports/grpc/client.ts'
-import { defaultLoopback, warnOfLoopback } from './guarded-fetch/guarded-fetch.ts'
+import type { LoopbackTransport } from './guarded-fetch/connect.ts'
 import { pinnedLookup, systemResolve } from './guarded-fetch/pinned-lookup.ts'
 import { startTimer, TimeLimitExceeded } from './guarded-fetch/send.ts'
 
 /** The client certificate (mutual TLS), and authorities to trust besides those of the system. */
 export type TlsOptions = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
 
-export interface GrpcOptions extends Pick<GuardOptions, 'allow' | 'loopback'> {
+export interface GrpcOptions extends Pick<GuardOptions, 'allow'> {
+  /** Whether this machine may be called. Defaults to `allow` for clients of an agent on this machine, else to `refuse`. */
+  readonly loopback?: LoopbackRule
   readonly tls?: TlsOptions
   /** Timeout in milliseconds for opening a connection. Defaults to 10,000. */
   readonly connectTimeout?: number
@@ -28,15 +29,30 @@ export interface GrpcOptions extends Pick<GuardOptions, 'allow' | 'loopback'> {
 }
 
 /** A2A over gRPC, to be passed to `connect`. All clients that it is passed to share its connections. */
-export interface Grpc extends Transport {
+export interface Grpc extends LoopbackTransport {
   /** Ends the connections after their calls. Idle connections end on their own and keep no process alive. */
   close(): void
 }
 
 /** Calls agents over gRPC: `connect(url, { bindings: [grpc()] })`. */
 export function grpc(options: GrpcOptions = {}): Grpc {
+  const { loopback } = options
+  const transport = createTransport(options, loopback ?? 'refuse')
+  if (loopback !== undefined) return transport
+  const onThisMachine = createTransport(options, 'allow')
+  return {
+    ...transport,
+    onThisMachine,
+    close() {
+      transport.close()
+      onThisMachine.close()
+    },
+  }
+}
+
+function createTransport({ allow = [], ...options }: GrpcOptions, loopback: LoopbackRule): Grpc {
   const { tls = {}, connectTimeout = 10_000, keepAlive = 20_000 } = options
-  const guard = createGuard({ loopback: defaultLoopback(), ...options, warn: (host) => warnOfLoopback(host) })
+  const guard = createGuard({ allow, loopback })
   const sessions = createSessions({ tls, connectTimeout, keepAlive, lookup: pinnedLookup(guard, systemResolve) })
   return {
     binding: 'GRPC',

@@ -9,7 +9,7 @@ export interface ServeRegistryOptions
   extends Omit<RegistryOptions, 'fetch'>,
     Omit<RegistryExchangeOptions, 'host'>,
     Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge'>> {
-  /** Defaults to a fetch that refuses private addresses. */
+  /** Defaults to a fetch that refuses private addresses, and this machine unless the registry listens on loopback. */
   readonly fetch?: RegistryFetch
   /** The publisher named in the catalog. */
   readonly publisher?: RegistryExchangeOptions['host']
@@ -25,10 +25,12 @@ export interface RegistryServer {
 /** Serves a registry on a port. On a loopback address, every caller may add agents unless `auth` is set. */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {
   const { host = '127.0.0.1', publisher, ...shared } = options
-  const guardedFetch = options.fetch ? undefined : createGuardedFetch()
+  const isLocal = isLoopback(host)
+  // A registry that only this machine can reach lists agents of this machine.
+  const guardedFetch = options.fetch ? undefined : createGuardedFetch({ loopback: isLocal ? 'allow' : 'refuse' })
   const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
   const registry = createRegistry({ ...shared, fetch })
-  const auth = options.auth ?? (isLoopback(host) ? 'local' : undefined)
+  const auth = options.auth ?? (isLocal ? 'local' : undefined)
   const exchange = createRegistryExchange(registry, {
     ...shared,
     ...(auth && { auth }),

@@ -156,6 +156,5 @@ export function createRegistry(options: RegistryOptions): Registry {
 
 /** Whether the options say how to trust peers, or that trust is not needed. */
 function isMesh({ key, keys, firstHandshake, requireAuth }: RegistryOptions): boolean {
-  const isOpen = (requireAuth ?? globalThis.process?.env.NODE_ENV !== 'development') === false
-  return isOpen || requireAuth === true || Boolean(key ?? keys ?? firstHandshake)
+  return requireAuth !== undefined || Boolean(key ?? keys ?? firstHandshake)
 }

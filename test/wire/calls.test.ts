@@ -51,6 +51,17 @@ it('a turn calls another agent with its own credentials and names the calling ta
   })
 })
 
+it('an agent that other machines can call does not call an agent on its own machine unless its operator allows it', async () => {
+  const url = await start(agent({ name: 'Internal' }, () => 'secret'))
+  const relay = agent({ name: 'Relay' }, async (turn) => (await turn.call(turn.text, 'hi')).text)
+  const answer = async (options: ServeOptions) => (await (await connect(await start(relay, options))).send(url)).text
+  for (const exposed of [{ host: '0.0.0.0', auth: 'none' }, { publicUrl: 'https://a.example' }] as const) {
+    expect(await answer(exposed)).toContain('gave no answer')
+    expect(await answer({ ...exposed, calls: { loopback: 'allow' } })).toBe('secret')
+  }
+  expect(await answer({})).toBe('secret')
+})
+
 it('a call target can be a local agent, a card, a client or a URL', async () => {
   const echo = agent({ name: 'Echo' }, async (turn) => `You said: ${turn.text}`)
   const url = await start(echo)
@@ -60,7 +71,9 @@ it('a call target can be a local agent, a card, a client or a URL', async () => 
     const answers = await Promise.all(targets.map((target) => turn.call(target, 'hi')))
     return answers.map(({ text, message }) => `${text} ${message?.role}`).join(', ')
   })
-  const { text, type } = await (await connect(planner)).send('go')
+  // A card may come from elsewhere, so that it leads to this machine only if the operator allows it.
+  const served = await connect(await start(planner, { calls: { loopback: 'allow' } }))
+  const { text, type } = await served.send('go')
   expect([type, text]).toEqual(['message', Array(5).fill('You said: hi agent').join(', ')])
 })
 

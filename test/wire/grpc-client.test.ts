@@ -9,6 +9,8 @@ import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { ConnectOptions, Notice } from '../../src/client/options.ts'
+import { grpc } from '../../src/node/grpc-client.ts'
+import { connect as connectOnNode } from '../../src/node/guarded-fetch/connect.ts'
 import { countingAgent, generationOf } from '../contracts/service/contract.ts'
 import { chunks, count } from '../support/agents/counting-agent.ts'
 import { collect, until } from '../support/async.ts'
@@ -232,6 +234,16 @@ describe('a gRPC client with a failing server', () => {
     const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await connectTo(`127.0.0.1:${server.port}`, { bindings: [grpcTransport({ loopback: 'refuse' })] })
     await expect(client.send('hello')).rejects.toThrow('this machine')
+  })
+
+  it('a client calls this machine only if its target is a URL of this machine', async () => {
+    const { server } = await startTestServer(countingAgent, { grpc: true })
+    const transport = grpc()
+    onTestFinished(() => transport.close())
+    const local = await connectOnNode(server.url, { bindings: [transport] })
+    expect((await local.send('hello')).text).toBe('hi')
+    const byCard = await connectOnNode(cardAt(`127.0.0.1:${server.port}`), { bindings: [transport], retry: quick })
+    await expect(byCard.send('hello')).rejects.toThrow("unless the option loopback is 'allow'")
   })
 
   it('a client reconnects when its server returns', async () => {

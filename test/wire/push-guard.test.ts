@@ -1,10 +1,13 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { agent } from '../../src/agent/agent.ts'
 import type { AgentFunction } from '../../src/agent/agent-function.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
-import type { ServePushOptions } from '../../src/serve-options.ts'
+import type { AddOptions, ServePushOptions } from '../../src/serve-options.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { collect, until } from '../support/async.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
-import { startTestServer } from '../support/servers/test-server.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { createWireClient } from '../support/wire/wire-client.ts'
 
 const outside = { address: '93.184.215.14', family: 4 }
 const inside = { address: '10.0.0.7', family: 4 }
@@ -15,7 +18,7 @@ async function pushing(push: ServePushOptions) {
     return 'done'
   }
   const { wire, server } = await startTestServer(work, {
-    push: { retry: { attempts: 2, first: 10, longest: 20 }, timeout: 500, ...push },
+    push: { schemes: ['https', 'http'], retry: { attempts: 2, first: 10, longest: 20 }, timeout: 500, ...push },
   })
   const { push: control } = server
   if (!control) throw new Error('it should push')
@@ -63,6 +66,58 @@ it('a webhook is not sent when its host resolves to a private address at deliver
   await until(async () => (await dead()).length > 0)
   expect((await dead())[0]?.problem).toContain('private')
   expect(hook.requests).toEqual([])
+})
+
+describe('a webhook on the machine of the agent', async () => {
+  const auth = { schemes: { key: apiKey({ keys: [{ id: 'alice', hash: await hashApiKey('alice') }] }) } }
+  const headers = { 'x-api-key': 'alice' }
+
+  async function register(options: TestServerOptions, mount?: AddOptions) {
+    const hook = await startWebhookReceiver()
+    const { wire, server } = await startTestServer(async () => 'done', { auth, push: {}, ...options })
+    if (mount)
+      server.add(
+        agent({ name: 'Other' }, () => 'done'),
+        { mount: '/other', log: createMemoryLog(), ...mount },
+      )
+    const { send } = mount ? createWireClient(`${server.url}/other`) : wire
+    const configuration = { taskPushNotificationConfig: { url: hook.url } }
+    const problem = await send('go', { configuration }, headers).then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    return { hook, problem }
+  }
+
+  it.each<[string, TestServerOptions]>([
+    ['listens on all addresses', { host: '0.0.0.0' }],
+    ['has a public URL', { publicUrl: 'https://agents.example.com' }],
+    ['is behind a proxy', { trustProxy: true }],
+  ])('is refused by a server that %s, whatever NODE_ENV is', async (_, options) => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const mode of ['development', 'production', '']) {
+      vi.stubEnv('NODE_ENV', mode)
+      const { problem, hook } = await register(options)
+      expect(problem, mode).toContain('whose operator can allow that by push.loopback')
+      expect(hook.requests).toEqual([])
+    }
+    const { problem } = await register({ ...options, push: { loopback: 'allow' } })
+    expect(problem).toBeUndefined()
+  })
+
+  it('is called by a server that only this machine can call, whatever NODE_ENV is', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    vi.stubEnv('NODE_ENV', 'production')
+    const { hook, problem } = await register({ publicUrl: 'http://localhost:4000' })
+    expect(problem).toBeUndefined()
+    await until(() => hook.requests.length > 0)
+  })
+
+  it('is refused by an agent with a public URL beside one without', async () => {
+    const { problem } = await register({}, { publicUrl: 'https://agents.example.com/other' })
+    expect(problem).toContain('push.loopback')
+    expect((await register({}, {})).problem).toBeUndefined()
+  })
 })
 
 const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })

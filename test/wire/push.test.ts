@@ -174,7 +174,7 @@ it('every hostile URL is rejected at registration with the reason, and nothing i
       family: address.includes(':') ? 6 : 4,
     }))
   }
-  const guarded = createPushFetch({ resolve, loopback: 'refuse', schemes: ['https', 'http'], logger: silentLogger })
+  const guarded = createPushFetch({ resolve, loopback: 'refuse', schemes: ['https', 'http'] })
   let turns = 0
   const handler = createHandler(
     agent({ name: 'Test' }, (turn) => {

@@ -1,6 +1,6 @@
 import { createServer as createTlsServer } from 'node:https'
 import { TLSSocket } from 'node:tls'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { selfSigned } from '../../../test/support/auth/certificates.ts'
 import {
   listenOnFreePort,
@@ -8,10 +8,11 @@ import {
   startHttpServer,
   startScriptedPeer,
 } from '../../../test/support/servers/http-server.ts'
+import type { JsonObject } from '../../base/json.ts'
 import { connect as connectAnywhere } from '../../client/connect.ts'
 import { certificateCredentials } from '../../client/credentials/static-credentials.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { connect } from './connect.ts'
+import { connect, connectBy } from './connect.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 
 function tlsCard(origin: string): object {
@@ -60,6 +61,31 @@ describe('connect on Node', () => {
     expect(failure.message).toContain('is not called: 169.254.169.254 is a cloud metadata service')
     expect(failure.hint).toContain(`createGuardedFetch({ allow: ['169.254.169.254'] })`)
     expect(client.explain().lines.join()).toContain('is not called')
+  })
+
+  it('an agent on this machine is called if its URL is the target, but not if a card from elsewhere names it', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    let calls = 0
+    const answer = '{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"1","role":"ROLE_AGENT","parts":[]}}}'
+    const origin = await startScriptedPeer({
+      answer: (_, response) => {
+        calls++
+        response.end(answer)
+      },
+    })
+    for (const mode of ['development', 'production']) {
+      vi.stubEnv('NODE_ENV', mode)
+      const card = rpcCard(origin) as JsonObject
+      const failure = await failureOf((await connect(card)).send('Hello'))
+      expect(failure, mode).toMatchObject({ reason: 'guarded' })
+      expect(failure.message).toContain('is this machine')
+      expect(await failureOf(connectBy('refuse')(origin)), mode).toMatchObject({ reason: 'guarded' })
+      expect(calls, mode).toBe(0)
+    }
+    for (const target of [origin, new URL(origin), origin.replace('127.0.0.1', 'localhost')]) {
+      await (await connect(target)).send('Hello')
+    }
+    expect(calls).toBe(3)
   })
 
   it('a card is not fetched from a private address after a redirect', async () => {

@@ -1,13 +1,53 @@
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
-import type { ConnectOptions, Target } from '../../client/options.ts'
+import type { ConnectOptions, Target, Transport } from '../../client/options.ts'
+import { hostOf, type LoopbackRule } from '../../http/address-guard.ts'
+import { isLoopback } from '../../http/origin.ts'
 import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts'
 
-let shared: GuardedFetch | undefined
+/**
+ * The `connect` for Node: unless a `fetch` is passed in, it calls public addresses only, whatever a card names. It calls
+ * this machine only if the target is a URL of this machine: a program that connects to `http://localhost:4000` intends
+ * that, but a card from elsewhere must not lead there.
+ */
+export const connect: Connect = connectBy(undefined)
 
-/** The `connect` for Node: unless a `fetch` is passed in, it calls public addresses only, whatever a card names. */
-export const connect: Connect = (target: Target, options: ConnectOptions = {}) => {
-  // The types of the skills exist for the compiler only.
-  if (options.fetch) return connectAnywhere<never>(target, options)
-  shared ??= createGuardedFetch()
-  return connectAnywhere<never>(target, { ...options, fetch: shared })
+/** `connect` with a rule for this machine. Without one, the target decides. */
+export function connectBy(rule: LoopbackRule | undefined): Connect {
+  return (target: Target, options: ConnectOptions = {}) => {
+    const loopback = rule ?? (isOnThisMachine(target) ? 'allow' : 'refuse')
+    const { fetch = sharedFetch(loopback), bindings } = options
+    // The types of the skills exist for the compiler only.
+    return connectAnywhere<never>(target, {
+      ...options,
+      fetch,
+      ...(bindings && { bindings: bindings.map((binding) => transportFor(binding, loopback)) }),
+    })
+  }
+}
+
+/** A transport that calls this machine only for clients of an agent on this machine. */
+export interface LoopbackTransport extends Transport {
+  /** The same transport for these clients. */
+  readonly onThisMachine?: Transport
+}
+
+const sharedFetches = new Map<LoopbackRule, GuardedFetch>()
+
+function sharedFetch(loopback: LoopbackRule): GuardedFetch {
+  const fetch = sharedFetches.get(loopback) ?? createGuardedFetch({ loopback })
+  sharedFetches.set(loopback, fetch)
+  return fetch
+}
+
+function isOnThisMachine(target: Target): boolean {
+  const isAddress = typeof target === 'string' || target instanceof URL
+  return isAddress && /^https?:/i.test(`${target}`) && URL.canParse(target) && isLoopback(hostOf(new URL(target)))
+}
+
+type BindingOption = NonNullable<ConnectOptions['bindings']>[number]
+
+function transportFor(binding: BindingOption, loopback: LoopbackRule): BindingOption {
+  if (typeof binding !== 'object' || loopback === 'refuse') return binding
+  const { onThisMachine }: LoopbackTransport = binding
+  return onThisMachine ?? binding
 }

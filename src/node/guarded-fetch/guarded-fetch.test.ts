@@ -1,7 +1,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { selfSigned } from '../../../test/support/auth/certificates.ts'
 import { closedPort, listenOnFreePort, startHttpServer } from '../../../test/support/servers/http-server.ts'
 import { hostileUrls } from '../../../test/support/wire/hostile-urls.ts'
@@ -10,7 +10,7 @@ import { BodyTooLarge } from '../../http/exchange.ts'
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 
 function createFetch(options: GuardedFetchOptions = {}) {
-  const fetch = createGuardedFetch({ loopback: 'refuse', ...options })
+  const fetch = createGuardedFetch(options)
   onTestFinished(() => fetch.close())
   return fetch
 }
@@ -66,14 +66,17 @@ describe('the allow list', () => {
     )
   })
 
-  it('this machine is allowed in development, with one warning', async () => {
+  it('this machine is refused by default, and the error names the option that allows it', async () => {
     const origin = await startHttpServer((_, response) => void response.end())
-    const warnings: string[] = []
-    const logger = { warn: (_: object, message: string) => void warnings.push(message) }
-    const fetch = createFetch({ loopback: 'warn', logger })
-    await fetch(origin)
-    await fetch(origin)
-    expect(warnings).toEqual([expect.stringContaining('only in development')])
+    for (const mode of ['production', 'development']) {
+      vi.stubEnv('NODE_ENV', mode)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      const text = "127.0.0.1 is this machine, which is not called unless the option loopback is 'allow'"
+      await expect(createFetch()(origin), mode).rejects.toThrow(text)
+      expect((await createFetch({ loopback: 'allow' })(origin)).status).toBe(200)
+    }
+    // @ts-expect-error: an option of earlier versions.
+    expect(() => createFetch({ loopback: 'warn' })).toThrow(`loopback: expected 'allow' or 'refuse', got "warn"`)
   })
 
   it('a scheme that is not listed is rejected', async () => {

@@ -16,18 +16,13 @@ import {
   TimeLimitExceeded,
 } from './send.ts'
 
-export interface Warner {
-  warn(fields: object, message: string): void
-}
-
-export interface GuardedFetchOptions extends Omit<GuardOptions, 'warn'>, GuardLimits {
+export interface GuardedFetchOptions extends GuardOptions, GuardLimits {
   /** How many redirects to follow. Defaults to 5. 0 rejects them, which suits webhooks. */
   readonly redirects?: number
   /** Rejects redirects that turn a `POST` into a `GET` (301, 302, 303): the body would be lost and yet seem delivered. */
   readonly keepMethod?: boolean
   /** The client certificate (mutual TLS), and authorities to trust besides those of the system. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
-  readonly logger?: Warner
   /** Defaults to the resolver of the system. */
   readonly resolve?: Resolve
 }
@@ -47,11 +42,7 @@ export interface GuardedFetch {
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { redirects = 5, resolve = systemResolve, tls = {} } = options
-  const guard = createGuard({
-    loopback: defaultLoopback(),
-    ...options,
-    warn: (host) => warnOfLoopback(host, options.logger),
-  })
+  const guard = createGuard(options)
   const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
   const sender = {
     plain: new PlainAgent(agentOptions),
@@ -116,16 +107,6 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       sender.tls.destroy()
     },
   })
-}
-
-/** Programs in development often call their own machine. */
-export function defaultLoopback(): 'warn' | 'refuse' {
-  return process.env.NODE_ENV === 'production' ? 'refuse' : 'warn'
-}
-
-export function warnOfLoopback(host: string, logger: Warner = { warn: (_, message) => console.warn(message) }): void {
-  const message = `${host} is on this machine, which may be called only in development (NODE_ENV is not production).`
-  logger.warn({ host }, `${message} Set loopback to 'allow' or 'refuse' to decide.`)
 }
 
 function redirectOf(hop: Hop, { statusCode = 0, headers: { location } }: IncomingMessage): Hop | undefined {

@@ -1,27 +1,27 @@
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 
 export interface PushFetchOptions
-  extends Pick<GuardedFetchOptions, 'schemes' | 'allow' | 'loopback' | 'redirects' | 'tls' | 'resolve' | 'logger'> {
+  extends Pick<GuardedFetchOptions, 'allow' | 'loopback' | 'redirects' | 'tls' | 'resolve'> {
+  /** Defaults to `https`, and `http` too if `loopback` is `allow`. */
+  readonly schemes?: GuardedFetchOptions['schemes']
   /** Timeout in milliseconds for a delivery. Defaults to 15,000. */
   readonly timeout?: number
 }
 
 /**
- * A `fetch` for webhooks. In production it uses https only and never calls this machine. It follows no redirects unless
- * `redirects` allows some, and checks the target of each.
+ * A `fetch` for webhooks. Unless `loopback` allows this machine, it uses https only and never calls this machine. It
+ * follows no redirects unless `redirects` allows some, and checks the target of each.
  */
 export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
-  const { timeout = 15_000, schemes, redirects = 0, allow, loopback, tls, resolve, logger } = options
-  const isProduction = process.env.NODE_ENV === 'production'
+  const { timeout = 15_000, schemes, redirects = 0, allow, loopback, tls, resolve } = options
   return createGuardedFetch({
-    schemes: schemes ?? (isProduction ? ['https'] : ['https', 'http']),
+    schemes: schemes ?? (loopback === 'allow' ? ['https', 'http'] : ['https']),
     redirects,
     keepMethod: true,
     ...(allow && { allow }),
     ...(loopback && { loopback }),
     ...(tls && { tls }),
     ...(resolve && { resolve }),
-    ...(logger && { logger }),
     connectTimeout: Math.min(10_000, timeout),
     headersTimeout: timeout,
     idleTimeout: timeout,

@@ -19,6 +19,11 @@ export interface OutgoingCall {
 
 /** How an agent calls other agents. */
 export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
+  /**
+   * Whether agents on this machine may be called. `serve` defaults it to `refuse` if other machines can reach the server:
+   * its callers may choose what the agent calls. Otherwise an agent on this machine is called if its URL was passed in.
+   */
+  readonly loopback?: ReachOptions['loopback']
   /** Resolves an agent. Defaults to `connect`. */
   readonly reach?: ResolveAgent
   /** The longest chain of agents that call each other, including the callers of this one. Defaults to 8. */
@@ -29,7 +34,7 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
   readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
 }
 
-export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers'> {
+export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers' | 'loopback'> {
   readonly reach: ResolveAgent | undefined
   readonly self: ReceivingAgent
   readonly conversations: Conversations
@@ -49,7 +54,7 @@ export interface ConversationKey {
 }
 
 export function readCallSettings({ profile, reach }: Agent, options: CallsOptions = {}): CallSettings {
-  const { maxDepth = 8, identity, auth, fetch, headers } = options
+  const { maxDepth = 8, identity, auth, fetch, headers, loopback } = options
   if (!Number.isInteger(maxDepth) || maxDepth < 0) {
     throw new TypeError(`calls.maxDepth: expected a whole number from 0 on, got ${maxDepth}`)
   }
@@ -59,6 +64,7 @@ export function readCallSettings({ profile, reach }: Agent, options: CallsOption
     auth,
     fetch,
     headers,
+    ...(loopback !== undefined && { loopback }),
     // Other agents may only know the card, and identify this agent by it.
     self: { agent: profile.name, ids: identity === undefined ? [cardIdentity] : [identity, cardIdentity], maxDepth },
     conversations: createConversations(),

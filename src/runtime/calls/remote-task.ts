@@ -46,7 +46,7 @@ export function openRemoteTask(
   { task, settings, secrets }: TurnScope,
   trace: Trace | undefined,
 ): RemoteTask {
-  const { reach, auth, fetch, headers } = settings.calls
+  const { reach, auth, fetch, headers, loopback } = settings.calls
   const closing = new AbortController()
   const child = createChildTask()
   let agent: Promise<CalledAgent> | undefined
@@ -59,7 +59,12 @@ export function openRemoteTask(
       return Promise.reject(new TypeError(`turn.call(): this agent has no way to find others. ${advice}`))
     }
     const providers = options.auth ?? auth
-    return reach(target, { ...(providers && { auth: providers }), ...(fetch && { fetch }), onSecret: secrets.add })
+    return reach(target, {
+      ...(providers && { auth: providers }),
+      ...(fetch && { fetch }),
+      ...(loopback && { loopback }),
+      onSecret: secrets.add,
+    })
   }
 
   function createCall({ card: { name } }: CalledAgent, idempotencyKey?: string): Call {

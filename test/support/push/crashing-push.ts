@@ -21,7 +21,7 @@ export function crashingPush(store: PushStore, crashPoint: CrashPoint): Pick<Pus
     await new Promise<never>(() => {})
   }
 
-  const fetch = createPushFetch()
+  const fetch = createPushFetch({ loopback: 'allow' })
   const crashingFetch: PushFetch = Object.assign(
     async (...args: Parameters<PushFetch>) => {
       await reach('sending')
