@@ -1,3 +1,4 @@
+import { isJson } from './json.ts'
 import { Overloaded, retryAfterOverload } from './load.ts'
 
 /** A client certificate. The TLS handshake has proven possession of its key. */
@@ -101,6 +102,33 @@ export class BodyTooLarge extends Error {
 }
 
 export const internalError = errorResponse(500, 'internal error')
+
+/**
+ * Adds security headers for browsers. A POST of JSON cannot come from a link, form, frame or tag (Fetch §4.8), so its
+ * response is only read by scripts and needs no more than `nosniff`.
+ */
+export function withSecurityHeaders(
+  headers: Outgoing['headers'],
+  method: string | undefined,
+  contentType: string | undefined,
+): Outgoing['headers'] {
+  if (method === 'POST' && isJson(contentType)) return { ...headers, 'x-content-type-options': 'nosniff' }
+  return { ...securityHeaders, ...headers }
+}
+
+/**
+ * Defaults for every response that a browser can open: it is not a page, so it is not sniffed, loads and submits
+ * nothing, cannot be framed, sends no referrer and cannot be embedded by other sites. Origins that `cors` allows can
+ * still read it. `no-store` because caches know only `Authorization`, not the other headers by which callers
+ * authenticate.
+ */
+export const securityHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const satisfies Record<string, string>
 
 function errorResponse(status: number, error: string, headers: Outgoing['headers'] = {}): Outgoing {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) }

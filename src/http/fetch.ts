@@ -1,6 +1,5 @@
-import { BodyTooLarge, type Exchange, type Incoming, runExchange } from './exchange.ts'
+import { BodyTooLarge, type Exchange, type Incoming, runExchange, securityHeaders } from './exchange.ts'
 import { readLimited } from './read-limited.ts'
-import { securityHeaders } from './response-headers.ts'
 
 export interface FetchOptions {
   /** The path at which the handler is mounted, without a trailing slash. */

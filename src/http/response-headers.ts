@@ -1,18 +1,3 @@
-import { isJson } from './json.ts'
-
-/**
- * Adds security headers for browsers. A POST of JSON cannot come from a link, form, frame or tag (Fetch §4.8), so its
- * response is only read by scripts and needs no more than `nosniff`.
- */
-export function withSecurityHeaders(
-  headers: Headers,
-  method: string | undefined,
-  contentType: string | undefined,
-): Headers {
-  if (method === 'POST' && isJson(contentType)) return { ...headers, 'x-content-type-options': 'nosniff' }
-  return { ...securityHeaders, ...headers }
-}
-
 /** A strong entity tag (RFC 9110 §8.8.3) from a 64-bit hash, which need not be cryptographic. */
 export function etagOf(text: string): string {
   // Two multiplicative hashes with different seeds, mixed at the end (cyrb53 with all of its bits).
@@ -41,22 +26,6 @@ export function parseRetryAfter(header: string | null, now: number): number | un
   const date = Date.parse(header)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
-
-/**
- * Defaults for every response that a browser can open: it is not a page, so it is not sniffed, loads and submits
- * nothing, cannot be framed, sends no referrer and cannot be embedded by other sites. Origins that `cors` allows can
- * still read it. `no-store` because caches know only `Authorization`, not the other headers by which callers
- * authenticate.
- */
-export const securityHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-} as const satisfies Record<string, string>
-
-type Headers = Readonly<Record<string, string>>
 
 function mix(one: number, other: number): number {
   return Math.imul(one ^ (one >>> 16), 2246822507) ^ Math.imul(other ^ (other >>> 13), 3266489909)

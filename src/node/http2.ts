@@ -6,9 +6,14 @@ import {
   type ServerOptions,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import { BodyTooLarge, type Exchange, type PeerCertificate, runExchange } from '../http/exchange.ts'
+import {
+  BodyTooLarge,
+  type Exchange,
+  type PeerCertificate,
+  runExchange,
+  withSecurityHeaders,
+} from '../http/exchange.ts'
 import type { Load } from '../http/load.ts'
-import { withSecurityHeaders } from '../http/response-headers.ts'
 import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import { createHttp2Connections, createSlowRequests, type Http2Connections } from './http2-connections.ts'
 import {

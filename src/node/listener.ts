@@ -9,9 +9,9 @@ import {
   type Outgoing,
   type PeerCertificate,
   runExchange,
+  withSecurityHeaders,
 } from '../http/exchange.ts'
 import type { Load } from '../http/load.ts'
-import { withSecurityHeaders } from '../http/response-headers.ts'
 import { type BodyBudget, callerLeft, certificateOf, collectBody, isBodiless, joinedHeader } from './incoming.ts'
 
 export interface ListenerOptions {

@@ -1,7 +1,7 @@
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Outgoing } from '../http/exchange.ts'
-import { securityHeaders } from '../http/response-headers.ts'
+import { securityHeaders } from '../http/exchange.ts'
 
 /** The `WWW-Authenticate` header. Undefined if the server requires no credentials. */
 export type Challenge = () => string | undefined

@@ -10,7 +10,7 @@ import { anonymous, type Principal } from '../protocol/model.ts'
 import type { TokenExchange } from '../protocol/principal.ts'
 import type { SendRequest } from '../protocol/service.ts'
 import type { DelegationOptions, Policy } from '../runtime/options.ts'
-import { overloaded } from '../transports/server/read-body.ts'
+import { overloaded } from '../transports/server/call.ts'
 import { rateHeaders } from './rate-limits.ts'
 
 /** Which callers are accepted, and what they may see and use. */

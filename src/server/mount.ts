@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
+import type { BodyLimits } from '../transports/server/call.ts'
 import { withWireDefaults } from '../transports/server/options.ts'
-import type { BodyLimits } from '../transports/server/read-body.ts'
 import { createHostedAgent, type HostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
 import type { HostedAgentOptions } from './options.ts'

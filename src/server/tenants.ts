@@ -5,7 +5,7 @@ import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { createService, type Interceptor } from '../protocol/intercept.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import type { Policy } from '../runtime/options.ts'
-import type { BodyLimits } from '../transports/server/read-body.ts'
+import type { BodyLimits } from '../transports/server/call.ts'
 
 /** Rejects calls that name a different tenant. A call that names none is for this agent. */
 export function matchTenant(served: string | undefined): Interceptor {

@@ -10,6 +10,7 @@ import {
   acceptsStream,
   errorHeaders,
   invokeOperation,
+  readBody,
   readResumePoint,
   readVersion,
   toCallerError,
@@ -18,7 +19,6 @@ import {
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
-import { readBody } from '../server/read-body.ts'
 
 const jsonHeaders = { 'content-type': 'application/json' }
 

@@ -8,6 +8,7 @@ import type { Operation, TaskAddress } from '../../protocol/service.ts'
 import {
   errorHeaders,
   invokeOperation,
+  readOptionalBody,
   readResumePoint,
   readVersion,
   toCallerError,
@@ -16,7 +17,6 @@ import {
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
-import { readOptionalBody } from '../server/read-body.ts'
 import { matchRoute, type Route } from './routes.ts'
 
 /** Answers a request of the REST binding. Undefined if the path is not part of it. It never throws. */

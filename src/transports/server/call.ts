@@ -3,7 +3,9 @@ import { readTrace, type Trace } from '../../base/trace-context.ts'
 import type { Dialect, ServerDialect } from '../../dialects/dialect.ts'
 import { expandInputRequestsInEvent, expandInputRequestsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
-import type { Incoming } from '../../http/exchange.ts'
+import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
+import { isJson, JsonError, parseJson } from '../../http/json.ts'
+import { Overloaded, retryAfterOverload } from '../../http/load.ts'
 import { A2AError, invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
@@ -90,6 +92,21 @@ export class WireCall implements Call {
   }
 }
 
+export interface BodyLimits {
+  readonly bodyLimit: number
+  readonly jsonDepth: number
+}
+
+/** Reads a JSON body. A body that is compressed or not declared as JSON is rejected unread. */
+export function readBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  return readJsonBody(incoming, limits, false)
+}
+
+/** Reads a JSON body that may be missing. */
+export function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  return readJsonBody(incoming, limits, true)
+}
+
 /** The Major.Minor version that the caller names in a header or in the query (A2A 1.0 §3.2.6). */
 export function readVersion(incoming: Incoming): string | undefined {
   return parseVersion(incoming.header('a2a-version')) ?? parseVersion(queryParameter(incoming, 'A2A-Version'))
@@ -138,6 +155,12 @@ export function toCallerError(error: unknown, { incoming, onError }: ErrorContex
   return new A2AError('internal', 'Internal error', { cause: error })
 }
 
+/** The error for calls that an overloaded server rejects before it does any of their work. */
+export function overloaded(cause?: unknown): A2AError {
+  const text = 'This server has too much to do just now: try again in a moment.'
+  return new A2AError('unavailable', text, { cause, retryAfter: retryAfterOverload, metadata: { reason: 'overload' } })
+}
+
 /** HTTP headers that belong to an error, beside its status. */
 export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Record<string, string>> {
   return {
@@ -176,4 +199,46 @@ function readExtensions(incoming: Incoming): readonly string[] | undefined {
   if (header === undefined && legacyHeader === undefined) return undefined
   const uris = `${header ?? ''},${legacyHeader ?? ''}`.split(',').map((uri) => uri.trim())
   return [...new Set(uris)].filter((uri) => uri !== '')
+}
+
+async function readJsonBody(incoming: Incoming, limits: BodyLimits, isOptional: boolean): Promise<unknown> {
+  requireUncompressed(incoming)
+  const contentType = incoming.header('content-type')
+  const mayBeMissing = isOptional && contentType === undefined
+  if (!mayBeMissing && !isJson(contentType)) throw notJson()
+  let bytes: Uint8Array
+  try {
+    bytes = await incoming.bytes(limits.bodyLimit)
+  } catch (error) {
+    throw bodyError(error, limits)
+  }
+  if (isOptional && bytes.length === 0) return undefined
+  if (mayBeMissing) throw notJson()
+  return parseBody(bytes, limits)
+}
+
+/** A small compressed body could expand to a very large one, and A2A requests are small without compression. */
+function requireUncompressed({ header }: Incoming): void {
+  const coding = header('content-encoding')
+  if (coding === undefined || coding.toLowerCase() === 'identity') return
+  throw new A2AError('content-type-not-supported', 'The body must not be compressed: send it without Content-Encoding.')
+}
+
+function notJson(): A2AError {
+  return new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
+}
+
+function bodyError(error: unknown, { bodyLimit }: BodyLimits): unknown {
+  if (error instanceof Overloaded) return overloaded(error)
+  if (!(error instanceof BodyTooLarge)) return error
+  return new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
+}
+
+function parseBody(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
+  try {
+    return parseJson(bytes, { depth: jsonDepth })
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new A2AError('parse-error', `Invalid JSON: ${error.message}.`, { cause: error })
+  }
 }
