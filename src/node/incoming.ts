@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
 import { Overloaded } from '../http/load.ts'
+import type { RequestFault } from './refuse-request.ts'
 
 /** Counts the body bytes of a request against the load of the server. */
 export interface BodyBudget {
@@ -74,6 +76,28 @@ let upcoming: Promise<void> | undefined
 
 function runDeferred(): void {
   for (const work of deferred.splice(0)) work()
+}
+
+/**
+ * Finds what a proxy in front of the server may have understood differently, in a request that Node accepts. RFC 9112
+ * §3.2 (one `Host`), §6.1 (no unknown transfer coding, none in HTTP/1.0), §2.3 (no other version).
+ */
+export function ambiguityIn({
+  rawHeaders,
+  httpVersionMajor,
+  httpVersionMinor,
+}: IncomingMessage): RequestFault | undefined {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
+      if (httpVersionMinor === 0) return { code: 'OLD_TRANSFER_ENCODING' }
+      if (rawHeaders[at + 1]?.toLowerCase() !== 'chunked') return { code: 'OTHER_TRANSFER_ENCODING' }
+    }
+  }
+  if (httpVersionMajor !== 1) return { code: 'OTHER_VERSION' }
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? undefined : { code: 'NOT_ONE_HOST' }
 }
 
 /** Every received value of a header, joined with a comma. Names and values alternate in `raw`. */

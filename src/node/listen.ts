@@ -4,8 +4,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
+import { ambiguityIn } from './incoming.ts'
 import { type ListenerOptions, sendText, toListener } from './listener.ts'
-import { ambiguityIn, type Challenge, createRefuser, refusalOf } from './refuse-request.ts'
+import { type Challenge, createRefuser, refusalOf } from './refuse-request.ts'
 import type { Upgrade } from './websocket-upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {

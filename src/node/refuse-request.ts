@@ -1,7 +1,6 @@
-import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Outgoing } from '../http/exchange.ts'
-import { securityHeaders } from '../http/exchange.ts'
+import { type Outgoing, securityHeaders } from '../http/exchange.ts'
 
 /** The `WWW-Authenticate` header. Undefined if the server requires no credentials. */
 export type Challenge = () => string | undefined
@@ -25,28 +24,6 @@ export function createRefuser(challenge: Challenge = () => undefined): (fault: R
     socket.end(serialize(required === undefined ? refusalOf(fault) : unauthenticated(required)))
     setTimeout(() => socket.destroy(), lingerTime).unref()
   }
-}
-
-/**
- * Finds what a proxy in front of the server may have understood differently, in a request that Node accepts. RFC 9112
- * §3.2 (one `Host`), §6.1 (no unknown transfer coding, none in HTTP/1.0), §2.3 (no other version).
- */
-export function ambiguityIn({
-  rawHeaders,
-  httpVersionMajor,
-  httpVersionMinor,
-}: IncomingMessage): RequestFault | undefined {
-  let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? ''
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
-    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
-      if (httpVersionMinor === 0) return { code: 'OLD_TRANSFER_ENCODING' }
-      if (rawHeaders[at + 1]?.toLowerCase() !== 'chunked') return { code: 'OTHER_TRANSFER_ENCODING' }
-    }
-  }
-  if (httpVersionMajor !== 1) return { code: 'OTHER_VERSION' }
-  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? undefined : { code: 'NOT_ONE_HOST' }
 }
 
 /** The response to an invalid request. */

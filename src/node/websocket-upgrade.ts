@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ambiguityIn } from './refuse-request.ts'
+import { ambiguityIn } from './incoming.ts'
 
 /** A WebSocket server without its own port, such as `new WebSocketServer({ noServer: true })` from the package `ws`. */
 export interface SocketServer<Socket> {

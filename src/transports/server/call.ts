@@ -78,7 +78,8 @@ export class WireCall implements Call {
     this.idempotencyKey = readIdempotencyKey(incoming)
     this.extensions = readExtensions(incoming)
     this.activated = this.extensions && new Set()
-    this.trace = readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
+    const traceparent = incoming.header('traceparent')
+    this.trace = traceparent ? readTrace(traceparent, () => incoming.header('tracestate')) : undefined
     this.#incoming = incoming
     this.#originOf = originOf
   }
