@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Clock } from '../../src/base/clock.ts'
+import { anonymous } from '../../src/protocol/model.ts'
+import { ownerOf } from '../../src/protocol/principal.ts'
+import { createPostgresLog } from '../../src/stores/postgres/postgres-log.ts'
+import { createSqliteLog } from '../../src/stores/sqlite/sqlite-log.ts'
+import type { TaskLog } from '../../src/tasks/log.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+
+/** What simulations run on, one after the other. */
+export interface Storage {
+  /** Starts a simulation. Returns the log of each replica, without tasks. */
+  begin(clocks: SimulationClocks): readonly [TaskLog, TaskLog]
+  /** Called before every call of a log, for storage that must learn the time. */
+  beforeCall?(): Promise<unknown> | undefined
+  /** Ends a simulation: removes its tasks. */
+  finish(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SimulationClocks {
+  readonly replicas: readonly [Clock, Clock]
+  /** The clock of storage that does not run in the processes of the replicas. */
+  readonly store: Clock
+}
+
+/** One log in memory that both replicas share. */
+export function createMemoryStorage(): Storage {
+  return {
+    begin({ store }) {
+      const log = createMemoryLog({ clock: store })
+      return [log, log]
+    },
+    finish: async () => {},
+    close: async () => {},
+  }
+}
+
+/** A SQLite file that both replicas open, each with its own clock. */
+export async function createSqliteStorage(): Promise<Storage> {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-simulation-'))
+  let current: SimulationClocks | undefined
+  const open = (replica: 0 | 1) => {
+    const clock = createForwardingClock(() => current?.replicas[replica])
+    return createSqliteLog({ file: join(directory, 'tasks.db'), clock })
+  }
+  const logs = [open(0), open(1)] as const
+  return {
+    begin(clocks) {
+      current = clocks
+      return logs
+    },
+    finish: () => eraseAll(logs[0]),
+    async close() {
+      for (const log of logs) await log.close()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+/**
+ * A PostgreSQL schema that both replicas use. Leases go by the clock of the database, so the simulation puts functions of
+ * its own before those of PostgreSQL in the search path.
+ */
+export async function createPostgresStorage(url: string): Promise<Storage> {
+  const administrator = new pg.Client(url)
+  await administrator.connect()
+  await administrator.query(`
+    CREATE SCHEMA simulated_time;
+    CREATE TABLE simulated_time.clock AS SELECT now() AS time;
+    CREATE FUNCTION simulated_time.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+      AS 'SELECT time FROM simulated_time.clock';
+    CREATE FUNCTION simulated_time.statement_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+      AS 'SELECT time FROM simulated_time.clock'`)
+  const pool = new pg.Pool({ connectionString: url, options: '-c search_path=simulated_time,pg_catalog' })
+  const open = () => createPostgresLog({ pool, schema: 'simulation' })
+  const logs = [await open(), await open()] as const
+  let clock: Clock | undefined
+  let time: number | undefined
+  return {
+    begin(clocks) {
+      clock = clocks.store
+      return logs
+    },
+    beforeCall() {
+      if (!clock || clock.now() === time) return undefined
+      time = clock.now()
+      return administrator.query('UPDATE simulated_time.clock SET time = to_timestamp($1::float8 / 1000)', [time])
+    },
+    finish: () => eraseAll(logs[0]),
+    async close() {
+      for (const log of logs) await log.close()
+      await pool.end()
+      await administrator.query('DROP SCHEMA simulation, simulated_time CASCADE')
+      await administrator.end()
+    },
+  }
+}
+
+async function eraseAll(log: TaskLog): Promise<void> {
+  const owner = ownerOf(anonymous)
+  while ((await log.erase({ owner }, 100)).length > 0);
+}
+
+/** The clock of the simulation that runs. */
+function createForwardingClock(current: () => Clock | undefined): Clock {
+  const clock = () => {
+    const found = current()
+    if (!found) throw new Error('no simulation runs')
+    return found
+  }
+  return {
+    now: () => clock().now(),
+    setTimeout: (act, milliseconds) => clock().setTimeout(act, milliseconds),
+    setInterval: (act, milliseconds) => clock().setInterval(act, milliseconds),
+    clearTimeout: (timer) => clock().clearTimeout(timer),
+  }
+}
