@@ -32,7 +32,7 @@ export type {
   SecurityRequirement,
   SecurityScheme,
 } from '../protocol/card.ts'
-export { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
+export { A2AError, type ErrorCode, type FieldViolation, StoreUnavailable } from '../protocol/errors.ts'
 export type {
   ArtifactEvent,
   MessageEvent,

@@ -1,6 +1,7 @@
 import { toHex } from '../base/hash.ts'
 import { consoleLogger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
+import { operatorError, StoreUnavailable } from '../protocol/errors.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import {
   defaultMaxBytes,
@@ -126,8 +127,8 @@ export function createReceive(options: ReceiveOptions): Receive {
   async function reject(thrown: unknown, origin: MessageOrigin | undefined, senderId?: string): Promise<MeshReply> {
     // Errors from calling another peer must not reach this caller.
     const isPublic = thrown instanceof MeshError && thrown.peer === undefined
-    const error = isPublic ? thrown : new MeshError('INTERNAL_ERROR', 'The agent failed to handle this message.')
-    if (error !== thrown) logger.error({ error: thrown }, 'A mesh message could not be answered')
+    const error = isPublic ? thrown : privateError(thrown)
+    if (error !== thrown) logger.error({ error: operatorError(thrown) }, 'A mesh message could not be answered')
     const status = httpStatusOf(error.code)
     const { code, message, details, retryAfter } = error
     const retry = retryAfter === undefined ? {} : { retryAfter }
@@ -204,3 +205,12 @@ const neverAnswered: ReadonlySet<unknown> = new Set([
   'handshake_ack',
   'agent_announcement',
 ])
+
+/** What the caller learns about an error that is not written for it. */
+function privateError(thrown: unknown): MeshError {
+  if (!(thrown instanceof StoreUnavailable)) {
+    return new MeshError('INTERNAL_ERROR', 'The agent failed to handle this message.')
+  }
+  const { message, retryAfter = 1 } = thrown
+  return new MeshError('SERVICE_UNAVAILABLE', message, { retryAfter })
+}

@@ -39,6 +39,11 @@ export function taskNotFound(taskId: string): A2AError {
   return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
 }
 
+/** What the operator's log records of an error: of a store failure its cause, which callers never see. */
+export function operatorError(error: unknown): unknown {
+  return error instanceof StoreUnavailable ? error.cause : error
+}
+
 /** The kind of an error, as a closed list. Each dialect and transport maps a code to its own numbers. */
 export type ErrorCode =
   | 'parse-error'
@@ -120,5 +125,21 @@ export class A2AError extends Error implements ErrorContext {
     this.challenge = options.challenge
     // Sets only the members that have a value, so that a server-side error has no client members.
     for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
+  }
+}
+
+/** Seconds after which a caller may try again when the store failed. */
+const storeRetryAfter = 5
+
+/**
+ * The error of a store that cannot be used at the moment, because of a full disk, a locked file or an unreachable
+ * database. Every log throws it: callers get `unavailable` (503), and the operator's log gets the cause.
+ */
+export class StoreUnavailable extends A2AError {
+  declare readonly cause: Error
+
+  constructor(cause: Error) {
+    const text = 'The store of this server cannot be used at the moment. Try again in a few seconds.'
+    super('unavailable', text, { cause, retryAfter: storeRetryAfter })
   }
 }

@@ -3,6 +3,7 @@ import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import { createLimits } from '../limits/limits.ts'
+import { operatorError, StoreUnavailable } from '../protocol/errors.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
@@ -93,8 +94,13 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     card: { ...cardOf(profile, capabilitiesOf(options)), ...authentication.card },
     isDraining: () => isDraining,
     ...(load && { isOverloaded: load.isOverloaded }),
-    onError: (error, incoming) =>
-      logger.error({ ...(incoming && requestIdsOf(incoming)), error }, 'a request failed unexpectedly'),
+    onError(error, incoming) {
+      const text =
+        error instanceof StoreUnavailable
+          ? 'a request failed because the task log cannot be used'
+          : 'a request failed unexpectedly'
+      logger.error({ ...(incoming && requestIdsOf(incoming)), error: operatorError(error) }, text)
+    },
     async drain(deadline) {
       isDraining = true
       await runtime.drain(deadline)

@@ -10,7 +10,10 @@ test('writes fail while another process holds the lock for too long, and work ag
   const taskId = await createTask(log)
   const other = new DatabaseSync(file)
   other.exec('BEGIN IMMEDIATE')
-  await expect(log.append(taskId, 1, [message()], {})).rejects.toThrow(/is locked by another process/)
+  await expect(log.append(taskId, 1, [message()], {})).rejects.toMatchObject({
+    code: 'unavailable',
+    cause: { message: expect.stringMatching(/is locked by another process/) },
+  })
   expect(await log.read(taskId, 0)).toHaveLength(1)
   other.exec('ROLLBACK')
   other.close()

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { type Logger, TaskLogger } from '../../base/logger.ts'
+import { operatorError } from '../../protocol/errors.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
@@ -91,7 +92,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         if (claimed.length === claimLimit) mustClaimAgain = true
       } while (mustClaimAgain && !isClosed)
     } catch (error) {
-      logger.error({ error }, 'failed to claim due webhooks; will retry')
+      logger.error({ error: operatorError(error) }, 'failed to claim due webhooks; will retry')
     } finally {
       isClaiming = false
     }
@@ -101,7 +102,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     try {
       if (checkpoints.size > 0) await checkpoints.renew()
     } catch (error) {
-      logger.error({ error }, 'failed to renew the leases of webhooks; will retry')
+      logger.error({ error: operatorError(error) }, 'failed to renew the leases of webhooks; will retry')
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { etagOf, matchesEtag } from '../../http/response-headers.ts'
-import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import { A2AError, type ErrorCode, StoreUnavailable } from '../../protocol/errors.ts'
 import { publicMessage } from '../conformance.ts'
 
 /** A response with an ETag; 304 if the client already has it. */
@@ -15,12 +15,12 @@ export function taggedResponse(incoming: Incoming, body: unknown, headers: Heade
 /** The response to a request that failed. Throws anything but an `A2AError` again: it is a bug, and its text stays private. */
 export function toErrorResponse(error: unknown): Outgoing {
   if (!(error instanceof A2AError)) throw error
-  const isFull = error.reason === 'registry-full'
+  const isOurs = error.reason === 'registry-full' || error instanceof StoreUnavailable
   // Other codes describe the agent that the caller wants to add, not this server.
-  const code = isFull ? 503 : (httpCodes[error.code] ?? 422)
+  const code = isOurs ? 503 : (httpCodes[error.code] ?? 422)
   return errorResponse(code, publicMessage(error), {
     ...(error.challenge !== undefined && { 'www-authenticate': error.challenge }),
-    ...(isFull && { 'retry-after': String(error.retryAfter ?? 60) }),
+    ...(isOurs && { 'retry-after': String(error.retryAfter ?? 60) }),
   })
 }
 

@@ -5,7 +5,7 @@ import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { isJson, parseJson } from '../../http/json.ts'
 import { isLoopback } from '../../http/origin.ts'
 import { matchesEtag } from '../../http/response-headers.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, StoreUnavailable } from '../../protocol/errors.ts'
 import { anonymous } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/principal.ts'
 import { catalogType } from '../catalog/read-catalog.ts'
@@ -160,6 +160,7 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
     try {
       return await route(incoming)
     } catch (error) {
+      if (error instanceof StoreUnavailable) logger.error({ error: error.cause }, 'the registry cannot be used')
       return toErrorResponse(error)
     }
   }

@@ -1,4 +1,5 @@
 import { createAgentEvents } from '../../agent/turn-output.ts'
+import { operatorError } from '../../protocol/errors.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
@@ -74,7 +75,8 @@ export function startMaintenance(
 
   /** Runs a job now and periodically. The timer does not keep the process alive. */
   function schedule(milliseconds: number, name: string, job: () => Promise<unknown>): () => void {
-    const attempt = () => job().catch((error) => logger.error({ error }, `${name} failed; it is tried again`))
+    const attempt = () =>
+      job().catch((error) => logger.error({ error: operatorError(error) }, `${name} failed; it is tried again`))
     void attempt()
     const timer = clock.setInterval(attempt, milliseconds)
     setReferenced(timer, false)

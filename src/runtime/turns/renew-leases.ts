@@ -1,4 +1,5 @@
 import type { Timer } from '../../base/clock.ts'
+import { operatorError } from '../../protocol/errors.ts'
 import type { HeldLease } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 
@@ -30,7 +31,7 @@ export function createLeaseRenewal({ settings, leases, onLost }: LeaseRenewalOpt
     } catch (error) {
       // The next attempt comes well before the leases expire.
       telemetry?.record?.({ type: 'lease', what: 'renewal-failed' })
-      logger.error({ error }, 'leases could not be renewed')
+      logger.error({ error: operatorError(error) }, 'leases could not be renewed')
     }
   }
 

@@ -1,6 +1,7 @@
 import { type AgentEvents, createAgentEvents } from '../../agent/turn-output.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
+import { operatorError } from '../../protocol/errors.ts'
 import type { JournalEntry, TaskEvent } from '../../protocol/events.ts'
 import { lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
@@ -92,7 +93,9 @@ export class Run implements WriterOwner {
 
   /** Reads a message or a cancellation that this process has appended to the log. */
   sync(): void {
-    this.#writer.sync().catch((error) => this.#logger().error({ error }, 'a task could not be read'))
+    this.#writer
+      .sync()
+      .catch((error) => this.#logger().error({ error: operatorError(error) }, 'a task could not be read'))
   }
 
   /** Follows the log, so that the run also gets what other processes append. */
@@ -317,7 +320,7 @@ export class Run implements WriterOwner {
     const { clock } = this.#settings
     while (!signal.aborted) {
       await this.#waitForEvents(signal).catch(async (error) => {
-        this.#logger().error({ error }, 'a task could not be watched; it is tried again')
+        this.#logger().error({ error: operatorError(error) }, 'a task could not be watched; it is tried again')
         await new Promise<void>((resolve) => clock.setTimeout(resolve, watchPause))
       })
     }

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { delayAfter } from '../../base/backoff.ts'
+import { StoreUnavailable } from '../../protocol/errors.ts'
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
 
 /** The server is shutting down, crashing or starting up, has too many connections, or has become a standby. */
 const transientStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
+
+/**
+ * Classes of SQLSTATEs that say that the database cannot be used, rather than that a statement is wrong: connection,
+ * read-only transaction, authorization, database, resources, locks, operator, system, corruption.
+ */
+const unusableClasses = new Set(['08', '25', '28', '3D', '53', '55', '57', '58', 'XX'])
 
 /** Whether a concurrent transaction made the statement fail without effect: a retry sees the result of the other one. */
 export function isConflict(error: unknown): boolean {
@@ -138,8 +145,8 @@ export interface Database {
   prepareUrgent<Row>(text: string): Query<Row>
   /** Repeats idempotent work while the database is unreachable, for up to `patience` milliseconds. */
   withRetry<T>(work: () => Promise<T>): Promise<T>
-  /** An error for the operator. */
-  explain(error: unknown): Error
+  /** The error of a failed operation: `StoreUnavailable` if the database cannot be used. */
+  failure(error: unknown): Error
   /** Aborts when the store is closed. */
   readonly closed: AbortSignal
 }
@@ -159,7 +166,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   return {
     name,
     closed,
-    explain: (error) => explainError(error, schema, subject),
+    failure: (error) => storeError(error, schema, subject),
     prepare<Row>(text: string): Query<Row> {
       const prepared = namedQuery(text)
       return async (...values) => (await queryPool(prepared, values)).rows as Row[]
@@ -177,7 +184,7 @@ export function createDatabase(options: DatabaseOptions): Database {
           return await work()
         } catch (error) {
           if (!isDisconnected(error) || performance.now() > end || closed.aborted)
-            throw explainError(error, schema, subject)
+            throw storeError(error, schema, subject)
           await backoff.wait()
         }
       }
@@ -240,6 +247,12 @@ export function explainError(error: unknown, schema: string, subject = 'The task
   return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
 }
 
+/** The error of a failed operation: `StoreUnavailable` if the database cannot be used, with the explanation as its cause. */
+export function storeError(error: unknown, schema: string, subject?: string): Error {
+  const explained = explainError(error, schema, subject)
+  return isUnusable(error) ? new StoreUnavailable(explained) : explained
+}
+
 /** Waits longer after every failure, with jitter. */
 export interface Backoff {
   wait(): Promise<void>
@@ -266,6 +279,12 @@ export class IncompatibleDatabase extends Error {
 function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined
+}
+
+function isUnusable(error: unknown): boolean {
+  const code = sqlState(error)
+  if (code === undefined) return !isOwnError(error)
+  return unusableClasses.has(code.slice(0, 2)) || code === '42501'
 }
 
 function isOwnError(error: unknown): boolean {

@@ -1,3 +1,4 @@
+import { operatorError } from '../../protocol/errors.ts'
 import {
   createDatabase,
   type Database,
@@ -15,7 +16,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   requireSchema(schema)
   const db = createDatabase(options)
   ignoreConnectionErrors(pool)
-  await db.withRetry(() => migrate(pool, schema))
+  await db
+    .withRetry(() => migrate(pool, schema))
+    .catch((error) => {
+      throw operatorError(error) // at start, the operator is the caller
+    })
   return db
 }
 

@@ -185,7 +185,7 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
           if (progress.notifiedAt > notifiedAt) return // reading costs as much as checking for events
           if (progress.missed > missed) return
         } else await check([taskId]).catch(() => waitForWakeup(taskId, signal))
-        if (outage && outage !== earlierOutage) throw db.explain(outage.error)
+        if (outage && outage !== earlierOutage) throw db.failure(outage.error)
       }
     },
     notify(hashes) {

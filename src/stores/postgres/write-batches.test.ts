@@ -72,9 +72,10 @@ test('waiting writes fail if the database stays unreachable', async () => {
   const { batcher } = open(async () => {
     throw new Error('connect ECONNREFUSED')
   })
-  await expect(batcher.write(write('a'))).rejects.toThrow(
-    /schema test of PostgreSQL cannot be used: connect ECONNREFUSED/,
-  )
+  await expect(batcher.write(write('a'))).rejects.toMatchObject({
+    code: 'unavailable',
+    cause: { message: expect.stringMatching(/schema test of PostgreSQL cannot be used: connect ECONNREFUSED/) },
+  })
   await batcher.idle()
 })
 

@@ -3,7 +3,7 @@ import type { TaskEvent } from '../../protocol/events.ts'
 import type { Claim } from '../../tasks/log.ts'
 import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-rows.ts'
-import { createBackoff, explainError, isConflict, isDisconnected, type PostgresValue } from './connection.ts'
+import { createBackoff, isConflict, isDisconnected, type PostgresValue, storeError } from './connection.ts'
 import { array, lines } from './sql-text.ts'
 
 /**
@@ -193,10 +193,10 @@ export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOpti
       // The write that caused the error must not fail the others: each is sent again alone.
       else if (!isRetryable && batch.length > 1 && !queued.mustBeAlone) queued.mustBeAlone = true
       else if (!isRetryable) {
-        queued.reject(explainError(error, schema))
+        queued.reject(storeError(error, schema))
         continue
       }
-      if (now - queued.queuedAt > patience || closed.aborted) queued.reject(explainError(error, schema))
+      if (now - queued.queuedAt > patience || closed.aborted) queued.reject(storeError(error, schema))
       else retried.push(queued)
     }
     waiting = [...retried, ...waiting]

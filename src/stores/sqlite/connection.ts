@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../../protocol/errors.ts'
+
 const locked =
   'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and stop it.'
 
@@ -55,6 +57,14 @@ export function explainError(error: unknown, file: string): Error {
   const failure = failures.find((candidate) => isFailure(error, candidate))
   const explanation = failure ? `${failure.advice} (${message})` : `cannot be used: ${message}`
   return new Error(`The task log ${file} ${explanation}`, { cause: error })
+}
+
+/** The error of a failed operation: `StoreUnavailable` if the file cannot be used, with the explanation as its cause. */
+export function storeError(error: unknown, file: string): Error {
+  const explained = explainError(error, file)
+  return failures.some((failure) => isFailure(error, failure)) || isSystemError(error)
+    ? new StoreUnavailable(explained)
+    : explained
 }
 
 /** Whether another connection holds the lock, so that a retry may succeed. */
@@ -120,6 +130,11 @@ interface Failure {
   readonly number: number
   readonly name: string
   readonly advice: string
+}
+
+/** An error of the operating system, such as a failed sync. */
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'errno' in error
 }
 
 /** `node:sqlite` reports the extended result code, whose lowest byte is the primary one; better-sqlite3 its name. */

@@ -81,8 +81,8 @@ test('a damaged file is reported as damaged', async () => {
   for (const { rootpage } of rootPages(file)) bytes.fill(0x5a, (rootpage - 1) * 4096, rootpage * 4096)
   writeFileSync(file, bytes)
   const damaged = open({ file })
-  await expect(damaged.read('t', 0)).rejects.toThrow(/is damaged.*backup/)
-  await expect(damaged.append('t', 200, [chunk('z')], { fence: 1 })).rejects.toThrow(/is damaged/)
+  await expect(damaged.read('t', 0)).rejects.toMatchObject(unavailable(/is damaged.*backup/))
+  await expect(damaged.append('t', 200, [chunk('z')], { fence: 1 })).rejects.toMatchObject(unavailable(/is damaged/))
 })
 
 test('on a full disk writes fail without waking readers, and reads and later writes work', async () => {
@@ -107,7 +107,7 @@ test('on a full disk writes fail without waking readers, and reads and later wri
     log.append('t', 1, large, { fence: 1 }),
     log.create({ ...task, taskId: 'other' }, large, { lease }),
   ])
-  for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { message: /disk is full/ } })
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: unavailable(/disk is full/) })
   expect(woken).toBe(false)
   expect(await log.read('t', 0)).toHaveLength(1)
   expect(await log.head('other')).toBeUndefined()
@@ -122,8 +122,13 @@ test('a read-only file can be read, and writing to it fails with an explanation'
   await first.create(task, [chunk('x')], { lease })
   const log = open({ file, driver: (path) => new DatabaseSync(path, { readOnly: true }) })
   expect(await log.read('t', 0)).toHaveLength(1)
-  await expect(log.append('t', 1, [chunk('y')], { fence: 1 })).rejects.toThrow(/cannot be written/)
+  await expect(log.append('t', 1, [chunk('y')], { fence: 1 })).rejects.toMatchObject(unavailable(/cannot be written/))
 })
+
+/** What callers and operators learn about a file that cannot be used. */
+function unavailable(explanation: RegExp) {
+  return { code: 'unavailable', retryAfter: 5, cause: { message: expect.stringMatching(explanation) } }
+}
 
 function newFile(): string {
   const directory = mkdtempSync(join(tmpdir(), 'parley-sqlite-'))

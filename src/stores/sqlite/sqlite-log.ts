@@ -4,7 +4,7 @@ import { createWakeups } from '../../tasks/follow.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { type EventBatch, encodeBatch } from '../event-rows.ts'
 import { createRecentEvents } from '../recent-events.ts'
-import { explainError, nodeDriver, type SqliteDriver } from './connection.ts'
+import { explainError, nodeDriver, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createGroupCommit, createWalSync } from './group-commit.ts'
@@ -30,7 +30,7 @@ export interface SqliteLog extends TaskLog {
 
 /** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
 export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock }: SqliteLogOptions): SqliteLog {
-  const db = explained(() => openDatabase(file, driver))
+  const db = open(file, driver)
   const disk = createWalSync(db, file)
   const commit = createGroupCommit(db, disk)
   const claims = createClaims(db)
@@ -45,11 +45,11 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
   let closing: Promise<void> | undefined
 
-  function explained<T>(work: () => T): T {
+  function checked<T>(work: () => T): T {
     try {
       return work()
     } catch (error) {
-      throw explainError(error, file)
+      throw storeError(error, file)
     }
   }
 
@@ -60,7 +60,7 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   /** Returns nothing that is not on disk yet. */
   async function query<T>(read: () => T): Promise<T> {
     requireOpen()
-    const result = explained(read)
+    const result = checked(read)
     const synced = commit.pendingSync()
     if (synced) await synced
     return result
@@ -71,7 +71,7 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
     try {
       return await commit.write(work)
     } catch (error) {
-      throw explainError(error, file)
+      throw storeError(error, file)
     }
   }
 
@@ -127,7 +127,7 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
 
     async wait(taskId, after, signal) {
       requireOpen()
-      const hasEvents = explained(() => {
+      const hasEvents = checked(() => {
         otherProcesses.watch() // before the query, so that no commit in between is missed
         return heads.hasEventsAfter(taskId, after)
       })
@@ -164,5 +164,13 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
       closing ??= close()
       return closing
     },
+  }
+}
+
+function open(file: string, driver: SqliteDriver): SqliteDatabase {
+  try {
+    return openDatabase(file, driver)
+  } catch (error) {
+    throw explainError(error, file)
   }
 }

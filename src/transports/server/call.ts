@@ -6,7 +6,7 @@ import { parseVersion } from '../../dialects/negotiate.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJson } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
-import { A2AError, invalidParams } from '../../protocol/errors.ts'
+import { A2AError, invalidParams, StoreUnavailable } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
 import { callStream, callUnary } from '../../protocol/intercept.ts'
@@ -148,8 +148,9 @@ export interface ErrorContext extends Pick<WireOptions, 'onError'> {
   readonly incoming: Pick<Incoming, 'header' | 'signal'>
 }
 
-/** The error as the caller may see it. Unexpected errors are reported, and become `internal`. */
+/** The error as the caller may see it. Failures of the store are reported, and unexpected errors, which become `internal`. */
 export function toCallerError(error: unknown, { incoming, onError }: ErrorContext): A2AError {
+  if (error instanceof StoreUnavailable) onError(error, incoming)
   if (error instanceof A2AError) return error
   // Once the caller has gone, most errors say only that, and are not worth reporting.
   if (!incoming.signal.aborted) onError(error, incoming)

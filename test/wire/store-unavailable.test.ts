@@ -1,0 +1,106 @@
+import { status as grpcStatus, type ServiceError } from '@grpc/grpc-js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Logger } from '../../src/base/logger.ts'
+import { connect } from '../../src/client/connect.ts'
+import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
+import { v0_3HouseClient } from '../../src/dialects/v0.3-house/client.ts'
+import { grpc } from '../../src/node/grpc-client.ts'
+import type { A2AError } from '../../src/protocol/errors.ts'
+import type { Service } from '../../src/protocol/service.ts'
+import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
+import { callOf, messageOf } from '../support/agents/test-runtime.ts'
+import { collect } from '../support/async.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { silentLogger } from '../support/logger.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { longText, openFillableLog } from '../support/stores/full-disk.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
+
+interface Answer {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly body: string
+}
+
+function recordingFetch() {
+  const answers: Answer[] = []
+  const recording: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    answers.push({
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      body: await response.clone().text(),
+    })
+    return response
+  }
+  return { answers, fetch: recording }
+}
+
+function recordingLogger() {
+  const errors: { readonly message: string; readonly error: unknown }[] = []
+  const logger: Logger = {
+    ...silentLogger,
+    error: (fields, message) => void errors.push({ message, error: (fields as { error?: unknown }).error }),
+  }
+  return { errors, logger }
+}
+
+const fullDisk = { message: expect.stringMatching(/^The task log .*tasks\.db cannot grow: the disk is full\./) }
+
+describe.each(dialectBindings)('on a full disk, in %s over %s', (dialect, binding) => {
+  it('calls are answered as unavailable with the time to come back, and the log names the cause', async () => {
+    const { log, fill, free } = await openFillableLog()
+    const { errors, logger } = recordingLogger()
+    const { server } = await startTestServer((turn) => turn.status('completed', 'done'), { grpc: true, log, logger })
+    const { answers, fetch } = recordingFetch()
+    const service = await open(server.url, dialect, binding, fetch)
+    const alias = dialect === 'v0.1' ? { alias: 'mine' } : {}
+    const request = { message: messageOf(longText), ...alias }
+    fill()
+    const refused: A2AError = await service.sendMessage(request, callOf()).catch((error) => error)
+    expect(refused).toMatchObject({ code: 'unavailable', retryAfter: 5 })
+    expect(refused.message).toMatch(/^The store of this server cannot be used at the moment/)
+    const answer = answers.at(-1)
+    if (binding !== 'GRPC') {
+      expect(answer).toMatchObject({ status: 503, retryAfter: '5' })
+      if (binding === 'JSONRPC') {
+        expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: dialect === 'v0.1' ? -32011 : -32603 } })
+      }
+      expect(answer?.body).not.toMatch(/disk|tasks\.db|SQLITE/)
+    }
+    const failure = await collect(service.streamMessage(request, callOf())).catch((error) => error)
+    expect(failure).toMatchObject({ code: 'unavailable' })
+    if (binding !== 'GRPC') expect(answers.at(-1)).toMatchObject({ status: 503, retryAfter: '5' })
+    const failures = errors.filter(({ message }) => message === 'a request failed because the task log cannot be used')
+    expect(failures.length).toBeGreaterThanOrEqual(2)
+    for (const { error } of failures) expect(error).toMatchObject(fullDisk)
+    free()
+    expect(await service.sendMessage(request, callOf())).toMatchObject({ type: 'task' })
+  })
+})
+
+it('over gRPC the status is UNAVAILABLE', async () => {
+  const { log, fill } = await openFillableLog()
+  const { server } = await startTestServer(() => 'done', { grpc: true, log })
+  const client = grpcClient(server.port)
+  fill()
+  const calls = {
+    'lf.a2a.v1.A2AService/SendMessage': { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: longText }] } },
+    'a2a.v1.A2AService/SendMessage': { request: { messageId: 'm', role: 'ROLE_USER', content: [{ text: longText }] } },
+  }
+  for (const [method, request] of Object.entries(calls)) {
+    const error: ServiceError = await client.unary(method, request).catch((caught) => caught)
+    expect(error.code).toBe(grpcStatus.UNAVAILABLE)
+  }
+})
+
+async function open(url: string, dialect: DialectName, binding: Binding, fetch: typeof globalThis.fetch) {
+  if (dialect === 'v0.3-house') {
+    return createJsonRpcClient({ url: `${url}/api/a2a`, dialect: v0_3HouseClient, fetch }) as Service
+  }
+  const transport = binding === 'GRPC' ? grpc({ loopback: 'allow' }) : undefined
+  onTestFinished(() => transport?.close())
+  const bindings = [transport ?? binding]
+  return (await connect(url, { dialects: [dialect], bindings, fetch, retry: { tries: 1 }, resume: { tries: 0 } }))
+    .service
+}
