@@ -10,10 +10,11 @@ export interface Retention {
 }
 
 export function createRetention(db: SqliteDatabase): Retention {
-  const selectEnded = db.prepare(`
-    SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ?1
-      AND (?2 IS NULL OR phase IN (SELECT value FROM json_each(?2)))
-    ORDER BY changed LIMIT ?3`)
+  // Each placeholder is bound once: `node:sqlite` before Node 22.20 and 24.6 binds repeated ones wrongly.
+  const ended = `SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ?`
+  const selectEnded = db.prepare(`${ended} ORDER BY changed LIMIT ?`)
+  const selectEndedIn = db.prepare(`
+    ${ended} AND phase IN (SELECT value FROM json_each(?)) ORDER BY changed LIMIT ?`)
   const selectTombstones = db.prepare(
     `SELECT key, task_id FROM tasks WHERE phase = 'expired' AND changed < ? ORDER BY changed LIMIT ?`,
   )
@@ -29,14 +30,15 @@ export function createRetention(db: SqliteDatabase): Retention {
 
   return {
     expire(endedBefore, limit, phases) {
-      return (selectEnded.all(endedBefore, phases ? JSON.stringify(phases) : null, limit) as TaskRow[]).map(
-        ({ key, task_id }) => {
-          dropEvents.run(key)
-          dropSnapshot.run(key)
-          makeTombstone.run(key)
-          return task_id
-        },
-      )
+      const tasks = phases
+        ? selectEndedIn.all(endedBefore, JSON.stringify(phases), limit)
+        : selectEnded.all(endedBefore, limit)
+      return (tasks as TaskRow[]).map(({ key, task_id }) => {
+        dropEvents.run(key)
+        dropSnapshot.run(key)
+        makeTombstone.run(key)
+        return task_id
+      })
     },
     forget(endedBefore, limit) {
       return (selectTombstones.all(endedBefore, limit) as TaskRow[]).map(({ key, task_id }) => {

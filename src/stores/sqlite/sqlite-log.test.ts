@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskEvent } from '../../protocol/events.ts'
 import type { TaskLog } from '../../tasks/log.ts'
+import type { SqliteDriver } from './connection.ts'
+import { createSqliteRegistryStore } from './registry-store.ts'
 import { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 
 const task = { taskId: 't', contextId: 'c', owner: 'alice' }
@@ -26,6 +28,27 @@ test('the log uses a write-ahead log, syncs off the event loop, and leaves one f
   await log.close()
   expect(existsSync(file)).toBe(true)
   expect(existsSync(`${file}-wal`)).toBe(false)
+})
+
+test('no statement numbers its placeholders, which Node before 22.20 and 24.6 binds wrongly', async () => {
+  const statements: string[] = []
+  const driver: SqliteDriver = (path) => {
+    const db = new DatabaseSync(path)
+    return {
+      exec: (sql) => db.exec(sql),
+      close: () => db.close(),
+      prepare(sql) {
+        statements.push(sql)
+        return db.prepare(sql)
+      },
+    }
+  }
+  const log = open({ file: newFile(), driver })
+  await log.list({ owner: 'alice', also: { owners: ['bob'], tenants: ['acme'] }, contextId: 'c', limit: 1 })
+  await log.head('t', { owner: 'alice', also: 'everyone' })
+  createSqliteRegistryStore({ file: newFile(), driver })
+  expect(statements.length).toBeGreaterThan(50)
+  expect(statements.filter((sql) => /\?\d/.test(sql))).toEqual([])
 })
 
 test('an event that cannot be encoded does not fail other writes', async () => {
