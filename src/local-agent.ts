@@ -5,8 +5,8 @@ import type { SkillProfile, SkillTypes } from './agent/skill.ts'
 import type { Connect } from './client/connect.ts'
 import type { Authorize } from './client/credentials/authorize.ts'
 import type { Target } from './client/options.ts'
+import type { Credentials } from './protocol/credentials.ts'
 import type { SkillMap } from './protocol/extensions/typed-skills.ts'
-import type { Credentials } from './protocol/principal.ts'
 import { createHandler, type Handler } from './server/handler.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import type { CredentialProvider } from '../protocol/credentials.ts'
 import type { ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Artifact, Message, Task, TaskState } from '../protocol/model.ts'
-import type { CredentialProvider } from '../protocol/principal.ts'
 import type { Service } from '../protocol/service.ts'
 import type { Content } from './turn-output.ts'
 

@@ -2,8 +2,7 @@ import type { Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { anonymous, type Principal } from '../protocol/model.ts'
-import { isAnonymous } from '../protocol/principal.ts'
+import { anonymous, isAnonymous, type Principal } from '../protocol/model.ts'
 import {
   type AuthFailure,
   type AuthRequest,

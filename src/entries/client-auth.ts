@@ -14,4 +14,4 @@ export {
   bearer,
   certificateCredentials,
 } from '../client/credentials/static-credentials.ts'
-export type { CredentialProvider } from '../protocol/principal.ts'
+export type { CredentialProvider } from '../protocol/credentials.ts'

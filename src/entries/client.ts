@@ -31,6 +31,7 @@ export type {
   SecurityRequirement,
   SecurityScheme,
 } from '../protocol/card.ts'
+export type { CredentialProvider, Credentials } from '../protocol/credentials.ts'
 export { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
 export type {
   ArtifactEvent,
@@ -56,7 +57,6 @@ export type {
   TextPart,
   UrlPart,
 } from '../protocol/model.ts'
-export type { CredentialProvider, Credentials } from '../protocol/principal.ts'
 export type {
   Call,
   CancelTaskRequest,

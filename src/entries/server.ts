@@ -32,6 +32,7 @@ export type {
   SecurityRequirement,
   SecurityScheme,
 } from '../protocol/card.ts'
+export type { CredentialProvider, Credentials, TokenExchange } from '../protocol/credentials.ts'
 export { A2AError, type ErrorCode, type FieldViolation, StoreUnavailable } from '../protocol/errors.ts'
 export type {
   ArtifactEvent,
@@ -59,7 +60,6 @@ export type {
   UrlPart,
 } from '../protocol/model.ts'
 export { anonymous } from '../protocol/model.ts'
-export type { CredentialProvider, Credentials, TokenExchange } from '../protocol/principal.ts'
 export type {
   Call,
   CancelTaskRequest,

@@ -1,8 +1,7 @@
 import type { Logger } from '../base/logger.ts'
 import { group, having, isAbove, type OptionCheck, object } from '../base/options.ts'
 import { A2AError, operatorError } from '../protocol/errors.ts'
-import type { Principal } from '../protocol/model.ts'
-import { ownerOf } from '../protocol/principal.ts'
+import { ownerOf, type Principal } from '../protocol/model.ts'
 import { createMemoryLimits, type LimitStore, type RateLimit, type RateState, type Release } from './limit-store.ts'
 
 export interface Quota {

@@ -2,8 +2,7 @@ import { sha256, toHex } from '../base/hash.ts'
 import { A2AError, taskNotFound } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { intercept } from '../protocol/intercept.ts'
-import type { Message, Principal, Task } from '../protocol/model.ts'
-import { ownerOf } from '../protocol/principal.ts'
+import { type Message, ownerOf, type Principal, type Task } from '../protocol/model.ts'
 import type { Call, Outcome, SendRequest, Service, TaskAddress } from '../protocol/service.ts'
 
 export interface IsolateOwnersOptions {

@@ -5,6 +5,9 @@ import type { Json, JsonObject } from '../base/json.ts'
 let formatted = { milliseconds: 0, text: '' }
 let parsed = { milliseconds: 0, text: '' }
 
+/** Separates tenant and id. Ids cannot contain it: control characters are rejected. */
+const separator = '\u001f'
+
 /** The authenticated caller of an operation. */
 export interface Principal {
   readonly id: string
@@ -22,6 +25,20 @@ export interface Principal {
 
 /** The principal of every caller of an agent that requires no credentials. */
 export const anonymous: Principal = { id: 'anonymous' }
+
+/** Returns the owner name of a principal: one string for one principal of one tenant, under which tasks are stored. */
+export function ownerOf({ id, tenant }: Principal): string {
+  return tenant === undefined ? id : `${tenantPrefix(tenant)}${id}`
+}
+
+export function isAnonymous({ id, tenant }: Principal): boolean {
+  return id === anonymous.id && tenant === undefined
+}
+
+/** The prefix of the owner names of a tenant. */
+export function tenantPrefix(tenant: string): string {
+  return `${tenant}${separator}`
+}
 
 /** The sender of a message. */
 export type Role = 'user' | 'agent'

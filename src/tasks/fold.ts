@@ -1,6 +1,14 @@
-import type { ArtifactEvent, StoredEvent } from '../protocol/events.ts'
-import type { Artifact, Message, Part, Task, TaskStatus } from '../protocol/model.ts'
-import type { NewTask, Snapshot, TaskLog } from './log.ts'
+import type { ArtifactEvent, StoredEvent, TaskEvent } from '../protocol/events.ts'
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  parseTimestamp,
+  type Task,
+  type TaskStatus,
+} from '../protocol/model.ts'
+import type { Phase } from '../protocol/states.ts'
+import type { NewTask, Snapshot, TaskHead, TaskLog } from './log.ts'
 
 /** Below this many events, refolding is cheaper than storing a snapshot. */
 const minSnapshotEvents = 512
@@ -111,6 +119,46 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
     }),
   }
   return fold
+}
+
+/** Limits the history to the newest messages. Without a length, the history is complete. */
+export function limitHistory(task: Task, historyLength: number | undefined): Task {
+  if (historyLength === undefined || task.history.length <= historyLength) return task
+  return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) }
+}
+
+/** The part of a head that changes with events. */
+export interface HeadState {
+  readonly generation: number
+  readonly phase: TaskHead['phase']
+  readonly status?: TaskStatus
+  readonly changed: number
+  readonly dialect?: string
+}
+
+/** The head of a task before its first event. */
+export function initialHead(now: number): HeadState {
+  return { generation: 0, phase: 'received' satisfies Phase, changed: now }
+}
+
+/** The head of a task after these events. Every log stores it beside the events. */
+export function advanceHead(head: HeadState, events: readonly TaskEvent[], now: () => number = Date.now): HeadState {
+  let { phase, status, changed, dialect } = head
+  for (const event of events) {
+    if (event.type === 'status') {
+      phase = event.status.state
+      status = event.status
+      changed = parseTimestamp(status.timestamp)
+    } else if (event.type === 'message') {
+      // As in the fold: an answered status message belongs to the history.
+      dialect = event.dialect ?? dialect
+      status = status && withoutMessage(status)
+    } else if (event.type === 'reply') {
+      phase = 'answered'
+      changed = now()
+    }
+  }
+  return { generation: head.generation + events.length, phase, status, changed, dialect }
 }
 
 /** The status after its message has moved to the history. */

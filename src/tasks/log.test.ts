@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ownerOf } from '../protocol/principal.ts'
+import { ownerOf } from '../protocol/model.ts'
 import { isWithin } from './log.ts'
 
 const acmeAlice = ownerOf({ id: 'alice', tenant: 'acme' })

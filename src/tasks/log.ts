@@ -1,6 +1,5 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
-import type { Artifact, Message, TaskStatus } from '../protocol/model.ts'
-import { tenantPrefix } from '../protocol/principal.ts'
+import { type Artifact, type Message, type TaskStatus, tenantPrefix } from '../protocol/model.ts'
 import type { EndedPhase, Phase } from '../protocol/states.ts'
 
 /** The most that one `read` returns, so that a slow reader holds little memory. */

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded, isTask } from '../protocol/states.ts'
+import { advanceHead, type HeadState, initialHead } from './fold.ts'
 import { createWakeups } from './follow.ts'
 import {
   type Appended,
@@ -18,7 +19,6 @@ import {
   type TaskHead,
   type TaskLog,
 } from './log.ts'
-import { advanceHead, type HeadState, initialHead } from './task-head.ts'
 
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */

@@ -1,8 +1,8 @@
 import { unlessAborted } from '../../base/abort.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard } from '../../protocol/card.ts'
+import type { Credentials } from '../../protocol/credentials.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Credentials } from '../../protocol/principal.ts'
 
 /** A request that needs credentials. */
 export interface Authorization {

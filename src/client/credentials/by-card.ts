@@ -1,7 +1,7 @@
 import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
+import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
 import type { Authorize } from './authorize.ts'
 import { credentialError } from './oauth-client.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/servers/authenticating-agent.ts'
 import { closedPort, respondWith, startHttpServer } from '../../../test/support/servers/http-server.ts'
 import type { JsonObject } from '../../base/json.ts'
-import type { CredentialProvider } from '../../protocol/principal.ts'
+import type { CredentialProvider } from '../../protocol/credentials.ts'
 import { connect } from '../connect.ts'
 import type { OAuthClient } from './oauth-client.ts'
 import { authorizationCode, clientCredentials, deviceCode } from './oauth-flows.ts'

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { sleep, systemClock } from '../../base/clock.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
-import type { CredentialProvider } from '../../protocol/principal.ts'
+import type { CredentialProvider } from '../../protocol/credentials.ts'
 import {
   checkClient,
   createTokenStore,

@@ -1,6 +1,6 @@
 import { toBase64 } from '../../base/base64.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
-import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
+import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
 import { credentialError, reveal, type Secret } from './oauth-client.ts'
 
 export interface ApiKeyCredentialsOptions {

@@ -10,8 +10,7 @@ import {
   isRedactedCredentials,
 } from '../../protocol/extensions/in-task-credentials.ts'
 import { checkLineage, identityOf, lineageExtension, writeLineage } from '../../protocol/extensions/lineage.ts'
-import type { Message } from '../../protocol/model.ts'
-import { ownerOf } from '../../protocol/principal.ts'
+import { type Message, ownerOf } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'

@@ -1,5 +1,4 @@
-import type { Principal } from '../../protocol/model.ts'
-import { ownerOf } from '../../protocol/principal.ts'
+import { ownerOf, type Principal } from '../../protocol/model.ts'
 import { eraseWebhooks, type LogWithWebhooks, type Push } from '../../push/push.ts'
 import type { WebhookKey } from '../../push/store.ts'
 import type { TaskSelection } from '../../tasks/log.ts'

@@ -1,6 +1,6 @@
 import { A2AError, taskExpired, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
-import { ownerOf } from '../../protocol/principal.ts'
+import { ownerOf } from '../../protocol/model.ts'
 import type { Call, SendRequest } from '../../protocol/service.ts'
 import type { Claim, ClaimRecord, NewTask } from '../../tasks/log.ts'
 import { aliasKey, type CallerLog } from '../caller-log.ts'

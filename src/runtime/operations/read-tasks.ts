@@ -1,7 +1,7 @@
 import { invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'
 import type { GetTaskRequest, ListTasksRequest, TaskPage } from '../../protocol/service.ts'
-import { loadFold } from '../../tasks/fold.ts'
+import { limitHistory, loadFold } from '../../tasks/fold.ts'
 import type { ListCursor, TaskHead } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
 
@@ -34,12 +34,6 @@ export async function listTasks(request: ListTasksRequest, log: CallerLog): Prom
   }
   const nextPageToken = next ? encodeToken(next, filter) : ''
   return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
-}
-
-/** Limits the history to the newest messages. Without a length, the history is complete. */
-export function limitHistory(task: Task, historyLength: number | undefined): Task {
-  if (historyLength === undefined || task.history.length <= historyLength) return task
-  return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) }
 }
 
 /** A token is only a position in the list: the caller's scope is checked for every page. */

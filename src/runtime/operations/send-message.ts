@@ -4,11 +4,10 @@ import { A2AError, taskNotFound } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
-import { createFold, type Fold, foldUntil } from '../../tasks/fold.ts'
+import { createFold, type Fold, foldUntil, limitHistory } from '../../tasks/fold.ts'
 import type { CallerLog, OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import type { AcceptedMessage } from './idempotency.ts'
-import { limitHistory } from './read-tasks.ts'
 import { streamTask } from './stream-message.ts'
 
 /** Stores a message and returns the agent's message, or the task once it waits for its caller or has ended. */

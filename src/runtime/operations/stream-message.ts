@@ -3,13 +3,12 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task, TaskState } from '../../protocol/model.ts'
 import type { Call, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { type Fold, type FoldedLog, foldUntil, loadFold } from '../../tasks/fold.ts'
+import { type Fold, type FoldedLog, foldUntil, limitHistory, loadFold } from '../../tasks/fold.ts'
 import { followPages } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { CallerLog, OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
-import { limitHistory } from './read-tasks.ts'
 
 /**
  * Stores a message and streams its task. The task continues when the reader stops, unless the request has

@@ -1,7 +1,7 @@
 import type { Turn } from '../../agent/turn.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
-import { ownerOf } from '../../protocol/principal.ts'
+import { ownerOf } from '../../protocol/model.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 /**

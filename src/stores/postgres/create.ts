@@ -1,5 +1,5 @@
+import { advanceHead, initialHead } from '../../tasks/fold.ts'
 import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
-import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { type Database, IncompatibleDatabase } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'

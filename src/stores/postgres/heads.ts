@@ -1,6 +1,5 @@
 import type { StatusEvent } from '../../protocol/events.ts'
-import type { TaskStatus } from '../../protocol/model.ts'
-import { tenantPrefix } from '../../protocol/principal.ts'
+import { type TaskStatus, tenantPrefix } from '../../protocol/model.ts'
 import { withoutMessage } from '../../tasks/fold.ts'
 import type { HeadPage, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
 import type { Database, PostgresValue, Query } from './connection.ts'

@@ -1,4 +1,5 @@
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import { advanceHead, initialHead } from '../../tasks/fold.ts'
 import {
   type Appended,
   type AppendOptions,
@@ -11,7 +12,6 @@ import {
   type Snapshot,
   type TaskHead,
 } from '../../tasks/log.ts'
-import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-rows.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './leases.ts'

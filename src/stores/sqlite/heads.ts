@@ -1,5 +1,4 @@
-import type { TaskStatus } from '../../protocol/model.ts'
-import { tenantPrefix } from '../../protocol/principal.ts'
+import { type TaskStatus, tenantPrefix } from '../../protocol/model.ts'
 import { withoutMessage } from '../../tasks/fold.ts'
 import type { HeadPage, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
 import { decodeRow } from '../event-rows.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { TaskState } from '../../../src/protocol/model.ts'
-import { ownerOf } from '../../../src/protocol/principal.ts'
+import { ownerOf, type TaskState } from '../../../src/protocol/model.ts'
 import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog, VisibleOwners } from '../../../src/tasks/log.ts'
 import { chunk, createTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
 

@@ -1,22 +1,4 @@
 import type { SecurityScheme } from './card.ts'
-import { anonymous, type Principal } from './model.ts'
-
-/** Separates tenant and id. Ids cannot contain it: control characters are rejected. */
-const separator = '\u001f'
-
-/** Returns the owner name of a principal: one string for one principal of one tenant, under which tasks are stored. */
-export function ownerOf({ id, tenant }: Principal): string {
-  return tenant === undefined ? id : `${tenantPrefix(tenant)}${id}`
-}
-
-export function isAnonymous({ id, tenant }: Principal): boolean {
-  return id === anonymous.id && tenant === undefined
-}
-
-/** The prefix of the owner names of a tenant. */
-export function tenantPrefix(tenant: string): string {
-  return `${tenant}${separator}`
-}
 
 /** Credentials as a request carries them. */
 export interface Credentials {
