@@ -8,7 +8,7 @@ import { retryAfterOverload } from '../http/load.ts'
 import { type OriginOptions, originOf } from '../http/origin.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { createJsonRpc } from '../transports/jsonrpc/server.ts'
+import { createJsonRpc, type JsonRpcHandler } from '../transports/jsonrpc/server.ts'
 import { createRest } from '../transports/rest/server.ts'
 import { errorHeaders, WireCall } from '../transports/server/call.ts'
 import type { EnvelopeOptions, WireLimits, WireOptions } from '../transports/server/options.ts'
@@ -62,8 +62,11 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     originOf: (incoming) => originOf(incoming, options),
   }
   const dialects = serverDialects(options)
-  const answerRpc = createJsonRpc({ ...wire, dialects })
-  const answerHouseRpc = createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })
+  // The path of JSON-RPC takes precedence over the one for house clients.
+  const rpcByPath = new Map<string, JsonRpcHandler>([
+    ...withAndWithoutSlash(housePath, createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })),
+    ...withAndWithoutSlash(path, createJsonRpc({ ...wire, dialects })),
+  ])
   const answerRest = createRest({ ...wire, dialects })
   const pages = new Map<string, Page>([
     ['/healthz', async () => healthPage(backend)],
@@ -87,7 +90,7 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
 
   /** Everything but JSON-RPC. */
   async function answerOther(incoming: Incoming): Promise<Outgoing> {
-    if (incoming.path === path || incoming.path === housePath) {
+    if (rpcByPath.has(incoming.path)) {
       return errorPage(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
     }
     const page = pages.get(incoming.path)
@@ -103,9 +106,8 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
 
   // Not async: the promise of the transport is handed on without waiting for it.
   let exchange: Exchange = (incoming) => {
-    if (incoming.method === 'POST' && incoming.path === path) return answerRpc(incoming)
-    if (incoming.method === 'POST' && incoming.path === housePath) return answerHouseRpc(incoming)
-    return answerOther(incoming)
+    const answerRpc = incoming.method === 'POST' ? rpcByPath.get(incoming.path) : undefined
+    return answerRpc ? answerRpc(incoming) : answerOther(incoming)
   }
   if (rateHeaders) exchange = withHeaders(exchange, rateHeaders)
   if (cors) exchange = withCors(exchange, cors, onError)
@@ -129,6 +131,15 @@ const statusNames: Readonly<Record<number, string>> = {
   405: 'UNIMPLEMENTED',
   429: 'RESOURCE_EXHAUSTED',
   503: 'UNAVAILABLE',
+}
+
+/** Some clients append a slash to the address of the card, others remove one. */
+function withAndWithoutSlash<T>(path: string, value: T): readonly (readonly [string, T])[] {
+  const bare = path.replace(/\/$/, '')
+  return [
+    [bare || '/', value],
+    [`${bare}/`, value],
+  ]
 }
 
 function jsonPage(status: number, body: unknown, headers: Headers = {}): Outgoing {

@@ -141,11 +141,24 @@ describe('other paths', () => {
     expect(error.message).toContain(`the agent describes itself at ${cardPath}`)
   })
 
+  it.each(['/rpc', '/rpc/'])('JSON-RPC at the path %s answers with and without a trailing slash', async (path) => {
+    const { server } = await startTestServer(say, { path, dialects: { house: { path: '/house/a2a/' } } })
+    for (const address of ['/rpc', '/rpc/', '/house/a2a', '/house/a2a/']) {
+      const { message } = await createWireClient(`${server.url}${address}`).send('hi')
+      expect(message?.parts).toEqual([{ text: 'hello' }])
+      expect((await fetch(`${server.url}${address}`)).status).toBe(405)
+    }
+    expect((await fetch(`${server.url}/rpc//`, { method: 'POST', body: '{}' })).status).toBe(404)
+    expect(await interfaceOf(await fetch(server.cardUrl))).toBe(`${server.url}${path}`)
+  })
+
   it('an unsupported method on a task path returns 405 with the allowed ones', async () => {
     const { server } = await startTestServer(say)
     const response = await fetch(`${server.url}/tasks`, { method: 'DELETE' })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
-    expect(await response.json()).toMatchObject({ error: { code: 405, message: 'This path takes GET, not DELETE.' } })
+    expect(await response.json()).toMatchObject({
+      error: { code: 405, message: 'Method not found: This path takes GET, not DELETE.' },
+    })
   })
 
   it('the card and healthz allow only GET and HEAD', async () => {
