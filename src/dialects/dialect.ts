@@ -46,6 +46,8 @@ export interface ServerDialect extends Dialect {
   /** The format of notifications to webhooks that were registered in this dialect. */
   readonly pushFormat: PushFormat
   encodeError(error: A2AError): WireError
+  /** Changes a JSON-RPC error for software that reads another form of it. */
+  adaptError?(wire: WireError, caller: CallerSoftware): WireError
   /** Encodes an error as an HTTP response without JSON-RPC. */
   encodeHttpError(error: A2AError): HttpError
   /** Only in dialects that have a REST binding. */
@@ -89,6 +91,14 @@ export interface ResponseDecoder {
   decodeCard(wire: unknown): AgentCard
   /** Also reads cards that break the schema in known ways. For cards that no dialect reads by its schema. */
   decodeLenientCard?(wire: unknown): AgentCard
+}
+
+/** What a request says about the software that sent it. */
+export interface CallerSoftware {
+  /** The `User-Agent` header, or an empty text. */
+  readonly userAgent: string
+  /** Major.Minor. Undefined if the caller names no version. */
+  readonly version: string | undefined
 }
 
 /** The `error` member of a JSON-RPC response. */

@@ -25,6 +25,8 @@ export interface RpcDetails {
   readonly metadata?: Readonly<Record<string, string>>
   readonly violations?: readonly FieldViolation[]
   readonly retryAfter?: number
+  /** What follows the text of the specification, if the message is only that text. */
+  readonly detail?: string
 }
 
 export function readDetails(details: unknown): RpcDetails {
@@ -43,7 +45,8 @@ export function wireErrorIn(body: JsonObject): WireError | undefined {
  */
 export function decodeError(error: WireError): A2AError {
   const details = readDetails(isObject(error.data) ? error.data.details : error.data)
-  return toError(codeOfReason(details) ?? codesByNumber.get(error.code) ?? 'internal', error.message, details, error)
+  const message = details.detail ? `${error.message}: ${details.detail}` : error.message
+  return toError(codeOfReason(details) ?? codesByNumber.get(error.code) ?? 'internal', message, details, error)
 }
 
 /** Creates an error from its parts. `cause` is the error as the agent sent it. */
@@ -80,6 +83,8 @@ function readDetail(value: unknown): RpcDetails {
       return { violations: violationsOf(detail.fieldViolations) }
     case 'google.rpc.RetryInfo':
       return { retryAfter: secondsOf(detail.retryDelay) }
+    case 'google.rpc.LocalizedMessage':
+      return { detail: stringOrEmpty(detail.message) }
   }
   return {}
 }

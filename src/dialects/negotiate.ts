@@ -31,7 +31,7 @@ export function negotiate(
 ): ServerDialect | Promise<ServerDialect> {
   const version = claimedVersion(features.version, dialectSet)
   const candidates = dialectsWithMethod(features.method, version, dialectSet)
-  const [preferred = firstOfVersion(version, dialectSet)] = candidates
+  const [preferred = dialectLike(features.method, version, dialectSet)] = candidates
   if (candidates.length < 2) return preferred
   const recognised = candidates.find((dialect) => dialect.recognises?.(features))
   return recognised ?? previousDialect(features, candidates, preferred, recall)
@@ -96,10 +96,22 @@ function dialectsOfVersion(version: string | undefined, { dialects }: DialectSet
   )
 }
 
-function firstOfVersion(version: string | undefined, dialectSet: DialectSet): ServerDialect {
-  const [first] = dialectsOfVersion(version, dialectSet)
+/** The dialect whose methods look most like an unknown one, so that the error is one that the caller reads. */
+function dialectLike(method: string, version: string | undefined, dialectSet: DialectSet): ServerDialect {
+  const dialects = dialectsOfVersion(version, dialectSet)
+  const [first] = dialects
   if (!first) throw versionNotSupported(`A2A ${version} is not supported here`, dialectSet)
-  return first
+  const similar = closest(method, dialects.flatMap(methodNames)) ?? ''
+  const hasSlashes = (dialect: ServerDialect) => methodNames(dialect).some((name) => name.includes('/'))
+  return (
+    dialects.find((dialect) => methodNames(dialect).includes(similar)) ??
+    (method.includes('/') ? dialects.find(hasSlashes) : undefined) ??
+    first
+  )
+}
+
+function methodNames({ methods }: ServerDialect): readonly string[] {
+  return Object.values(methods)
 }
 
 async function previousDialect(
@@ -122,14 +134,14 @@ async function recallFor({ method, params }: CallFeatures, dialect: ServerDialec
 
 function methodNotFound(dialect: ServerDialect, method: string, all: readonly ServerDialect[]): A2AError {
   const problem = `There is no method ${excerpt(method)} in A2A ${dialect.version}`
-  return new A2AError('method-not-found', `${problem}${adviceFor(dialect, method, all)}`)
+  const names = methodNames(dialect).join(', ')
+  return new A2AError('method-not-found', `${problem}${adviceFor(dialect, method, all)} There are ${names}.`)
 }
 
-function adviceFor({ methods }: ServerDialect, method: string, all: readonly ServerDialect[]): string {
+function adviceFor(dialect: ServerDialect, method: string, all: readonly ServerDialect[]): string {
   const other = all.find(({ operations }) => operations.has(method))
-  const equivalent = methods[other?.operations.get(method) ?? 'sendMessage']
+  const equivalent = dialect.methods[other?.operations.get(method) ?? 'sendMessage']
   if (other) return `; it is one of A2A ${other.version}${equivalent ? `, and here it is ${equivalent}` : ''}.`
-  const names = Object.values(methods)
-  const similar = closest(method, names)
-  return similar === undefined ? `. There are ${names.join(', ')}.` : `; did you mean ${similar}?`
+  const similar = closest(method, methodNames(dialect))
+  return similar === undefined ? '.' : `; did you mean ${similar}?`
 }

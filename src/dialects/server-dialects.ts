@@ -6,8 +6,7 @@ import { v0_3, v0_3Strict } from './v0.3/server.ts'
 import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'
 import { protoJsonPushFormat, v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/server.ts'
-import { encodeV1_0_0HttpError } from './v1.0/errors.ts'
-import { v1_0 } from './v1.0/server.ts'
+import { v1_0, v1_0_0 } from './v1.0/server.ts'
 
 export interface DialectOptions {
   /** The dialects to serve. Defaults to all. */
@@ -48,7 +47,7 @@ export function serverDialects(options: DialectOptions): NonEmptyDialects {
   const v0_3Base = strict ? v0_3Strict : v0_3
   const v0_3ProtoBase = strict ? v0_3ProtoStrict : v0_3Proto
   const all = [
-    firstStatuses ? { ...v1_0, encodeHttpError: encodeV1_0_0HttpError } : v1_0,
+    firstStatuses ? v1_0_0 : v1_0,
     {
       ...v0_3Base,
       ...(supersetAnswers && v0_1CompatibleAnswers(v0_3Base)),

@@ -125,7 +125,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
       const before = isReplaced ? await store.get(key) : undefined
       if (!before && existing.length >= settings.perTask) {
         throw invalidParams(
-          'id',
+          'pushConfig.id',
           `task ${taskId} has ${existing.length} webhooks already: delete one first, or reuse its id`,
         )
       }
@@ -262,7 +262,7 @@ function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }
     }
   }
 
-  return async (config, field = 'url') => {
+  return async (config, field = 'pushConfig.url') => {
     const { url, token, authentication } = config
     if (url.length > maxLength.url) throw invalidParams(field, `expected at most ${maxLength.url} characters`)
     const sibling = (name: string) => field.replace(/url$/, name)

@@ -34,7 +34,9 @@ const task01 = {
 }
 const details = [{ domain: 'a2a-protocol.org' }]
 const error10 = (code: number) => ({ error: { code, data: details } })
-const error03 = (code: number) => ({ error: { code, data: { details } } })
+const error03 = (code: number) => ({
+  error: { code, data: expect.arrayContaining([expect.objectContaining(details[0])]) },
+})
 const error01 = (code: number, message: string) => ({ error: { code, message, data: { detail: expect.any(String) } } })
 const noMethod = (version: string) => ({ error: { code: -32601, message: expect.stringContaining(`A2A ${version}`) } })
 const noPush01 = error01(-32003, 'Push Notification is not supported')

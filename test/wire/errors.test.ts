@@ -21,7 +21,7 @@ describe('an error', () => {
         id: expect.any(Number),
         error: {
           code: -32001,
-          message: 'There is no task unknown, or it is not yours.',
+          message: 'Task not found: There is no task unknown, or it is not yours.',
           data: [info('TASK_NOT_FOUND')],
         },
       })
@@ -34,7 +34,7 @@ describe('an error', () => {
     const { error } = await wire.call('SendMessage', { message: { ...message, parts: [{ text: 'a' }, { text: 7 }] } })
     expect(error).toEqual({
       code: -32602,
-      message: 'message.parts[1].text: expected a string, got a number',
+      message: 'Invalid parameters: message.parts[1].text: expected a string, got a number',
       data: [
         {
           '@type': 'type.googleapis.com/google.rpc.BadRequest',
@@ -95,7 +95,9 @@ describe('an unsupported operation', () => {
     expect(status).toBe(200)
     expect(error).toEqual({
       code: -32601,
-      message: 'There is no method "SendMesage" in A2A 1.0; did you mean SendMessage?',
+      message: expect.stringContaining(
+        'There is no method "SendMesage" in A2A 1.0; did you mean SendMessage? There are',
+      ),
     })
   })
 })

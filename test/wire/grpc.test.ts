@@ -70,7 +70,10 @@ describe('a gRPC call', () => {
   test('an error has its details in the trailers', async () => {
     const { client } = await start(echo)
     const notFound = await errorOf(client.unary(`${lf}/GetTask`, { id: 'nö' }))
-    expect(notFound).toMatchObject({ code: status.NOT_FOUND, details: 'There is no task nö, or it is not yours.' })
+    expect(notFound).toMatchObject({
+      code: status.NOT_FOUND,
+      details: 'Task not found: There is no task nö, or it is not yours.',
+    })
     expect(detailsOf(notFound.metadata)).toMatchObject({
       code: 5,
       details: [{ reason: 'TASK_NOT_FOUND', domain: 'a2a-protocol.org' }],

@@ -67,13 +67,17 @@ describe('invalid JSON', () => {
     JSON.stringify(request({ message: hello })).replace('"hi"', `"hi","metadata":${value}`)
 
   it.each([
-    ['deep nesting', data(`{"a":${nested(100_000)}}`), 'Invalid JSON: nested deeper than 64 levels.'],
-    ['a duplicate key', '{"jsonrpc":"2.0","id":1,"id":2}', 'Invalid JSON: duplicate key "id" at position 24.'],
+    ['deep nesting', data(`{"a":${nested(100_000)}}`), 'Invalid JSON payload: nested deeper than 64 levels.'],
+    ['a duplicate key', '{"jsonrpc":"2.0","id":1,"id":2}', 'Invalid JSON payload: duplicate key "id" at position 24.'],
     ['an escaped duplicate key', data('{"a":1,"\\u0061":2}'), 'duplicate key "a"'],
-    ['malformed UTF-8', Buffer.from('{"jsonrpc":"2.0","id":"\xff"}', 'latin1'), 'Invalid JSON: not valid UTF-8.'],
-    ['truncated text', '{"jsonrpc":"2.0"', 'Invalid JSON: not valid JSON at position 16.'],
-    ['an empty body', '', 'Invalid JSON: not valid JSON at position 0.'],
-    ['NaN', '{"id":NaN}', 'Invalid JSON: not valid JSON at position 6.'],
+    [
+      'malformed UTF-8',
+      Buffer.from('{"jsonrpc":"2.0","id":"\xff"}', 'latin1'),
+      'Invalid JSON payload: not valid UTF-8.',
+    ],
+    ['truncated text', '{"jsonrpc":"2.0"', 'Invalid JSON payload: not valid JSON at position 16.'],
+    ['an empty body', '', 'Invalid JSON payload: not valid JSON at position 0.'],
+    ['NaN', '{"id":NaN}', 'Invalid JSON payload: not valid JSON at position 6.'],
   ])('JSON with %s is rejected', async (_name, body, message) => {
     const { wire } = await start()
     const rejection = await rejectionOf(await wire.post(body))
@@ -90,6 +94,7 @@ describe('invalid JSON', () => {
 })
 
 describe('an invalid JSON-RPC envelope', () => {
+  const invalid = (detail: string) => `Request payload validation error: ${detail}`
   const noBatch = 'Batches are not part of A2A: send one request at a time.'
   const noId = 'id must be a string of at most 256 characters, an integer or null.'
 
@@ -98,12 +103,17 @@ describe('an invalid JSON-RPC envelope', () => {
     ['a batch', [request({ message: hello })], noBatch],
     ['a string', '"text"', 'A JSON-RPC request is an object.'],
     ['null', 'null', 'A JSON-RPC request is an object.'],
-    ['no id', { jsonrpc: '2.0', method: 'GetTask' }, 'id is missing: every request of A2A is answered.'],
+    [
+      'no id',
+      { jsonrpc: '2.0', method: 'GetTask', params: { id: 'x' } },
+      'id is missing: every request of A2A is answered.',
+    ],
     ['an object as id', { jsonrpc: '2.0', id: {}, method: 'x' }, noId],
     ['a fractional id', { jsonrpc: '2.0', id: 1.5, method: 'x' }, noId],
     ['a long id', { jsonrpc: '2.0', id: 'x'.repeat(257), method: 'x' }, noId],
-  ])('an envelope without a usable id is rejected with id null: %s', async (_name, body, message) => {
+  ])('an envelope without a usable id is rejected with id null: %s', async (_name, body, detail) => {
     const { wire } = await start()
+    const message = invalid(detail)
     expect(await rejectionOf(await wire.post(body))).toEqual({ status: 200, id: null, code: -32600, message })
   })
 
@@ -112,8 +122,9 @@ describe('an invalid JSON-RPC envelope', () => {
     [{ id: 1, method: 'GetTask' }, 'jsonrpc must be "2.0".'],
     [{ jsonrpc: '2.0', id: 1 }, 'method must be a string.'],
     [{ jsonrpc: '2.0', id: 1, method: 7 }, 'method must be a string.'],
-  ])('an envelope with a usable id is rejected with that id: %j', async (body, message) => {
+  ])('an envelope with a usable id is rejected with that id: %j', async (body, detail) => {
     const { wire } = await start()
+    const message = invalid(detail)
     expect(await rejectionOf(await wire.post(body))).toEqual({ status: 200, id: 1, code: -32600, message })
   })
 })
@@ -168,7 +179,7 @@ describe('the content type', () => {
       const head = ['POST / HTTP/1.1', 'Host: h', ...contentType(type), 'Content-Length: 10', '', '']
       const { status, body } = await exchangeBytes(server.port, [head.join('\r\n')])
       expect(status).toBe(415)
-      const message = 'The body must be JSON, with Content-Type: application/json.'
+      const message = 'Incompatible content types: The body must be JSON, with Content-Type: application/json.'
       expect(JSON.parse(body)).toMatchObject({ id: null, error: { code: -32005, message } })
     },
   )
@@ -196,7 +207,7 @@ describe('invalid headers', () => {
     const { wire } = await start()
     for (const key of ['', 'x'.repeat(256), 'ключ'.normalize()]) {
       const response = await wire.post(request({ message: hello }), { 'idempotency-key': encodeHeader(key) })
-      const message = 'Idempotency-Key: expected 1 to 255 printable ASCII characters'
+      const message = 'Invalid parameters: Idempotency-Key: expected 1 to 255 printable ASCII characters'
       expect(await rejectionOf(response)).toEqual({ status: 200, id: 1, code: -32602, message })
     }
   })

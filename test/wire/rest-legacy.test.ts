@@ -182,7 +182,7 @@ describe('an error below /v1', () => {
       code: -32001,
       message: expect.stringContaining('nowhere'),
       type: 'TaskNotFoundError',
-      data: { details: [{ reason: 'TASK_NOT_FOUND' }] },
+      data: [{ reason: 'TASK_NOT_FOUND' }, { locale: 'en' }],
       error: { code: 404, status: 'NOT_FOUND', message: body.message, details: [{ reason: 'TASK_NOT_FOUND' }] },
     })
   })
@@ -191,9 +191,15 @@ describe('an error below /v1', () => {
     const ask = served()
     const problemOf = async (message: object) =>
       (await jsonOf(ask('POST', '/v1/message:send', { message }))).body.message
-    expect(await problemOf({ role: 'ROLE_USER', messageId: 'm', content: [] })).toMatch(/^message\.content: /)
-    expect(await problemOf({ role: 'user', messageId: 'm', parts: [] })).toMatch(/^message\.parts: /)
-    expect(await problemOf({ role: 'user', parts: [{ kind: 'text', text: 'hi' }] })).toMatch(/^message\.messageId: /)
+    expect(await problemOf({ role: 'ROLE_USER', messageId: 'm', content: [] })).toMatch(
+      /^Invalid parameters: message\.content: /,
+    )
+    expect(await problemOf({ role: 'user', messageId: 'm', parts: [] })).toMatch(
+      /^Invalid parameters: message\.parts: /,
+    )
+    expect(await problemOf({ role: 'user', parts: [{ kind: 'text', text: 'hi' }] })).toMatch(
+      /^Invalid parameters: message\.messageId: /,
+    )
   })
 
   it('an error before a stream starts is a plain response', async () => {

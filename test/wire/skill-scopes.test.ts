@@ -79,19 +79,25 @@ describe('a missing scope', () => {
   })
 
   it.each([
-    ['lf.a2a.v1', { ...v10, metadata: { fields: { skillId: { stringValue: 'pay' } } } }],
-    ['a2a.v1', { ...proto, metadata: { fields: { skillId: { stringValue: 'pay' } } } }],
-  ])('a call or stream without the scope gets PERMISSION_DENIED over gRPC service %s', async (name, params) => {
-    const { server } = await start()
-    const client = grpcClient(server.port)
-    const asBob = { metadata: { 'x-api-key': 'bob' } }
-    const failed = await client.unary(`${name}.A2AService/SendMessage`, params, asBob).catch((error) => error)
-    expect(failed).toMatchObject({ code: 7, details: text })
-    const { status, messages } = await readAll(client.stream(`${name}.A2AService/SendStreamingMessage`, params, asBob))
-    expect({ code: status.code, details: status.details, messages }).toEqual({ code: 7, details: text, messages: [] })
-    const paid = await client.unary(`${name}.A2AService/SendMessage`, params, { metadata: { 'x-api-key': 'ada' } })
-    expect(JSON.stringify(paid)).toContain('paid')
-  })
+    ['lf.a2a.v1', { ...v10, metadata: { fields: { skillId: { stringValue: 'pay' } } } }, text],
+    // 0.3 errors begin with their class name.
+    ['a2a.v1', { ...proto, metadata: { fields: { skillId: { stringValue: 'pay' } } } }, `ForbiddenError: ${text}`],
+  ])(
+    'a call or stream without the scope gets PERMISSION_DENIED over gRPC service %s',
+    async (name, params, details) => {
+      const { server } = await start()
+      const client = grpcClient(server.port)
+      const asBob = { metadata: { 'x-api-key': 'bob' } }
+      const failed = await client.unary(`${name}.A2AService/SendMessage`, params, asBob).catch((error) => error)
+      expect(failed).toMatchObject({ code: 7, details })
+      const { status, messages } = await readAll(
+        client.stream(`${name}.A2AService/SendStreamingMessage`, params, asBob),
+      )
+      expect({ code: status.code, details: status.details, messages }).toEqual({ code: 7, details, messages: [] })
+      const paid = await client.unary(`${name}.A2AService/SendMessage`, params, { metadata: { 'x-api-key': 'ada' } })
+      expect(JSON.stringify(paid)).toContain('paid')
+    },
+  )
 
   it.each([
     [false, 403, { code: -31403, message: text }],

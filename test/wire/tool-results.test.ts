@@ -92,15 +92,15 @@ describe('over JSON-RPC', () => {
     const expected = 'expected the result of a request that waits for one: toolUseId "u-1" or "u-2"'
     expect(await refused({ text: 'Here' }, part('u-9'))).toEqual([
       -32602,
-      `message.parts[1]: ${expected}, got one for "u-9", which was not asked for`,
+      `Invalid parameters: message.parts[1]: ${expected}, got one for "u-9", which was not asked for`,
     ])
     expect(await refused({ data: { result: 1 }, mediaType: toolResult })).toEqual([
       -32602,
-      `message.parts[0]: ${expected}, got one without a toolUseId`,
+      `Invalid parameters: message.parts[0]: ${expected}, got one without a toolUseId`,
     ])
     expect(await refused(part('u-1'), part('u-1'))).toEqual([
       -32602,
-      'message.parts[1]: expected the result of a request that waits for one: toolUseId "u-2", got one for "u-1", which is answered already',
+      'Invalid parameters: message.parts[1]: expected the result of a request that waits for one: toolUseId "u-2", got one for "u-1", which is answered already',
     ])
     expect((await refused(part('x'.repeat(10_000)))).join()).toContain('x'.repeat(64))
     expect((await refused(part('x'.repeat(10_000)))).join()).not.toContain('x'.repeat(65))
@@ -111,7 +111,7 @@ describe('over JSON-RPC', () => {
     const { id } = await wire.sendTask('go')
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [part('u-1')], taskId: id }
     expect((await wire.call('SendMessage', { message })).error?.message).toBe(
-      `message.parts[0]: task ${id} waits for no result of a tool, got one for "u-1", which was not asked for`,
+      `Invalid parameters: message.parts[0]: task ${id} waits for no result of a tool, got one for "u-1", which was not asked for`,
     )
   })
 

@@ -6,10 +6,6 @@ import type { Draft } from '../codec.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import { codeOfHttpStatus, sharedNumbers, toError, wireErrorIn } from '../errors.ts'
 
-// 0.1 has another name and path for the context.
-const contextPath = 'message.contextId'
-const sessionPath = 'sessionId'
-
 const unsupported = 'This operation is not supported'
 
 const internal = 'Internal error'
@@ -84,13 +80,8 @@ function kind(code: number, http: number, message: string): ErrorKind {
 }
 
 function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
-  const data: Draft = { detail: message.replaceAll(contextPath, sessionPath) }
-  if (violations.length > 0) {
-    data.violations = violations.map(({ field, description }) => ({
-      field: field.replace(contextPath, sessionPath),
-      description,
-    }))
-  }
+  const data: Draft = { detail: message }
+  if (violations.length > 0) data.violations = violations.map(({ field, description }) => ({ field, description }))
   if (Object.keys(metadata).length > 0) data.metadata = metadata
   if (retryAfter !== undefined) data.retryAfter = retryAfter
   return data

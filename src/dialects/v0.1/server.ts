@@ -1,9 +1,19 @@
 import type { ServerDialect } from '../dialect.ts'
+import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
+
+const wireNames = {
+  'configuration.push': 'pushNotification',
+  'configuration.acceptedOutputModes': 'acceptedOutputModes',
+  pushConfig: 'pushNotificationConfig',
+  'message.contextId': 'sessionId',
+  contextId: 'sessionId',
+  'header A2A-Extensions': 'header X-A2A-Extensions',
+}
 
 export const v0_1: ServerDialect = {
   name: 'v0.1',
@@ -18,8 +28,7 @@ export const v0_1: ServerDialect = {
   cannotResume: true,
   encodeEvent,
   pushFormat,
-  encodeError,
-  encodeHttpError,
+  ...withWireNames(wireNames, { encodeError, encodeHttpError }),
   encodeCard,
 }
 

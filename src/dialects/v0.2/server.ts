@@ -2,10 +2,12 @@ import type { JsonObject } from '../../base/json.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
+import { withWireNames } from '../error-texts.ts'
 import { encodeVersionedCard } from '../v0.3/card.ts'
 import { decodeRequest, decodeRequestStrictly } from '../v0.3/decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from '../v0.3/encode.ts'
 import { type ErrorKind, encodeErrorAs, encodeHttpErrorAs, kinds, unsupported } from '../v0.3/errors.ts'
+import { wireNames } from '../v0.3/server.ts'
 import { methods, operations, recognises } from './methods.ts'
 
 /** A2A 0.2.0 to 0.2.6: the objects of 0.3, with other methods, cards and errors around them. */
@@ -23,8 +25,10 @@ export const v0_2: ServerDialect = {
   encodeEvent,
   isReaderIndependent: true,
   pushFormat: bareTaskPushFormat(encodeTask),
-  encodeError: (error) => encodeErrorAs(kindOf(error), error),
-  encodeHttpError: (error) => encodeHttpErrorAs(kindOf(error), error),
+  ...withWireNames(wireNames, {
+    encodeError: (error) => encodeErrorAs(kindOf(error), error),
+    encodeHttpError: (error) => encodeHttpErrorAs(kindOf(error), error),
+  }),
   encodeCard,
 }
 

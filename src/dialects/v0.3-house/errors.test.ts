@@ -15,7 +15,10 @@ describe('errors', () => {
     const { code, message, data } = v0_3House.encodeError(timeout)
     expect({ code, message }).toEqual({ code: -32050, message: 'No answer within 300 seconds.' })
     expect(data).toMatchObject({ reason: 'INPUT_TIMEOUT', taskId: 't', timeoutSeconds: 300 })
-    expect(v0_3House.encodeError(new A2AError('internal', 'Oh.'))).toEqual({ code: -32603, message: 'Oh.' })
+    expect(v0_3House.encodeError(new A2AError('internal', 'Oh.'))).toEqual({
+      code: -32603,
+      message: 'Internal error: Oh.',
+    })
   })
 
   it('an error has the number and message of the house if legacy codes are enabled', () => {
@@ -28,7 +31,10 @@ describe('errors', () => {
     expect(legacyError('context-not-found')).toEqual({ code: -32003, message: 'Context not found' })
     expect(legacyError('task-not-found')).toEqual({ code: -32001, message: 'Task not found' })
     expect(legacyError('forbidden')).toEqual({ code: -32603, message: 'Forbidden: no.' })
-    expect(legacyError('unsupported-operation')).toEqual({ code: -32004, message: 'no.' })
+    expect(legacyError('unsupported-operation')).toEqual({
+      code: -32004,
+      message: 'This operation is not supported: no.',
+    })
     expect(legacy.encodeError(timeout).data).toEqual(v0_3House.encodeError(timeout).data)
   })
 

@@ -49,13 +49,11 @@ export function encodeLegacyError(error: A2AError): WireError {
 /** Encodes an error as in 0.3, with its metadata and reason at the top of the data, where house clients look for them. */
 export function encodeError(error: A2AError): WireError {
   const { code, message, data } = v0_3.encodeError(error)
-  return data === undefined
-    ? { code, message }
-    : { code, message, data: { ...factsOf(error, data), ...membersOf(data) } }
+  return data === undefined ? { code, message } : { code, message, data: { ...factsOf(error, data), details: data } }
 }
 
 function factsOf({ metadata }: A2AError, data: unknown): JsonObject {
-  const { reason } = readDetails(membersOf(data).details)
+  const { reason } = readDetails(data)
   const { timeoutSeconds, ...facts } = metadata
   return {
     ...(reason !== undefined && { reason }),

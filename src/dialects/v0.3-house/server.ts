@@ -1,7 +1,9 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
+import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from '../v0.3/card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
 import { type RestOptions, withRestOptions } from '../v0.3/methods.ts'
+import { wireNames } from '../v0.3/server.ts'
 import { decodeRequest, decodeRequestStrictly, holdOnInput } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { encodeError, encodeLegacyError, encodeLegacyHttpError, inputTimeoutIn } from './errors.ts'
@@ -39,8 +41,12 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     encodeEvent,
     pushFormat: bareTaskPushFormat(encodeTask),
     ...(timeoutAsError && { errorAfter: inputTimeoutIn }),
-    encodeError: legacyCodes ? encodeLegacyError : encodeError,
-    encodeHttpError: legacyCodes ? encodeLegacyHttpError : encodeHttpError,
+    ...withWireNames(
+      wireNames,
+      legacyCodes
+        ? { encodeError: encodeLegacyError, encodeHttpError: encodeLegacyHttpError }
+        : { encodeError, encodeHttpError },
+    ),
     rest: withRestOptions(restServerBinding, options),
     encodeCard,
   }

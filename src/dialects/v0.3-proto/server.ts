@@ -1,10 +1,18 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
+import { withWireNames } from '../error-texts.ts'
 import { encodeTask as encodeTaskWithKind } from '../v0.3/encode.ts'
 import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { methods, operations, restServerBinding } from './methods.ts'
+
+const wireNames = {
+  'configuration.push': 'configuration.pushNotification',
+  pushConfig: 'config.pushNotificationConfig',
+  'message.parts': 'message.content',
+  'header A2A-Extensions': 'header X-A2A-Extensions or in message.extensions',
+}
 
 export const v0_3Proto: ServerDialect = {
   name: 'v0.3-proto',
@@ -18,8 +26,7 @@ export const v0_3Proto: ServerDialect = {
   isReaderIndependent: true,
   // SDKs parse the body of a webhook as the JSON of 0.3, whatever the binding of its registration.
   pushFormat: bareTaskPushFormat(encodeTaskWithKind),
-  encodeError,
-  encodeHttpError,
+  ...withWireNames(wireNames, { encodeError, encodeHttpError }),
   rest: restServerBinding,
   encodeCard,
 }

@@ -6,14 +6,22 @@ import { encodeError, encodeHttpError, kinds } from './errors.ts'
 
 const errorInfo = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', domain: 'a2a-protocol.org' }
 
+const localized = { '@type': 'type.googleapis.com/google.rpc.LocalizedMessage', locale: 'en' }
+
 describe('encodeError', () => {
   it('an error has the code of 0.3 and the details of 1.0', () => {
     expect(encodeError(new A2AError('task-not-found', 'No.', { metadata: { taskId: 'x' } }))).toStrictEqual({
       code: -32001,
-      message: 'No.',
-      data: { details: [{ ...errorInfo, reason: 'TASK_NOT_FOUND', metadata: { taskId: 'x' } }] },
+      message: 'Task not found',
+      data: [
+        { ...errorInfo, reason: 'TASK_NOT_FOUND', metadata: { taskId: 'x' } },
+        { ...localized, message: 'No.' },
+      ],
     })
-    expect(encodeError(new A2AError('parse-error', 'No.'))).toStrictEqual({ code: -32700, message: 'No.' })
+    expect(encodeError(new A2AError('parse-error', 'No.'))).toStrictEqual({
+      code: -32700,
+      message: 'Invalid JSON payload: No.',
+    })
   })
 
   it('an error that 0.3 does not have is an unsupported operation', () => {
@@ -33,10 +41,10 @@ describe('encodeError', () => {
     expect(status).toBe(404)
     expect(body).toStrictEqual({
       code: -32001,
-      message: 'No.',
+      message: 'Task not found: No.',
       type: 'TaskNotFoundError',
-      data: { details },
-      error: { code: 404, status: 'NOT_FOUND', message: 'No.', details },
+      data: [...details, { ...localized, message: 'No.' }],
+      error: { code: 404, status: 'NOT_FOUND', message: 'Task not found: No.', details },
     })
   })
 })
@@ -47,7 +55,7 @@ describe('decodeError', () => {
     for (const code of Object.keys(kinds) as ErrorCode[]) {
       const read = decodeError(encodeError(new A2AError(code, 'No.', { metadata: { k: 'v' } })))
       expect(read.code).toBe(alike.includes(code) ? 'unsupported-operation' : code)
-      expect(read.message).toBe('No.')
+      expect(read.message).toMatch(/^(.+: )?No\.$/)
     }
   })
 
@@ -80,7 +88,7 @@ describe('decodeHttpError', () => {
     ]
     for (const error of errors) {
       const read = decodeHttpError(encodeHttpError(error))
-      expect(read.message).toBe(error.message)
+      expect(read.message.endsWith(error.message)).toBe(true)
       expect(read.retryAfter).toBe(error.retryAfter)
       expect(read.violations).toEqual(error.violations)
     }

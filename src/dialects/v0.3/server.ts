@@ -1,9 +1,17 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
+import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
-import { encodeError, encodeHttpError } from './errors.ts'
+import { adaptError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations, restServerBinding } from './methods.ts'
+
+/** The names of 0.2 and 0.3 in JSON. */
+export const wireNames = {
+  'configuration.push': 'configuration.pushNotificationConfig',
+  pushConfig: 'pushNotificationConfig',
+  'header A2A-Extensions': 'header X-A2A-Extensions or in message.extensions',
+}
 
 export const v0_3: ServerDialect = {
   name: 'v0.3',
@@ -16,8 +24,8 @@ export const v0_3: ServerDialect = {
   encodeEvent,
   isReaderIndependent: true,
   pushFormat: bareTaskPushFormat(encodeTask),
-  encodeError,
-  encodeHttpError,
+  ...withWireNames(wireNames, { encodeError, encodeHttpError }),
+  adaptError,
   rest: restServerBinding,
   encodeCard,
 }

@@ -23,7 +23,7 @@ describe('encodeError', () => {
     for (const [code, [number, reason]] of Object.entries(named) as [ErrorCode, [number, string]][]) {
       expect(encodeError(new A2AError(code, 'No.'))).toStrictEqual({
         code: number,
-        message: 'No.',
+        message: expect.stringMatching(/^.+: No\.$/),
         data: [{ '@type': errorInfo, reason, domain: 'a2a-protocol.org' }],
       })
     }
@@ -46,14 +46,17 @@ describe('encodeError', () => {
       internal: -32603,
     }
     for (const [code, number] of Object.entries(codes) as [ErrorCode, number][]) {
-      expect(encodeError(new A2AError(code, 'No.'))).toStrictEqual({ code: number, message: 'No.' })
+      expect(encodeError(new A2AError(code, 'No.'))).toStrictEqual({
+        code: number,
+        message: expect.stringMatching(/^.+: No\.$/),
+      })
     }
   })
 
   it('an error has its violations in its details', () => {
     expect(encodeError(invalidParams('pageSize', 'expected 1 to 100, got 150'))).toStrictEqual({
       code: -32602,
-      message: 'pageSize: expected 1 to 100, got 150',
+      message: 'Invalid parameters: pageSize: expected 1 to 100, got 150',
       data: [
         {
           '@type': 'type.googleapis.com/google.rpc.BadRequest',
@@ -92,7 +95,8 @@ describe('decodeError and decodeHttpError', () => {
       new A2AError('conflict', 'No.'),
     ]) {
       for (const read of [decodeError(encodeError(error)), decodeHttpError(encodeHttpError(error))]) {
-        expect(read).toMatchObject({ code: error.code, message: error.message, metadata: error.metadata })
+        expect(read).toMatchObject({ code: error.code, metadata: error.metadata })
+        expect(read.message.endsWith(error.message)).toBe(true)
         expect(read.violations).toEqual(error.violations)
         expect(read.retryAfter).toBe(error.retryAfter)
       }

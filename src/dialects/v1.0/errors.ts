@@ -1,13 +1,15 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { HttpError, WireError } from '../dialect.ts'
+import { errorTexts, messageOf } from '../error-texts.ts'
 
 const precondition = 'FAILED_PRECONDITION'
 
 export function encodeError(error: A2AError): WireError {
   const { code } = kinds[error.code]
+  const message = messageOf(errorTexts[error.code], error)
   const details = detailsOf(error)
-  return details.length === 0 ? { code, message: error.message } : { code, message: error.message, data: details }
+  return details.length === 0 ? { code, message } : { code, message, data: details }
 }
 
 /** Encodes an error as `google.rpc.Status`, with the statuses of 1.0.1 (§5.4, §11.6). */
@@ -18,6 +20,24 @@ export function encodeHttpError(error: A2AError): HttpError {
 /** As `encodeHttpError`, with the statuses of 1.0.0, some of which 1.0.1 changed. */
 export function encodeV1_0_0HttpError(error: A2AError): HttpError {
   return toHttpError(error, { ...kinds[error.code], ...v1_0_0Statuses[error.code] })
+}
+
+/** The error details: `google.rpc` objects, the same in every transport (A2A 1.0 §3.3.2). */
+export function detailsOf({ code, metadata, violations, retryAfter }: A2AError): readonly JsonObject[] {
+  const { reason, domain } = kinds[code]
+  const details: JsonObject[] = []
+  if (reason !== undefined && domain !== undefined) {
+    const info = { '@type': typeUrl('ErrorInfo'), reason, domain }
+    details.push(Object.keys(metadata).length === 0 ? info : { ...info, metadata })
+  }
+  if (violations.length > 0) {
+    const fieldViolations = violations.map(({ field, description }) => ({ field, description }))
+    details.push({ '@type': typeUrl('BadRequest'), fieldViolations })
+  }
+  if (retryAfter !== undefined) {
+    details.push({ '@type': typeUrl('RetryInfo'), retryDelay: `${Number(retryAfter.toFixed(3))}s` })
+  }
+  return details
 }
 
 const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
@@ -75,31 +95,13 @@ function ownKind(code: number, http: number, status: string, reason: string): Er
   return { code, http, status, reason, domain: 'parley' }
 }
 
-/** The error details: `google.rpc` objects, the same in every transport (A2A 1.0 §3.3.2). */
-function detailsOf({ code, metadata, violations, retryAfter }: A2AError): readonly JsonObject[] {
-  const { reason, domain } = kinds[code]
-  const details: JsonObject[] = []
-  if (reason !== undefined && domain !== undefined) {
-    const info = { '@type': typeUrl('ErrorInfo'), reason, domain }
-    details.push(Object.keys(metadata).length === 0 ? info : { ...info, metadata })
-  }
-  if (violations.length > 0) {
-    const fieldViolations = violations.map(({ field, description }) => ({ field, description }))
-    details.push({ '@type': typeUrl('BadRequest'), fieldViolations })
-  }
-  if (retryAfter !== undefined) {
-    details.push({ '@type': typeUrl('RetryInfo'), retryDelay: `${Number(retryAfter.toFixed(3))}s` })
-  }
-  return details
-}
-
 function typeUrl(name: string): string {
   return `type.googleapis.com/google.rpc.${name}`
 }
 
 function toHttpError(error: A2AError, { http, status }: Pick<ErrorKind, 'http' | 'status'>): HttpError {
   const details = detailsOf(error)
-  const body = { code: http, status, message: error.message }
+  const body = { code: http, status, message: messageOf(errorTexts[error.code], error) }
   return { status: http, body: { error: details.length === 0 ? body : { ...body, details } } }
 }
 

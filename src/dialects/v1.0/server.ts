@@ -1,9 +1,13 @@
 import type { ServerDialect } from '../dialect.ts'
+import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest } from './decode.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
-import { encodeError, encodeHttpError } from './errors.ts'
+import { encodeError, encodeHttpError, encodeV1_0_0HttpError } from './errors.ts'
 import { methods, operations, restServerBinding } from './methods.ts'
+
+/** The names of 1.0 in errors. */
+const wireNames = { 'configuration.push': 'configuration.taskPushNotificationConfig', pushConfig: '' }
 
 export const v1_0: ServerDialect = {
   name: 'v1.0',
@@ -16,8 +20,13 @@ export const v1_0: ServerDialect = {
   encodeEvent,
   isReaderIndependent: true,
   pushFormat,
-  encodeError,
-  encodeHttpError,
+  ...withWireNames(wireNames, { encodeError, encodeHttpError }),
   rest: restServerBinding,
   encodeCard,
+}
+
+/** As `v1_0`, with the HTTP and gRPC statuses of 1.0.0, some of which 1.0.1 changed. */
+export const v1_0_0: ServerDialect = {
+  ...v1_0,
+  ...withWireNames(wireNames, { encodeError, encodeHttpError: encodeV1_0_0HttpError }),
 }

@@ -98,10 +98,10 @@ describe('errorTrailers', () => {
 
   test('trailers carry the status, the message and the reason of an A2A error', () => {
     const trailers = errorTrailers(new A2AError('task-not-found', 'There is no task 7.'), encodeError)
-    expect(trailers).toMatchObject({ 'grpc-status': '5', 'grpc-message': 'There is no task 7.' })
+    expect(trailers).toMatchObject({ 'grpc-status': '5', 'grpc-message': 'Task not found: There is no task 7.' })
     expect(detailsOf(trailers)).toEqual({
       code: 5,
-      message: 'There is no task 7.',
+      message: 'Task not found: There is no task 7.',
       details: [
         {
           '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -295,7 +295,7 @@ describe('A2A 0.3', () => {
     const path = `/${legacy}/ListTaskPushNotification`
     const named = await call(`${legacy}/ListTaskPushNotificationConfig`, request)
     expect(await call(`${legacy}/ListTaskPushNotificationConfig`, request, { path })).toEqual(named)
-    expect(named.message).toBe('This agent sends no push notifications.')
+    expect(named.message).toMatch(/^PushNotificationNotSupportedError: .*This agent sends no push notifications\.$/)
   })
 
   test('unsupported operations have the status that 0.3 SDKs recognize', async () => {

@@ -73,11 +73,11 @@ type A2AOptions = Pick<WireOptions, 'service' | 'authenticate' | 'originOf'>
 
 /** The methods of an A2A service by path. */
 function a2aRpcs(
-  { name, versions, statuses }: A2AService,
+  { name, versions, ...errorForm }: A2AService,
   dialect: ServerDialect,
   { service, authenticate, originOf }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
-  const encodeError = errorEncoder(dialect, statuses)
+  const encodeError = errorEncoder(dialect, errorForm)
 
   /** Authenticates the caller before it reads the message. */
   async function readRequest<O extends Operation>(

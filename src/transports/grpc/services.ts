@@ -10,6 +10,8 @@ export interface A2AService {
   readonly versions: readonly string[]
   /** Errors whose gRPC status differs from the one of the dialect. */
   readonly statuses?: Readonly<Partial<Record<ErrorCode, StatusName>>>
+  /** Whether messages begin with the class name of the error, by which SDKs of the version recognize it. */
+  readonly namesErrors?: boolean
 }
 
 export const a2aServices: readonly A2AService[] = [
@@ -24,5 +26,6 @@ export const a2aServices: readonly A2AService[] = [
       'unsupported-operation': 'UNIMPLEMENTED',
       'streaming-not-supported': 'UNIMPLEMENTED',
     },
+    namesErrors: true,
   },
 ]

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
-import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
+import type { A2AError } from '../../protocol/errors.ts'
+import type { A2AService } from './services.ts'
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
 export const statusCodes = {
@@ -48,11 +49,12 @@ export type ErrorEncoder = (error: A2AError) => RpcStatus
 /** Reuses the HTTP error body of the dialect, which has this form (A2A 1.0 §11.6). */
 export function errorEncoder(
   dialect: ServerDialect,
-  statuses: Readonly<Partial<Record<ErrorCode, StatusName>>> = {},
+  { statuses = {}, namesErrors = false }: Pick<A2AService, 'statuses' | 'namesErrors'> = {},
 ): ErrorEncoder {
   return (error) => {
-    const encoded = dialect.encodeHttpError(error).body.error as unknown as RpcStatus
-    const status = statuses[error.code]
-    return status === undefined ? encoded : { ...encoded, status }
+    const { body } = dialect.encodeHttpError(error)
+    const encoded = body.error as unknown as RpcStatus
+    const status = statuses[error.code] ?? encoded.status
+    return { ...encoded, status, message: namesErrors ? `${body.type}: ${encoded.message}` : encoded.message }
   }
 }

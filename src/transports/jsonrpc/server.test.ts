@@ -199,11 +199,18 @@ describe('a call', () => {
     }
     for (const dialects of [dialectSets.lenient, dialectSets.strict]) {
       expect(await problemOf(dialects, '', sent01)).toBe(-32602)
-      expect(await problemOf(dialects, '0.3', sent03)).toBe(-32600)
-      expect(await problemOf(dialects, '1.0', { method: 'GetTask', params: { id: 'gone' } })).toBe(-32600)
+      for (const [version, method] of [
+        ['0.3', 'tasks/get'],
+        ['1.0', 'GetTask'],
+      ] as const) {
+        expect(await problemOf(dialects, version, { method, params: { id: 'gone' } })).toBe(-32600)
+        // Errors in the method and the params are reported first.
+        expect(await problemOf(dialects, version, { method, params: { id: 7 } })).toBe(-32602)
+        expect(await problemOf(dialects, version, { method: 'nothing' })).toBe(-32601)
+      }
     }
     expect(await problemOf(dialectSets.lenient, '0.2', sent03)).toBe(-32602)
-    expect(await problemOf(dialectSets.strict, '0.2', sent03)).toBe(-32600)
+    expect(await problemOf(dialectSets.strict, '0.2', { method: 'tasks/get', params: { id: 'gone' } })).toBe(-32600)
   })
 
   it('the version can be in the query', async () => {
@@ -235,7 +242,7 @@ describe('an invalid request', () => {
     for (const body of ['', '{', '{"a":1,"a":2}', '['.repeat(9), new Uint8Array([0x22, 0xff, 0x22])]) {
       expect(await rpc(body)).toMatchObject({ status: 200, id: null, error: { code: -32700 } })
     }
-    expect((await rpc('{"a":1,"a":2}')).error.message).toBe('Invalid JSON: duplicate key "a" at position 7.')
+    expect((await rpc('{"a":1,"a":2}')).error.message).toBe('Invalid JSON payload: duplicate key "a" at position 7.')
   })
 
   it('a batch is rejected', async () => {

@@ -52,23 +52,25 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       const features = readFeatures(envelope, incoming, lenientEnvelope)
       const negotiated = negotiate(features, options, (address) => lastDialect(address, principal))
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
+      const operation = operationOf(dialect, features, options)
+      const { params } = features
       if (requestId === undefined && !dialect.allowsMissingId && !lenientEnvelope) {
+        // The official kit of 0.3 expects errors in the method and the params to be reported first.
+        dialect.decodeRequest[operation](params)
         throw invalidRequest('id is missing: every request of A2A is answered.')
       }
-      const operation = operationOf(dialect, features, options)
       expectsStream = isStream(operation) && features.acceptsStream
-      const { params } = features
       const call = new WireCall(incoming, principal, options)
       if (!isStream(operation)) {
         const result = await invokeOperation(service, { dialect, operation, params, call })
         return { status: 200, headers: withExtensionsHeader(jsonHeaders, call, dialect), body: successText(id, result) }
       }
       const after = readResumePoint(incoming)
-      const framing = framingFor(id, dialect)
+      const framing = framingFor(id, dialect, incoming)
       const stream = { incoming, onError, after, framing, heartbeat, clock }
       return await answerStream(service, { dialect, operation, params, call }, stream)
     } catch (error) {
-      const answer = errorAnswer(id, dialect, toCallerError(error, { incoming, onError }))
+      const answer = errorAnswer(id, dialect, toCallerError(error, { incoming, onError }), incoming)
       return expectsStream && isLegacy(dialect) ? errorAsEvent(answer) : answer
     }
   }
@@ -106,15 +108,18 @@ export const httpStatus: Readonly<Record<ErrorCode, number>> = {
 }
 
 /** Text around the events of a stream: each is the answer to the call with that id. */
-export function framingFor(id: RequestId, dialect: ServerDialect): Framing {
+export function framingFor(id: RequestId, dialect: ServerDialect, incoming: RequestLine): Framing {
   return {
     before: successStart(id),
     after: '}',
-    failure: (error) => failureText(id, dialect.encodeError(error)),
+    failure: (error) => failureText(id, encodeErrorFor(incoming, dialect, error)),
   }
 }
 
 type RequestId = string | number | null
+
+/** What a request says about its caller before its body. */
+type RequestLine = Pick<Incoming, 'header' | 'query'>
 
 type Envelope = Readonly<Record<string, unknown>>
 
@@ -133,7 +138,7 @@ async function rejectCall(error: A2AError, incoming: Incoming, options: WireOpti
   } catch {
     // The call is rejected anyway, and this error would say less about why.
   }
-  return errorAnswer(id, dialect, error)
+  return errorAnswer(id, dialect, error, incoming)
 }
 
 function readEnvelope(body: unknown): Envelope {
@@ -182,12 +187,21 @@ function failureText(id: RequestId, error: WireError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
 
-function errorAnswer(id: RequestId, dialect: ServerDialect, error: A2AError): TextAnswer {
+function errorAnswer(id: RequestId, dialect: ServerDialect, error: A2AError, incoming: Incoming): TextAnswer {
   return {
     status: httpStatus[error.code],
     headers: { ...jsonHeaders, ...errorHeaders(error) },
-    body: failureText(id, dialect.encodeError(error)),
+    body: failureText(id, encodeErrorFor(incoming, dialect, error)),
   }
+}
+
+function encodeErrorFor(incoming: RequestLine, dialect: ServerDialect, error: A2AError): WireError {
+  const wire = dialect.encodeError(error)
+  if (!dialect.adaptError) return wire
+  return dialect.adaptError(wire, {
+    userAgent: incoming.header('user-agent') ?? '',
+    version: readVersion(incoming),
+  })
 }
 
 function isLegacy({ version }: ServerDialect): boolean {

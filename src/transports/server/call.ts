@@ -109,7 +109,7 @@ export function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promis
 }
 
 /** The Major.Minor version that the caller names in a header or in the query (A2A 1.0 §3.2.6). */
-export function readVersion(incoming: Incoming): string | undefined {
+export function readVersion(incoming: Pick<Incoming, 'header' | 'query'>): string | undefined {
   return parseVersion(incoming.header('a2a-version')) ?? parseVersion(queryParameter(incoming, 'A2A-Version'))
 }
 
@@ -185,7 +185,7 @@ function knowsInputRequests({ hasInputRequests }: ServerDialect, { extensions, a
   return true
 }
 
-function queryParameter({ query }: Incoming, name: string): string | undefined {
+function queryParameter({ query }: Pick<Incoming, 'query'>, name: string): string | undefined {
   return query === '' ? undefined : (new URLSearchParams(query).get(name) ?? undefined)
 }
 
@@ -241,6 +241,6 @@ function parseBody(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
     return parseJson(bytes, { depth: jsonDepth })
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    throw new A2AError('parse-error', `Invalid JSON: ${error.message}.`, { cause: error })
+    throw new A2AError('parse-error', `${error.message}.`, { cause: error })
   }
 }

@@ -43,7 +43,7 @@ function stream(events: readonly StreamEvent[], failure?: unknown, dialect: Serv
     events: source(),
     dialect,
     request: { taskId: 'T' },
-    framing: framingFor(5, v1_0),
+    framing: framingFor(5, v1_0, { header: () => undefined, query: '' }),
     incoming: { header: () => undefined, signal: caller.signal },
     onError,
   })

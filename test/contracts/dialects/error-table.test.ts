@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HttpError, ServerDialect } from '../../../src/dialects/dialect.ts'
+import { decodeError } from '../../../src/dialects/errors.ts'
 import { v0_1 } from '../../../src/dialects/v0.1/server.ts'
 import { v0_2 } from '../../../src/dialects/v0.2/server.ts'
 import { v0_3 } from '../../../src/dialects/v0.3/server.ts'
@@ -65,6 +66,32 @@ const v1_0_0Statuses: Readonly<Partial<Record<ErrorCode, readonly [number, strin
   'version-not-supported': [400, 'UNIMPLEMENTED'],
 }
 
+const unsupported = 'This operation is not supported'
+
+/** The text that the specification gives to an error in 0.2 and 0.3, and in 1.0 if it differs. */
+const texts: Readonly<Partial<Record<ErrorCode, readonly [v0_3: string, v1_0?: string]>>> = {
+  'parse-error': ['Invalid JSON payload'],
+  'invalid-request': ['Request payload validation error'],
+  'method-not-found': ['Method not found'],
+  'invalid-params': ['Invalid parameters'],
+  internal: ['Internal error'],
+  'task-not-found': ['Task not found'],
+  'task-expired': ['Task not found'],
+  'task-not-cancelable': ['Task cannot be canceled'],
+  'push-not-supported': ['Push Notification is not supported'],
+  'unsupported-operation': [unsupported],
+  'streaming-not-supported': [unsupported],
+  'task-ended': [unsupported],
+  'content-type-not-supported': ['Incompatible content types'],
+  'invalid-agent-response': ['Invalid agent response'],
+  'extended-card-not-configured': [
+    'Authenticated Extended Card is not configured',
+    'Extended Agent Card is not configured',
+  ],
+  'extension-required': [unsupported, 'Extension support required'],
+  'version-not-supported': [unsupported, 'Version not supported'],
+}
+
 /** The errors over JSON-RPC that have an HTTP status as well, since HTTP clients act on it. */
 const jsonRpcStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   unauthenticated: 401,
@@ -83,6 +110,8 @@ describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code
   const [v0_1Number, v0_3Number, v1_0Number, http, grpc, reason] = row
   const error = new A2AError(code, 'No.')
   const numberIn = (dialect: ServerDialect) => dialect.encodeError(error).code
+  const [v0_3Text, v1_0Text = v0_3Text] = texts[code] ?? []
+  const withText = (detail: string, text = v0_3Text) => (text === undefined ? detail : `${text}: ${detail}`)
 
   it('the error has its number in every dialect', () => {
     // 0.2 has no error for a missing extended card.
@@ -103,8 +132,35 @@ describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code
     for (const dialect of [v0_3, v0_3Proto]) {
       const { status, body } = dialect.encodeHttpError(error)
       expect(status).toBe(http)
-      expect(body).toMatchObject({ code: v0_3Number, message: 'No.', type: expect.stringMatching(/Error$/) })
+      expect(body).toMatchObject({ code: v0_3Number, message: withText('No.'), type: expect.stringMatching(/Error$/) })
       expect(body.error).toEqual(v1_0.encodeHttpError(error).body.error)
+    }
+  })
+
+  it('its message begins with the text of the specification in every dialect, and its detail follows', () => {
+    const message = withText('No.', v1_0Text)
+    expect(v1_0.encodeError(error).message).toBe(message)
+    expect(v1_0.encodeHttpError(error).body.error).toMatchObject({ message })
+    // Some readers of 0.2 and 0.3 accept only the bare text for a missing task, so the detail is in the data.
+    const isConstant = numberIn(v0_3) === -32001
+    for (const dialect of [v0_3, v0_3House, v0_3Proto]) {
+      const wire = dialect.encodeError(error)
+      expect(wire.message).toBe(isConstant ? 'Task not found' : withText('No.'))
+      if (isConstant) expect(JSON.stringify(wire.data)).toContain('"message":"No."')
+      expect(decodeError(wire).message).toBe(withText('No.'))
+    }
+  })
+
+  it('a message that has the text already keeps it once', () => {
+    const forwarded = new A2AError(code, v1_0.encodeError(error).message)
+    expect(v1_0.encodeError(forwarded)).toEqual(v1_0.encodeError(error))
+  })
+
+  it('the details are a list in 0.2, 0.3 and 1.0 over JSON-RPC', () => {
+    for (const dialect of [v0_2, v0_3, v1_0]) {
+      const { data } = dialect.encodeError(error)
+      if (reason === undefined) expect(data).toBeUndefined()
+      else expect(data).toEqual([expect.objectContaining({ reason }), ...(data as unknown[]).slice(1)])
     }
   })
 })
