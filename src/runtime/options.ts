@@ -76,6 +76,8 @@ export interface RuntimeOptions {
   readonly recovery?: Recovery
   /** Also treats two *new* messages with the same `messageId` as one. Off by default, because real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
+  /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
+  readonly reusedMessageId?: 'accept' | 'reject'
   /** Names this process in its leases, for operators who look into the store. Defaults to a random id. */
   readonly holder?: string
   /** Lets a caller see more than its own tasks: those of a team, of a tenant, or all. Called for every request. */
@@ -151,6 +153,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     cancelGrace: 5_000,
     leaseTtl: 15_000,
     dedupeNewTasks: false,
+    reusedMessageId: 'accept',
     holder: crypto.randomUUID(),
     ...options,
     clock,

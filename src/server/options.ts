@@ -109,6 +109,11 @@ export interface TurnOptions {
   readonly leaseHolder?: string
   /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
+  /**
+   * What happens to a message that has the `messageId` of another message of its task, but other content: it is a new
+   * message (`accept`), or a conflict (`reject`). Defaults to `accept`. The same content is always the same message.
+   */
+  readonly reusedMessageId?: 'accept' | 'reject'
 }
 
 export interface HttpOptions {
@@ -173,6 +178,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   leaseTtl: milliseconds({ min: 1, infinite: false }),
   leaseHolder: text,
   dedupeNewTasks: flag,
+  reusedMessageId: oneOf('accept', 'reject'),
 }
 
 export const httpChecks: OptionChecks<HttpOptions> = {

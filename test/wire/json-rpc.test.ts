@@ -119,6 +119,30 @@ describe('an Idempotency-Key', () => {
     ]
     expect(first.id).not.toBe(second.id)
   })
+
+  it('a messageId that is reused in a task with another text is another message', async () => {
+    const texts: string[] = []
+    const { wire } = await startTestServer(async (turn) => {
+      texts.push(turn.text)
+      await turn.requireInput('More?')
+    })
+    const { id: taskId } = await wire.sendTask('one', { messageId: 'm' })
+    for (const text of ['two', 'three', 'two']) await wire.sendTask(text, { messageId: 'm', taskId })
+    expect(texts).toEqual(['one', 'two', 'three'])
+  })
+
+  it('a messageId that is reused with another text is a conflict over REST if the operator says so', async () => {
+    const { server, wire } = await startTestServer((turn) => turn.requireInput('More?').then(() => undefined), {
+      turns: { reusedMessageId: 'reject' },
+    })
+    const { id: taskId } = await wire.sendTask('one', { messageId: 'm' })
+    const response = await fetch(`${server.url}/message:send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: JSON.stringify(sendParams('two', { messageId: 'm', taskId })),
+    })
+    expect(response.status).toBe(409)
+  })
 })
 
 describe('reading tasks', () => {

@@ -123,7 +123,7 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   if (isTask) events.push({ ...createAgentEvents(task, settings.clock.now).status('working'), implied: true })
   const isDeduplicated = call.idempotencyKey !== undefined || dedupeNewTasks
   let claims: readonly Claim[] = []
-  if (isDeduplicated) claims = await claimsForNewTask(request, call, dedupeNewTasks)
+  if (isDeduplicated) claims = await claimsForNewTask(request, call, settings)
   else if (alias !== undefined) claims = claimsForAlias(alias)
 
   const release = settings.acquireSlot ? await settings.acquireSlot('turns', request, call) : undefined
@@ -134,7 +134,11 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
     // The task of this alias exists, or the same message was sent before.
     return created.claimed.digest === aliasDigest && alias !== undefined
       ? await continueTask(aliasAddress(alias), request, call, context)
-      : await acceptedMessageOf(log, created.claimed, claims[0]?.digest ?? '')
+      : await acceptedMessageOf(
+          log,
+          created.claimed,
+          claims.map(({ digest }) => digest),
+        )
   }
   const { generation, lease } = created
   runs.start({
@@ -159,7 +163,7 @@ async function continueTask(
   for (;;) {
     const head = await log.task(address)
     const { request, messageContext, isSensitive } = removeSecrets(head, original, context)
-    const claims = await claimsForMessage(head, request, call)
+    const messageClaims = await claimsForMessage(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
       throw invalidParams(
@@ -168,13 +172,15 @@ async function continueTask(
       )
     }
     // The claim of a sensitive answer was made with the redacted request, also if the task has since moved on.
-    const redactedClaims = () => (isSensitive ? claims : claimsForMessage(head, redactAnswer(original), call))
-    const earlier = await findEarlier(log, head.owner, claims, redactedClaims)
-    if (earlier) return earlier
+    const redactedClaims = () => (isSensitive ? messageClaims : claimsForMessage(head, redactAnswer(original), call))
+    const { reusedMessageId } = settings
+    const earlier = { log, owner: head.owner, reusedMessageId, redactedClaims }
+    const claims = await findEarlier(messageClaims, earlier)
+    if ('task' in claims) return claims
     const opening = await readFirstMessage(head, log)
     if (opening && !isAllowed) await settings.checkContinuation?.(opening, request, call)
     isAllowed = true
-    if (isFirstMessage(opening, head, request)) return { task: head, generation: 1, isRepeated: true }
+    if (isFirstMessage(opening, request, reusedMessageId)) return { task: head, generation: 1, isRepeated: true }
     await requireQueueSpace(head, address.taskId, context)
     if (hasResults(request.message)) await requireOpenRequests(head, address.taskId, request, log)
     const message = await appendMessage(head, request, call, messageContext, { address, claims, opening })

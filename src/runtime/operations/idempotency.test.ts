@@ -93,8 +93,52 @@ describe('idempotent sends', () => {
     expect(taskOf(await service.sendMessage(follow, callOf()))).toEqual(a)
     expect(a?.history.filter(({ role }) => role === 'user')).toHaveLength(2)
     expect(runs.count).toBe(2)
-    const changed = { message: { ...follow.message, parts: [{ text: 'z' }] } }
-    await expect(service.sendMessage(changed, callOf())).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('a messageId with another text in one task is another message, and each of them runs once', async () => {
+    const { service, runs } = counting()
+    const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
+    const texts = ['y', 'z', 'y', 'z', 'w']
+    const follows = texts.map((text) => ({ message: { ...messageOf(text, { taskId: id }), messageId: 'same' } }))
+    const sent = follows.map((follow) => service.sendMessage(follow, callOf()))
+    await until(async () => (await service.getTask({ taskId: id }, callOf())).history.length >= 4)
+    runs.go.resolve()
+    await Promise.all(sent)
+    const { history } = await service.getTask({ taskId: id }, callOf())
+    const said = history.filter(({ role }) => role === 'user').map(({ parts }) => (parts[0] as { text: string }).text)
+    expect(said.toSorted()).toEqual(['w', 'x', 'y', 'z'])
+    expect(runs.count).toBe(4)
+  })
+
+  it('a repeated message with another configuration is the same message', async () => {
+    const { service, runs } = counting()
+    const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
+    const message = messageOf('y', { taskId: id })
+    await service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
+    runs.go.resolve()
+    const { contextId, history } = taskOf(await service.sendMessage({ message }, callOf()))
+    expect(history.filter(({ role }) => role === 'user')).toHaveLength(2)
+    await service.sendMessage({ message: { ...message, contextId } }, callOf())
+    expect(runs.count).toBe(2)
+  })
+
+  it('a messageId with another text is a conflict if the operator says so', async () => {
+    const { service, runs } = counting({ reusedMessageId: 'reject' })
+    runs.go.resolve()
+    const first = messageOf('x')
+    const { id } = taskOf(await service.sendMessage({ message: first }, callOf()))
+    const other = { ...first, parts: [{ text: 'z' }], taskId: id }
+    await expect(service.sendMessage({ message: other }, callOf())).rejects.toMatchObject({ code: 'conflict' })
+
+    const { service: open, runs: openRuns } = counting({ reusedMessageId: 'reject' })
+    const task = taskOf(await send(open, 'x', { returnImmediately: true }))
+    const follow = messageOf('y', { taskId: task.id })
+    const sent = open.sendMessage({ message: follow }, callOf())
+    await until(async () => (await open.getTask({ taskId: task.id }, callOf())).history.length >= 2)
+    const changed = { ...follow, parts: [{ text: 'z' }] }
+    await expect(open.sendMessage({ message: changed }, callOf())).rejects.toMatchObject({ code: 'conflict' })
+    openRuns.go.resolve()
+    await sent
   })
 
   it('the first message of a task is recognized when it is repeated with the task id', async () => {
@@ -105,8 +149,6 @@ describe('idempotent sends', () => {
     const again = await service.sendMessage({ message: { ...message, taskId: task.id } }, callOf())
     expect(taskOf(again)).toEqual(task)
     expect(runs.count).toBe(1)
-    const changed = { ...message, parts: [{ text: 'z' }], taskId: task.id }
-    await expect(service.sendMessage({ message: changed }, callOf())).rejects.toMatchObject({ code: 'conflict' })
   })
 
   it('new messages with the same messageId are different, unless dedupeNewTasks is set', async () => {
@@ -117,5 +159,7 @@ describe('idempotent sends', () => {
     const strict = counting({ dedupeNewTasks: true })
     for (let n = 0; n < 2; n++) await strict.service.sendMessage({ message }, callOf())
     expect(strict.runs.count).toBe(1)
+    await strict.service.sendMessage({ message: { ...message, metadata: { other: true } } }, callOf())
+    expect(strict.runs.count).toBe(2)
   })
 })

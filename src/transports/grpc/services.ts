@@ -1,17 +1,12 @@
 import type { DialectName } from '../../dialects/dialect.ts'
-import type { ErrorCode } from '../../protocol/errors.ts'
-import type { StatusName } from './status.ts'
+import type { ErrorForm } from './status.ts'
 
 /** A dialect as a gRPC service. */
-export interface A2AService {
+export interface A2AService extends ErrorForm {
   readonly name: string
   readonly dialect: DialectName
   /** The values of `a2a-version` that the service accepts. */
   readonly versions: readonly string[]
-  /** Errors whose gRPC status differs from the one of the dialect. */
-  readonly statuses?: Readonly<Partial<Record<ErrorCode, StatusName>>>
-  /** Whether messages begin with the class name of the error, by which SDKs of the version recognize it. */
-  readonly namesErrors?: boolean
 }
 
 export const a2aServices: readonly A2AService[] = [
