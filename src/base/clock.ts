@@ -47,3 +47,10 @@ export function sleep(milliseconds: number, signal: AbortSignal, clock: Clock): 
     signal.addEventListener('abort', end)
   })
 }
+
+/** An unreferenced timer does not keep a Node process alive. */
+export function setReferenced(timer: Timer | undefined, isReferenced: boolean): void {
+  if (typeof timer !== 'object') return
+  if (isReferenced) timer.ref?.()
+  else timer.unref?.()
+}

@@ -4,9 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
-import { ambiguityIn } from './incoming.ts'
-import { type ListenerOptions, sendText, toListener } from './listener.ts'
-import { type Challenge, createRefuser, refusalOf } from './refuse-request.ts'
+import { type ListenerOptions, toStrictListener } from './listener.ts'
+import { type Challenge, createRefuser } from './refuse-request.ts'
 import type { Upgrade } from './websocket-upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {
@@ -54,29 +53,21 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     onError = console.error,
     unreadTimeout = keepAliveTimeout,
   } = options
-  const listener = toListener(exchange, { onError, load, unreadTimeout })
+  const listener = toStrictListener(exchange, { onError, load, unreadTimeout })
   const headersTimeout = Math.min(requestTimeout, 10_000)
   const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }
-  // `ambiguityIn` checks the Host header, so that the refusal is ours.
+  // The listener checks the Host header, so that the refusal is ours.
   const checks = { requireHostHeader: false, ...(upgrade && { shouldUpgradeCallback: upgrade.accepts }) }
-  let closing = false
-  const onRequest: RequestListener = (request, response) => {
-    const fault = ambiguityIn(request)
-    if (closing || fault) response.setHeader('connection', 'close')
-    if (!fault) return listener(request, response)
-    const refusal = refusalOf(fault)
-    void sendText(response, refusal, refusal.body)
-  }
   const server: Server | TlsServer = tls
     ? await createTlsServer(
         {
           ...{ ...timeouts, ...checks, handshakeTimeout: headersTimeout, ...tls },
           ...{ ...certificateOptions(asksCertificate), ALPNProtocols: grpc ? ['h2', 'http/1.1'] : ['http/1.1'] },
         },
-        onRequest,
+        listener,
       )
-    : createServer({ ...timeouts, ...checks }, onRequest)
+    : createServer({ ...timeouts, ...checks }, listener)
   // The total size of headers is limited. A limit on their number would make Node drop the last ones silently, among
   // them perhaps a second header of the same name.
   server.maxHeadersCount = 0
@@ -101,7 +92,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     url: `${tls ? 'https' : 'http'}://${urlHostOf(host)}:${boundPort}`,
     port: boundPort,
     async close({ deadline, drained }) {
-      closing = true
+      server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
       const closed = new Promise((resolve) => server.close(resolve))
       closeUnused()
       http2?.close()
@@ -120,9 +111,9 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
 }
 
 /** Loaded only when TLS is enabled. */
-async function createTlsServer(options: ServerOptions, onRequest: RequestListener): Promise<TlsServer> {
+async function createTlsServer(options: ServerOptions, listener: RequestListener): Promise<TlsServer> {
   const https = await import('node:https')
-  return https.createServer(options, onRequest)
+  return https.createServer(options, listener)
 }
 
 /** The server rejects an untrusted certificate with a response that says why. The connection could not. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import {
@@ -12,7 +12,16 @@ import {
   withSecurityHeaders,
 } from '../http/exchange.ts'
 import type { Load } from '../http/load.ts'
-import { type BodyBudget, callerLeft, certificateOf, collectBody, isBodiless, joinedHeader } from './incoming.ts'
+import {
+  ambiguityIn,
+  type BodyBudget,
+  callerLeft,
+  certificateOf,
+  collectBody,
+  isBodiless,
+  joinedHeader,
+} from './incoming.ts'
+import { refusalOf } from './refuse-request.ts'
 
 export interface ListenerOptions {
   /** Receives errors thrown by an exchange or its stream. The caller does not see them. */
@@ -45,8 +54,20 @@ export function toListener(
   }
 }
 
+/** The same for a server that owns its port: a request that a proxy may have understood differently is refused. */
+export function toStrictListener(exchange: Exchange, options: ListenerOptions): RequestListener {
+  const listener = toListener(exchange, options)
+  return (request, response) => {
+    const fault = ambiguityIn(request)
+    if (!fault) return listener(request, response)
+    const refusal = refusalOf(fault)
+    response.setHeader('connection', 'close')
+    void sendText(response, refusal, refusal.body)
+  }
+}
+
 /** Sends a complete response, with its length, in one write. */
-export async function sendText(
+async function sendText(
   response: ServerResponse,
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
   text: string,

@@ -15,7 +15,7 @@ import {
   type TaskLog,
 } from '../tasks/log.ts'
 import type { RuntimeSettings } from './options.ts'
-import type { Runs } from './turns/runs.ts'
+import type { Runs } from './turns/leased-runs.ts'
 
 /** What an operation works with. It has no access to the whole log, only to the log as its caller sees it. */
 export interface OperationContext {

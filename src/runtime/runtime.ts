@@ -15,7 +15,7 @@ import { sendMessage } from './operations/send-message.ts'
 import { streamMessage, subscribeToTask } from './operations/stream-message.ts'
 import { type RuntimeOptions, withDefaults } from './options.ts'
 import { startMaintenance } from './recovery/maintenance.ts'
-import { createRuns } from './turns/runs.ts'
+import { createRuns } from './turns/leased-runs.ts'
 
 /** Milliseconds that requests to webhooks may take to finish when the server shuts down. */
 const webhookDrain = 2_000

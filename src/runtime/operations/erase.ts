@@ -2,7 +2,7 @@ import { ownerOf, type Principal } from '../../protocol/model.ts'
 import { eraseWebhooks, type LogWithWebhooks, type Push } from '../../push/push.ts'
 import type { WebhookKey } from '../../push/store.ts'
 import type { TaskSelection } from '../../tasks/log.ts'
-import type { Runs } from '../turns/runs.ts'
+import type { Runs } from '../turns/leased-runs.ts'
 
 const batchSize = 500
 

@@ -1,10 +1,10 @@
 import { createAgentEvents } from '../../agent/turn-output.ts'
+import { setReferenced } from '../../base/clock.ts'
 import { operatorError } from '../../protocol/errors.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
-import { setReferenced } from '../turns/renew-leases.ts'
-import type { Runs } from '../turns/runs.ts'
+import type { Runs } from '../turns/leased-runs.ts'
 import { processGone } from './resume.ts'
 
 const batchSize = 100
