@@ -3,6 +3,7 @@ import type { Agent } from './agent/agent.ts'
 import { consoleLogger, type Logger } from './base/logger.ts'
 import type { LoopbackRule } from './http/address-guard.ts'
 import type { Exchange } from './http/exchange.ts'
+import { createHostCheck, type HostCheck } from './http/host-check.ts'
 import { isLoopback } from './http/origin.ts'
 import type { MeshEndpoint } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
@@ -13,6 +14,7 @@ import {
   type AddOptions,
   type Agents,
   checkServeOptions,
+  type ServeMeshOptions,
   type ServeOptions,
   type ServePushOptions,
   type Server,
@@ -22,6 +24,7 @@ import { slug } from './server/card.ts'
 import type { GrpcModule } from './server/grpc-router.ts'
 import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
+import { withHostCheck } from './server/http-endpoint.ts'
 import { type HandlerOptions, mergeOptions } from './server/options.ts'
 import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
 import type { TaskLog } from './tasks/log.ts'
@@ -41,7 +44,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   const { load, logger, drainDeadline } = settings
   const draining = new AbortController()
   const grpc = options.grpc ? { ...(await loadGrpc()), draining: draining.signal, load } : undefined
-  const host = createHost({ load, ...(grpc && { grpc }) })
+  const host = createHost({ load, isOnLoopback: isLoopback(options.host ?? '127.0.0.1'), ...(grpc && { grpc }) })
   const mounts = createMounts(host, settings)
   let first: HostedAgent | undefined
   let mesh: MeshEndpoint | undefined
@@ -279,11 +282,11 @@ function listenFor(
   endpoint: () => MeshEndpoint | undefined,
 ): Promise<Listening> {
   const { mesh } = options
+  const meshExchange: Exchange = (incoming) => (endpoint()?.exchange ?? host.exchange)(incoming)
+  const meshCheck = mesh && createMeshHostCheck(mesh, options)
+  const checkedMesh = meshCheck ? withHostCheck(meshExchange, meshCheck) : meshExchange
   const exchange: Exchange = mesh
-    ? (incoming) => {
-        const opened = endpoint()
-        return incoming.path === opened?.path ? opened.exchange(incoming) : host.exchange(incoming)
-      }
+    ? (incoming) => (incoming.path === endpoint()?.path ? checkedMesh(incoming) : host.exchange(incoming))
     : host.exchange
   const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
   return listen(exchange, {
@@ -301,6 +304,15 @@ function listenFor(
     ...(load && { maxConnections: load.connections }),
     upgrade: mesh?.sockets && socketsAt(mesh.path ?? '/mesh', mesh.sockets, (socket) => endpoint()?.accept(socket)),
   })
+}
+
+/** A mesh peer accepts strangers if it requires no signatures, or trusts a key at its first use. */
+function createMeshHostCheck(
+  { requireAuth, firstHandshake }: ServeMeshOptions,
+  { host = '127.0.0.1', publicUrl, http = {} }: ServeOptions,
+): HostCheck | undefined {
+  const acceptsStrangers = requireAuth === false || firstHandshake !== undefined
+  return createHostCheck({ hosts: http.hosts ?? (isLoopback(host) && acceptsStrangers ? [] : 'any'), publicUrl })
 }
 
 async function openMesh(

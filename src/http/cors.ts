@@ -25,11 +25,11 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
   if (listedOrigins.length === 0) return exchange
   const isForAll = listedOrigins.includes('*')
   if (isForAll && credentials) throw new TypeError('cors: credentials are only for origins that are named, not for *.')
-  const origins: ReadonlySet<string> = new Set(isForAll ? [] : listedOrigins.map(requireOrigin))
+  const allowsOrigin = createOriginCheck(cors)
 
   function headersFor(incoming: Incoming): Headers | undefined {
     const origin = incoming.header('origin')
-    if (origin === undefined || !(isForAll || origins.has(origin))) return undefined
+    if (origin === undefined || !allowsOrigin(origin)) return undefined
     return {
       'access-control-allow-origin': isForAll ? '*' : origin,
       ...(credentials && { 'access-control-allow-credentials': 'true' }),
@@ -68,6 +68,14 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
     if (!allowed) return { ...outgoing, headers }
     return { ...outgoing, headers: { ...headers, ...allowed, 'access-control-expose-headers': exposedHeaders } }
   }
+}
+
+/** Returns whether pages of an origin may call. */
+export function createOriginCheck(cors: Cors = false): (origin: string) => boolean {
+  const listedOrigins = [optionsOf(cors).origins].flat()
+  if (listedOrigins.includes('*')) return () => true
+  const origins: ReadonlySet<string> = new Set(listedOrigins.map(requireOrigin))
+  return (origin) => origins.has(origin)
 }
 
 function optionsOf(cors: Cors): CorsOptions {

@@ -121,7 +121,7 @@ class Http2Incoming implements GrpcIncoming, BodyBudget {
     this.header = (name) => {
       if (name === 'authorization') return joinedHeader(rawHeaders, name)
       // RFC 9113 §8.3.1: `:authority` replaces `Host`.
-      const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
+      const value = (name === 'host' ? headers[':authority'] : undefined) ?? headers[name]
       return Array.isArray(value) ? value.join(', ') : value
     }
     this.bytes = (limit) => {

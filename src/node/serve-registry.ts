@@ -7,7 +7,7 @@ import { type ListenOptions, listen } from './listen.ts'
 
 export interface ServeRegistryOptions
   extends Omit<RegistryOptions, 'fetch'>,
-    Omit<RegistryExchangeOptions, 'host'>,
+    Omit<RegistryExchangeOptions, 'host' | 'isMeshLocal'>,
     Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge'>> {
   /** Defaults to a fetch that refuses private addresses, and this machine unless the registry listens on loopback. */
   readonly fetch?: RegistryFetch
@@ -34,6 +34,7 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   const exchange = createRegistryExchange(registry, {
     ...shared,
     ...(auth && { auth }),
+    isMeshLocal: isLocal && (options.requireAuth === false || options.firstHandshake !== undefined),
     ...(publisher && { host: publisher }),
   })
   const stop = async () => {

@@ -30,6 +30,8 @@ export interface Authentication {
   readonly settings: AuthSettings
   /** Undefined if no caller needs credentials. */
   readonly auth: Auth | undefined
+  /** Whether callers without credentials are accepted. */
+  readonly acceptsAnonymous: boolean
   /** The part of the card that declares the schemes. */
   readonly card: Pick<AgentCard, 'securitySchemes' | 'security'>
   readonly delegation?: DelegationOptions
@@ -102,6 +104,7 @@ export function createAuthentication(choice: AuthChoice, context: Authentication
   return {
     settings,
     auth: isOpen ? undefined : auth,
+    acceptsAnonymous: Boolean(settings.anonymous),
     card: isOpen ? {} : { securitySchemes, security },
     ...(exchange && tokens && { delegation: { exchange, tokenOf: tokens.tokenOf } }),
     authenticate,

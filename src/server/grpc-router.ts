@@ -42,7 +42,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
   })
 
   function exchangeFor(agent: HostedAgent): GrpcExchange {
-    const { options, authenticate, onError, rateHeaders, metrics } = agent
+    const { options, authenticate, onError, rateHeaders, hostCheck, metrics } = agent
     const exchange = createGrpc({
       ...options,
       service: agent.serviceFor(options.grpcTenant),
@@ -50,6 +50,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
       dialects: serverDialects(options),
       originOf: (incoming) => originOf(incoming, options),
       onError,
+      hostCheck,
       ...(rateHeaders && { metadataFor: rateHeaders }),
       ...(draining && { draining }),
     })

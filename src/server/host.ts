@@ -20,6 +20,11 @@ export interface HostOptions {
   readonly grpc?: GrpcModule
   /** Load of the server: while it is too high, calls are rejected. `serve` passes its own. */
   readonly load?: Load | undefined
+  /**
+   * Whether the server listens on a loopback address. If so, agents that accept callers without credentials answer only
+   * requests for this machine or for a configured name: see `http.hosts`. `serve` sets it.
+   */
+  readonly isOnLoopback?: boolean
 }
 
 /** The address of an agent on a host that has several. Agents that differ in `tenant` may share one address. */
@@ -57,7 +62,7 @@ export interface Host {
   drain(deadline: number): Promise<void>
 }
 
-export function createHost({ grpc, load }: HostOptions = {}): Host {
+export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host {
   let mounts: readonly Mount[] = []
   /** Gets every request while there is a single agent, at the root. */
   let onlyEndpoint: Exchange | undefined
@@ -111,7 +116,7 @@ export function createHost({ grpc, load }: HostOptions = {}): Host {
       requireAuthOption(caller, options)
       checkOptions<HandlerOptions & MountOptions>(caller, options, mountChecks)
       const { mount = '', hostname, ...agentOptions } = options
-      const settings = { ...flattenOptions(agentOptions), load }
+      const settings = { ...flattenOptions(agentOptions), load, hostname, isOnLoopback }
       const hosted = mountAt(mount.replace(/\/+$/, ''), hostname?.toLowerCase()).add(agent, settings)
       refreshRoutes()
       return hosted

@@ -2,6 +2,7 @@ import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
+import { createHostCheck } from '../http/host-check.ts'
 import { createLimits } from '../limits/limits.ts'
 import { operatorError, StoreUnavailable } from '../protocol/errors.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
@@ -37,7 +38,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   const { logger = consoleLogger, log = createMemoryLog(), keys, load, publicUrl, tenant } = options
   const limits = options.limits && createLimits(options.limits, logger)
   const authentication = createAuthentication(options.auth, { profile, logger, load, limits })
-  const { auth, settings, delegation, authenticate, admit, rateHeaders } = authentication
+  const { auth, settings, delegation, authenticate, admit, rateHeaders, acceptsAnonymous } = authentication
   const { policy } = settings
   const signer = keys && createCardSigner({ keys, publicUrl, logger })
   const skillOf = createSkillLookup(authentication, profile)
@@ -86,6 +87,8 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     authenticate,
     admit,
     rateHeaders,
+    // On loopback, callers without credentials are accepted because they are on this machine.
+    hostCheck: createHostCheck({ hosts: options.isOnLoopback && acceptsAnonymous ? [] : 'any', ...options }),
     metrics:
       metrics && createMetricsPage(metrics, authentication, options.metrics === true ? {} : options.metrics || {}),
     options,

@@ -4,6 +4,7 @@ import { type CardFormat, encodeCardAs } from '../dialects/served-card.ts'
 import { type DialectOptions, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
 import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
+import type { HostCheck } from '../http/host-check.ts'
 import { retryAfterOverload } from '../http/load.ts'
 import { type OriginOptions, originOf } from '../http/origin.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -29,6 +30,8 @@ export interface EndpointBackend extends Pick<WireOptions, 'service' | 'authenti
   readonly signer?: CardSigner | undefined
   readonly rateHeaders?: Authentication['rateHeaders']
   readonly metrics?: MetricsPage | undefined
+  /** Refuses requests for hosts, and from origins, that are not the agent's. */
+  readonly hostCheck?: HostCheck | undefined
 }
 
 export interface HttpEndpointOptions
@@ -52,7 +55,7 @@ export interface HttpEndpointOptions
 /** Serves an agent over HTTP: JSON-RPC and REST in every dialect, its card, its keys, its health and its metrics. */
 export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpointOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a', cors, keys } = options
-  const { card, signer, rateHeaders, metrics, onError } = backend
+  const { card, signer, rateHeaders, metrics, hostCheck, onError } = backend
   const wire: Omit<WireOptions, 'dialects'> = {
     ...options,
     service: backend.service,
@@ -111,12 +114,22 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
   }
   if (rateHeaders) exchange = withHeaders(exchange, rateHeaders)
   if (cors) exchange = withCors(exchange, cors, onError)
+  if (hostCheck) exchange = withHostCheck(exchange, hostCheck)
   return metrics ? metrics.counting(exchange) : exchange
 }
 
 /** An HTTP error in the form that A2A 1.0 gives to errors over HTTP (§11.6). */
 export function errorPage(code: number, message: string, headers?: Headers): Outgoing {
   return jsonPage(code, { error: { code, status: statusNames[code], message } }, headers)
+}
+
+/** Answers only requests that the check accepts. */
+export function withHostCheck(exchange: Exchange, check: HostCheck): Exchange {
+  // Not async: the promise of the exchange is handed on without waiting for it.
+  return (incoming) => {
+    const problem = check(incoming)
+    return problem === undefined ? exchange(incoming) : Promise.resolve(errorPage(403, problem))
+  }
 }
 
 /** A path that is only read. */

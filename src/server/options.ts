@@ -13,6 +13,7 @@ import {
   integer,
   listOf,
   milliseconds,
+  type OptionCheck,
   type OptionChecks,
   object,
   oneOf,
@@ -123,6 +124,13 @@ export interface HttpOptions {
   readonly jsonDepth?: number
   /** Milliseconds of silence after which a stream sends a heartbeat. Defaults to 15,000. */
   readonly heartbeat?: number
+  /**
+   * Host names for which requests are answered, besides names of this machine and those in `publicUrl` and `hostname`, or
+   * `any`. Requests for other hosts, and from web pages of origins that `cors` does not allow, get 403. Defaults to `any`,
+   * or to no other names if the server listens on loopback and accepts callers without credentials: it must not answer
+   * web pages whose name resolves to this machine (DNS rebinding).
+   */
+  readonly hosts?: readonly string[] | 'any'
 }
 
 export interface DialectOptions {
@@ -181,10 +189,16 @@ const turnChecks: OptionChecks<TurnOptions> = {
   reusedMessageId: oneOf('accept', 'reject'),
 }
 
+const hostName: OptionCheck = (value, name) => {
+  text(value, name)
+  if (/[:/\s]/.test(`${value}`)) throw new TypeError(`${name}: expected a host name, got ${JSON.stringify(value)}.`)
+}
+
 export const httpChecks: OptionChecks<HttpOptions> = {
   bodyLimit: integer({ min: 1 }),
   jsonDepth: integer({ min: 1 }),
   heartbeat: milliseconds({ min: 1 }),
+  hosts: anyOf("'any', or a list of host names without scheme and port", oneOf('any'), listOf(hostName)),
 }
 
 const dialectName = oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v1.0')
@@ -281,7 +295,12 @@ export interface HostedAgentOptions
   extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
     HttpEndpointOptions,
     AddressOptions,
+    Pick<HttpOptions, 'hosts'>,
     Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard'> {
   /** Load of the server: while it is too high, calls are rejected. */
   readonly load?: Load | undefined
+  /** The host name for which the agent is served. */
+  readonly hostname?: string | undefined
+  /** Whether the server listens on a loopback address. */
+  readonly isOnLoopback?: boolean | undefined
 }

@@ -36,7 +36,11 @@ async function open(options: TestServerOptions) {
       received.push(text)
       return 'hi'
     },
-    { logger: { ...silentLogger, error: (fields) => errors.push(fields) }, ...options },
+    {
+      logger: { ...silentLogger, error: (fields) => errors.push(fields) },
+      ...options,
+      http: { hosts: 'any', ...options.http },
+    },
   )
   const isTls = options.tls !== undefined
   const exchange = (...pieces: readonly (string | Uint8Array)[]) => exchangeBytes(server.port, pieces, { tls: isTls })

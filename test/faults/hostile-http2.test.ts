@@ -67,7 +67,7 @@ function block(fields: readonly string[]): Buffer {
   return Buffer.concat(fields.map((field, n) => Buffer.concat([n % 2 ? Buffer.of() : Buffer.of(0), literal(field)])))
 }
 
-const get = block([':method', 'GET', ':scheme', 'http', ':path', '/healthz', ':authority', 'x'])
+const get = block([':method', 'GET', ':scheme', 'http', ':path', '/healthz', ':authority', 'localhost'])
 const post = block([
   ':method',
   'POST',
@@ -76,7 +76,7 @@ const post = block([
   ':path',
   '/',
   ':authority',
-  'x',
+  'localhost',
   'content-type',
   'application/json',
 ])

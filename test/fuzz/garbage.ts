@@ -1,7 +1,7 @@
 import type { Random } from '../support/random.ts'
 
 const json = '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}'
-const post = (...lines: string[]) => ['POST / HTTP/1.1', 'Host: h', ...lines, '', ''].join('\r\n')
+const post = (...lines: string[]) => ['POST / HTTP/1.1', 'Host: localhost', ...lines, '', ''].join('\r\n')
 const validRequest = `${post('Content-Type: application/json', `Content-Length: ${json.length}`)}${json}`
 
 /** What port scanners, other protocols and request smugglers send. */
@@ -14,8 +14,8 @@ const messages: readonly string[] = [
   validRequest.replace('POST /', 'CONNECT h:443'),
   validRequest.replace('POST /', 'OPTIONS *'),
   validRequest.replace('POST /', 'POST http://h/'),
-  validRequest.replace('Host: h\r\n', ''),
-  validRequest.replace('Host: h', 'Host: h\r\nHost: i'),
+  validRequest.replace('Host: localhost\r\n', ''),
+  validRequest.replace('Host: localhost', 'Host: localhost\r\nHost: i'),
   post('Content-Type: application/json', 'Content-Length: 1000'),
   post('Content-Length: 5', 'Content-Length: 6'),
   post('Content-Length: 5', 'Transfer-Encoding: chunked'),
@@ -28,7 +28,7 @@ const messages: readonly string[] = [
   post(`A2A-Version: ${'1'.repeat(20_000)}`),
   post(...Array.from({ length: 3_000 }, (_, index) => `x-${index}: 1`)),
   post(': no name', 'no colon', ' folded'),
-  `POST /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: h\r\n\r\n`,
+  `POST /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   'GET /\r\n\r\n',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',

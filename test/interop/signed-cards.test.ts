@@ -172,7 +172,7 @@ describe('a signed card', () => {
   })
 
   it('a card for a forged Host header is not signed', async () => {
-    const origin = await open({ keys: createKeyRing(await newSigningKey()) })
+    const origin = await open({ keys: createKeyRing(await newSigningKey()), http: { hosts: 'any' } })
     const { hostname, port } = new URL(origin)
     const { request } = await import('node:http')
     const card = await new Promise<JsonObject>((resolve, reject) => {

@@ -113,22 +113,18 @@ describe('the registry over HTTP', () => {
     const body = { url: `${url}/nothing.json` }
     expect((await post(`${url}/agents`, body)).status).toBe(422)
     expect((await post(`${url}/agents`, body, { 'x-forwarded-for': '203.0.113.9' })).status).toBe(403)
-    const reboundStatus = await new Promise((resolve, reject) => {
-      const headers = { host: `evil.example:${port}`, 'content-type': 'application/json' }
-      const rebinding = httpRequest(
-        { port, host: '127.0.0.1', method: 'POST', path: '/agents', headers },
-        (response) => {
-          response.resume()
-          resolve(response.statusCode)
-        },
-      )
-      rebinding.once('error', reject)
-      rebinding.end(JSON.stringify(body))
-    })
-    expect(reboundStatus).toBe(403)
+    expect((await post(`${url}/agents`, body, { origin: 'https://evil.example' })).status).toBe(403)
+    expect(await statusFor(port, '/agents', { host: `evil.example:${port}` }, body)).toBe(403)
     const { port: publicPort } = await startRegistryServer({ host: '0.0.0.0' })
     expect((await post(`http://127.0.0.1:${publicPort}/agents`, body)).status).toBe(403)
     expect((await request(`http://127.0.0.1:${publicPort}/agents`)).status).toBe(200)
+  })
+
+  it('unsigned envelopes of web pages are refused on a loopback address', async () => {
+    const { port } = await startRegistryServer({ requireAuth: false })
+    expect(await statusFor(port, '/mesh', { host: 'evil.example' }, {})).toBe(403)
+    expect(await statusFor(port, '/mesh', { origin: 'https://evil.example' }, {})).toBe(403)
+    expect(await statusFor(port, '/mesh', {}, {})).not.toBe(403)
   })
 
   it('the number of agents that are read concurrently is limited', async () => {
@@ -149,3 +145,16 @@ describe('the registry over HTTP', () => {
     expect((await first).status).toBe(201)
   })
 })
+
+/** The status of a POST with any Host header, which `fetch` does not allow. */
+function statusFor(port: number, path: string, headers: Readonly<Record<string, string>>, body: object) {
+  return new Promise((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', method: 'POST', path }
+    httpRequest({ ...options, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+      .once('error', reject)
+      .end(JSON.stringify(body))
+  })
+}

@@ -30,7 +30,14 @@ describe('the size of a body', () => {
   it('a declared length over the limit is rejected at once', async () => {
     const { server } = await start({ http: { bodyLimit: 2000 } })
     // The body is never sent: the header alone causes the response.
-    const head = ['POST / HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Length: 2001', '', '']
+    const head = [
+      'POST / HTTP/1.1',
+      'Host: localhost',
+      'Content-Type: application/json',
+      'Content-Length: 2001',
+      '',
+      '',
+    ]
     const { status, body } = await exchangeBytes(server.port, [head.join('\r\n')])
     expect(status).toBe(413)
     expect(JSON.parse(body)).toMatchObject({ error: { code: -32600, message: tooLarge.message } })
@@ -176,7 +183,7 @@ describe('the content type', () => {
     async (type) => {
       const { server } = await start()
       // Ten bytes are announced and never sent, so the server has not waited for them.
-      const head = ['POST / HTTP/1.1', 'Host: h', ...contentType(type), 'Content-Length: 10', '', '']
+      const head = ['POST / HTTP/1.1', 'Host: localhost', ...contentType(type), 'Content-Length: 10', '', '']
       const { status, body } = await exchangeBytes(server.port, [head.join('\r\n')])
       expect(status).toBe(415)
       const message = 'Incompatible content types: The body must be JSON, with Content-Type: application/json.'
@@ -196,7 +203,7 @@ describe('the content type', () => {
 describe('invalid headers', () => {
   it('headers over the limit are rejected', async () => {
     const { server } = await start()
-    const head = ['POST / HTTP/1.1', 'Host: h', `A2A-Version: ${'1'.repeat(100_000)}`, '', '']
+    const head = ['POST / HTTP/1.1', 'Host: localhost', `A2A-Version: ${'1'.repeat(100_000)}`, '', '']
     const { status, head: responseHead, body } = await exchangeBytes(server.port, [head.join('\r\n')])
     expect(status).toBe(431)
     expect(responseHead).toContain('content-type: application/json')

@@ -2,8 +2,8 @@ import { type AuthOptions, createAuth } from '../../auth/auth.ts'
 import { isObject } from '../../base/json.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
+import { createHostCheck } from '../../http/host-check.ts'
 import { isJson, parseJson } from '../../http/json.ts'
-import { isLoopback } from '../../http/origin.ts'
 import { matchesEtag } from '../../http/response-headers.ts'
 import { A2AError, StoreUnavailable } from '../../protocol/errors.ts'
 import { anonymous, ownerOf } from '../../protocol/model.ts'
@@ -26,6 +26,11 @@ export type RegistryAuth = AuthOptions | 'none' | 'local'
 export interface RegistryExchangeOptions {
   /** Which callers may add agents and remove their own. Defaults to none. Every caller may read. */
   readonly auth?: RegistryAuth
+  /**
+   * Accepts envelopes only as `local` accepts changes. Set it where the server listens on a loopback address, and
+   * envelopes need no signature, or that of any key. Defaults to false.
+   */
+  readonly isMeshLocal?: boolean
   /** Whether a caller, such as an administrator, may change an entry of another owner. `owner` is the caller, as `ownerOf` returns it. */
   readonly mayChange?: (owner: string, entry: RegistryEntry) => boolean | Promise<boolean>
   /** The publisher of the catalog. */
@@ -147,6 +152,7 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
       case '/.well-known/ai-catalog.json':
         return await dispatch(method, { GET: () => publishCatalog(incoming) })
       case '/mesh':
+        if (options.isMeshLocal && !isLocal(incoming)) throw notLocal()
         if (registry.hasMesh) return await registry.peer.exchange(incoming)
     }
     return errorResponse(
@@ -179,19 +185,25 @@ function createAuthentication(choice: RegistryAuth | undefined, logger: Logger):
   if (choice === 'local') {
     return async (incoming) => {
       if (isLocal(incoming)) return anonymousOwner
-      throw new A2AError('forbidden', 'This registry accepts changes only from this machine.')
+      throw notLocal()
     }
   }
   const auth = createAuth(choice, { realm: 'registry', logger })
   return async (incoming) => ownerOf(await auth.authenticate(incoming))
 }
 
-/** Checks the Host header: a web page can reach this machine through a name that resolves to loopback (DNS rebinding). */
-function isLocal({ header }: Incoming): boolean {
-  const host = header('host') ?? ''
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some((name) => header(name) !== undefined)
-  const url = `http://${host}`
-  return !isForwarded && URL.canParse(url) && isLoopback(new URL(url).hostname)
+function notLocal(): A2AError {
+  return new A2AError('forbidden', 'This registry accepts changes only from this machine.')
+}
+
+const hostCheck = createHostCheck({ hosts: [] })
+
+/** Web pages can reach this machine too, and a proxy on this machine forwards requests of others. */
+function isLocal(incoming: Incoming): boolean {
+  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some(
+    (name) => incoming.header(name) !== undefined,
+  )
+  return !isForwarded && incoming.header('host') !== undefined && hostCheck?.(incoming) === undefined
 }
 
 function readQuery(parameters: URLSearchParams): SearchQuery {

@@ -3,6 +3,7 @@ import type { ServerDialect } from '../../dialects/dialect.ts'
 import { versionNotSupported } from '../../dialects/negotiate.ts'
 import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Incoming } from '../../http/exchange.ts'
+import type { HostCheck } from '../../http/host-check.ts'
 import type { Load } from '../../http/load.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import type { Operation } from '../../protocol/service.ts'
@@ -34,11 +35,13 @@ export interface GrpcOptions
   /** The load of the server. Health checks report NOT_SERVING while it is overloaded. */
   readonly load?: Load | undefined
   readonly metadataFor?: AnswerOptions['metadataFor']
+  /** Refuses calls for hosts that are not the agent's. The `:authority` of a call is its host. */
+  readonly hostCheck?: HostCheck | undefined
 }
 
 /** Serves A2A over gRPC, with health checks and reflection. Slow to load: import this file only when gRPC is enabled. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
-  const { dialects, draining = new AbortController().signal, load, onError } = options
+  const { dialects, draining = new AbortController().signal, load, onError, hostCheck } = options
   const { bodyLimit } = withWireDefaults(options)
   const answerOptions: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
   const rpcs = new Map<string, Rpc>()
@@ -56,12 +59,17 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
 
   // Not async: every promise between a call and its answer costs time.
   return (incoming) => {
+    const problem = hostCheck?.(incoming)
+    if (problem !== undefined) return Promise.resolve(refused(new StatusError('PERMISSION_DENIED', problem)))
     const rpc = rpcs.get(incoming.path)
     return rpc ? answerRpc(rpc, incoming, answerOptions) : Promise.resolve(unknownMethod(incoming))
   }
 
   function unknownMethod({ path }: Incoming): GrpcOutgoing {
-    const error = new StatusError('UNIMPLEMENTED', `There is no ${path} here, but ${serviceNames.join(', ')}.`)
+    return refused(new StatusError('UNIMPLEMENTED', `There is no ${path} here, but ${serviceNames.join(', ')}.`))
+  }
+
+  function refused(error: StatusError): GrpcOutgoing {
     return { headers: refusalHeaders, trailers: errorTrailers(error, encodeError) }
   }
 }

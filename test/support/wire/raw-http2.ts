@@ -3,7 +3,18 @@ import { connect } from 'node:net'
 
 /** The response to a GET with repeated `Authorization` headers, written frame by frame: HTTP/2 clients do not send them. */
 export async function getOverHttp2(port: number, authorizations: readonly string[]): Promise<string> {
-  const target = [':method', 'GET', ':scheme', 'http', ':path', '/tasks', ':authority', 'x', 'a2a-version', '1.0']
+  const target = [
+    ':method',
+    'GET',
+    ':scheme',
+    'http',
+    ':path',
+    '/tasks',
+    ':authority',
+    'localhost',
+    'a2a-version',
+    '1.0',
+  ]
   const fields = [...target, ...authorizations.flatMap((value) => ['authorization', value])]
   // RFC 7541 §6.2.2: literal fields without indexing, each with a new name.
   const block = fields.map((field, n) => Buffer.concat([n % 2 ? Buffer.of() : Buffer.of(0), literal(field)]))
