@@ -9,12 +9,13 @@ import type { A2AError } from '../../src/protocol/errors.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
 import { callOf, messageOf } from '../support/agents/test-runtime.ts'
-import { collect } from '../support/async.ts'
+import { collect, until } from '../support/async.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { longText, openFillableLog } from '../support/stores/full-disk.ts'
 import { dialectBindings } from '../support/wire/dialect-bindings.ts'
+import { sendParams } from '../support/wire/wire-client.ts'
 
 interface Answer {
   readonly status: number
@@ -104,3 +105,52 @@ async function open(url: string, dialect: DialectName, binding: Binding, fetch: 
   return (await connect(url, { dialects: [dialect], bindings, fetch, retry: { tries: 1 }, resume: { tries: 0 } }))
     .service
 }
+
+describe('a turn whose events were lost', () => {
+  it('the task fails although its agent ignores failed writes and the disk has space again', async () => {
+    const { log, fill, free } = await openFillableLog()
+    const { errors, logger } = recordingLogger()
+    const { wire } = await startTestServer(
+      async (turn) => {
+        await turn.status('working')
+        const report = turn.artifact('report')
+        await report.write('first')
+        fill()
+        await report.write(longText).catch(() => {})
+        free()
+        await report.close('last').catch(() => {})
+        return 'done'
+      },
+      { log, logger },
+    )
+    const { id, status, artifacts } = await wire.sendTask('go')
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(status.message?.parts?.[0]?.text).toMatch(/^Results of the agent could not be stored/)
+    expect(artifacts?.[0]?.parts).toEqual([{ text: 'first' }])
+    expect(errors).toMatchObject([
+      { message: 'events of a turn could not be stored, so its task fails', error: fullDisk },
+    ])
+    expect((await wire.call('GetTask', { id })).result).toMatchObject({ status: { state: 'TASK_STATE_FAILED' } })
+  })
+
+  it('the caller gets 503 while the disk stays full, and the task fails when it has space', async () => {
+    const { log, lock, free } = await openFillableLog()
+    const { server, wire } = await startTestServer(
+      async (turn) => {
+        await turn.status('working')
+        lock()
+        void turn.data({ lost: true }).catch(() => {})
+        return 'done'
+      },
+      { log, turns: { leaseTtl: 300 } },
+    )
+    const refused = await wire.call('SendMessage', sendParams('go'))
+    expect(refused).toMatchObject({ status: 503, error: { code: -32603 } })
+    free()
+    const { service } = await connect(server.url)
+    await until(async () => {
+      const { tasks } = await service.listTasks({}, callOf())
+      return tasks.length === 1 && tasks[0]?.status.state === 'failed'
+    })
+  })
+})

@@ -59,6 +59,8 @@ async function waitForOutcome(
       if (outcome) return outcome
     }
     if (end !== undefined && end <= clock.now()) break
+    // The run has no outcome to wait for. A repeated request finds the task when the store works again.
+    if (run?.failure) throw run.failure
     if (page.length > 0 || run) continue
     if (call.signal.aborted) break
     if (!isFirst && !(await log.head(task.taskId))) throw taskNotFound(task.taskId) // erased meanwhile

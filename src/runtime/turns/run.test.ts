@@ -1,7 +1,11 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
+import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'
+import { isEnded } from '../../protocol/states.ts'
+import type { TaskLog } from '../../tasks/log.ts'
+import { createMemoryLog } from '../../tasks/memory-log.ts'
 
 const conversationOf = (task: Task) =>
   [...task.history, ...(task.status.message ? [task.status.message] : [])].map(({ role, parts: [part] }) =>
@@ -112,4 +116,67 @@ it('an interrupted turn stores nothing more', async () => {
   expect(conversationOf(task).at(-1)).toBe('agent: Two it is')
   expect(String(await late.promise)).toContain('is over')
   expect(conversationOf(await service.getTask({ taskId: id }, callOf()))).not.toContain('agent: One after all')
+})
+
+describe('a failing store', () => {
+  it('a task ends once if its last event was stored although the store reported a failure', async () => {
+    const memory = createMemoryLog()
+    const log: TaskLog = {
+      ...memory,
+      async append(taskId, after, events, options) {
+        const appended = await memory.append(taskId, after, events, options)
+        const isLast = events.some((event) => event.type === 'status' && event.status.state === 'completed')
+        if (isLast) throw new StoreUnavailable(new Error('the response was lost'))
+        return appended
+      },
+    }
+    const { service, drain } = createTestRuntime(
+      async (turn) => {
+        await turn.status('working')
+        void turn.data({ last: true })
+      },
+      { log },
+    )
+    const task = taskOf(await send(service, 'go'))
+    expect(task.status.state).toBe('completed')
+    expect(task.artifacts).toHaveLength(1)
+    await drain(1_000) // the run tries to store a failure meanwhile
+    const ended = (await memory.read(task.id, 0)).filter(
+      ({ event }) => event.type === 'status' && isEnded(event.status.state),
+    )
+    expect(ended).toHaveLength(1)
+  })
+
+  it.each(['retry', 'resume'] as const)(
+    'with the policy %s, a turn whose events were lost runs again',
+    async (policy) => {
+      const memory = createMemoryLog()
+      let failures = 0
+      const log: TaskLog = {
+        ...memory,
+        append(taskId, after, events, options) {
+          if (failures > 0 || !events.some(({ type }) => type === 'artifact')) {
+            return memory.append(taskId, after, events, options)
+          }
+          failures++
+          return Promise.reject(new StoreUnavailable(new Error('the disk is full')))
+        },
+      }
+      const { service } = createTestRuntime(
+        async (turn) => {
+          await turn.status('working')
+          const report = turn.artifact('report')
+          await report.write('one').catch(() => {})
+          await report.close('two').catch(() => {})
+          return 'done'
+        },
+        { log, recovery: policy, leaseTtl: 100, cancelGrace: 0 },
+      )
+      await expect(send(service, 'go')).rejects.toMatchObject({ code: 'unavailable' })
+      const list = () => service.listTasks({ includeArtifacts: true }, callOf())
+      await until(async () => (await list()).tasks[0]?.status.state === 'completed')
+      const [task] = (await list()).tasks
+      expect(task?.artifacts[0]?.parts).toEqual([{ text: 'one' }, { text: 'two' }])
+    },
+  )
 })

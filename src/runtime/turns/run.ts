@@ -53,6 +53,8 @@ export class Run implements WriterOwner {
   #watching: AbortController | undefined
   #isOver = false
   #isLeaving = false
+  /** Why the run could not store its events. */
+  #failure: unknown
   /** The generation of the last answered message. */
   #answered = 0
   /** The position of the current turn in its trace. */
@@ -79,6 +81,11 @@ export class Run implements WriterOwner {
   /** How many messages wait for their turn. */
   get queueLength(): number {
     return this.#queue.size
+  }
+
+  /** The failure of the store because of which the run is over before the task is idle. */
+  get failure(): unknown {
+    return this.#isOver ? this.#failure : undefined
   }
 
   /** The run has offered its lease to other processes, so the lease must not be renewed. */
@@ -153,6 +160,12 @@ export class Run implements WriterOwner {
     this.stop('flooded')
   }
 
+  onEventsLost(error: unknown): void {
+    this.#failure = error
+    this.#logger().error({ error: operatorError(error) }, 'events of a turn could not be stored, so its task fails')
+    this.stop('events-lost')
+  }
+
   async #run(): Promise<void> {
     try {
       await this.#runTurns()
@@ -160,7 +173,11 @@ export class Run implements WriterOwner {
       if (error instanceof LeaseLost) {
         this.#settings.telemetry?.record?.({ type: 'lease', what: 'lost' })
         this.#logger().warn({ fence: this.#fence }, 'the lease of a task was lost to another process')
-      } else this.#logger().error({ error }, 'a task could not be stored; it is recovered when its lease has expired')
+      } else {
+        this.#failure = error
+        const text = 'a task could not be stored; it is recovered when its lease has expired'
+        this.#logger().error({ error: operatorError(error) }, text)
+      }
     } finally {
       this.#isOver = true
       this.#watching?.abort('done')
@@ -182,7 +199,10 @@ export class Run implements WriterOwner {
       const stop = new Stop(settings, deadlineOf(next.message, settings))
       this.#turnStop = stop
       if (this.#stopReason) stop.stop(this.#stopReason)
-      const interruption = await this.#runTurn(next, stop)
+      const interruption = await this.#runTurn(next, stop).catch((error) => {
+        if (this.#stopReason !== 'events-lost') throw error
+        return undefined
+      })
       this.#turnStop = undefined
       if (isEnded(writer.phase)) return
       const pause = typeof interruption === 'object' ? interruption : undefined
@@ -294,13 +314,18 @@ export class Run implements WriterOwner {
 
   async #endTask(reason: StopReason): Promise<void> {
     if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${this.#task.taskId} is lost.`)
+    // As after a crash: the journal has what was stored, and the next attempt continues from there.
+    if (reason === 'events-lost' && this.#settings.recovery.isJournaled) throw this.#failure
     if (reason === 'shutdown' && this.#settings.recovery.isJournaled) return await this.#handOver()
     const agentEvents = this.#agentEvents
     const status =
       reason === 'canceled'
         ? agentEvents.status('canceled')
         : agentEvents.status('failed', stopText(reason, this.#settings))
-    await this.#writer.emit(status)
+    await this.#writer.emit(status).catch((error) => {
+      // The last event may have been stored although the store reported a failure.
+      if (!isEnded(this.#writer.phase)) throw error
+    })
   }
 
   /** Expires the lease at once, so that another process resumes the task without waiting. */

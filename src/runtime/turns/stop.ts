@@ -2,7 +2,7 @@ import { type Clock, setAlarm, type Timer } from '../../base/clock.ts'
 import type { RuntimeSettings } from '../options.ts'
 
 /** Nothing that the agent could still do would be stored, so it gets no grace period. */
-const withoutGrace: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
+const withoutGrace: readonly StopReason[] = ['lease-lost', 'events-lost', 'differs', 'unanswered']
 
 /** Why a turn is stopped from outside. */
 export type StopReason =
@@ -21,6 +21,8 @@ export type StopReason =
   /** More messages than `queueLimit` wait for the task. */
   | 'crowded'
   | 'lease-lost'
+  /** The store failed, and events of the turn are lost. */
+  | 'events-lost'
   /** A question was not answered in time. */
   | 'unanswered'
   /** The code does not match the journal. */
@@ -124,6 +126,8 @@ export function stopText(reason: StopReason, settings: RuntimeSettings): string 
       return 'The agent produced results faster than they could be stored.'
     case 'crowded':
       return `More than ${queueLimit} messages waited for this task.`
+    case 'events-lost':
+      return 'Results of the agent could not be stored, so the task cannot be completed. Please send it again.'
     case 'canceled':
     case 'interrupted':
     case 'lease-lost':

@@ -29,6 +29,8 @@ export interface WriterOwner {
   onLeaseLost(): void
   /** More events wait than `maxWaiting`. They are rejected. */
   onFlood(): void
+  /** The store failed and events are lost. From now on, only the failure or cancellation of the task is stored. */
+  onEventsLost(error: unknown): void
 }
 
 /** The lease is lost: another process has taken over, or the task no longer exists. */
@@ -48,6 +50,8 @@ export class Writer {
   readonly #waiting: Emission[] = []
   #syncs: Resolvers[] | undefined
   #leaseLost: LeaseLost | undefined
+  /** Why events were lost. Storing later ones would leave a hole in the task. */
+  #eventsLost: { readonly error: unknown } | undefined
   #working: Promise<void> | undefined
   #generation: number
   #phase: Phase
@@ -124,6 +128,8 @@ export class Writer {
       for (const { generation, event } of stored) {
         this.#owner.onExternalEvent(event, generation)
         this.#generation = generation
+        // Events of this writer may have been stored although the store reported a failure.
+        if (this.#eventsLost) this.#phase = phaseAfter(event, this.#phase) ?? this.#phase
       }
     }
   }
@@ -149,8 +155,11 @@ export class Writer {
         }
       }
     } catch (error) {
-      // The store failed: the agent gets the error, and the lease expires if the store does not recover.
+      // The agent gets the error, but may ignore it; the owner does not. The lease expires if the store does not recover.
       for (const emission of batch) rejectEmission(emission, error)
+      if (this.#eventsLost) return
+      this.#eventsLost = { error }
+      this.#owner.onEventsLost(error)
     }
   }
 
@@ -162,7 +171,7 @@ export class Writer {
     const forbidden: Emission[] = []
     for (const emission of batch) {
       const event = this.#owner.adjust(emission.event)
-      const phase = phaseAfter(event, next)
+      const phase = this.#eventsLost && !endsWithoutSuccess(event) ? undefined : phaseAfter(event, next)
       if (phase === undefined) {
         forbidden.push(emission)
       } else {
@@ -175,9 +184,10 @@ export class Writer {
   }
 
   #reject(batch: readonly Emission[], reason?: Error): void {
+    const cause = reason ?? this.#eventsLost?.error
     for (const emission of batch) {
       const text = `"${stateOrType(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
-      rejectEmission(emission, reason ?? new Error(text))
+      rejectEmission(emission, cause ?? new Error(text))
     }
   }
 }
@@ -249,6 +259,11 @@ function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
     case 'journal':
       return phase
   }
+}
+
+/** Whether an event may be stored after a loss, because it does not claim that the task is complete. */
+function endsWithoutSuccess(event: TaskEvent): boolean {
+  return event.type === 'status' && (event.status.state === 'failed' || event.status.state === 'canceled')
 }
 
 function stateOrType(event: TaskEvent): string {

@@ -11,7 +11,10 @@ export const longText = 'x'.repeat(100_000)
 export interface FillableLog {
   readonly log: SqliteLog
   readonly file: string
+  /** Refuses texts such as `longText`. Short ones may still fit into the file. */
   fill(): void
+  /** Refuses every write. */
+  lock(): void
   free(): void
 }
 
@@ -28,9 +31,18 @@ export async function openFillableLog(options: Partial<SqliteLogOptions> = {}): 
     ...options,
   })
   onTestFinished(() => log.close().catch(() => {}))
-  const limit = (pages: number) => {
-    for (const db of databases) db.exec(`PRAGMA max_page_count = ${pages}`)
+  const set = (pragma: string) => {
+    for (const db of databases) db.exec(`PRAGMA ${pragma}`)
   }
-  // The limit cannot be less than what is there.
-  return { log, file, fill: () => limit(1), free: () => limit(1_000_000) }
+  return {
+    log,
+    file,
+    // The limit cannot be less than what is there.
+    fill: () => set('max_page_count = 1'),
+    lock: () => set('query_only = ON'),
+    free() {
+      set('max_page_count = 1000000')
+      set('query_only = OFF')
+    },
+  }
 }
