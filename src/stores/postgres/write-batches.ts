@@ -2,7 +2,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { advanceHead, initialHead } from '../../tasks/fold.ts'
 import type { Claim } from '../../tasks/log.ts'
-import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-rows.ts'
+import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-batches.ts'
 import { createBackoff, isConflict, isDisconnected, type PostgresValue, storeError } from './connection.ts'
 import { array, lines } from './sql-text.ts'
 

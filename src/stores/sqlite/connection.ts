@@ -31,26 +31,6 @@ export const nodeDriver: SqliteDriver = (file) => {
   return new sqlite.DatabaseSync(file)
 }
 
-/** Runs all of the work or nothing. It holds the write lock from the start, so what it reads does not change. */
-export type Transaction = <T>(work: () => T) => T
-
-export function createTransaction(db: SqliteDatabase): Transaction {
-  const begin = db.prepare('BEGIN IMMEDIATE')
-  const commit = db.prepare('COMMIT')
-
-  return (work) => {
-    begin.run()
-    try {
-      const result = work()
-      commit.run()
-      return result
-    } catch (error) {
-      rollBack(db)
-      throw error
-    }
-  }
-}
-
 /** An error for the operator: which file, what is wrong, what to do. */
 export function explainError(error: unknown, file: string): Error {
   const message = error instanceof Error ? error.message : String(error)
@@ -79,14 +59,6 @@ export function withSecureDelete<T>(db: SqliteDatabase, work: () => T): T {
     return work()
   } finally {
     db.exec('PRAGMA secure_delete = FAST')
-  }
-}
-
-function rollBack(db: SqliteDatabase): void {
-  try {
-    db.exec('ROLLBACK')
-  } catch {
-    // After some errors, such as a full disk, SQLite has already rolled back.
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type Snapshot,
   type TaskHead,
 } from '../../tasks/log.ts'
-import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-rows.ts'
+import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-batches.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './leases.ts'
 

@@ -1,5 +1,5 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
-import { createTransaction, isBusy, type SqliteDatabase } from './connection.ts'
+import { isBusy, type SqliteDatabase } from './connection.ts'
 
 /** Duration after which a transaction ends and the remaining writes wait for the next one, in milliseconds. */
 const maxTransactionTime = 10
@@ -9,6 +9,26 @@ const lockTimeout = 5_000
 
 /** Delay between two attempts to get the lock, in milliseconds. */
 const lockRetryDelay = 5
+
+/** Runs all of the work or nothing. It holds the write lock from the start, so what it reads does not change. */
+export type Transaction = <T>(work: () => T) => T
+
+export function createTransaction(db: SqliteDatabase): Transaction {
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+
+  return (work) => {
+    begin.run()
+    try {
+      const result = work()
+      commit.run()
+      return result
+    } catch (error) {
+      rollBack(db)
+      throw error
+    }
+  }
+}
 
 /** Syncs committed transactions to disk without blocking the event loop. */
 export interface WalSync {
@@ -126,4 +146,12 @@ interface QueuedWrite {
   readonly run: () => void
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
+}
+
+function rollBack(db: SqliteDatabase): void {
+  try {
+    db.exec('ROLLBACK')
+  } catch {
+    // After some errors, such as a full disk, SQLite has already rolled back.
+  }
 }

@@ -20,13 +20,8 @@ import {
   planQuery,
   type QueryPlan,
 } from '../registry-query.ts'
-import {
-  createTransaction,
-  nodeDriver,
-  type SqliteDatabase,
-  type SqliteDriver,
-  type SqliteStatement,
-} from './connection.ts'
+import { nodeDriver, type SqliteDatabase, type SqliteDriver, type SqliteStatement } from './connection.ts'
+import { createTransaction } from './group-commit.ts'
 import { openDatabase } from './schema.ts'
 
 const columns = 'id, name, kind, owner, seen, trouble, entry'

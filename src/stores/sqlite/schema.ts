@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createTransaction, isBusy, type SqliteDatabase, type SqliteDriver } from './connection.ts'
+import { isBusy, type SqliteDatabase, type SqliteDriver } from './connection.ts'
+import { createTransaction } from './group-commit.ts'
 
 /** How long processes that start together wait for each other, in milliseconds. */
 const lockTimeout = 5_000

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TaskEvent } from '../protocol/events.ts'
 import { readLimit } from '../tasks/log.ts'
-import { encodeBatch } from './event-rows.ts'
-import { createRecentEvents, type RecentEvents } from './recent-events.ts'
+import { createRecentEvents, encodeBatch, type RecentEvents } from './event-batches.ts'
 
 test('cached events can be read after any generation that they reach back to', () => {
   const recent = createRecentEvents()
