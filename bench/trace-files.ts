@@ -9,7 +9,7 @@ import { sendForTask } from './calls.ts'
 import { withDirectory } from './work-directory.ts'
 
 /**
- * Lists the files of src/ that run code during one warm call, with the number of functions that ran in each:
+ * Lists the files of src/ that run code during every one of five warm calls, with the functions that ran in each:
  *
  *     node bench/trace-files.ts send      handles a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
  *     node bench/trace-files.ts connect   connects to an agent with a 0.3 card and sends it a message
@@ -17,6 +17,9 @@ import { withDirectory } from './work-directory.ts'
  * It runs the sources, not the build, and counts by V8's precise coverage.
  */
 const root = fileURLToPath(new URL('../src/', import.meta.url))
+
+/** Functions that did not run in each of several calls belong to a timer and not to the call. */
+const tracedCalls = 5
 
 const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   async send(directory) {
@@ -63,17 +66,43 @@ async function trace(call: () => Promise<unknown>): Promise<void> {
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
   await session.post('Profiler.takePreciseCoverage')
-  await call()
-  const { result } = await session.post('Profiler.takePreciseCoverage')
+  let executed: ReadonlyMap<string, readonly string[]> | undefined
+  for (let n = 0; n < tracedCalls; n++) {
+    await call()
+    const functions = await takeExecuted(session)
+    executed = executed ? intersect(executed, functions) : functions
+  }
   session.disconnect()
-  const files = result
-    .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(root))
-    .map(({ url, functions }) => ({
-      file: relative(root, fileURLToPath(url)),
-      functions: functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0).map(({ functionName }) => functionName),
-    }))
-    .filter(({ functions }) => functions.length > 0)
-    .sort((one, other) => (one.file < other.file ? -1 : 1))
-  for (const { file, functions } of files) console.log(`${file}  ${functions.length}  ${functions.join(' ')}`)
-  console.log(`${files.length} files, ${files.reduce((sum, { functions }) => sum + functions.length, 0)} functions`)
+  const files = [...(executed ?? [])].sort(([one], [other]) => (one < other ? -1 : 1))
+  for (const [file, functions] of files) console.log(`${file}  ${functions.length}  ${functions.map(nameOf).join(' ')}`)
+  console.log(`${files.length} files, ${files.reduce((sum, [, functions]) => sum + functions.length, 0)} functions`)
+}
+
+/** The functions that ran since the last call, by file. Two functions of one name in a file count as two. */
+async function takeExecuted(session: Session): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  const executed = new Map<string, readonly string[]>()
+  for (const { url, functions } of result) {
+    if (!url.startsWith('file:') || !fileURLToPath(url).startsWith(root)) continue
+    const names = functions
+      .filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
+      .map(({ functionName, ranges }) => `${functionName}:${ranges[0]?.startOffset}`)
+    if (names.length > 0) executed.set(relative(root, fileURLToPath(url)), names)
+  }
+  return executed
+}
+
+function intersect(
+  one: ReadonlyMap<string, readonly string[]>,
+  other: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly string[]> {
+  const entries = Array.from(one, ([file, functions]): [string, readonly string[]] => [
+    file,
+    functions.filter((name) => other.get(file)?.includes(name)),
+  ])
+  return new Map(entries.filter(([, functions]) => functions.length > 0))
+}
+
+function nameOf(located: string): string {
+  return located.slice(0, located.lastIndexOf(':'))
 }
