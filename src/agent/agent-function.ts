@@ -4,9 +4,10 @@ import type { AgentExtension } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { AnswerDeadline, AskCaller } from './ask.ts'
+import { type Content, readEvent } from './content.ts'
 import { createBacklog, iterate, type Subscribable } from './observable.ts'
 import type { Turn } from './turn.ts'
-import type { ArtifactWriter, Content } from './turn-output.ts'
+import type { ArtifactWriter } from './turn-output.ts'
 
 /**
  * How an agent answers a message. A function that returns content answers with a message, unless it has emitted an
@@ -128,8 +129,12 @@ export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T,
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-export function isEvent(item: Content | StatusEvent | ArtifactEvent): item is StatusEvent | ArtifactEvent {
-  return typeof item === 'object' && 'type' in item
+/** Whether an item of a stream is an event. Data may have a member `type`, too. */
+export function isEvent(item: unknown): item is StatusEvent | ArtifactEvent {
+  if (typeof item !== 'object' || item === null || !('type' in item)) return false
+  return (
+    (item.type === 'status' && hasObject(item, 'status')) || (item.type === 'artifact' && hasObject(item, 'artifact'))
+  )
 }
 
 function isInvocable(value: unknown): value is Invocable {
@@ -185,20 +190,33 @@ async function emitAll(
 ): Promise<Content | undefined> {
   markAsTask()
   let artifact: ArtifactWriter | undefined
+  let isSuspended = false
   const iterator = stream[Symbol.asyncIterator]()
-  for (;;) {
-    const next = await iterator.next()
-    if (next.done) {
-      await artifact?.close()
-      return next.value ?? undefined
+  try {
+    for (;;) {
+      isSuspended = false
+      const next = await iterator.next()
+      if (next.done) {
+        await artifact?.close()
+        return next.value ?? undefined
+      }
+      isSuspended = true
+      const item = next.value
+      if (item === undefined || item === null) continue
+      if (isEvent(item)) {
+        await emit(readEvent(item))
+        continue
+      }
+      artifact ??= turn.artifact('response')
+      await artifact.write(item)
     }
-    const item = next.value
-    if (item === undefined) continue
-    if (isEvent(item)) {
-      await emit(item)
-      continue
-    }
-    artifact ??= turn.artifact('response')
-    await artifact.write(item)
+  } finally {
+    // What the agent yielded cannot be emitted: its stream must not stay suspended.
+    if (isSuspended) void Promise.resolve(iterator.return?.()).catch(() => {})
   }
+}
+
+function hasObject(item: object, name: string): boolean {
+  const value: unknown = item[name as keyof typeof item]
+  return typeof value === 'object' && value !== null
 }

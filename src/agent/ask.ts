@@ -4,8 +4,9 @@ import { A2AError } from '../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { clientTools, toolResult } from '../protocol/extensions/client-tools.ts'
 import { type Message, type Part, type Principal, textOf } from '../protocol/model.ts'
+import { type Content, readContent } from './content.ts'
 import { describeIssues, jsonSchemaOf, requireSchema, textCandidates } from './standard-schema.ts'
-import { type AgentEvents, type Content, toParts } from './turn-output.ts'
+import type { AgentEvents } from './turn-output.ts'
 
 export type OnTimeout = 'fail' | 'continue'
 
@@ -75,14 +76,16 @@ export async function ask(context: AskContext, question: Content, options: AskOp
   if (schema) requireSchema('turn.ask()', schema)
   const since = context.now()
   const deadline = { since, expiresAt: expiryOf(options, since), onTimeout }
-  for (let content = question; ; ) {
+  const asked = readContent(question)
+  for (let content = asked; ; ) {
     const status = context.agentEvents.status('input-required', content)
     const event = await context.ask(withRequest(status, options), deadline)
     if (!schema) return event.sensitive ? lostAnswer(event) : readAnswer(event)
     if (event.sensitive) throw answerLost()
     const checked = await checkAnswer(schema, event.message)
     if ('value' in checked) return checked.value
-    content = [...toParts(question), { text: `The last answer does not fit: ${checked.problem}. Please answer again.` }]
+    const complaint = { text: `The last answer does not fit: ${checked.problem}. Please answer again.` }
+    content = { ...asked, parts: [...asked.parts, complaint] }
   }
 }
 
@@ -135,7 +138,11 @@ function withRequest(question: StatusEvent, { schema, sensitive = false }: AskOp
     sensitive,
     ...(jsonSchema && { schema: jsonSchema }),
   }
-  const requesting = { ...message, metadata: { [clientTools]: request }, extensions: [clientTools] }
+  const requesting = {
+    ...message,
+    metadata: { ...message.metadata, [clientTools]: request },
+    extensions: [...new Set([...(message.extensions ?? []), clientTools])],
+  }
   return { ...event, status: { ...status, message: requesting } }
 }
 

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Artifact, Message, Task, TaskState } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
-import type { Content } from './turn-output.ts'
+import type { Content } from './content.ts'
 
 /** Why a call to another agent failed. */
 export interface CallFailure {
@@ -83,6 +83,8 @@ export interface AgentCallOptions {
   readonly skill?: string
   /** The metadata of the message. */
   readonly metadata?: JsonObject
+  /** Media types that this agent accepts in the answer. */
+  readonly acceptedOutputModes?: readonly string[]
   /** Instead of the agent's own, such as `[bearer(() => turn.delegate('https://files.example.com', ['read']))]`. */
   readonly auth?: readonly CredentialProvider[]
   /** Additional headers, on transports that have headers. */

@@ -1,12 +1,12 @@
-import { type JsonObject, toJson } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import { A2AError, type FieldViolation, invalidParams } from '../protocol/errors.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import { type Message, textOf } from '../protocol/model.ts'
 import { type AgentReturn, type RuntimeAccess, type RuntimeFunction, runAgentFunction } from './agent-function.ts'
+import { type Content, dataPart } from './content.ts'
 import { isSkill, type Skill, type SkillProfile } from './skill.ts'
 import { describeIssues, issuePath, textCandidates } from './standard-schema.ts'
 import type { Turn } from './turn.ts'
-import type { Content } from './turn-output.ts'
 
 /** The message that creates a task. */
 export interface FirstMessage {
@@ -67,9 +67,12 @@ export async function checkOutput(
   const result = await schemas.output.schema['~standard'].validate(output)
   if (result.issues) {
     log.error({ skill: id, problem: describeIssues(result.issues) }, 'a skill gave what does not fit its schema')
-    throw new A2AError('internal', `The skill "${id}" has failed: what it gave does not fit its own schema.`)
+    throw new A2AError(
+      'invalid-agent-response',
+      `The skill "${id}" has failed: what it gave does not fit its own schema.`,
+    )
   }
-  return { data: toJson(result.value, `What the skill "${id}" gives`) ?? null, mediaType: 'application/json' }
+  return dataPart(result.value ?? null)
 }
 
 async function runSkill(skill: Skill, turn: Turn, runtime: RuntimeAccess): Promise<Content | undefined> {

@@ -131,7 +131,7 @@ describe('skill', () => {
     })
   })
 
-  it('invalid output fails the task without details for the caller', async () => {
+  it('invalid output is an invalid agent response without details for the caller', async () => {
     const broken = skill({
       id: 'broken',
       name: 'Broken',
@@ -140,14 +140,14 @@ describe('skill', () => {
     })
     const dated = skill({ id: 'dated', name: 'Dated', output: z.unknown(), run: () => ({ at: new Date() }) })
     await using connection = await createPair(agent({ name: 'Broken', skills: [broken, dated] }))
-    const reply = await connection.client.send('go', { skill: 'broken' })
-    expect(reply.task?.status).toMatchObject({ state: 'failed' })
-    expect(reply.text).toBe('The skill "broken" has failed: what it gave does not fit its own schema.')
     await expect(connection.client.skill('broken', 'go')).rejects.toMatchObject({
-      code: 'tool-failed',
-      reason: 'task-failed',
+      code: 'invalid-agent-response',
+      message: 'The skill "broken" has failed: what it gave does not fit its own schema.',
     })
-    expect((await connection.client.send('go', { skill: 'dated' })).text).toMatch(/^The agent failed unexpectedly/)
+    await expect(connection.client.skill('dated', 'go')).rejects.toMatchObject({
+      code: 'invalid-agent-response',
+      message: expect.stringContaining('data.at: expected a value that JSON can hold, got a Date'),
+    })
   })
 
   it('invalid input of a later message is asked for again', async () => {

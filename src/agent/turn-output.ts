@@ -1,7 +1,18 @@
-import { toBase64 } from '../base/base64.ts'
-import { isList, type Json, type JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, type Message, type Part, type TaskState, toTimestamp } from '../protocol/model.ts'
+import {
+  type Content,
+  dataPart,
+  type File,
+  filePart,
+  invalidContent,
+  isFile,
+  type MessageFields,
+  readContent,
+  readMetadata,
+  readTexts,
+} from './content.ts'
 
 /** The ids that an event needs. */
 export interface TaskIds {
@@ -9,18 +20,16 @@ export interface TaskIds {
   readonly contextId: string
 }
 
-/** Content of a message or an artifact: a string, a part, or several parts. */
-export type Content = string | Part | readonly Part[]
-
-/** Creates the messages and status events of an agent. */
+/** Creates the messages and status events of an agent, from content that is known to be valid. */
 export interface AgentEvents {
-  message(content: Content): Message
-  status(state: TaskState, content?: Content): StatusEvent
+  message(content: string | MessageFields): Message
+  status(state: TaskState, content?: string | MessageFields): StatusEvent
 }
 
 export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => number = Date.now): AgentEvents {
-  function message(content: Content): Message {
-    return { messageId: crypto.randomUUID(), role: 'agent', parts: toParts(content), taskId, contextId }
+  function message(content: string | MessageFields): Message {
+    const fields = typeof content === 'string' ? { parts: [{ text: content }] } : content
+    return { messageId: crypto.randomUUID(), role: 'agent', ...fields, taskId, contextId }
   }
 
   return {
@@ -45,57 +54,76 @@ export interface EventSink {
 
 export interface ArtifactOptions {
   readonly description?: string
+  /** The media type of parts that have none of their own. */
   readonly mediaType?: string
   readonly metadata?: JsonObject
+  /** The URIs of the extensions that the artifact uses. */
+  readonly extensions?: readonly string[]
 }
 
-/** A chunk of an artifact. Bytes become a raw part. */
-export type Chunk = Content | Uint8Array
+export interface EventOptions {
+  /** The metadata of the event itself. Readers of the stream and webhooks get it; the task does not keep it. */
+  readonly metadata?: JsonObject
+}
 
 /** Writes one artifact in chunks, and marks the first and the last one. */
 export interface ArtifactWriter {
   readonly artifactId: string
-  /** Resolves when the chunk is stored. Awaiting it slows the agent down to the speed of the store. */
-  write(chunk: Chunk): Promise<void>
-  /** Completes the artifact, with an optional last chunk. */
-  close(chunk?: Chunk): Promise<void>
-}
-
-/** A file to add as an artifact: its bytes, its text, or where it can be fetched. */
-export interface File {
-  readonly name: string
-  readonly mediaType?: string
-  readonly content: Uint8Array | string | URL
+  /**
+   * Resolves when the chunk is stored. Awaiting it slows the agent down to the speed of the store. Empty text is not
+   * sent. Metadata and extensions of a chunk such as `{ parts, metadata }` are added to those of the artifact.
+   */
+  write(chunk: Content, options?: EventOptions): Promise<void>
+  /**
+   * Completes the artifact, with an optional last chunk. Without one, the chunk before is marked as the last, for readers
+   * that have not received it yet.
+   */
+  close(chunk?: Content, options?: EventOptions): Promise<void>
 }
 
 /** Emits events of an agent. The promises resolve when the event is stored. */
 export interface TurnOutput {
-  status(state: TaskState, content?: Content): Promise<void>
+  status(state: TaskState, content?: Content, options?: EventOptions): Promise<void>
   artifact(name: string, options?: ArtifactOptions): ArtifactWriter
   /** Adds a complete artifact with one JSON value. */
-  data(value: Json, name?: string): Promise<void>
+  data(value: Json, name?: string, options?: ArtifactOptions): Promise<void>
   /** Adds a complete artifact with one file. */
-  file(file: File): Promise<void>
+  file(file: File, options?: ArtifactOptions): Promise<void>
 }
 
 export function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
-  function artifact(name: string, { mediaType, ...options }: ArtifactOptions = {}): ArtifactWriter {
-    return createArtifactWriter({ artifact: { artifactId: newArtifactId(), name, ...options }, mediaType, emit })
+  function start(name: string, options: ArtifactOptions = {}): StartedArtifact {
+    const { mediaType, description, metadata, extensions } = options
+    for (const [member, value] of Object.entries({ name, mediaType, description })) {
+      if (typeof value === 'string' || (value === undefined && member !== 'name')) continue
+      throw new TypeError(`turn.artifact(): expected ${member} to be text, got ${typeof value}`)
+    }
+    const members = {
+      artifactId: newArtifactId(),
+      name,
+      ...(description !== undefined && { description }),
+      ...(metadata !== undefined && { metadata: readMetadata(metadata, 'metadata') }),
+      ...(extensions !== undefined && { extensions: readTexts(extensions, 'extensions') }),
+    }
+    return startArtifact(members, mediaType, emit)
   }
 
   return {
-    status: (state, content) => emit(agentEvents.status(state, content)),
-    artifact,
-    // A copy: the agent may change its value while the event waits to be stored.
-    data: (value, name = 'data') =>
-      artifact(name).close({ data: structuredClone(value), mediaType: 'application/json' }),
-    file: (file) => artifact(file.name).close(filePart(file)),
+    status: (state, content, options) => emit(withMetadata(agentEvents.status(state, readOptional(content)), options)),
+    artifact(name, options) {
+      const { artifactId, send } = start(name, options)
+      return {
+        artifactId,
+        write: (chunk, eventOptions) => send(readContent(chunk), false, eventOptions),
+        close: (chunk, eventOptions) => send(chunk === undefined ? noContent : readContent(chunk), true, eventOptions),
+      }
+    },
+    data: (value, name = 'data', options) => start(name, options).send({ parts: [dataPart(value)] }, true),
+    file(file, options) {
+      if (!isFile(file)) throw invalidContent('turn.file(): expected { name, content } with text, bytes or a URL')
+      return start(file.name, options).send({ parts: [filePart(file)] }, true)
+    },
   }
-}
-
-export function toParts(content: Content): readonly Part[] {
-  if (typeof content === 'string') return [{ text: content }]
-  return isList(content) ? content : [content]
 }
 
 /** A rejected promise. If the agent does not await it, it is no unhandled rejection. */
@@ -105,43 +133,67 @@ export function rejected(reason: string): Promise<never> {
   return promise
 }
 
-interface ArtifactWriterOptions {
-  readonly artifact: Omit<Artifact, 'parts'>
-  readonly mediaType?: string
-  readonly emit: (event: ArtifactEvent) => Promise<void>
+interface StartedArtifact {
+  readonly artifactId: string
+  send(content: MessageFields, lastChunk: boolean, options?: EventOptions): Promise<void>
 }
 
-function createArtifactWriter({ artifact, mediaType, emit }: ArtifactWriterOptions): ArtifactWriter {
+function startArtifact(
+  artifact: Omit<Artifact, 'parts'>,
+  mediaType: string | undefined,
+  emit: (event: ArtifactEvent) => Promise<void>,
+): StartedArtifact {
   const { artifactId } = artifact
   let isStarted = false
   let isClosed = false
 
-  function send(parts: readonly Part[], lastChunk: boolean): Promise<void> {
-    if (isClosed) return rejected(`The artifact ${artifact.name ?? artifactId} is closed already.`)
-    // Only the first chunk carries name and description.
-    const event: ArtifactEvent = isStarted
-      ? { type: 'artifact', artifact: { artifactId, parts }, append: true, lastChunk }
-      : { type: 'artifact', artifact: { ...artifact, parts }, lastChunk }
-    isStarted = true
-    isClosed = lastChunk
-    return emit(event)
-  }
-
   return {
     artifactId,
-    write: (chunk) => send(chunkParts(chunk, mediaType), false),
-    // An artifact event must carry a part; an empty text closes without adding content.
-    close: (chunk) => send(chunk === undefined ? [{ text: '' }] : chunkParts(chunk, mediaType), true),
+    send(content, lastChunk, options) {
+      if (isClosed) return rejected(`The artifact ${artifact.name ?? artifactId} is closed already.`)
+      const fields = chunkFields(content, mediaType)
+      isClosed = lastChunk
+      // An event needs a part, and readers take an empty text for the answer: a chunk without content is not sent.
+      if (fields.parts.length === 0 && (!lastChunk || !isStarted)) return Promise.resolve()
+      // Only the first chunk carries name and description.
+      const event: ArtifactEvent = isStarted
+        ? { type: 'artifact', artifact: { artifactId, ...fields }, append: true, lastChunk }
+        : { type: 'artifact', artifact: joinFields(artifact, fields), append: false, lastChunk }
+      isStarted = true
+      return emit(withMetadata(event, options))
+    },
   }
 }
 
-function chunkParts(chunk: Chunk, mediaType: string | undefined): readonly Part[] {
-  const parts = chunk instanceof Uint8Array ? [{ raw: toBase64(chunk) }] : toParts(chunk)
-  return mediaType ? parts.map((part) => ({ mediaType, ...part })) : parts
+const noContent: MessageFields = { parts: [] }
+
+type ChunkFields = Pick<Artifact, 'parts' | 'metadata' | 'extensions'>
+
+function chunkFields({ referenceTaskIds: _, ...fields }: MessageFields, mediaType: string | undefined): ChunkFields {
+  const parts = fields.parts.some(isEmptyText) ? fields.parts.filter((part) => !isEmptyText(part)) : fields.parts
+  return { ...fields, parts: mediaType ? parts.map((part) => ({ mediaType, ...part })) : parts }
 }
 
-function filePart({ name, mediaType, content }: File): Part {
-  const members = { filename: name, ...(mediaType !== undefined && { mediaType }) }
-  if (content instanceof URL) return { url: content.href, ...members }
-  return { raw: toBase64(typeof content === 'string' ? new TextEncoder().encode(content) : content), ...members }
+function isEmptyText(part: Part): boolean {
+  return 'text' in part && part.text === ''
+}
+
+/** The artifact with its first chunk. */
+function joinFields(artifact: Omit<Artifact, 'parts'>, fields: ChunkFields): Artifact {
+  const { parts, metadata, extensions } = fields
+  return {
+    ...artifact,
+    parts,
+    ...(metadata && { metadata: { ...artifact.metadata, ...metadata } }),
+    ...(extensions && { extensions: [...new Set([...(artifact.extensions ?? []), ...extensions])] }),
+  }
+}
+
+/** A status without text has no message. */
+function readOptional(content: Content | undefined): MessageFields | undefined {
+  return content === undefined || content === null || content === '' ? undefined : readContent(content)
+}
+
+function withMetadata<E extends StatusEvent | ArtifactEvent>(event: E, options: EventOptions | undefined): E {
+  return options?.metadata === undefined ? event : { ...event, metadata: readMetadata(options.metadata, 'metadata') }
 }

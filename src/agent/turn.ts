@@ -7,8 +7,9 @@ import { type Message, type Principal, type Task, textOf } from '../protocol/mod
 import type { Activity, Span } from '../protocol/telemetry.ts'
 import { type Ask, type AskCaller, type AskOptions, ask } from './ask.ts'
 import type { AgentCalls, CallAgent } from './call-agent.ts'
+import type { Content } from './content.ts'
 import type { RequireAuth } from './require-auth.ts'
-import { type AgentEvents, type Content, createTurnOutput, type EventSink, type TurnOutput } from './turn-output.ts'
+import { type AgentEvents, createTurnOutput, type EventSink, type TurnOutput } from './turn-output.ts'
 
 /**
  * The handling of one message, and what an agent can do during it. Every method that emits an event (status, artifact,

@@ -34,6 +34,12 @@ export function setAlarm(clock: Clock, moment: number, ring: () => void): () => 
   return () => clock.clearTimeout(timer)
 }
 
+/** Resolves in the next turn of the event loop: after all code that continues in this one. */
+export function nextTurn(): Promise<void> {
+  // Browsers have no `setImmediate`.
+  return new Promise((resolve) => void (globalThis.setImmediate ?? setTimeout)(resolve))
+}
+
 /** Resolves after this time or when the signal aborts, whichever comes first. */
 export function sleep(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {
   return new Promise((resolve) => {

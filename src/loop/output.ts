@@ -42,15 +42,14 @@ export function createResponseArtifact(artifactId: string, emit: (event: Artifac
       const parts = [{ text: isStarted ? delta : restored + delta }]
       const event: ArtifactEvent = isStarted
         ? { type: 'artifact', artifact: { artifactId, parts }, append: true, lastChunk: false }
-        : { type: 'artifact', artifact: { artifactId, name: 'response', parts }, lastChunk: false }
+        : { type: 'artifact', artifact: { artifactId, name: 'response', parts }, append: false, lastChunk: false }
       isStarted = true
       hasText = true
       emit(step === undefined ? event : { ...event, step })
     },
     close() {
       if (!hasText) return
-      // An event must carry a part; an empty text closes without adding content.
-      emit({ type: 'artifact', artifact: { artifactId, parts: [{ text: '' }] }, append: true, lastChunk: true })
+      emit({ type: 'artifact', artifact: { artifactId, parts: [] }, append: true, lastChunk: true })
     },
   }
 }
@@ -76,7 +75,7 @@ export function createLoopOutput(
     },
     artifact(source, number, content, step) {
       const artifact = { ...content, artifactId: `${responseId}-${source}-${number}` }
-      emit({ type: 'artifact', artifact, lastChunk: true, ...(step !== undefined && { step }) })
+      emit({ type: 'artifact', artifact, append: false, lastChunk: true, ...(step !== undefined && { step }) })
     },
   }
 }

@@ -37,7 +37,7 @@ export function createQuestions(
   function ask(content: readonly Part[], request: JsonObject, timeout: number, onTimeout: OnTimeout): Promise<Message> {
     if (!answerTo) return Promise.reject(new Error('the caller cannot be asked: the loop was not invoked by an agent.'))
     const answer = last.then(async () => {
-      const { status, ...event } = agentEvents.status('input-required', content)
+      const { status, ...event } = agentEvents.status('input-required', { parts: content })
       if (!status.message) throw new Error('the question has no content')
       const message = { ...status.message, metadata: { [clientTools]: request }, extensions: [clientTools] }
       const pending = answerTo(message.messageId, deadlineOf(timeout, onTimeout))

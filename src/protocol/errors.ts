@@ -75,6 +75,48 @@ export type ErrorCode =
   | 'tool-failed'
   | 'context-not-found'
 
+/** The errors by which an agent rejects a message, as opposed to those by which its work fails. */
+const rejections: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid-request',
+  'invalid-params',
+  'unsupported-operation',
+  'content-type-not-supported',
+  'invalid-agent-response',
+  'extension-required',
+  'payload-too-large',
+  'unauthenticated',
+  'forbidden',
+  'rate-limited',
+  'conflict',
+  'task-not-found',
+  'context-not-found',
+])
+
+/** Whether an agent that throws the error rejects the message. Errors of other agents, which it called, are no such. */
+export function isRejection(error: unknown): error is A2AError {
+  if (!(error instanceof A2AError) || !rejections.has(error.code)) return false
+  return error.url === undefined && error.dialect === undefined && error.status === undefined
+}
+
+/** An error that is stored for its caller, who may read it in another process. It has no cause. */
+export type StoredError = Pick<A2AError, 'code' | 'message'> &
+  Pick<A2AErrorOptions, 'violations' | 'metadata' | 'retryAfter' | 'challenge'>
+
+export function toStoredError({ code, message, violations, metadata, retryAfter, challenge }: A2AError): StoredError {
+  return {
+    code,
+    message,
+    ...(violations.length > 0 && { violations }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(challenge !== undefined && { challenge }),
+  }
+}
+
+export function fromStoredError({ code, message, ...options }: StoredError): A2AError {
+  return new A2AError(code, message, options)
+}
+
 /** A field of a request that is wrong. */
 export interface FieldViolation {
   /** The path of the field, such as `message.parts[0].raw`. */

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
-import type { ErrorCode } from './errors.ts'
+import type { ErrorCode, StoredError } from './errors.ts'
 import type { Artifact, Message, Principal, Task, TaskStatus } from './model.ts'
 
 /** The event of an accepted message. It holds everything that a turn needs to answer it, on any replica. */
@@ -31,6 +31,8 @@ export interface StatusEvent {
   readonly metadata?: JsonObject
   /** Set if the runtime emitted the event, not the agent: a replayed turn does not emit it again. */
   readonly implied?: true
+  /** Why the agent rejected the message before it touched the task. The waiting sender gets this error. */
+  readonly error?: StoredError
   /** The step of a durable turn that emitted the event. */
   readonly step?: string
 }
@@ -96,13 +98,18 @@ export interface JournalEvent {
   readonly entry: JournalEntry
 }
 
+/** The agent answered with a message or an error instead of a task: the exchange ends here. */
+export type ReplyEvent = { readonly type: 'reply' } & (
+  | { readonly message: Message; readonly error?: undefined }
+  | { readonly error: StoredError; readonly message?: undefined }
+)
+
 /** One change of a task, as stored. The task is the fold of its events. */
 export type TaskEvent =
   | MessageEvent
   /** A caller requested to cancel the task. */
   | { readonly type: 'cancel' }
-  /** The agent answered with a message instead of a task: the exchange ends here. */
-  | { readonly type: 'reply'; readonly message: Message }
+  | ReplyEvent
   | StatusEvent
   | ArtifactEvent
   | JournalEvent

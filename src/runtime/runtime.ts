@@ -95,8 +95,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     listTasks: async (request, { principal }) => await listTasks(request, logOf(principal, 'listTasks')),
     cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
     async *subscribeToTask(request, call) {
-      const log = logOf(call.principal, 'subscribeToTask')
-      yield* untilClosed(call, (linked) => subscribeToTask(request, linked, log))
+      const context = contextOf(call, 'subscribeToTask')
+      yield* untilClosed(call, (linked) => subscribeToTask(request, linked, context))
     },
     ...createPushOperations(push, (call, operation) => logOf(call.principal, operation)),
     async getExtendedCard() {

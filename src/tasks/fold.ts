@@ -88,7 +88,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
           history.push(event.message)
           return
         case 'reply':
-          history.push(event.message)
+          if (event.message) history.push(event.message)
           return
         case 'status':
           retireStatusMessage()
@@ -161,6 +161,11 @@ export function advanceHead(head: HeadState, events: readonly TaskEvent[], now: 
   return { generation: head.generation + events.length, phase, status, changed, dialect }
 }
 
+/** Whether the event only completes an artifact, without content. */
+export function isClosing({ artifact, append, lastChunk }: Omit<ArtifactEvent, 'type'>): boolean {
+  return append === true && lastChunk === true && artifact.parts.length === 0
+}
+
 /** The status after its message has moved to the history. */
 export function withoutMessage({ message: _, ...status }: TaskStatus): TaskStatus {
   return status
@@ -175,15 +180,19 @@ interface GrowingArtifact {
 function addArtifact(artifacts: Map<string, GrowingArtifact>, { artifact, append, lastChunk }: ArtifactEvent): void {
   const growing = append ? artifacts.get(artifact.artifactId) : undefined
   if (!growing) {
-    artifacts.set(artifact.artifactId, { artifact })
+    if (!isClosing({ artifact, append, lastChunk })) artifacts.set(artifact.artifactId, { artifact })
     return
   }
-  // The last chunk needs a part on the wire. An empty text in it is not content.
+  // Other agents close an artifact by an empty text, which is not content.
   const content = lastChunk ? artifact.parts.filter((part) => !isEmptyText(part)) : artifact.parts
   growing.parts ??= [...growing.artifact.parts]
   growing.parts.push(...content)
-  const { metadata } = artifact
+  const { metadata, extensions } = artifact
   if (metadata) growing.artifact = { ...growing.artifact, metadata: { ...growing.artifact.metadata, ...metadata } }
+  if (extensions) {
+    const all = [...new Set([...(growing.artifact.extensions ?? []), ...extensions])]
+    growing.artifact = { ...growing.artifact, extensions: all }
+  }
 }
 
 function isEmptyText(part: Part): boolean {

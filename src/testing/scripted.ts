@@ -1,6 +1,6 @@
 import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
+import type { Content } from '../agent/content.ts'
 import type { Turn } from '../agent/turn.ts'
-import type { Content } from '../agent/turn-output.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Message, TaskState } from '../protocol/model.ts'

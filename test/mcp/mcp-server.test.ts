@@ -127,7 +127,7 @@ describe.each(transports)('skills as MCP tools over %s', (_, open) => {
 
   it.each([
     ['fail', 'The task is failed: Out of paper'],
-    ['refuse', 'The task is failed: Not for you.'],
+    ['refuse', 'Not for you.'],
     ['sign-in', 'The agent needs to be authorized first: See https://example.com'],
     ['big', 'The result has 2'],
     ['crash', 'The agent failed unexpectedly'],

@@ -3,7 +3,7 @@ import type { StoredEvent, StreamEvent, TaskEvent } from '../../src/protocol/eve
 import { type Task, textOf } from '../../src/protocol/model.ts'
 import { isEnded, isInterrupted } from '../../src/protocol/states.ts'
 import { processGone } from '../../src/runtime/recovery/resume.ts'
-import { createFold } from '../../src/tasks/fold.ts'
+import { createFold, isClosing } from '../../src/tasks/fold.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { doneMark } from './agent.ts'
 import { type CallRecord, codeOf, isAwaited } from './callers.ts'
@@ -172,10 +172,9 @@ function checkStream(call: CallRecord, { history, hasFaults }: Course): readonly
   const updates = first.type === 'task' ? received.slice(1) : received
   const until = updates.length > 0 ? generationOf(updates.at(-1)) : from
   const expected = task.events.filter(
-    ({ generation, event: { type } }) =>
-      generation > from && generation <= until && (type === 'status' || type === 'artifact'),
+    ({ generation, event }) => generation > from && generation <= until && isStreamed(event),
   )
-  if (!isDeepStrictEqual(plain(updates.map(toStored)), plain(expected))) {
+  if (!isDeepStrictEqual(plain(updates.map(toStored)), plain(expected.map(withoutLastChunk)))) {
     const text = `${label} received ${updates.map(generationOf)}, and the task has ${expected.map(generationOf)}`
     violations.push(broken('a stream has each event once', text))
   }
@@ -194,7 +193,16 @@ function generationOf(event: StreamEvent | StoredEvent | undefined): number {
 function toStored(event: StreamEvent): unknown {
   if (event.type === 'task' || event.type === 'message') return event
   const { generation, taskId: _, contextId: __, follows: ___, isLast: ____, ...stored } = event
-  return { generation, event: stored }
+  return withoutLastChunk({ generation, event: stored })
+}
+
+function isStreamed(event: TaskEvent): boolean {
+  return event.type === 'status' || (event.type === 'artifact' && !isClosing(event))
+}
+
+/** A reader gets the mark of the last chunk only if the artifact is closed before the chunk is sent. */
+function withoutLastChunk({ generation, event }: StoredEvent): unknown {
+  return { generation, event: event.type === 'artifact' ? { ...event, lastChunk: undefined } : event }
 }
 
 function isNoTaskAt(task: RecordedTask | undefined, generation: number): boolean {
@@ -206,7 +214,7 @@ function endsTask(event: TaskEvent): boolean {
 }
 
 function textAt(event: TaskEvent): string {
-  if (event.type === 'reply') return textOf(event.message)
+  if (event.type === 'reply') return event.message ? textOf(event.message) : ''
   return event.type === 'status' && event.status.message ? textOf(event.status.message) : ''
 }
 

@@ -117,7 +117,7 @@ describe('a gRPC client', () => {
       onNotice: (notice) => notices.push(notice),
     })
     const events = await collect(client.stream('go'))
-    expect(events.map(generationOf)).toEqual(Array.from({ length: chunks + 3 }, (_, index) => index + 2))
+    expect(events.map(generationOf)).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 2))
     expect(notices.map(({ type }) => type)).toEqual(['resumed', 'resumed', 'resumed', 'resumed'])
   })
 

@@ -5,10 +5,10 @@ import {
   isEvent,
   isSubscribable,
 } from '../../agent/agent-function.ts'
+import { toParts } from '../../agent/content.ts'
 import { iterate } from '../../agent/observable.ts'
 import { checkOutput } from '../../agent/run-skill.ts'
 import type { Skill } from '../../agent/skill.ts'
-import { toParts } from '../../agent/turn-output.ts'
 import { type Part, textOf } from '../../protocol/model.ts'
 import { type LocalTool, localTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'

@@ -2,7 +2,7 @@ import type { PushFormat, PushKind, ServerDialect } from '../../dialects/dialect
 import { expandInputRequestsInEvent } from '../../dialects/input-requests.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
-import { type FoldedLog, foldUntil } from '../../tasks/fold.ts'
+import { type FoldedLog, foldUntil, isClosing } from '../../tasks/fold.ts'
 import type { StoredWebhook, Webhook } from '../store.ts'
 
 export interface PayloadEncoderOptions {
@@ -78,7 +78,7 @@ function streamEventOf(
     case 'artifact':
       return { ...event, ...ref }
     case 'reply':
-      return { type: 'message', message: event.message, isLast: true }
+      return event.message && { type: 'message', message: event.message, isLast: true }
     case 'message':
     case 'cancel':
     case 'journal':
@@ -93,9 +93,9 @@ function isAmong(kinds: readonly PushKind[], event: TaskEvent): boolean {
       return kinds.includes('status') || (kinds.includes('rest') && (isEnded(state) || isInterrupted(state)))
     }
     case 'artifact':
-      return kinds.includes('artifact')
+      return kinds.includes('artifact') && !isClosing(event)
     case 'reply':
-      return kinds.includes('message')
+      return event.message !== undefined && kinds.includes('message')
     case 'message':
     case 'cancel':
     case 'journal':

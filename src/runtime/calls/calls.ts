@@ -7,7 +7,7 @@ import {
   type CallSpec,
   type FanOutOptions,
 } from '../../agent/call-agent.ts'
-import { toParts } from '../../agent/turn-output.ts'
+import { readContent } from '../../agent/content.ts'
 import { lineageError } from '../../protocol/extensions/lineage.ts'
 import { observe } from '../../protocol/telemetry.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
@@ -43,7 +43,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
       name,
       target,
       targetName,
-      parts: toParts(content),
+      content: readContent(content),
       options,
       lineage: {
         chain: [...lineage.chain, ancestor],

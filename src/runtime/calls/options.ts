@@ -1,9 +1,9 @@
 import type { Agent } from '../../agent/agent.ts'
 import type { AgentCallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
+import type { MessageFields } from '../../agent/content.ts'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject } from '../../base/json.ts'
 import { identityOf, type Lineage, type ReceivingAgent } from '../../protocol/extensions/lineage.ts'
-import type { Part } from '../../protocol/model.ts'
 
 /** How many conversations with other agents are remembered. A forgotten one starts anew. */
 const maxConversations = 10_000
@@ -78,7 +78,7 @@ export interface CallPlan {
   readonly target: CallTarget
   /** The name of the target before its card is known. */
   readonly targetName: string
-  readonly parts: readonly Part[]
+  readonly content: MessageFields
   readonly options: AgentCallOptions
   /** The lineage for the other agent, without the deadline, which is set when the call starts. */
   readonly lineage: Lineage

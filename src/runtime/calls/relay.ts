@@ -98,7 +98,7 @@ function forwardedStatus(
   { link, parts, message, childState = state }: ForwardedEvent,
 ): StatusEvent {
   const metadata = childMetadata(link, childState, message?.metadata)
-  const event = agentEvents.status(state, parts)
+  const event = agentEvents.status(state, parts && { parts })
   const ourMessage = event.status.message
   if (!ourMessage) return { ...event, metadata }
   const { [lineageExtension]: _, ...otherMetadata } = message?.metadata ?? {}

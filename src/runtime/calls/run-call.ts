@@ -284,18 +284,22 @@ function earlier(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
-function createRequest({ parts, options }: CallPlan, { messageId, contextId }: SendKeys, parent: string): SendRequest {
-  const { taskId, skill, metadata } = options
+function createRequest(
+  { content, options }: CallPlan,
+  { messageId, contextId }: SendKeys,
+  parent: string,
+): SendRequest {
+  const { taskId, skill, metadata, acceptedOutputModes } = options
   const message: Message = {
+    ...content,
     messageId,
     role: 'user',
-    parts,
     ...(contextId !== undefined && taskId === undefined && { contextId }),
     ...(taskId !== undefined && { taskId }),
-    referenceTaskIds: [parent],
-    metadata: { ...metadata, ...(skill !== undefined && { skillId: skill }) },
+    referenceTaskIds: [...new Set([parent, ...(content.referenceTaskIds ?? [])])],
+    metadata: { ...content.metadata, ...metadata, ...(skill !== undefined && { skillId: skill }) },
   }
-  return { message }
+  return { message, ...(acceptedOutputModes && { configuration: { acceptedOutputModes } }) }
 }
 
 /**

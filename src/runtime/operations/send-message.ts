@@ -1,6 +1,6 @@
 import { linkSignals } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import { A2AError, taskNotFound } from '../../protocol/errors.ts'
+import { A2AError, fromStoredError, taskNotFound } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
@@ -70,10 +70,11 @@ async function waitForOutcome(
   return unfinished && { type: 'task', task: unfinished }
 }
 
-/** The outcome, if callers stop waiting at this event. */
+/** The outcome, if callers stop waiting at this event. Throws the error by which the agent rejected the message. */
 function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
+  if (event.type !== 'status' && event.type !== 'reply') return undefined
+  if (event.error) throw fromStoredError(event.error)
   if (event.type === 'reply') return { type: 'message', message: event.message }
-  if (event.type !== 'status') return undefined
   const { state } = event.status
   const task = isEnded(state) || isInterrupted(state) ? fold.task() : undefined
   return task && { type: 'task', task }

@@ -1,12 +1,13 @@
-import { A2AError, invalidParams } from '../../protocol/errors.ts'
-import type { StreamEvent } from '../../protocol/events.ts'
+import { nextTurn } from '../../base/clock.ts'
+import { A2AError, fromStoredError, invalidParams } from '../../protocol/errors.ts'
+import type { ArtifactEvent, StoredEvent, StreamEvent } from '../../protocol/events.ts'
 import type { Task, TaskState } from '../../protocol/model.ts'
 import type { Call, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { type Fold, type FoldedLog, foldUntil, limitHistory, loadFold } from '../../tasks/fold.ts'
+import { type Fold, type FoldedLog, foldUntil, isClosing, limitHistory, loadFold } from '../../tasks/fold.ts'
 import { followPages } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
-import type { CallerLog, OperationContext } from '../caller-log.ts'
+import type { OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
 
@@ -20,14 +21,14 @@ export async function* streamMessage(
   context: OperationContext,
   disconnected: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
-  const { log } = context
+  const { log, runs } = context
   const { task, generation, isRepeated } = await acceptMessage(request, call, context)
   const { after, endOnAuth, holdOnInput } = request
   let isOver = false
   try {
     // A repeated message may resume its stream. A new one has nothing to resume.
     if (isRepeated && after !== undefined && after >= generation) {
-      const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
+      const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, context)
       for await (const event of rest) {
         isOver = event.isLast === true
         yield event
@@ -35,7 +36,7 @@ export async function* streamMessage(
       return
     }
     const historyLength = request.configuration?.historyLength
-    const options = { signal: call.signal, endOnAuth, holdOnInput }
+    const options = { signal: call.signal, endOnAuth, holdOnInput, storing: () => runs.get(task.taskId)?.storing() }
     for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
       isOver = event.isLast === true
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
@@ -49,7 +50,7 @@ export async function* streamMessage(
 export async function* subscribeToTask(
   request: SubscribeRequest,
   call: Call,
-  log: CallerLog,
+  { log, runs }: Pick<OperationContext, 'log' | 'runs'>,
 ): AsyncGenerator<StreamEvent, void> {
   const { after, includeEnded, endOnAuth, holdOnInput } = request
   const head = await log.task(request)
@@ -62,7 +63,7 @@ export async function* subscribeToTask(
     throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
-  const options = { signal: call.signal, endOnAuth, holdOnInput }
+  const options = { signal: call.signal, endOnAuth, holdOnInput, storing: () => runs.get(head.taskId)?.storing() }
   yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
 }
 
@@ -72,6 +73,8 @@ export interface StreamOptions {
   readonly endOnAuth?: boolean
   /** Stay open while the task waits for input. For clients of the 0.3 house variant, which answer in another request. */
   readonly holdOnInput?: boolean
+  /** Resolves when the events that the task's run is storing are stored. Undefined if it stores none in this process. */
+  readonly storing?: () => Promise<void> | undefined
 }
 
 /**
@@ -86,6 +89,7 @@ export async function* streamTask(
   options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void> {
   const { taskId, contextId } = task
+  const completion = (last: StoredEvent) => (isOpenChunk(last) ? storing(options) : undefined)
   const after = typeof from === 'number' ? from : from.generation
   /** Grows until the task is sent, and is dropped then: a reader must not hold artifacts. */
   let unsent = typeof from === 'number' ? undefined : from
@@ -99,10 +103,13 @@ export async function* streamTask(
     if (isLast) return
     unsent = undefined
   }
-  for await (const page of followPages(log, taskId, after, options.signal)) {
-    for (const stored of page) {
+  for await (const page of followPages(log, taskId, after, options.signal, completion)) {
+    for (const stored of markLastChunks(page)) {
       const { generation, event } = stored
-      if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
+      if (event.type === 'reply') {
+        if (event.error) throw fromStoredError(event.error)
+        return yield { type: 'message', message: event.message, isLast: true }
+      }
       const isLast = event.type === 'status' && endsStream(event.status.state, options)
       unsent?.apply(stored)
       const created: Task | undefined = unsent?.task()
@@ -119,6 +126,39 @@ export async function* streamTask(
       if (isLast) return
     }
   }
+}
+
+/** An event that closes the artifact may follow. */
+function isOpenChunk({ event }: StoredEvent): boolean {
+  return event.type === 'artifact' && event.lastChunk === false
+}
+
+/** An agent that goes on at once, after a chunk is stored, has emitted its next event before the next turn. */
+async function storing(options: StreamOptions): Promise<void> {
+  await nextTurn()
+  await options.storing?.()
+}
+
+/**
+ * Marks the last chunk of an artifact that is closed by an event without parts, because such an event must not be sent.
+ * If that chunk was sent before, the mark is left out: the end of the task says the same.
+ */
+function markLastChunks(page: readonly StoredEvent[]): readonly StoredEvent[] {
+  if (!page.some(({ event }) => event.type === 'artifact' && isClosing(event))) return page
+  const closings = new Map<string, ArtifactEvent>()
+  const marked: StoredEvent[] = []
+  for (const stored of page.toReversed()) {
+    const { event, generation } = stored
+    const artifactId = event.type === 'artifact' ? event.artifact.artifactId : ''
+    const closing = closings.get(artifactId)
+    if (event.type !== 'artifact') marked.push(stored)
+    else if (isClosing(event)) closings.set(artifactId, event)
+    else if (closings.delete(artifactId)) {
+      const metadata = closing?.metadata && { metadata: { ...event.metadata, ...closing.metadata } }
+      marked.push({ generation, event: { ...event, ...metadata, lastChunk: true } })
+    } else marked.push(stored)
+  }
+  return marked.reverse()
 }
 
 /** A task that waits for credentials may continue by itself; one that waits for input does not. */

@@ -1,8 +1,8 @@
 import { CallFailed } from '../../agent/call-agent.ts'
 import type { AgentEvents } from '../../agent/turn-output.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { A2AError } from '../../protocol/errors.ts'
-import type { StatusEvent } from '../../protocol/events.ts'
+import { A2AError, isRejection, toStoredError } from '../../protocol/errors.ts'
+import type { ReplyEvent, StatusEvent } from '../../protocol/events.ts'
 import { clientTools, inputRequestIn } from '../../protocol/extensions/client-tools.ts'
 
 const reason = 'INPUT_TIMEOUT'
@@ -20,13 +20,41 @@ export function failedStatus(agentEvents: AgentEvents, { text, metadata }: TaskF
   return metadata ? withMetadata(event, metadata) : event
 }
 
+export interface FailureOptions {
+  /** Whether the agent has not touched the task, so that an error may reject the message. */
+  readonly mayReject: boolean
+  /** Whether the caller has a task. */
+  readonly isTask: boolean
+}
+
+export interface FailedTurn {
+  readonly event: StatusEvent | ReplyEvent
+  /** The caller gets it instead of an error that may hold secrets. */
+  readonly reference: string
+  /** Whether the agent rejected the message, which is no failure of the agent. */
+  readonly isRejected: boolean
+}
+
 /**
- * What the caller may read about an error that the agent threw. Only an `A2AError` is written for callers; any other
- * error may hold secrets, so the caller gets a reference by which the operator finds it in the log.
+ * The event for an error that the agent threw, and the reference by which the operator finds it in the log. An error that
+ * rejects the message is the answer itself; if the caller has a task already, that fails, and a waiting sender gets the
+ * error.
  */
-export function describeError(error: unknown): { readonly text: string; readonly reference: string } {
+export function failureEvent(
+  agentEvents: AgentEvents,
+  error: unknown,
+  { mayReject, isTask }: FailureOptions,
+): FailedTurn {
   const reference = crypto.randomUUID().slice(0, 8)
-  return { text: textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`, reference }
+  const rejection = mayReject && isRejection(error) ? { error: toStoredError(error) } : undefined
+  // An answer that cannot be sent is a defect of the agent, whatever the message was.
+  const isRejected = rejection !== undefined && rejection.error.code !== 'invalid-agent-response'
+  if (rejection && !isTask) return { event: { type: 'reply', ...rejection }, reference, isRejected }
+  // Only an `A2AError` is written for callers; any other error may hold secrets.
+  const text = textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`
+  const metadata = timeoutMetadata(error)
+  const status = failedStatus(agentEvents, { text, ...(metadata && { metadata }) })
+  return { event: { ...status, ...rejection }, reference, isRejected }
 }
 
 /** A question that was not answered in time. Both members are milliseconds since 1970. */
@@ -67,7 +95,7 @@ export function continuedStatus(
 }
 
 /** The metadata of a task whose agent did not catch the error of `inputTimeout`. */
-export function timeoutMetadata(error: unknown): JsonObject | undefined {
+function timeoutMetadata(error: unknown): JsonObject | undefined {
   if (!(error instanceof A2AError) || error.code !== 'input-timeout') return undefined
   const seconds = Number(error.metadata.timeoutSeconds)
   return { reason, ...(Number.isFinite(seconds) && { timeoutSeconds: seconds }) }

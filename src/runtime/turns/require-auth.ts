@@ -142,7 +142,7 @@ function createQuestion({ agentEvents }: TurnScope, need: AuthNeed, complaint: s
   }
   const text = complaint === undefined ? description : `${description} ${complaint}`
   const parts: readonly Part[] = [{ text }, { data, mediaType: 'application/json' }]
-  const event = agentEvents.status('auth-required', parts)
+  const event = agentEvents.status('auth-required', { parts })
   const { message } = event.status
   const extensions = [credentialsExtension]
   return message ? { ...event, status: { ...event.status, message: { ...message, extensions } } } : event

@@ -48,13 +48,11 @@ it('a generator streams an artifact and ends the task with its return value', as
     'task',
     'artifact',
     'artifact',
-    'artifact',
     'completed',
   ])
-  expect(events[1]).toMatchObject({ artifact: { name: 'response', parts: [{ text: 'a' }] } })
-  expect(events[2]).toMatchObject({ append: true, artifact: { parts: [{ text: 'b' }] } })
-  expect(events[3]).toMatchObject({ append: true, lastChunk: true })
-  expect(events[4]).toMatchObject({ status: { message: { parts: [{ text: 'done' }] } } })
+  expect(events[1]).toMatchObject({ append: false, artifact: { name: 'response', parts: [{ text: 'a' }] } })
+  expect(events[2]).toMatchObject({ append: true, lastChunk: true, artifact: { parts: [{ text: 'b' }] } })
+  expect(events[3]).toMatchObject({ status: { message: { parts: [{ text: 'done' }] } } })
 })
 
 it('a task whose agent returns without a final state is completed', async () => {
@@ -79,11 +77,43 @@ it('the task of an agent that throws fails without details for the caller', asyn
   expect(JSON.stringify(status.message)).toMatch(/failed unexpectedly \(reference [0-9a-f]{8}\)/)
 })
 
-it('the caller gets the message of an A2AError', async () => {
-  const { service } = createTestRuntime(() => {
-    throw new A2AError('invalid-params', 'I only know English.')
+it('an A2AError that rejects the message is the answer, until the agent touches the task', async () => {
+  const violations = [{ field: 'message.parts[0]', description: 'expected English' }]
+  const { service } = createTestRuntime(async (turn) => {
+    if (turn.text === 'touched') await turn.status('working')
+    throw new A2AError('invalid-params', 'I only know English.', { violations, retryAfter: 3 })
   })
-  expect(taskOf(await send(service, 'hi')).status.message?.parts).toEqual([{ text: 'I only know English.' }])
+  const rejected = { code: 'invalid-params', message: 'I only know English.', violations, retryAfter: 3 }
+  await expect(send(service, 'hi')).rejects.toMatchObject(rejected)
+  await expect(collect(service.streamMessage({ message: messageOf('hi') }, callOf()))).rejects.toMatchObject(rejected)
+  const { status } = taskOf(await send(service, 'touched'))
+  expect(status).toMatchObject({ state: 'failed', message: { parts: [{ text: 'I only know English.' }] } })
+})
+
+it('a caller that has its task at once gets a failed task when the agent rejects the message', async () => {
+  const rejecting = createTestRuntime(() => {
+    throw new A2AError('forbidden', 'Not you.')
+  })
+  const { service } = rejecting
+  const request = { message: messageOf('hi'), configuration: { returnImmediately: true } }
+  const { id } = taskOf(await service.sendMessage(request, callOf()))
+  await expect.poll(async () => (await service.getTask({ taskId: id }, callOf())).status.state).toBe('failed')
+  // A caller that named its task waits for the answer.
+  const named = service.sendMessage({ message: messageOf('hi'), alias: 'mine' }, callOf())
+  await expect(named).rejects.toMatchObject({ code: 'forbidden', message: 'Not you.' })
+})
+
+it.each([
+  ['a failure of the agent', new A2AError('internal', 'Broken.')],
+  ['an error of another agent', new A2AError('forbidden', 'Broken.', { url: 'https://a.test' })],
+])('%s fails the task', async (_, error) => {
+  const { service } = createTestRuntime(() => {
+    throw error
+  })
+  expect(taskOf(await send(service, 'hi')).status).toMatchObject({
+    state: 'failed',
+    message: { parts: [{ text: 'Broken.' }] },
+  })
 })
 
 it.each(['fail', 'reject'] as const)('turn.%s ends the task', async (how) => {

@@ -1,8 +1,9 @@
 import { type RuntimeAccess, runAgentFunction } from '../../agent/agent-function.ts'
 import { repeatQuestion } from '../../agent/ask.ts'
+import { type Content, type MessageFields, readContent } from '../../agent/content.ts'
 import type { RequireAuth } from '../../agent/require-auth.ts'
 import { createTurn, type Turn } from '../../agent/turn.ts'
-import { type AgentEvents, type Content, type EventSink, rejected } from '../../agent/turn-output.ts'
+import { type AgentEvents, type EventSink, rejected } from '../../agent/turn-output.ts'
 import type { Timer } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
 import { TaskLogger } from '../../base/logger.ts'
@@ -21,7 +22,7 @@ import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.t
 import { contextHistory } from './context-history.ts'
 import { createDelegate } from './delegate.ts'
 import { DurableSteps } from './durable-steps.ts'
-import { continuedStatus, describeError, failedStatus, timeoutMetadata } from './failures.ts'
+import { continuedStatus, failedStatus, failureEvent } from './failures.ts'
 import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
@@ -57,6 +58,8 @@ export class TurnExecution {
   readonly #answers: MessageEvent[] = []
   /** The caller gets a task, not a message. Ahead of `writer.phase`, which reflects what is stored. */
   #isTask: boolean
+  /** The agent emitted an event, or asked the caller. */
+  #isTouched = false
   /** The turn emitted a status, so the phase is unknown until it is stored. */
   #hasStatus: boolean
   #taskTimer: Timer | undefined
@@ -174,7 +177,13 @@ export class TurnExecution {
   #complete(result: Content | undefined): Promise<void> | undefined {
     const { writer, agentEvents } = this.#options
     if (isEnded(writer.phase) || (result === undefined && isInterrupted(writer.phase))) return undefined
-    const content = this.#redact(result)
+    let content: MessageFields | undefined
+    try {
+      // A status without text has no message.
+      content = result === undefined || (result === '' && this.#isTask) ? undefined : this.#redact(readContent(result))
+    } catch (error) {
+      return this.#fail(error)
+    }
     if (this.#isTask || content === undefined) return writer.emit(agentEvents.status('completed', content))
     const { taskId: _, ...reply } = agentEvents.message(content)
     return writer.emit({ type: 'reply', message: reply })
@@ -182,14 +191,16 @@ export class TurnExecution {
 
   #fail(error: unknown): Promise<void> | undefined {
     const { writer, agentEvents, span } = this.#options
-    const { text, reference } = describeError(error)
+    const { reference, event, isRejected } = failureEvent(agentEvents, error, {
+      mayReject: this.#isFirst && !this.#isTouched,
+      isTask: this.#isTask,
+    })
     const redacted = this.#redact(error)
-    this.#logger.error({ reference, error: redacted }, 'the agent failed')
+    if (isRejected) this.#logger.info({ error: redacted }, 'the agent rejected a message')
+    else this.#logger.error({ reference, error: redacted }, 'the agent failed')
     span?.addDetails({ state: 'failed' })
     span?.end(redacted)
-    if (isEnded(writer.phase)) return undefined
-    const metadata = timeoutMetadata(error)
-    return writer.emit(failedStatus(agentEvents, { text: this.#redact(text), ...(metadata && { metadata }) }))
+    return isEnded(writer.phase) ? undefined : writer.emit(this.#redact(event))
   }
 
   get #isFirst(): boolean {
@@ -230,6 +241,7 @@ export class TurnExecution {
     const { stop, writer } = this.#options
     if (stop.isOver) return rejected(this.#overText())
     this.#inactivity?.touch()
+    this.#isTouched = true
     if (event.type === 'status') this.#isTask = this.#hasStatus = true
     else this.#markAsTask()
     const redacted = this.#redact(event)
@@ -252,7 +264,7 @@ export class TurnExecution {
     options: Omit<QuestionOptions, 'again'> = {},
   ): Promise<MessageEvent> => {
     if (this.#options.stop.isOver) return await rejected(this.#overText())
-    this.#isTask = this.#hasStatus = true
+    this.#isTask = this.#hasStatus = this.#isTouched = true
     this.#inactivity?.hold()
     const redacted = this.#redact(question)
     const again = (answer: MessageEvent) => (this.#restore(answer).sensitive ? repeatQuestion(redacted) : undefined)

@@ -53,6 +53,7 @@ export class Writer {
   /** Why events were lost. Storing later ones would leave a hole in the task. */
   #eventsLost: { readonly error: unknown } | undefined
   #working: Promise<void> | undefined
+  #storing: Promise<void> | undefined
   #generation: number
   #phase: Phase
 
@@ -92,6 +93,11 @@ export class Writer {
     return this.#working
   }
 
+  /** Resolves when the current batch is stored or rejected. Undefined if nothing is being stored. */
+  get storing(): Promise<void> | undefined {
+    return this.#storing
+  }
+
   /** Reads the events that other code has appended to the log. */
   sync(): Promise<void> {
     this.#syncs ??= []
@@ -106,9 +112,12 @@ export class Writer {
     await undefined // events that are emitted synchronously go into one batch
     for (;;) {
       if (this.#syncs?.length) await this.#catchUpFor(this.#syncs.splice(0))
-      else if (this.#waiting.length > 0) await this.#store(this.#waiting.splice(0, maxBatch))
-      else break
+      else if (this.#waiting.length > 0) {
+        this.#storing = this.#store(this.#waiting.splice(0, maxBatch))
+        await this.#storing
+      } else break
     }
+    this.#storing = undefined
     this.#working = undefined
   }
 

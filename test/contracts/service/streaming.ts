@@ -6,13 +6,7 @@ import { collect, deferred, until } from '../../support/async.ts'
 import type { ServiceContract } from './contract.ts'
 import { countingAgent, describeEvent, generationOf, stateOf, taskIdOf } from './contract.ts'
 
-const counted = [
-  'artifact one',
-  'artifact two, more',
-  'artifact three, more',
-  'artifact , more, last',
-  'status completed: Counted',
-]
+const counted = ['artifact one', 'artifact two, more', 'artifact three, more, last', 'status completed: Counted']
 
 export function streamContract(contract: ServiceContract) {
   const { open, startsWithTask = true, hasMessages = true, canResume = true, lateSubscription = 'an error' } = contract

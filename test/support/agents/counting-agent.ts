@@ -3,12 +3,12 @@ import type { WireEvent } from '../wire/wire-client.ts'
 
 export const chunks = 30
 
-/** Emits a status, thirty chunks, the event that closes their artifact, and the end. */
+/** Emits a status, thirty chunks of an artifact, and the end. */
 export async function count(turn: Turn): Promise<void> {
   await turn.status('working')
   const numbers = turn.artifact('numbers')
-  for (let n = 1; n <= chunks; n++) await numbers.write(`${n}`)
-  await numbers.close()
+  for (let n = 1; n < chunks; n++) await numbers.write(`${n}`)
+  await numbers.close(`${chunks}`)
 }
 
 /** Asks a question in the first turn. Any answer completes the task. */

@@ -1,0 +1,17 @@
+import { onTestFinished } from 'vitest'
+import { connect } from '../../../src/client/connect.ts'
+import type { Binding, DialectName } from '../../../src/dialects/dialect.ts'
+import { v0_3HouseClient } from '../../../src/dialects/v0.3-house/client.ts'
+import { grpc } from '../../../src/node/grpc-client.ts'
+import type { Service } from '../../../src/protocol/service.ts'
+import { createJsonRpcClient } from '../../../src/transports/jsonrpc/client.ts'
+
+/** The operations of the agent at a URL, in one dialect over one binding, without retries. */
+export async function openService(url: string, dialect: DialectName, binding: Binding): Promise<Service> {
+  // No card names the house dialect.
+  if (dialect === 'v0.3-house') return createJsonRpcClient({ url: `${url}/api/a2a`, dialect: v0_3HouseClient, fetch })
+  const transport = binding === 'GRPC' ? grpc({ loopback: 'allow' }) : undefined
+  onTestFinished(() => transport?.close())
+  const bindings = [transport ?? binding]
+  return (await connect(url, { dialects: [dialect], bindings, retry: { tries: 1 } })).service
+}
