@@ -16,8 +16,7 @@ import { createConnectionTrace } from './diagnostics/connection-trace.ts'
 import { diagnose } from './diagnostics/diagnose.ts'
 import { type CardInfo, findCard, isLocal, verifyCard } from './find-card.ts'
 import type { ConnectOptions, Local, Notice, Target, Transport } from './options.ts'
-import { createResilientService } from './resilience/resilient-service.ts'
-import { createPeerCapabilities } from './resilience/retry.ts'
+import { createPeerCapabilities, createResilientService } from './resilience/resilient-service.ts'
 
 /**
  * Fetches the card of an agent, picks a protocol version and a transport, and returns a client for the agent. With

@@ -9,7 +9,7 @@ import { decodeUtf8, JsonError, parseJsonText } from '../http/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { networkError, notA2AError } from '../transports/client/failures.ts'
-import { answerLimitsOf } from '../transports/client/options.ts'
+import { answerLimitsOf } from '../transports/client/http-client.ts'
 import { readResponse } from '../transports/client/read-response.ts'
 import type { ConnectionTrace } from './diagnostics/connection-trace.ts'
 import { isFile, readFile } from './files.ts'
@@ -140,8 +140,9 @@ async function searchCard(address: string, fallbackCache: CardCache, options: Fi
   const { signal, release } = withDeadline(options.signal ?? new AbortController().signal, timeout, expired, clock)
   const search = () => fetchFirstCard(urls, address, { ...options, cache, signal })
   try {
-    const backoff = retryBackoff(options.retry)
-    return await search().catch((error) => retry(search, error, { backoff, signal, clock, mayRetry: isTransient }))
+    return await search().catch((error) =>
+      retry(search, error, { backoff: retryBackoff(options.retry), signal, clock, mayRetry: isTransient }),
+    )
   } finally {
     release()
   }

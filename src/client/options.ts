@@ -5,7 +5,7 @@ import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { CredentialProvider } from '../protocol/credentials.ts'
 import type { Call, ListTasksRequest, Service } from '../protocol/service.ts'
-import type { AnswerLimits, WireClientOptions } from '../transports/client/options.ts'
+import type { AnswerLimits, WireClientOptions } from '../transports/client/http-client.ts'
 import type { Authorize } from './credentials/authorize.ts'
 import type { PollOptions } from './resilience/poll.ts'
 

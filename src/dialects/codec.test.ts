@@ -1,5 +1,16 @@
+import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { carryCodec, decodeBareStatus, encodeBareStatus, id } from './codec.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import {
+  carryCodec,
+  decodeAnnotations,
+  decodeBareStatus,
+  encodeAnnotations,
+  encodeBareStatus,
+  id,
+  unwrapData,
+  wrapData,
+} from './codec.ts'
 
 const v0_3 = carryCodec('v0.3')
 const v0_1 = carryCodec('v0.1')
@@ -48,4 +59,37 @@ it('an id has no character that a log or a database could change', () => {
     expect(() => id.read(text)).toThrow('control characters')
   }
   expect(id.read('task 7 / 🦜')).toBe('task 7 / 🦜')
+})
+
+const json = fc.constantFrom<Json>(true, false, '', 'x', 7, null, { value: 1 }, [])
+const metadata = fc.dictionary(fc.constantFrom('a2a.mediaType', 'a2a.filename', 'data_part_compat', 'k'), json)
+const objects: Arbitrary<JsonObject> = fc.dictionary(fc.constantFrom('value', 'other'), json)
+const names = fc.string({ minLength: 1 })
+const annotations = fc.record(
+  { mediaType: names, filename: names, metadata: fc.record({ k: json }) },
+  { requiredKeys: [] },
+)
+
+it('decoded data and annotations are encoded unchanged, whatever keys other writers have set', () => {
+  fc.assert(
+    fc.property(objects, metadata, (data, metadata) => {
+      const { data: unwrapped, ...rest } = unwrapData({ data, metadata })
+      expect(wrapData(unwrapped, rest)).toEqual({ data, metadata })
+      expect(encodeAnnotations(decodeAnnotations(metadata))).toEqual(metadata)
+    }),
+  )
+})
+
+it('encoded data and annotations are decoded unchanged', () => {
+  fc.assert(
+    fc.property(json, annotations, (data, annotations) => {
+      expect(unwrapData(wrapData(data, annotations))).toEqual({ data, ...annotations })
+      expect(decodeAnnotations(encodeAnnotations(annotations))).toEqual(annotations)
+    }),
+  )
+})
+
+it('data and annotations that need no metadata get none', () => {
+  expect(wrapData({ k: 1 }, {})).toEqual({ data: { k: 1 } })
+  expect(encodeAnnotations({ mediaType: '', filename: '' })).toBeUndefined()
 })

@@ -1,5 +1,7 @@
 import { withDeadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { Endpoint } from '../../dialects/endpoints.ts'
+import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { type Interceptor, intercept, type UnaryNext } from '../../protocol/intercept.ts'
 import type { Call, Operation, RequestOf, ResultOf, Service, UnaryOperation } from '../../protocol/service.ts'
@@ -24,6 +26,29 @@ export interface ResilienceOptions extends Pick<ConnectOptions, 'retry' | 'resum
 export function createResilientService(options: ResilienceOptions): Service {
   const retrying = intercept(options.wire, [retryInterceptor(options)])
   return intercept(retrying, [diagnoseInterceptor(options), resumeInterceptor(options, retrying)])
+}
+
+export interface PeerOptions {
+  readonly card: AgentCard
+  readonly endpoint: () => Endpoint | undefined
+  /** Defaults to whether the agent numbers its events, as Parley does. */
+  readonly deduplicates?: boolean
+}
+
+export function createPeerCapabilities({ card, endpoint, deduplicates }: PeerOptions): PeerCapabilities {
+  let numbersEvents = false
+  let streams = card.capabilities.streaming !== false
+  const cannotResume = () => endpoint()?.dialect.cannotResume === true
+  return {
+    // A dialect whose streams cannot resume has no message ids by which an agent could deduplicate.
+    deduplicates: () => deduplicates ?? (numbersEvents && !cannotResume()),
+    streams: () => streams,
+    cannotResume,
+    update(facts) {
+      numbersEvents = facts.numbersEvents ?? numbersEvents
+      streams = facts.streams ?? streams
+    },
+  }
 }
 
 /** Gives every unary call a deadline and repeats it if that is safe. */

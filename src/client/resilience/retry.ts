@@ -1,20 +1,11 @@
 import { type Backoff, delayAfter } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
-import type { Endpoint } from '../../dialects/endpoints.ts'
 import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
-import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { UnaryOperation } from '../../protocol/service.ts'
 
 /** The longest delay in milliseconds that an agent may request; no call waits longer. */
 const maxRetryAfter = 60_000
-
-export interface PeerOptions {
-  readonly card: AgentCard
-  readonly endpoint: () => Endpoint | undefined
-  /** Defaults to whether the agent numbers its events, as Parley does. */
-  readonly deduplicates?: boolean
-}
 
 /** What is known of the agent beyond its card. Calls add to it. */
 export interface PeerCapabilities {
@@ -25,22 +16,6 @@ export interface PeerCapabilities {
   /** Whether its streams always begin anew, even if the agent numbers its events. */
   cannotResume(): boolean
   update(facts: { readonly numbersEvents?: boolean; readonly streams?: boolean }): void
-}
-
-export function createPeerCapabilities({ card, endpoint, deduplicates }: PeerOptions): PeerCapabilities {
-  let numbersEvents = false
-  let streams = card.capabilities.streaming !== false
-  const cannotResume = () => endpoint()?.dialect.cannotResume === true
-  return {
-    // A dialect whose streams cannot resume has no message ids by which an agent could deduplicate.
-    deduplicates: () => deduplicates ?? (numbersEvents && !cannotResume()),
-    streams: () => streams,
-    cannotResume,
-    update(facts) {
-      numbersEvents = facts.numbersEvents ?? numbersEvents
-      streams = facts.streams ?? streams
-    },
-  }
 }
 
 /** Whether the operation may run twice without harm. */

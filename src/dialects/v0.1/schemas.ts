@@ -16,8 +16,7 @@ import {
   tagged,
   withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts } from '../codec.ts'
-import { withKeys, withoutKeys } from '../part-metadata.ts'
+import { historyLength, id, maxListItems, maxParts, withKeys, withoutKeys } from '../codec.ts'
 
 // The objects of A2A 0.1. Optional members may also be `null`.
 

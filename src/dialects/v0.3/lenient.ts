@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
-import type { Clean } from '../codec.ts'
-import { wrapData } from '../part-metadata.ts'
+import { type Clean, wrapData } from '../codec.ts'
 import { wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 

@@ -1,8 +1,15 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { carryCodec, type Draft } from '../codec.ts'
-import { decodeAnnotations, encodeAnnotations, unwrapData, type WireData, wrapData } from '../part-metadata.ts'
+import {
+  carryCodec,
+  type Draft,
+  decodeAnnotations,
+  encodeAnnotations,
+  unwrapData,
+  type WireData,
+  wrapData,
+} from '../codec.ts'
 import type * as wire from './schemas.ts'
 
 /** The media type of a data part that holds a part of a kind that 0.3 does not have. */

@@ -20,7 +20,7 @@ import type {
   UnaryOperation,
 } from '../../protocol/service.ts'
 import { codeOfMessage, errorDecoderOf, networkError, notA2AError, notInDialect } from '../client/failures.ts'
-import { answerLimitsOf, serviceParametersOf, verifiedResult, type WireClientOptions } from '../client/options.ts'
+import { answerLimitsOf, serviceParametersOf, verifiedResult, type WireClientOptions } from '../client/http-client.ts'
 import { readResponse } from '../client/read-response.ts'
 import { withGeneration } from '../event-numbers.ts'
 import { decodeMessage, decodeNumbered, type EventNumbers } from './codec.ts'

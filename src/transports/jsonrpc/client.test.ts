@@ -3,7 +3,7 @@ import { callOf, messageOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect } from '../../../test/support/async.ts'
 import { v0_3Client } from '../../dialects/v0.3/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'
-import type { WireClientOptions } from '../client/options.ts'
+import type { WireClientOptions } from '../client/http-client.ts'
 import { createJsonRpcClient } from './client.ts'
 
 const url = 'http://a.test/rpc'

@@ -3,8 +3,7 @@ import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
 import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
-import { createHttpClient } from '../client/http-client.ts'
-import type { WireClientOptions } from '../client/options.ts'
+import { createHttpClient, type WireClientOptions } from '../client/http-client.ts'
 import type { ResponseContent } from '../client/read-response.ts'
 
 export function createJsonRpcClient(options: WireClientOptions): Service {

@@ -4,7 +4,7 @@ import { collect } from '../../../test/support/async.ts'
 import { v0_1Client } from '../../dialects/v0.1/client.ts'
 import { v0_3ProtoClient } from '../../dialects/v0.3-proto/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'
-import type { WireClientOptions } from '../client/options.ts'
+import type { WireClientOptions } from '../client/http-client.ts'
 import { createRestClient, possibleBases } from './client.ts'
 
 function clientOf(

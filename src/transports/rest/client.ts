@@ -3,8 +3,7 @@ import type { ClientDialect, RestRequest } from '../../dialects/dialect.ts'
 import { type A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
 import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
-import { createHttpClient, type HttpRequest } from '../client/http-client.ts'
-import type { WireClientOptions } from '../client/options.ts'
+import { createHttpClient, type HttpRequest, type WireClientOptions } from '../client/http-client.ts'
 import type { ResponseContent } from '../client/read-response.ts'
 
 export function createRestClient(options: WireClientOptions): Service {
