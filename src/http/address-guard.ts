@@ -126,6 +126,13 @@ export function parseAddress(text: string): Address | undefined {
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
 }
 
+/** Whether a URL names this machine, by the same rule by which a guard refuses it as `loopback`. */
+export function isThisMachine(url: URL): boolean {
+  const host = hostOf(url)
+  const address = parseAddress(host)
+  return address ? refusalReasonOf(address) === 'loopback' : isLocalName(host)
+}
+
 /** The host as it is resolved: without brackets and without the trailing dot of a fully qualified name. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')

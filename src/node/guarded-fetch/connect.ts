@@ -1,7 +1,6 @@
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
 import type { ConnectOptions, Target, Transport } from '../../client/options.ts'
-import { hostOf, type LoopbackRule } from '../../http/address-guard.ts'
-import { isLoopback } from '../../http/origin.ts'
+import { isThisMachine, type LoopbackRule } from '../../http/address-guard.ts'
 import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts'
 
 /**
@@ -41,7 +40,7 @@ function sharedFetch(loopback: LoopbackRule): GuardedFetch {
 
 function isOnThisMachine(target: Target): boolean {
   const isAddress = typeof target === 'string' || target instanceof URL
-  return isAddress && /^https?:/i.test(`${target}`) && URL.canParse(target) && isLoopback(hostOf(new URL(target)))
+  return isAddress && /^https?:/i.test(`${target}`) && URL.canParse(target) && isThisMachine(new URL(target))
 }
 
 type BindingOption = NonNullable<ConnectOptions['bindings']>[number]
