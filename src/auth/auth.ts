@@ -1,5 +1,6 @@
 import type { Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
+import { callerNetwork } from '../http/caller-address.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { anonymous, isAnonymous, type Principal } from '../protocol/model.ts'
@@ -9,6 +10,7 @@ import {
   type AuthResult,
   authFailure,
   challengesOf,
+  type NetworkOf,
   type Scheme,
 } from './scheme.ts'
 
@@ -34,6 +36,8 @@ export interface AuthContext {
   /** The name of the agent, which challenges give as the realm. */
   readonly realm: string
   readonly logger: Logger
+  /** Whether the address of a caller is in the headers that a proxy sets. */
+  readonly trustProxy?: boolean | undefined
 }
 
 export interface Auth {
@@ -50,8 +54,9 @@ export interface Auth {
   readonly security: readonly SecurityRequirement[]
 }
 
-export function createAuth(options: AuthOptions, { realm, logger }: AuthContext): Auth {
+export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: AuthContext): Auth {
   checkOptions(options)
+  const networkOf: NetworkOf = (request) => callerNetwork(request, { trustProxy })
   const schemes = Object.entries(options.schemes ?? {})
   const required = options.require ?? schemes.map(([name]): SecurityRequirement => ({ [name]: [] }))
   const acceptsAnonymous = Boolean(options.anonymous)
@@ -63,7 +68,7 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
   // Not async: credentials that were verified before are known at once.
   function resultOf(name: string, scheme: Scheme, request: AuthRequest): AuthResult | Promise<AuthResult> {
     try {
-      const result = scheme.authenticate(request)
+      const result = scheme.authenticate(request, networkOf)
       if (!(result instanceof Promise)) return checkResult(name, result, request)
       return result.then(
         (late) => checkResult(name, late, request),

@@ -15,7 +15,8 @@ export interface Scheme {
   readonly card: SecurityScheme
   /** Its part of `WWW-Authenticate`. */
   challenge(options: ChallengeOptions): string
-  authenticate(request: AuthRequest): AuthResult | Promise<AuthResult>
+  /** `networkOf` returns the network from which a request came, as far as it is known. */
+  authenticate(request: AuthRequest, networkOf?: NetworkOf): AuthResult | Promise<AuthResult>
   /** The server has to request a certificate when a caller connects. */
   readonly needsCertificate?: boolean
   /** The party that assigns the ids of its principals, if they are used unchanged. Ids of two authorities must not mix. */
@@ -23,7 +24,9 @@ export interface Scheme {
 }
 
 /** The parts of a request that can hold credentials. */
-export type AuthRequest = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure'>
+export type AuthRequest = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure' | 'address'>
+
+export type NetworkOf = (request: AuthRequest) => string | undefined
 
 /** Undefined if the request has no credentials of this kind. */
 export type AuthResult = AuthSuccess | AuthFailure | undefined

@@ -33,6 +33,8 @@ export interface Incoming {
   readonly signal: AbortSignal
   /** The client certificate of the connection, where the platform exposes it. */
   certificate(): PeerCertificate | undefined
+  /** The network address of the peer, where the platform exposes it. Behind a proxy, it is the proxy's. */
+  address?(): string | undefined
 }
 
 export interface Outgoing {
@@ -80,6 +82,7 @@ export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incomin
     base: incoming.base,
     secure: incoming.secure,
     certificate: () => incoming.certificate(),
+    address: () => incoming.address?.(),
     header: incoming.header,
     async bytes(limit) {
       const bytes = await body

@@ -146,6 +146,10 @@ class Http2Incoming implements GrpcIncoming, BodyBudget {
   certificate(): PeerCertificate | undefined {
     return certificateOf(this.#stream.session?.socket)
   }
+
+  address(): string | undefined {
+    return this.#stream.session?.socket.remoteAddress
+  }
 }
 
 /** Node aborts a stream that the caller ends before the response is complete. */

@@ -155,6 +155,10 @@ class Http1Incoming implements Incoming, BodyBudget {
   certificate(): PeerCertificate | undefined {
     return certificateOf(this.#request.socket)
   }
+
+  address(): string | undefined {
+    return this.#request.socket.remoteAddress
+  }
 }
 
 /** The host of an absolute target, which overrides the `Host` header. */

@@ -53,12 +53,14 @@ export interface AuthenticationContext {
   readonly logger: Logger
   readonly load?: Pick<Load, 'isOverloaded'> | undefined
   readonly limits?: Limits | undefined
+  /** Whether the address of a caller is in the headers that a proxy sets. */
+  readonly trustProxy?: boolean | undefined
 }
 
 export function createAuthentication(choice: AuthChoice, context: AuthenticationContext): Authentication {
-  const { profile, logger, load, limits } = context
+  const { profile, logger, load, limits, trustProxy } = context
   const settings = choice === 'none' ? { anonymous: true } : choice
-  const auth = createAuth(settings, { realm: profile.name, logger })
+  const auth = createAuth(settings, { realm: profile.name, logger, trustProxy })
   const { securitySchemes, security } = auth
   requireDeclaredSchemes(profile, securitySchemes)
   const isOpen = security.length === 0

@@ -35,9 +35,9 @@ export interface HostedAgent extends Runtime, EndpointBackend, Pick<Authenticati
 
 export function createHostedAgent(agent: Agent, options: HostedAgentOptions): HostedAgent {
   const { profile } = agent
-  const { logger = consoleLogger, log = createMemoryLog(), keys, load, publicUrl, tenant } = options
+  const { logger = consoleLogger, log = createMemoryLog(), keys, load, publicUrl, trustProxy, tenant } = options
   const limits = options.limits && createLimits(options.limits, logger)
-  const authentication = createAuthentication(options.auth, { profile, logger, load, limits })
+  const authentication = createAuthentication(options.auth, { profile, logger, load, limits, trustProxy })
   const { auth, settings, delegation, authenticate, admit, rateHeaders, acceptsAnonymous } = authentication
   const { policy } = settings
   const signer = keys && createCardSigner({ keys, publicUrl, logger })

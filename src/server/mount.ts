@@ -80,6 +80,7 @@ export function withPath(incoming: Incoming, path: string, base = incoming.base)
     header: incoming.header,
     bytes: incoming.bytes,
     certificate: () => incoming.certificate(),
+    address: () => incoming.address?.(),
     get signal() {
       return incoming.signal
     },

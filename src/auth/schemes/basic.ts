@@ -1,15 +1,19 @@
 import { fromBase64 } from '../../base/base64.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { BoundedMap } from '../../base/bounded-map.ts'
+import { sha256, toHex } from '../../base/hash.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
+import { createPasswordChecks } from '../password-checks.ts'
 import { type AuthResult, authFailure, authorizationOf, challengeOf, type Scheme } from '../scheme.ts'
 import { createTokenCache } from '../token-cache.ts'
 
-/** Password checks at once. They are slow by design, so further ones are rejected instead of queued. */
-const maxChecks = 16
-
 /** Milliseconds for which a correct password is cached. */
 const cacheFor = 60_000
+
+/** Milliseconds for which a caller with a correct password does not wait for others of its network to stop guessing. */
+const trustFor = 3_600_000
+
+const maxTrusted = 10_000
 
 export interface BasicUser extends Pick<Principal, 'tenant' | 'scopes' | 'claims'> {
   /** The result of `hashPassword`. */
@@ -30,35 +34,34 @@ export function basic({ users, description }: BasicOptions): Scheme {
   const [anyAccount] = accounts.values()
   if (!anyAccount) throw new TypeError('basic(): expected at least one user')
   const cache = createTokenCache<AuthResult>()
-  let checks = 0
+  const checks = createPasswordChecks()
+  /** Digests of correct credentials. */
+  const trusted = new BoundedMap<string, true>(maxTrusted)
 
-  const check = async (name: string, password: string): Promise<AuthResult> => {
-    if (checks >= maxChecks) {
-      throw new A2AError('unavailable', 'Too many passwords are being checked.', { retryAfter: 1 })
-    }
-    checks++
-    try {
-      // An unknown name costs the same work, so that the duration does not reveal which names exist.
-      const { stored, password: _, ...user } = accounts.get(name) ?? anyAccount
-      const isCorrect = await matchesPassword(password, stored)
-      return isCorrect && accounts.has(name)
-        ? { principal: { id: name, ...user } }
-        : authFailure('name or password is wrong')
-    } finally {
-      checks--
-    }
+  const check = async (header: string, credentials: Credentials, network: string | undefined): Promise<AuthResult> => {
+    const { name, password } = credentials
+    const digest = toHex(sha256(header))
+    // An unknown name costs the same work, so that the duration does not reveal which names exist.
+    const { stored, password: _, ...user } = accounts.get(name) ?? anyAccount
+    const isCorrect = await checks.run(network, trusted.has(digest), async () => {
+      const isMatch = await matchesPassword(password, stored)
+      return isMatch && accounts.has(name)
+    })
+    if (!isCorrect) return authFailure('name or password is wrong')
+    trusted.set(digest, true, Date.now() + trustFor)
+    return { principal: { id: name, ...user } }
   }
 
   return {
     card: { type: 'http', scheme: 'basic', ...(description !== undefined && { description }) },
     challenge: ({ realm }) => challengeOf('Basic', { realm, charset: 'UTF-8' }),
-    authenticate(request) {
-      const credentials = authorizationOf(request, 'basic')
-      if (typeof credentials !== 'string') return credentials
-      const pair = decodeCredentials(credentials)
-      if (!pair) return authFailure('the credentials are not a name and a password')
-      return cache.get(credentials, async () => {
-        const value = await check(...pair)
+    authenticate(request, networkOf) {
+      const header = authorizationOf(request, 'basic')
+      if (typeof header !== 'string') return header
+      const credentials = decodeCredentials(header)
+      if (!credentials) return authFailure('the credentials are not a name and a password')
+      return cache.get(header, async () => {
+        const value = await check(header, credentials, networkOf?.(request))
         return value && 'principal' in value ? { value, until: Date.now() + cacheFor } : { value }
       })
     },
@@ -71,13 +74,18 @@ function readUser(name: string, { password }: BasicUser): StoredPassword {
   return stored
 }
 
-function decodeCredentials(credentials: string): [name: string, password: string] | undefined {
-  const bytes = fromBase64(credentials)
+interface Credentials {
+  readonly name: string
+  readonly password: string
+}
+
+function decodeCredentials(header: string): Credentials | undefined {
+  const bytes = fromBase64(header)
   if (!bytes) return undefined
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     const at = text.indexOf(':')
-    return at < 0 ? undefined : [text.slice(0, at), text.slice(at + 1)]
+    return at < 0 ? undefined : { name: text.slice(0, at), password: text.slice(at + 1) }
   } catch {
     return undefined
   }

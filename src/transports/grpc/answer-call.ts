@@ -210,7 +210,8 @@ function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
   const header: Incoming['header'] = (name) => incoming.header(name)
   const bytes: Incoming['bytes'] = (limit) => incoming.bytes(limit)
   const certificate = () => incoming.certificate()
-  return { method, path, query, base, secure, header, bytes, signal, certificate }
+  const address = () => incoming.address?.()
+  return { method, path, query, base, secure, header, bytes, signal, certificate, address }
 }
 
 const Status = messageNamed('google.rpc.Status')
