@@ -6,8 +6,7 @@ import type { Message, Part } from '../protocol/model.ts'
 import type { AnswerDeadline, AskCaller } from './ask.ts'
 import { type Content, readEvent } from './content.ts'
 import { createBacklog, iterate, type Subscribable } from './observable.ts'
-import type { Turn } from './turn.ts'
-import type { ArtifactWriter } from './turn-output.ts'
+import type { ArtifactWriter, Turn } from './turn.ts'
 
 /**
  * How an agent answers a message. A function that returns content answers with a message, unless it has emitted an

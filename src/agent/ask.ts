@@ -4,9 +4,8 @@ import { A2AError } from '../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { clientTools, toolResult } from '../protocol/extensions/client-tools.ts'
 import { type Message, type Part, type Principal, textOf } from '../protocol/model.ts'
-import { type Content, readContent } from './content.ts'
+import { type AgentEvents, type Content, readContent } from './content.ts'
 import { describeIssues, jsonSchemaOf, requireSchema, textCandidates } from './standard-schema.ts'
-import type { AgentEvents } from './turn-output.ts'
 
 export type OnTimeout = 'fail' | 'continue'
 

@@ -2,7 +2,7 @@ import { toBase64 } from '../base/base64.ts'
 import { isList, type Json, type JsonObject, toJson } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { type Message, type Part, toTimestamp } from '../protocol/model.ts'
+import { type Message, type Part, type TaskState, toTimestamp } from '../protocol/model.ts'
 
 /** Readers limit the nesting of JSON to 64 levels. This many are left for data within a list of tasks. */
 const maxDepth = 50
@@ -123,6 +123,37 @@ export function readEvent(event: StatusEvent | ArtifactEvent): StatusEvent | Art
   const time = typeof timestamp === 'string' && !Number.isNaN(Date.parse(timestamp)) ? {} : { timestamp: toTimestamp() }
   const status = { ...event.status, ...time, ...(message !== undefined && { message: readMessage(message) }) }
   return { ...event, ...metadata, status }
+}
+
+/** The ids that an event needs. */
+export interface TaskIds {
+  readonly taskId: string
+  readonly contextId: string
+}
+
+/** Creates the messages and status events of an agent, from content that is known to be valid. */
+export interface AgentEvents {
+  message(content: string | MessageFields): Message
+  status(state: TaskState, content?: string | MessageFields): StatusEvent
+}
+
+export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => number = Date.now): AgentEvents {
+  function message(content: string | MessageFields): Message {
+    const fields = typeof content === 'string' ? { parts: [{ text: content }] } : content
+    return { messageId: crypto.randomUUID(), role: 'agent', ...fields, taskId, contextId }
+  }
+
+  return {
+    message,
+    status: (state, content) => ({
+      type: 'status',
+      status: {
+        state,
+        message: content === undefined ? undefined : message(content),
+        timestamp: toTimestamp(now()),
+      },
+    }),
+  }
 }
 
 /** The error for a value of an author that cannot be sent. Its text is for the caller, so it never has the value. */

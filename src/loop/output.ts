@@ -1,4 +1,4 @@
-import type { AgentEvents } from '../agent/turn-output.ts'
+import type { AgentEvents } from '../agent/content.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, toTimestamp } from '../protocol/model.ts'

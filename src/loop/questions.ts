@@ -1,7 +1,7 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { Invocation } from '../agent/agent-function.ts'
 import { type AnswerDeadline, answerLost, type OnTimeout } from '../agent/ask.ts'
-import type { AgentEvents } from '../agent/turn-output.ts'
+import type { AgentEvents } from '../agent/content.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { StatusEvent } from '../protocol/events.ts'
 import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'

@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider'
 import type { Invocation } from '../agent/agent-function.ts'
-import { createAgentEvents } from '../agent/turn-output.ts'
+import { createAgentEvents } from '../agent/content.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'

@@ -1,7 +1,6 @@
 import type { LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
 import type { JournalStep } from '../../agent/agent-function.ts'
-import type { Turn } from '../../agent/turn.ts'
-import { rejected } from '../../agent/turn-output.ts'
+import { rejected, type Turn } from '../../agent/turn.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'

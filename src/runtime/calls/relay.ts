@@ -1,5 +1,6 @@
 import type { AgentCallOptions } from '../../agent/call-agent.ts'
-import type { AgentEvents, EventSink } from '../../agent/turn-output.ts'
+import type { AgentEvents } from '../../agent/content.ts'
+import type { EventSink } from '../../agent/turn.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/events.ts'
 import {

@@ -1,6 +1,6 @@
 import { answerLost } from '../../agent/ask.ts'
 import { type CallAnswer, type CalledAgent, CallFailed } from '../../agent/call-agent.ts'
-import type { EventSink } from '../../agent/turn-output.ts'
+import type { EventSink } from '../../agent/turn.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StreamEvent } from '../../protocol/events.ts'

@@ -1,4 +1,4 @@
-import { createAgentEvents } from '../../agent/turn-output.ts'
+import { createAgentEvents } from '../../agent/content.ts'
 import type { AgentExtension } from '../../protocol/card.ts'
 import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'

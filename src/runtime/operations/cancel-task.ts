@@ -1,4 +1,4 @@
-import { createAgentEvents } from '../../agent/turn-output.ts'
+import { createAgentEvents } from '../../agent/content.ts'
 import { linkSignals } from '../../base/abort.ts'
 import { A2AError, operatorError, taskNotFound } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'

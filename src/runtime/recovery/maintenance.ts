@@ -1,4 +1,4 @@
-import { createAgentEvents } from '../../agent/turn-output.ts'
+import { createAgentEvents } from '../../agent/content.ts'
 import { setReferenced } from '../../base/clock.ts'
 import { operatorError } from '../../protocol/errors.ts'
 import type { Push } from '../../push/push.ts'

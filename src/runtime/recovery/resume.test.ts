@@ -8,7 +8,7 @@ import {
   statusTextOf,
 } from '../../../test/support/processes/simulated-processes.ts'
 import type { AgentFunction } from '../../agent/agent-function.ts'
-import { createAgentEvents } from '../../agent/turn-output.ts'
+import { createAgentEvents } from '../../agent/content.ts'
 import type { JournalEntry, TaskEvent } from '../../protocol/events.ts'
 import { anonymous } from '../../protocol/model.ts'
 import type { TaskLog } from '../../tasks/log.ts'

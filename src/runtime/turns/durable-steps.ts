@@ -1,4 +1,4 @@
-import { rejected } from '../../agent/turn-output.ts'
+import { rejected } from '../../agent/turn.ts'
 import { type Json, toJson } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } from '../../protocol/events.ts'

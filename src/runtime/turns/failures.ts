@@ -1,5 +1,5 @@
 import { CallFailed } from '../../agent/call-agent.ts'
-import type { AgentEvents } from '../../agent/turn-output.ts'
+import type { AgentEvents } from '../../agent/content.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { A2AError, isRejection, toStoredError } from '../../protocol/errors.ts'
 import type { ReplyEvent, StatusEvent } from '../../protocol/events.ts'

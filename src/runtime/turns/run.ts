@@ -1,4 +1,4 @@
-import { type AgentEvents, createAgentEvents } from '../../agent/turn-output.ts'
+import { type AgentEvents, createAgentEvents } from '../../agent/content.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { operatorError } from '../../protocol/errors.ts'

@@ -1,6 +1,6 @@
 import type { AnswerDeadline } from '../../agent/ask.ts'
-import type { TurnContext } from '../../agent/turn.ts'
-import type { AgentEvents, EventSink } from '../../agent/turn-output.ts'
+import type { AgentEvents } from '../../agent/content.ts'
+import type { EventSink, TurnContext } from '../../agent/turn.ts'
 import type { Json } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
