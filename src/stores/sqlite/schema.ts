@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isBusy, type SqliteDatabase, type SqliteDriver } from './connection.ts'
 import { createTransaction } from './group-commit.ts'
@@ -11,7 +11,7 @@ const lockRetryDelay = 10
 
 /** Opens and migrates a database file, whose commits survive a crash of the process and of the machine. */
 export function openDatabase(file: string, driver: SqliteDriver): SqliteDatabase {
-  mkdirSync(dirname(file), { recursive: true })
+  if (file !== ':memory:') createPrivateFile(file)
   const db = driver(file)
   try {
     db.exec('PRAGMA busy_timeout = 5000')
@@ -163,6 +163,31 @@ export const migrations: readonly string[] = [
   CREATE TABLE registry_catalogs (url TEXT PRIMARY KEY, catalog TEXT NOT NULL) STRICT;
   `,
 ]
+
+/** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */
+function createPrivateFile(file: string): void {
+  const directory = dirname(file)
+  // Modes are set again, because the umask may have removed rights of the owner too.
+  if (mkdirSync(directory, { recursive: true, mode: 0o700 })) chmodSync(directory, 0o700)
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+    chmodSync(file, 0o600)
+  } catch {
+    // It exists, or cannot be created; then opening it reports why.
+  }
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) makePrivate(path)
+}
+
+/** Takes the rights of other users from an existing file. */
+function makePrivate(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (!stats?.isFile() || (stats.mode & 0o077) === 0) return
+  try {
+    chmodSync(path, stats.mode & 0o700)
+  } catch {
+    // It belongs to another user, who decides about its permissions.
+  }
+}
 
 /** Retries while the database is locked: SQLite ignores its timeout when it changes the journal mode. */
 function whileBusy(work: () => void): void {

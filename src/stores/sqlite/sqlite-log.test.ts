@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TaskEvent } from '../../protocol/events.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { SqliteDriver } from './connection.ts'
@@ -49,6 +49,34 @@ test('no statement numbers its placeholders, which Node before 22.20 and 24.6 bi
   createSqliteRegistryStore({ file: newFile(), driver })
   expect(statements.length).toBeGreaterThan(50)
   expect(statements.filter((sql) => /\?\d/.test(sql))).toEqual([])
+})
+
+describe.skipIf(process.platform === 'win32')('permissions', () => {
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+  test.each(['000', '022', '777'])(
+    'only the owner can access files that are created with the umask %s',
+    async (umask) => {
+      const file = join(dirname(newFile()), 'new', 'tasks.db')
+      const previous = process.umask(Number.parseInt(umask, 8))
+      onTestFinished(() => void process.umask(previous))
+      const log = open({ file })
+      await log.create(task, [chunk('x')], { lease })
+      expect(modeOf(dirname(file))).toBe('700')
+      for (const path of [file, `${file}-wal`, `${file}-shm`]) expect(modeOf(path)).toBe('600')
+    },
+  )
+
+  test('an existing file becomes private, and its directory keeps its permissions', async () => {
+    const file = newFile()
+    await createSqliteLog({ file }).close()
+    chmodSync(file, 0o664)
+    chmodSync(dirname(file), 0o755)
+    const log = open({ file })
+    await log.create(task, [chunk('x')], { lease })
+    expect(modeOf(dirname(file))).toBe('755')
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) expect(modeOf(path)).toBe('600')
+  })
 })
 
 test('an event that cannot be encoded does not fail other writes', async () => {
