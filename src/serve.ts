@@ -233,7 +233,7 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
       }
       const merged = mergeOptions({ ...shared, logger }, mount)
       const isLocal = isLocalOnly({ ...merged, host: settings.options.host })
-      const opened = mount.log ? undefined : createSqliteLog({ file: join(directory, logFileOf(agent, mount)) })
+      const opened = mount.log ? undefined : createSqliteLog({ file: join(directory, logFileOf(agent, mount)), logger })
       try {
         const hosted = host.add(agent, {
           ...merged,

@@ -7,6 +7,9 @@ import { Run, type RunOptions } from './run.ts'
 /** Milliseconds until runs follow the log for events of other processes. Most turns are over earlier. */
 const watchAfter = 50
 
+/** Milliseconds for which stopped runs may wait for the store. Later, their leases expire and another process takes over. */
+const storeGrace = 2_000
+
 /** The tasks that run in this process, each under a lease, which is renewed as long as it runs. */
 export interface Runs {
   readonly size: number
@@ -16,7 +19,7 @@ export interface Runs {
   get(taskId: string): Run | undefined
   /** Announces that a run may start, so that `drain` waits. Returns a function to call when that is decided. */
   expect(): () => void
-  /** Waits until no task runs. After `deadline` milliseconds, the remaining runs are stopped. */
+  /** Waits until no task runs. After `deadline` milliseconds, the remaining runs are stopped, and soon left behind. */
   drain(deadline: number): Promise<void>
 }
 
@@ -92,14 +95,23 @@ export function createRuns(settings: RuntimeSettings): Runs {
       }
     },
     async drain(deadline) {
-      const timer = clock.setTimeout(() => {
+      let isOver = false
+      const stop = () => {
         isPastDeadline = true
         for (const { run } of runs.values()) run.stop('shutdown')
-      }, deadline)
-      while (expected > 0 || runs.size > 0) {
+      }
+      const leave = () => {
+        isOver = true
+        onChange()
+      }
+      const timers = [
+        clock.setTimeout(stop, deadline),
+        clock.setTimeout(leave, deadline + settings.cancelGrace + storeGrace),
+      ]
+      while (!isOver && (expected > 0 || runs.size > 0)) {
         await new Promise<void>((resolve) => drains.push(resolve))
       }
-      clock.clearTimeout(timer)
+      for (const timer of timers) clock.clearTimeout(timer)
     },
   }
 }

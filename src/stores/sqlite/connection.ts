@@ -42,9 +42,14 @@ export function explainError(error: unknown, file: string): Error {
 /** The error of a failed operation: `StoreUnavailable` if the file cannot be used, with the explanation as its cause. */
 export function storeError(error: unknown, file: string): Error {
   const explained = explainError(error, file)
-  return failures.some((failure) => isFailure(error, failure)) || isSystemError(error)
-    ? new StoreUnavailable(explained)
-    : explained
+  const isUnusable =
+    failures.some((failure) => isFailure(error, failure)) || error instanceof TooManyWrites || isSystemError(error)
+  return isUnusable ? new StoreUnavailable(explained) : explained
+}
+
+/** More writes wait than memory should hold: the file is locked, or the disk is too slow. */
+export class TooManyWrites extends Error {
+  override readonly name = 'TooManyWrites'
 }
 
 /** Whether another connection holds the lock, so that a retry may succeed. */

@@ -84,7 +84,7 @@ describe('createGroupCommit', () => {
   test('a write resolves when it is synced, and writes that arrive meanwhile share the next sync', async () => {
     const { db, commits } = counting(open())
     const disk = slowDisk()
-    const { write, pendingSync } = createGroupCommit(db, disk)
+    const { write, pendingSync } = createGroupCommit(db, { disk })
     const insert = db.prepare('INSERT INTO numbers VALUES (?)')
     const first = write(() => insert.run(1))
     await disk.synced(1)
@@ -103,7 +103,7 @@ describe('createGroupCommit', () => {
   test('a reader can wait until the data it has read is on disk', async () => {
     const db = open()
     const disk = slowDisk()
-    const { write, pendingSync } = createGroupCommit(db, disk)
+    const { write, pendingSync } = createGroupCommit(db, { disk })
     const writing = write(() => db.exec('INSERT INTO numbers VALUES (1)'))
     await disk.synced(1)
     expect(numbers(db)).toEqual([1])
@@ -121,7 +121,7 @@ describe('createGroupCommit', () => {
   test('after a failed sync all further writes fail', async () => {
     const db = open()
     const disk = slowDisk()
-    const { write } = createGroupCommit(db, disk)
+    const { write } = createGroupCommit(db, { disk })
     const first = write(() => db.exec('INSERT INTO numbers VALUES (1)'))
     await disk.synced(1)
     const second = write(() => db.exec('INSERT INTO numbers VALUES (2)'))

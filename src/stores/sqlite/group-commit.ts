@@ -1,14 +1,21 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
-import { isBusy, type SqliteDatabase } from './connection.ts'
+import { isBusy, type SqliteDatabase, TooManyWrites } from './connection.ts'
+import type { LockReport } from './lock-report.ts'
 
 /** Duration after which a transaction ends and the remaining writes wait for the next one, in milliseconds. */
 const maxTransactionTime = 10
 
-/** How long to wait for a lock of another process, in milliseconds. */
-const lockTimeout = 5_000
+/** How long a write waits for a lock of another process by default, in milliseconds. */
+const defaultPatience = 15_000
 
-/** Delay between two attempts to get the lock, in milliseconds. */
-const lockRetryDelay = 5
+/** How long the last writes may wait for a lock when the log is closed, in milliseconds. */
+const closingPatience = 2_000
+
+/** Delay between two attempts to get the lock, in milliseconds. Each attempt blocks the event loop for a moment. */
+const lockRetryDelay = { min: 5, max: 100 }
+
+/** Writes that may wait together. More would fill memory while the file is locked. */
+const maxQueued = 20_000
 
 /** Runs all of the work or nothing. It holds the write lock from the start, so what it reads does not change. */
 export type Transaction = <T>(work: () => T) => T
@@ -65,13 +72,26 @@ export function createWalSync(db: SqliteDatabase, file: string): WalSync | undef
  * expected refusal must be a result.
  */
 export interface GroupCommit {
-  /** Queues a write and resolves with its result once it is on disk. */
-  write<T>(write: () => T): Promise<T>
+  /**
+   * Queues a write and resolves with its result once it is on disk. While another process has locked the file, it waits
+   * for `patience`; a patient write waits as long as it takes.
+   */
+  write<T>(write: () => T, isPatient?: boolean): Promise<T>
+  /** Resolves when every queued write is on disk. Those that wait for a lock are rejected soon. */
+  close(): Promise<void>
   /** Resolves when everything that can be read now is on disk; undefined if it already is. */
   pendingSync(): Promise<void> | undefined
 }
 
-export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync'>): GroupCommit {
+export interface GroupCommitOptions {
+  readonly disk?: Pick<WalSync, 'sync'> | undefined
+  /** How long a write waits for a lock of another process, in milliseconds. Defaults to 15 seconds. */
+  readonly patience?: number
+  readonly lockReport?: LockReport
+}
+
+export function createGroupCommit(db: SqliteDatabase, options: GroupCommitOptions = {}): GroupCommit {
+  const { disk, patience = defaultPatience, lockReport } = options
   const inTransaction = createTransaction(db)
   let queue: QueuedWrite[] = []
   /** Committed writes whose sync is in progress. */
@@ -79,6 +99,8 @@ export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync
   /** Readers that wait for that sync. */
   const readers: (() => void)[] = []
   let lockedSince: number | undefined
+  /** Time by which every write must have the lock. */
+  let closeBy = Number.POSITIVE_INFINITY
   /** After a failed sync it is unknown what is on disk, and a second sync would not help: all further writes fail. */
   let syncError: Error | undefined
 
@@ -94,13 +116,14 @@ export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync
         }
       })
     } catch (error) {
-      if (isBusy(error) && mayRetry()) {
-        setTimeout(commit, lockRetryDelay)
+      if (isBusy(error)) {
+        waitForLock(error)
         return
       }
       done = 0
       for (const { reject } of queue.splice(0)) reject(error)
     }
+    if (lockedSince !== undefined) lockReport?.acquired(performance.now() - lockedSince)
     lockedSince = undefined
     group = done === queue.length ? queue : queue.slice(0, done)
     queue = done === queue.length ? [] : queue.slice(done)
@@ -118,25 +141,46 @@ export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync
     if (queue.length > 0) setImmediate(commit)
   }
 
-  function mayRetry(): boolean {
-    lockedSince ??= performance.now()
-    return performance.now() - lockedSince < lockTimeout
+  /** Rejects the writes that have waited for long enough, and tries the others again. */
+  function waitForLock(error: unknown): void {
+    const now = performance.now()
+    lockedSince ??= now
+    const waited = now - lockedSince
+    lockReport?.waiting(waited)
+    const rest: QueuedWrite[] = []
+    for (const queued of queue) {
+      // Set here and not when it is queued, because most writes never wait.
+      queued.expires ??= now + patience
+      if (Math.min(queued.expires, closeBy) > now) rest.push(queued)
+      else queued.reject(error)
+    }
+    queue = rest
+    if (rest.length === 0) lockedSince = undefined
+    else setTimeout(commit, Math.min(lockRetryDelay.max, lockRetryDelay.min + waited / 20))
+  }
+
+  function write<T>(work: () => T, isPatient = false): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (syncError) return reject(syncError)
+      if (queue.length >= maxQueued) return reject(new TooManyWrites('too many writes are waiting'))
+      let result: T
+      queue.push({
+        run() {
+          result = work()
+        },
+        resolve: () => resolve(result),
+        reject,
+        expires: isPatient ? Number.POSITIVE_INFINITY : undefined,
+      })
+      if (queue.length === 1 && group.length === 0) setImmediate(commit)
+    })
   }
 
   return {
-    write<T>(write: () => T): Promise<T> {
-      return new Promise<T>((resolve, reject) => {
-        if (syncError) return reject(syncError)
-        let result: T
-        queue.push({
-          run() {
-            result = write()
-          },
-          resolve: () => resolve(result),
-          reject,
-        })
-        if (queue.length === 1 && group.length === 0) setImmediate(commit)
-      })
+    write,
+    close() {
+      closeBy = performance.now() + closingPatience
+      return write(() => {})
     },
     pendingSync: () => (group.length === 0 ? undefined : new Promise((resolve) => readers.push(resolve))),
   }
@@ -146,6 +190,8 @@ interface QueuedWrite {
   readonly run: () => void
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
+  /** When the write stops waiting for a lock. Undefined until it waits for one. */
+  expires: number | undefined
 }
 
 function rollBack(db: SqliteDatabase): void {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { consoleLogger, type Logger } from '../../base/logger.ts'
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
 import type { TaskLog } from '../../tasks/log.ts'
@@ -9,6 +10,7 @@ import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createGroupCommit, createWalSync } from './group-commit.ts'
 import { createHeads, createListHeads } from './heads.ts'
 import { createLeases } from './leases.ts'
+import { createLockReport } from './lock-report.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase } from './schema.ts'
@@ -18,6 +20,10 @@ export interface SqliteLogOptions {
   readonly file: string
   /** Opens the file. Defaults to `node:sqlite`. */
   readonly driver?: SqliteDriver
+  /** How long an operation waits for a file that another process has locked, in milliseconds. Defaults to 15 seconds. */
+  readonly patience?: number
+  /** Receives warnings about a locked file. Defaults to the console. */
+  readonly logger?: Logger
   /** Clock for leases and retention, including those of webhooks. For tests. */
   readonly clock?: Clock
 }
@@ -28,10 +34,12 @@ export interface SqliteLog extends TaskLog {
 }
 
 /** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
-export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock }: SqliteLogOptions): SqliteLog {
+export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
+  const { file, driver = nodeDriver, clock = systemClock, patience, logger = consoleLogger } = options
   const db = open(file, driver)
   const disk = createWalSync(db, file)
-  const commit = createGroupCommit(db, disk)
+  const lockReport = createLockReport(logger, file)
+  const commit = createGroupCommit(db, { disk, lockReport, ...(patience !== undefined && { patience }) })
   const claims = createClaims(db)
   const heads = createHeads(db)
   const leases = createLeases(db, clock.now)
@@ -65,10 +73,10 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
     return result
   }
 
-  async function write<T>(work: () => T): Promise<T> {
+  async function write<T>(work: () => T, isPatient = false): Promise<T> {
     requireOpen()
     try {
-      return await commit.write(work)
+      return await commit.write(work, isPatient)
     } catch (error) {
       throw storeError(error, file)
     }
@@ -87,7 +95,7 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   async function close(): Promise<void> {
     otherProcesses.stop()
     try {
-      await commit.write(() => {}) // waits for all queued writes
+      await commit.close()
       db.exec('PRAGMA wal_checkpoint')
     } catch (error) {
       throw explainError(error, file)
@@ -111,7 +119,9 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
 
     async append(taskId, after, taskEvents, options) {
       const batch = encodeBatch(taskEvents)
-      const appended = await write(() => events.append(taskId, after, batch, options))
+      // A turn must not fail because another process keeps the file locked. Its caller can still get an answer.
+      const isPatient = options.fence !== undefined
+      const appended = await write(() => events.append(taskId, after, batch, options), isPatient)
       if (appended.type === 'stored') publish(taskId, appended.generation, batch)
       return appended
     },
@@ -144,7 +154,7 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
     claimed: (owner, key) => query(() => claims.find(owner, key)),
     acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => write(() => leases.renew(held, ttl)),
-    release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt)),
+    release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt), true),
     orphans: (limit) => query(() => leases.orphans(limit)),
     expire: async (endedBefore, limit, phases) =>
       dropRecent(await write(() => retention.expire(endedBefore, limit, phases))),
