@@ -10,7 +10,7 @@ import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { callOf, createTestRuntime, messageOf, taskOf } from '../support/agents/test-runtime.ts'
 import { until } from '../support/async.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/pools.ts'
+import { openMigratedPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 startServerFirst()
@@ -45,7 +45,7 @@ async function openSqlite(): Promise<OpenedLog> {
 }
 
 async function openPostgres(): Promise<OpenedLog> {
-  const pool = await openPool()
+  const pool = await openMigratedPool()
   const log = await createPostgresLog({ pool })
   onTestFinished(() => log.close())
   return {

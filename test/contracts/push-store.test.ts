@@ -5,7 +5,7 @@ import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { createMemoryPushStore } from '../../src/push/memory-store.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/pools.ts'
+import { openMigratedPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { type PushStorage, pushStoreContract, sharedPushStoreContract } from './push-store.ts'
 
@@ -30,7 +30,7 @@ async function createSqliteStorage(): Promise<PushStorage> {
 }
 
 async function createPostgresStorage(): Promise<PushStorage> {
-  const pool = await openPool()
+  const pool = await openMigratedPool()
   return storageOf(() => createPostgresLog({ pool }))
 }
 

@@ -4,7 +4,7 @@ import { createPostgresRegistryStore, type PostgresRegistryStoreOptions } from '
 import { createMemoryRegistryStore } from '../../src/entries/registry.ts'
 import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { entryOf, latestOf, put, registryEntriesContract } from './registry-entries.ts'
 
@@ -40,10 +40,12 @@ describe('registry entries: SQLite', () => {
 })
 
 describe('registry entries: PostgreSQL', () => {
-  registryEntriesContract(async (options) => await createPostgresRegistryStore({ pool: await openPool(), ...options }))
+  registryEntriesContract(
+    async (options) => await createPostgresRegistryStore({ pool: await openMigratedPool(), ...options }),
+  )
 
   it('two replicas share one registry and are notified of changes at once', async () => {
-    const pool = await openPool()
+    const pool = await openMigratedPool()
     const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
     const startedAt = performance.now()
     const before = await latestOf(two)
@@ -59,7 +61,7 @@ describe('registry entries: PostgreSQL', () => {
   })
 
   it('concurrent changes of replicas are numbered without a gap', async () => {
-    const pool = await openPool()
+    const pool = await openMigratedPool()
     const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
     const before = await latestOf(one)
     const ids = Array.from({ length: 40 }, (_, at) => `agent-${at}`)
@@ -72,7 +74,7 @@ describe('registry entries: PostgreSQL', () => {
   })
 
   it('only one replica at a time holds a lease', async () => {
-    const pool = await openPool()
+    const pool = await openMigratedPool()
     const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
     expect(await one.lease('maintenance', 'one', 60_000)).toBe(true)
     expect(await two.lease('maintenance', 'two', 60_000)).toBe(false)

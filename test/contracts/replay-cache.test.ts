@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createReplayCache } from '../../src/entries/mesh.ts'
 import { createPostgresReplayCache, type PostgresReplayCacheOptions } from '../../src/entries/postgres.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { mark, replayCacheContract } from './replay-cache.ts'
 
 startServerFirst()
@@ -10,10 +10,10 @@ startServerFirst()
 describe('replay cache: memory', () => replayCacheContract(createReplayCache))
 
 describe('replay cache: PostgreSQL', () => {
-  replayCacheContract(async (options) => await openCache({ pool: await openPool(), ...options }))
+  replayCacheContract(async (options) => await openCache({ pool: await openMigratedPool(), ...options }))
 
   it('two replicas share a cache, even for messages that reach both at once', async () => {
-    const pool = await openPool()
+    const pool = await openMigratedPool()
     const [one, two] = [await openCache({ pool }), await openCache({ pool: secondPool(pool) })]
     const until = Date.now() + 60_000
     const ids = Array.from({ length: 50 }, () => crypto.randomUUID())

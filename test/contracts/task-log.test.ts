@@ -2,17 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
+import { startServerFirst } from '../support/postgres/database.ts'
+import { takeDatabase } from '../support/postgres/reusable-database.ts'
 import type { OpenLog, SharedStorage } from './task-log/fixtures.ts'
 import { sharedLogContract, taskLogContract } from './task-log.ts'
 
-const logs: readonly (readonly [string, OpenLog])[] = [
-  ['memory', openMemoryLog],
+const durableLogs: readonly (readonly [string, OpenLog])[] = [
   ['SQLite', () => openOne(createSqliteStorage)],
   ['PostgreSQL', () => openOne(createPostgresStorage)],
 ]
@@ -22,7 +22,8 @@ const sharedStorages: readonly (readonly [string, () => Promise<SharedStorage>])
 ]
 
 startServerFirst()
-for (const [name, open] of logs) describe(`task log: ${name}`, () => taskLogContract(open))
+describe('task log: memory', () => taskLogContract(openMemoryLog, { modelRuns: 400 }))
+for (const [name, open] of durableLogs) describe(`task log: ${name}`, () => taskLogContract(open))
 for (const [name, createStorage] of sharedStorages)
   describe(`shared log: ${name}`, () => sharedLogContract(createStorage))
 
@@ -52,36 +53,20 @@ async function createSqliteStorage(): Promise<SharedStorage> {
   }
 }
 
-let postgres: Promise<{ readonly pool: pg.Pool; readonly end: () => Promise<void> }> | undefined
-let schemas = 0
-afterAll(async () => (await postgres)?.end())
-
-async function openPostgres() {
-  const database = await createDatabase()
-  const pool = new pg.Pool({ connectionString: database.url })
-  return {
-    pool,
-    async end() {
-      await pool.end()
-      await database.drop()
-    },
-  }
-}
-
 async function createPostgresStorage(): Promise<SharedStorage> {
-  postgres ??= openPostgres()
-  const { pool } = await postgres
-  const schema = `place_${++schemas}`
+  const database = await takeDatabase()
+  const pool = new pg.Pool({ connectionString: database.url })
   const opened: TaskLog[] = []
   return {
     async open() {
-      const log = await createPostgresLog({ pool, schema })
+      const log = await createPostgresLog({ pool })
       opened.push(log)
       return log
     },
     async cleanup() {
       for (const log of opened) await log.close()
-      await pool.query(`DROP SCHEMA "${schema}" CASCADE`)
+      await pool.end()
+      await database.release()
     },
   }
 }

@@ -9,19 +9,22 @@ import { readingContract } from './task-log/reading.ts'
 import { retentionContract } from './task-log/retention.ts'
 import { sharingContract } from './task-log/sharing.ts'
 
+/** The number of random sequences of a durable log, each on new storage. A log without storage affords more. */
+const durableModelRuns = 40
+
 /** The behaviour of every task log. */
-export function taskLogContract(open: OpenLog): void {
+export function taskLogContract(open: OpenLog, { modelRuns = durableModelRuns } = {}): void {
   describe('appending', () => appendingContract(open))
   describe('claims', () => claimsContract(open))
   describe('reading', () => readingContract(open))
   describe('listing', () => listingContract(open))
   describe('leases', () => leasesContract(open))
   describe('retention', () => retentionContract(open))
-  describe('model', () => modelContract(open))
+  describe('model', () => modelContract(open, modelRuns))
 }
 
 /** The further behaviour of a durable log that several processes share. */
 export function sharedLogContract(createStorage: () => Promise<SharedStorage>): void {
   describe('sharing', () => sharingContract(createStorage))
-  describe('model', () => sharedModelContract(createStorage))
+  describe('model', () => sharedModelContract(createStorage, durableModelRuns))
 }

@@ -3,10 +3,10 @@ import { configuredKeys, createMeshPeer, generateSigningKey } from '../../src/en
 import { createPostgresReplayCache } from '../../src/entries/postgres.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
-import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 
 it('two replicas share their replay cache and return the same response to the same message', async () => {
-  const pool = await openPool()
+  const pool = await openMigratedPool()
   const [key, shopKey] = [await generateSigningKey(), await generateSigningKey()]
   const keys = await configuredKeys({ 'shop-agent': shopKey.jwk })
   let asked = 0

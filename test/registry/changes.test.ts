@@ -5,7 +5,7 @@ import { createMemoryRegistryStore, type RegistryStore } from '../../src/entries
 import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { readEvents } from '../../src/http/sse-reader.ts'
 import { entryOf, put } from '../contracts/registry-entries.ts'
-import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createTestRegistry, startRegistryServer } from './registry-fixtures.ts'
 
@@ -20,7 +20,7 @@ const pairs: Readonly<Record<string, () => Promise<readonly [RegistryStore, Regi
     return [createSqliteRegistryStore({ file }), createSqliteRegistryStore({ file })]
   },
   'on PostgreSQL': async () => {
-    const pool = await openPool()
+    const pool = await openMigratedPool()
     return [await createPostgresRegistryStore({ pool }), await createPostgresRegistryStore({ pool: secondPool(pool) })]
   },
 }

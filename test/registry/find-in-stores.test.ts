@@ -7,7 +7,7 @@ import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
 import { entryOf } from '../contracts/registry-entries.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/pools.ts'
+import { openMigratedPool } from '../support/postgres/pools.ts'
 import { createRandom } from '../support/random.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { compareWithMemory } from './compare-with-memory.ts'
@@ -29,7 +29,7 @@ it('the SQLite store and the memory store return the same results for random que
 it('the PostgreSQL store and the memory store return the same results for random queries', {
   timeout: 120_000,
 }, async () => {
-  const pool = await openPool()
+  const pool = await openMigratedPool()
   await compareWithMemory(closeAfterTest(await createPostgresRegistryStore({ pool })), createRandom(2))
 })
 

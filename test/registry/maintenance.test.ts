@@ -6,7 +6,7 @@ import { createMaintenance } from '../../src/registry/maintenance.ts'
 import { entryOf } from '../contracts/registry-entries.ts'
 import { deferred } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
-import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import { cardAt, createTestRegistry } from './registry-fixtures.ts'
 
@@ -99,7 +99,7 @@ describe('maintenance', () => {
   })
 
   it('one replica at a time runs maintenance, and another takes over when the lease expires', async () => {
-    const pool = await openPool()
+    const pool = await openMigratedPool()
     const stores = [
       await createPostgresRegistryStore({ pool }),
       await createPostgresRegistryStore({ pool: secondPool(pool) }),

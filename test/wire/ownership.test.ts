@@ -2,59 +2,72 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../src/dialects/v0.3-house/client.ts'
-import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
+import { custom } from '../../src/entries/auth.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
 import type { Operation, Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
 import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
 import { collect } from '../support/async.ts'
-import { startTestServer } from '../support/servers/test-server.ts'
+import { shareTestServer } from '../support/servers/test-server.ts'
 import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 
 /** Text that only alice may read. */
 const planted = 'planted-secret'
 
-const keys = await Promise.all(['alice', 'bob'].map(async (id) => ({ id, hash: await hashApiKey(id) })))
-const schemes = { key: apiKey({ keys }) }
-
 type Caller = 'alice' | 'bob' | 'an anonymous caller'
-type ConnectAs = (caller: Caller) => Promise<Service>
 
-/** Starts a server with keys for alice and bob, and connects callers in one dialect over one binding. */
-async function open(
-  dialect: DialectName,
-  binding: Binding,
-  anonymous: boolean,
-): Promise<ConnectAs & { readonly url: string }> {
-  const { server } = await startTestServer(
-    async (turn) => {
-      await turn.artifact('answer').close(`about ${turn.text}`)
-      await turn.requireInput('more?')
-    },
-    { auth: { schemes, anonymous }, grpc: true, push: { fetch: nowhere } },
-  )
-  const connectAs: ConnectAs = async (caller) => {
-    const headers = headersOf(caller)
-    if (dialect === 'v0.3-house') {
-      const ask: typeof fetch = (url, init) =>
-        fetch(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
-      return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch: ask as never })
-    }
-    const transport = binding === 'GRPC' ? grpc({ loopback: 'allow' }) : undefined
-    onTestFinished(() => transport?.close())
-    const authorize = () => ({ headers })
-    const bindings = [transport ?? binding]
-    return (await connect(server.url, { dialects: [dialect], bindings, authorize, retry: { tries: 1 } })).service
-  }
-  return Object.assign(connectAs, { url: server.url })
+/** The callers of one test. Their ids are new, so that the tests can share the servers. */
+interface Callers {
+  readonly url: string
+  /** Alice's idempotency key, and in 0.1 her task id. */
+  readonly key: string
+  connect(caller: Caller): Promise<Service>
+  headersOf(caller: Caller): Readonly<Record<string, string>>
 }
 
 /** Webhooks are accepted and dropped. */
 const nowhere = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
 
-function headersOf(caller: Caller): Readonly<Record<string, string>> {
-  return caller === 'an anonymous caller' ? {} : { 'x-api-key': caller }
+const named = custom({
+  card: { type: 'api-key', location: 'header', name: 'x-name' },
+  authenticate({ header }) {
+    const id = header('x-name')
+    return id === undefined ? undefined : { id }
+  },
+})
+
+const serverOf = (anonymous: boolean) =>
+  shareTestServer(
+    async (turn) => {
+      await turn.artifact('answer').close(`about ${turn.text}`)
+      await turn.requireInput('more?')
+    },
+    { auth: { schemes: { named }, anonymous }, grpc: true, push: { fetch: nowhere } },
+  )
+const serverWithAnonymous = serverOf(true)
+const serverWithoutAnonymous = serverOf(false)
+
+/** Callers in one dialect over one binding. */
+function createCallers(dialect: DialectName, binding: Binding, anonymous: boolean): Callers {
+  const { url } = (anonymous ? serverWithAnonymous : serverWithoutAnonymous)().server
+  const suffix = crypto.randomUUID()
+  const headersOf = (caller: Caller): Record<string, string> =>
+    caller === 'an anonymous caller' ? {} : { 'x-name': `${caller}-${suffix}` }
+  const connectAs = async (caller: Caller): Promise<Service> => {
+    const headers = headersOf(caller)
+    if (dialect === 'v0.3-house') {
+      const ask: typeof fetch = (input, init) =>
+        fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
+      return createJsonRpcClient({ url: `${url}/api/a2a`, dialect: v0_3HouseClient, fetch: ask as never })
+    }
+    const transport = binding === 'GRPC' ? grpc({ loopback: 'allow' }) : undefined
+    onTestFinished(() => transport?.close())
+    const authorize = () => ({ headers })
+    const bindings = [transport ?? binding]
+    return (await connect(url, { dialects: [dialect], bindings, authorize, retry: { tries: 1 } })).service
+  }
+  return { url, key: suffix, connect: connectAs, headersOf }
 }
 
 /** Every operation, called for one task. */
@@ -89,31 +102,32 @@ function startsTask(dialect: DialectName, operation: Operation): boolean {
 }
 
 /** Alice's task with her text, a webhook, an idempotency key, and in 0.1 an alias. */
-async function beginIn(dialect: DialectName, connectAs: ConnectAs) {
-  const alice = await connectAs('alice')
+async function beginIn(dialect: DialectName, callers: Callers) {
+  const alice = await callers.connect('alice')
   const message = messageOf(planted, { contextId: 'shared' })
   const isNamed = dialect === 'v0.1'
-  const sending = { message, ...(isNamed && { alias: 'of-alice' }) }
-  const task = taskOf(await alice.sendMessage(sending, callOf({ idempotencyKey: 'k' })))
+  const { key } = callers
+  const sending = { message, ...(isNamed && { alias: key }) }
+  const task = taskOf(await alice.sendMessage(sending, callOf({ idempotencyKey: key })))
   const address = { taskId: task.id, ...(isNamed && { isAlias: true }) }
   await alice.createPushConfig({ ...address, id: 'p', url: `https://${planted}.test/` }, callOf())
   return { alice, task, address }
 }
 
 describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
-  const begin = (connectAs: ConnectAs) => beginIn(dialect, connectAs)
+  const begin = (callers: Callers) => beginIn(dialect, callers)
 
   it.each(Object.keys(operations) as Operation[])(
     '%s reveals and changes nothing of alice’s task for other callers',
     async (operation) => {
-      const connectAs = await open(dialect, binding, true)
-      const { alice, task, address } = await begin(connectAs)
+      const callers = createCallers(dialect, binding, true)
+      const { alice, task, address } = await begin(callers)
       for (const caller of ['bob', 'an anonymous caller'] as const) {
-        const service = await connectAs(caller)
+        const service = await callers.connect(caller)
         const asked = await outcomeOf(operations[operation](service, task.id), task.id)
         expect(asked).not.toContain(planted)
         if (startsTask(dialect, operation)) continue
-        expect(asked).toBe(await outcomeOf(operations[operation](await connectAs(caller), unknown), unknown))
+        expect(asked).toBe(await outcomeOf(operations[operation](await callers.connect(caller), unknown), unknown))
       }
       const after = await alice.getTask(address, callOf())
       expect((await alice.getPushConfig({ ...address, id: 'p' }, callOf())).url).toBe(`https://${planted}.test/`)
@@ -124,9 +138,9 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   )
 
   it.each(Object.keys(operations) as Operation[])('%s is rejected without credentials', async (operation) => {
-    const connectAs = await open(dialect, binding, false)
-    const { task } = await begin(connectAs)
-    const service = await connectAs('an anonymous caller')
+    const callers = createCallers(dialect, binding, false)
+    const { task } = await begin(callers)
+    const service = await callers.connect('an anonymous caller')
     const outcome = await outcomeOf(operations[operation](service, task.id), task.id)
     // The client itself rejects operations that the dialect lacks.
     expect(outcome).toMatch(/"code":"(unauthenticated|method-not-found|unsupported-operation)"/)
@@ -134,9 +148,9 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   })
 
   it('bob lists and counts only his own tasks, with or without a context', async () => {
-    const connectAs = await open(dialect, binding, true)
-    await begin(connectAs)
-    const bob = await connectAs('bob')
+    const callers = createCallers(dialect, binding, true)
+    await begin(callers)
+    const bob = await callers.connect('bob')
     const list = () => bob.listTasks({ includeArtifacts: true }, callOf())
     const outcome = await list().catch(({ code }: A2AError) => code)
     // Some dialects cannot list tasks.
@@ -150,12 +164,12 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   it.each(['bob', 'an anonymous caller'] as const)(
     'an idempotency key of alice is not shared with %s',
     async (caller) => {
-      const connectAs = await open(dialect, binding, true)
-      const { task } = await begin(connectAs)
-      const other = await connectAs(caller)
-      const alias = dialect === 'v0.1' ? { alias: 'of-alice' } : {}
+      const callers = createCallers(dialect, binding, true)
+      const { task } = await begin(callers)
+      const other = await callers.connect(caller)
+      const alias = dialect === 'v0.1' ? { alias: callers.key } : {}
       const send = (text: string) =>
-        other.sendMessage({ message: messageOf(text), ...alias }, callOf({ idempotencyKey: 'k' }))
+        other.sendMessage({ message: messageOf(text), ...alias }, callOf({ idempotencyKey: callers.key }))
       const own = taskOf(await send('mine'))
       expect(own.id === task.id).toBe(dialect === 'v0.1')
       expect(JSON.stringify(own)).toContain('mine')
@@ -169,9 +183,9 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   it.each(['bob', 'an anonymous caller'] as const)(
     'a reference to alice’s task reveals nothing to %s',
     async (caller) => {
-      const connectAs = await open(dialect, binding, true)
-      const { task } = await begin(connectAs)
-      const other = await connectAs(caller)
+      const callers = createCallers(dialect, binding, true)
+      const { task } = await begin(callers)
+      const other = await callers.connect(caller)
       const refer = async (taskId: string) => {
         const message = messageOf('see', { referenceTaskIds: [taskId] })
         const { id, contextId, status, artifacts } = taskOf(await other.sendMessage({ message }, callOf()))
@@ -196,10 +210,10 @@ describe.each(dialectBindings.filter(([, binding]) => binding === 'JSONRPC'))(
     const methods = ['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask']
 
     it('other callers get the same response as for an unknown task, by every method and path', async () => {
-      const connectAs = await open(dialect, 'JSONRPC', true)
-      const { url } = connectAs
-      const { task } = await beginIn(dialect, connectAs)
-      const ids = new Set([task.id, await idOf(url)])
+      const callers = createCallers(dialect, 'JSONRPC', true)
+      const { url, headersOf } = callers
+      const { task } = await beginIn(dialect, callers)
+      const ids = new Set([task.id, await idOf(callers)])
       for (const path of ['/', '/api/a2a']) {
         for (const method of methods) {
           const ask = async (caller: Caller, id: string) => {
@@ -220,7 +234,7 @@ describe.each(dialectBindings.filter(([, binding]) => binding === 'JSONRPC'))(
     })
 
     /** The server's own id of the only task. */
-    async function idOf(url: string): Promise<string> {
+    async function idOf({ url, headersOf }: Callers): Promise<string> {
       const client = await connect(url, { dialects: ['v1.0'], authorize: () => ({ headers: headersOf('alice') }) })
       const { tasks } = await client.service.listTasks({}, callOf())
       return tasks[0]?.id ?? expect.fail('alice has no task')

@@ -5,22 +5,30 @@ import type { OpenLog, SharedStorage } from './fixtures.ts'
 import { chunk, message, readAll, reply, status, step } from './fixtures.ts'
 import { ModelLog } from './model-log.ts'
 
-export function modelContract(open: OpenLog): void {
+export function modelContract(open: OpenLog, runs: number): void {
   test('any sequence of operations gives the results of the model', async () => {
-    await assertLikeModel(fc.oneof(work, retention), async () => {
-      const { log, cleanup } = await open()
-      return { logs: [log], cleanup }
-    })
+    await assertLikeModel(
+      fc.oneof(work, retention),
+      async () => {
+        const { log, cleanup } = await open()
+        return { logs: [log], cleanup }
+      },
+      runs,
+    )
   }, 60_000)
 }
 
 /** Without retention: a log may still have cached what the other one removed. */
-export function sharedModelContract(createStorage: () => Promise<SharedStorage>): void {
+export function sharedModelContract(createStorage: () => Promise<SharedStorage>, runs: number): void {
   test('any sequence of operations by two processes gives the results of the model', async () => {
-    await assertLikeModel(work, async () => {
-      const storage = await createStorage()
-      return { logs: [await storage.open(), await storage.open()], cleanup: () => storage.cleanup() }
-    })
+    await assertLikeModel(
+      work,
+      async () => {
+        const storage = await createStorage()
+        return { logs: [await storage.open(), await storage.open()], cleanup: () => storage.cleanup() }
+      },
+      runs,
+    )
   }, 60_000)
 }
 
@@ -29,7 +37,7 @@ interface OpenedLogs {
   readonly cleanup: () => Promise<void>
 }
 
-async function assertLikeModel(step: fc.Arbitrary<Step>, open: () => Promise<OpenedLogs>): Promise<void> {
+async function assertLikeModel(step: fc.Arbitrary<Step>, open: () => Promise<OpenedLogs>, runs: number): Promise<void> {
   const turn = fc.tuple(step, fc.nat())
   const property = fc.asyncProperty(fc.array(turn, { maxLength: 40 }), async (turns) => {
     const { logs, cleanup } = await open()
@@ -41,7 +49,7 @@ async function assertLikeModel(step: fc.Arbitrary<Step>, open: () => Promise<Ope
       await cleanup()
     }
   })
-  await fc.assert(property, { numRuns: 80 })
+  await fc.assert(property, { numRuns: runs })
 }
 
 const tasks = [

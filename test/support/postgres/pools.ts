@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { createDatabase } from './database.ts'
+import { takeDatabase } from './reusable-database.ts'
 
 /** A pool on a new, empty database. Both are removed after the test. */
 export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
@@ -10,6 +11,17 @@ export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
   onTestFinished(async () => {
     await pool.end()
     await database.drop()
+  })
+  return pool
+}
+
+/** A pool on a migrated database without data, which the next test reuses. */
+export async function openMigratedPool(): Promise<pg.Pool> {
+  const database = await takeDatabase()
+  const pool = new pg.Pool({ connectionString: database.url })
+  onTestFinished(async () => {
+    await pool.end()
+    await database.release()
   })
   return pool
 }

@@ -1,4 +1,7 @@
-import { onTestFinished } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { type AgentProfile, agent } from '../../../src/agent/agent.ts'
 import type { AgentImplementation } from '../../../src/agent/agent-function.ts'
 import { serve } from '../../../src/serve.ts'
@@ -17,9 +20,33 @@ export type TestServerOptions = ServeOptions & { readonly profile?: AgentProfile
 /** Serves an agent on loopback with a durable log in a temporary directory. Closed after the test. */
 export async function startTestServer(
   run: AgentImplementation | undefined,
-  { profile = { name: 'Test' }, ...options }: TestServerOptions = {},
+  options: TestServerOptions = {},
 ): Promise<TestServer> {
-  const directory = await temporaryDirectory()
+  const started = await start(await temporaryDirectory(), run, options)
+  onTestFinished(() => started.server.close())
+  return started
+}
+
+/** One server for all tests of a file or a `describe`, where it must be called. The tests keep their callers apart. */
+export function shareTestServer(run: AgentImplementation | undefined, options: TestServerOptions = {}) {
+  let directory: string
+  let shared: TestServer
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'parley-'))
+    shared = await start(directory, run, options)
+  })
+  afterAll(async () => {
+    await shared.server.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  return () => shared
+}
+
+async function start(
+  directory: string,
+  run: AgentImplementation | undefined,
+  { profile = { name: 'Test' }, ...options }: TestServerOptions,
+): Promise<TestServer> {
   const server = await serve(agent(profile, run), {
     port: 0,
     signals: false,
@@ -29,6 +56,5 @@ export async function startTestServer(
     ...options,
     turns: { cancelGrace: 50, ...options.turns },
   })
-  onTestFinished(() => server.close())
   return { server, wire: createWireClient(server.url) }
 }
