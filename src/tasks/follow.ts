@@ -1,4 +1,5 @@
 import type { StoredEvent } from '../protocol/events.ts'
+import type { Mutable } from './fold.ts'
 import type { TaskLog } from './log.ts'
 
 /**
@@ -51,7 +52,7 @@ export interface Wakeups {
   wait(taskId: string, signal: AbortSignal): Promise<void>
   wake(taskId: string): void
   wakeAll(): void
-  /** The number of waiting readers. */
+  /** The number of waiting readers. A plain value, so that a log without readers wakes none. */
   readonly size: number
   /** The ids of the tasks with waiting readers. */
   awaited(): readonly string[]
@@ -59,7 +60,6 @@ export interface Wakeups {
 
 export function createWakeups(): Wakeups {
   const waiting = new Map<string, Set<() => void>>()
-  let size = 0
 
   function wake(taskId: string) {
     const wakers = waiting.get(taskId)
@@ -67,10 +67,8 @@ export function createWakeups(): Wakeups {
     for (const waker of [...wakers]) waker()
   }
 
-  return {
-    get size() {
-      return size
-    },
+  const wakeups: Mutable<Wakeups> = {
+    size: 0,
     wait(taskId, signal) {
       if (signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {
@@ -78,13 +76,13 @@ export function createWakeups(): Wakeups {
         waiting.set(taskId, wakers)
         const done = () => {
           if (!wakers.delete(done)) return
-          size--
+          wakeups.size--
           if (wakers.size === 0 && waiting.get(taskId) === wakers) waiting.delete(taskId)
           signal.removeEventListener('abort', done)
           resolve()
         }
         wakers.add(done)
-        size++
+        wakeups.size++
         signal.addEventListener('abort', done)
       })
     },
@@ -94,4 +92,5 @@ export function createWakeups(): Wakeups {
       for (const taskId of [...waiting.keys()]) wake(taskId)
     },
   }
+  return wakeups
 }

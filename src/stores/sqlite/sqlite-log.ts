@@ -84,7 +84,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
 
   function publish(taskId: string, generation: number, batch: EventBatch) {
     recentEvents.add(taskId, generation - batch.events.length, batch)
-    wakeups.wake(taskId)
+    if (wakeups.size > 0) wakeups.wake(taskId)
   }
 
   function dropRecent(taskIds: readonly string[]): number {
