@@ -42,7 +42,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
   })
 
   function exchangeFor(agent: HostedAgent): GrpcExchange {
-    const { options, authenticate, onError, rateHeaders, hostCheck, metrics } = agent
+    const { options, authenticate, onError, rateHeaders, hostCheck, metrics, isReady } = agent
     const exchange = createGrpc({
       ...options,
       service: agent.serviceFor(options.grpcTenant),
@@ -51,6 +51,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
       originOf: (incoming) => originOf(incoming, options),
       onError,
       hostCheck,
+      isReady,
       ...(rateHeaders && { metadataFor: rateHeaders }),
       ...(draining && { draining }),
     })

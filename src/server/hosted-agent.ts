@@ -20,6 +20,7 @@ import type { EndpointBackend } from './http-endpoint.ts'
 import { createMetricsPage } from './metrics-page.ts'
 import type { HostedAgentOptions } from './options.ts'
 import { limitCalls } from './rate-limits.ts'
+import { createReadiness } from './readiness.ts'
 import { matchTenant, requireTenantMember } from './tenants.ts'
 
 /** A running agent, ready to be served by endpoints. */
@@ -96,6 +97,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     signer,
     card: { ...cardOf(profile, capabilitiesOf(options)), ...authentication.card },
     isDraining: () => isDraining,
+    isReady: createReadiness(log, logger),
     ...(load && { isOverloaded: load.isOverloaded }),
     onError(error, incoming) {
       const text =

@@ -17,6 +17,7 @@ import type { Authentication } from './authentication.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './card.ts'
 import { type CardSigner, cardPaths, createCardPage, createJwksPage, jwksPath } from './card-page.ts'
 import { type MetricsPage, metricsPath } from './metrics-page.ts'
+import type { IsReady } from './readiness.ts'
 
 /** The path of the extended card in 0.2. Later dialects have an operation for it. */
 const extendedCardPath = '/agent/authenticatedExtendedCard'
@@ -27,6 +28,8 @@ export interface EndpointBackend extends Pick<WireOptions, 'service' | 'authenti
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
   readonly isOverloaded?: () => boolean
+  /** Whether the store of the agent can be used. */
+  readonly isReady: IsReady
   readonly signer?: CardSigner | undefined
   readonly rateHeaders?: Authentication['rateHeaders']
   readonly metrics?: MetricsPage | undefined
@@ -72,7 +75,7 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
   ])
   const answerRest = createRest({ ...wire, dialects })
   const pages = new Map<string, Page>([
-    ['/healthz', async () => healthPage(backend)],
+    ['/healthz', () => healthPage(backend)],
     [extendedCardPath, (incoming) => orErrorPage(extendedCardPage(incoming))],
   ])
   const cardPage = createCardPage((origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }), {
@@ -160,9 +163,10 @@ function jsonPage(status: number, body: unknown, headers: Headers = {}): Outgoin
 }
 
 /** Load balancers send no requests here while the status is not `ok`. */
-function healthPage({ isDraining, isOverloaded }: EndpointBackend): Outgoing {
+async function healthPage({ isDraining, isOverloaded, isReady }: EndpointBackend): Promise<Outgoing> {
   if (isDraining()) return jsonPage(503, { status: 'draining' })
   if (isOverloaded?.()) return jsonPage(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
+  if (!(await isReady())) return jsonPage(503, { status: 'store-unavailable' }, { 'retry-after': '5' })
   return jsonPage(200, { status: 'ok' })
 }
 

@@ -204,5 +204,8 @@ export interface TaskLog {
   /** Removes tasks in any state with everything that belongs to them, without tombstones. Returns them. */
   erase(selection: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
 
+  /** Rejects if the store cannot be read and written at the moment. Missing in logs that are always available. */
+  check?(): Promise<void>
+
   close(): Promise<void>
 }

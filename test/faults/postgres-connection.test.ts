@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Logger } from '../../src/base/logger.ts'
 import { createPostgresLog, type PostgresLogOptions, type PostgresPool } from '../../src/entries/postgres.ts'
 import type { PostgresClient } from '../../src/stores/postgres/connection.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
@@ -15,10 +16,13 @@ import {
   status,
   upTo,
 } from '../contracts/task-log/fixtures.ts'
+import { silentLogger } from '../support/logger.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
 import { eventually } from '../support/processes/server-process.ts'
 import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { sendParams } from '../support/wire/wire-client.ts'
 
 const never = new AbortController().signal
 
@@ -275,6 +279,37 @@ describe('an unreachable database', () => {
     const waiting = log.wait(taskId, generation, never)
     await log.append(taskId, generation, [message()], {})
     await waiting
+  })
+
+  it('calls get 503 and health checks fail while the database is unreachable', async () => {
+    const storage = await behindProxy({ patience: 300, statementTimeout: 300 })
+    const log = await storage.open()
+    const errors: { readonly message: string; readonly error: unknown }[] = []
+    const logger: Logger = {
+      ...silentLogger,
+      error: (fields, message) => void errors.push({ message, error: (fields as { error?: unknown }).error }),
+    }
+    const { server, wire } = await startTestServer(() => 'hello', { log, logger })
+    const health = async () => (await fetch(`${server.url}/healthz`)).status
+    expect(await health()).toBe(200)
+    storage.proxy.cut()
+    const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('hi') })
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('5')
+    const { error } = (await response.json()) as { readonly error: { readonly code: number; readonly message: string } }
+    expect(error.code).toBe(-32603)
+    expect(error.message).not.toMatch(/PostgreSQL|ECONN/)
+    await eventually(async () => (await health()) === 503)
+    const cause = { message: expect.stringMatching(/^The task log in schema parley of PostgreSQL cannot be used/) }
+    for (const message of [
+      'a request failed because the task log cannot be used',
+      'not ready: the task log cannot be used',
+    ]) {
+      expect(errors.find((line) => line.message === message)?.error).toMatchObject(cause)
+    }
+    storage.proxy.heal()
+    await eventually(async () => (await health()) === 200)
+    expect((await wire.send('hi')).message).toBeDefined()
   })
 
   it('a permanent error is reported at once and says what to do', async () => {

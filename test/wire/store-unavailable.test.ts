@@ -106,6 +106,44 @@ async function open(url: string, dialect: DialectName, binding: Binding, fetch: 
     .service
 }
 
+describe('readiness', () => {
+  it('health checks fail while the store cannot be used, and succeed afterwards', async () => {
+    const { log, lock, free } = await openFillableLog()
+    const lines: { readonly level: string; readonly message: string; readonly error?: unknown }[] = []
+    const logger: Logger = {
+      ...silentLogger,
+      info: (_fields, message) => void lines.push({ level: 'info', message }),
+      error: (fields, message) => void lines.push({ level: 'error', message, ...fields }),
+    }
+    const { server } = await startTestServer(() => 'hi', { grpc: true, log, logger })
+    const client = grpcClient(server.port)
+    const check = async () => {
+      const response = await fetch(`${server.url}/healthz`)
+      const body = await response.json()
+      const retryAfter = response.headers.get('retry-after')
+      const { status } = await client.unary('grpc.health.v1.Health/Check', { service: 'lf.a2a.v1.A2AService' })
+      return { code: response.status, body, retryAfter, status }
+    }
+    const ready = { code: 200, body: { status: 'ok' }, retryAfter: null, status: 'SERVING' }
+    const failing = { code: 503, body: { status: 'store-unavailable' }, retryAfter: '5', status: 'NOT_SERVING' }
+    expect(await check()).toEqual(ready)
+    lock()
+    await until(async () => (await check()).code === 503)
+    expect(await check()).toEqual(failing)
+    free()
+    await until(async () => (await check()).code === 200)
+    expect(await check()).toEqual(ready)
+    expect(lines.filter(({ message }) => /ready/.test(message))).toMatchObject([
+      {
+        level: 'error',
+        message: 'not ready: the task log cannot be used',
+        error: { message: expect.stringMatching(/^The task log .*tasks\.db cannot be written/) },
+      },
+      { level: 'info', message: 'ready again: the task log can be used' },
+    ])
+  })
+})
+
 describe('a turn whose events were lost', () => {
   it('the task fails although its agent ignores failed writes and the disk has space again', async () => {
     const { log, fill, free } = await openFillableLog()

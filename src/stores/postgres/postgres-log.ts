@@ -76,6 +76,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const listHeads = createListHeads(db)
   const retention = createRetention(db)
   const snapshots = createSnapshots(db)
+  // Shows whether the database can be written, without changing it.
+  const rewriteFormat = db.prepare(`UPDATE ${db.name('format')} SET format = format`)
   const notifyReplicas = createNotifyReplicas(db, channel, sender)
   const recentEvents = createRecentEvents()
   const waiters = createWaiters({
@@ -216,6 +218,10 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       waiters.notify(taskIds.map(hashOf))
       await notifyReplicas(taskIds).catch(() => {}) // readers on other replicas then poll, a little later
       return erased
+    },
+
+    async check() {
+      await query(() => rewriteFormat())
     },
 
     close() {

@@ -220,6 +220,11 @@ function migrate(db: SqliteDatabase): void {
   })
 }
 
+/** Writes the format that is there. Shows whether the file can be written, without changing it. */
+export function rewriteFormat(db: SqliteDatabase): void {
+  db.exec(`PRAGMA user_version = ${formatOf(db)}`)
+}
+
 function formatOf(db: SqliteDatabase): number {
   return (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
 }

@@ -13,7 +13,7 @@ import { createLeases } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
-import { openDatabase } from './schema.ts'
+import { openDatabase, rewriteFormat } from './schema.ts'
 
 export interface SqliteLogOptions {
   /** The database file, created with its directory if missing. Processes of one machine may share it. */
@@ -168,6 +168,8 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
       }
       return erased
     },
+
+    check: () => write(() => rewriteFormat(db)),
 
     close() {
       closing ??= close()

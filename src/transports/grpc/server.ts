@@ -34,6 +34,8 @@ export interface GrpcOptions
   readonly draining?: AbortSignal
   /** The load of the server. Health checks report NOT_SERVING while it is overloaded. */
   readonly load?: Load | undefined
+  /** Whether the agent can use its store. Health checks report NOT_SERVING while it cannot. */
+  readonly isReady?: (() => Promise<boolean>) | undefined
   readonly metadataFor?: AnswerOptions['metadataFor']
   /** Refuses calls for hosts that are not the agent's. The `:authority` of a call is its host. */
   readonly hostCheck?: HostCheck | undefined
@@ -41,7 +43,7 @@ export interface GrpcOptions
 
 /** Serves A2A over gRPC, with health checks and reflection. Slow to load: import this file only when gRPC is enabled. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
-  const { dialects, draining = new AbortController().signal, load, onError, hostCheck } = options
+  const { dialects, draining = new AbortController().signal, load, isReady, onError, hostCheck } = options
   const { bodyLimit } = withWireDefaults(options)
   const answerOptions: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
   const rpcs = new Map<string, Rpc>()
@@ -53,7 +55,7 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
     for (const [path, rpc] of a2aRpcs(service, dialect, options)) rpcs.set(path, rpc)
   }
   const serviceNames = [...a2aNames, 'grpc.health.v1.Health', ...reflectionServices]
-  const health = healthRpcs({ encodeError, services: a2aNames, draining, load })
+  const health = healthRpcs({ encodeError, services: a2aNames, draining, load, isReady })
   const reflection = reflectionRpcs(encodeError, serviceNames)
   for (const rpc of [...health, ...reflection]) rpcs.set(pathOf(rpc.method), rpc)
 
