@@ -85,6 +85,74 @@ describe('an unreachable address in a card', () => {
   })
 })
 
+describe('credentials and messages', () => {
+  const authorize = () => ({ headers: { authorization: 'Bearer secret' } })
+  const failWith = (code: string) => (request: Request) => {
+    if (request.url.startsWith('http://localhost/')) return undefined
+    throw new TypeError('fetch failed', { cause: Object.assign(new Error(''), { code }) })
+  }
+
+  /** An agent whose card names another origin, with the requests that reached the origin of the card. */
+  async function openElsewhere(failure: string | Response, options: ConnectOptions) {
+    const requests: Request[] = []
+    const record = (request: Request) => {
+      if (request.url.startsWith('http://localhost/') && request.method === 'POST') requests.push(request)
+      return undefined
+    }
+    const elsewhere =
+      typeof failure === 'string'
+        ? failWith(failure)
+        : (request: Request) => (request.url.startsWith('http://localhost/') ? undefined : failure.clone())
+    const card = cardAt('https://agent.test/rpc', 'JSONRPC')
+    const handler = createLocalHandler(countingAgent, { path: '/rpc' })
+    const { client } = await open(fakePeer(record, elsewhere, cardRoute(card), agentRoute(handler)), options)
+    return { client, requests }
+  }
+
+  it.each([
+    ['a refused connection', 'ECONNREFUSED'],
+    ['an untrusted certificate', 'SELF_SIGNED_CERT_IN_CHAIN'],
+    ['an unknown name', 'ENOTFOUND'],
+    ['a missing path', new Response('', { status: 404 })],
+    ['a web page', new Response('<html></html>', { headers: { 'content-type': 'text/html' } })],
+  ])('go to no other endpoint than that of a verified card after %s', async (_, failure) => {
+    const { client, requests } = await openElsewhere(failure, { authorize, verifyCard: (wire) => wire })
+    await expect(client.send('hello')).rejects.toMatchObject({ url: 'https://agent.test/rpc' })
+    expect(requests).toEqual([])
+  })
+
+  it('go nowhere after an untrusted certificate, also if the card is not verified', async () => {
+    const { client, requests } = await openElsewhere('SELF_SIGNED_CERT_IN_CHAIN', { authorize })
+    await expect(client.send('hello')).rejects.toMatchObject({ reason: 'certificate' })
+    expect(requests).toEqual([])
+  })
+
+  it.each(['ECONNREFUSED', 'ENOTFOUND'])(
+    'do not go together to an origin that the card does not name (%s)',
+    async (failure) => {
+      const { client, requests } = await openElsewhere(failure, { authorize })
+      expect((await client.send('hello')).text).toBe('hi')
+      expect(requests.map(({ headers }) => headers.get('authorization'))).toEqual([null])
+    },
+  )
+
+  it('go to a second address that the card names', async () => {
+    const requests: Request[] = []
+    const handler = createLocalHandler(countingAgent, { path: '/rpc' })
+    const [first] = cardAt('https://agent.test/rpc', 'JSONRPC').supportedInterfaces
+    const [second] = cardAt('http://localhost/rpc', 'JSONRPC').supportedInterfaces
+    const record = (request: Request) => {
+      requests.push(request)
+      return undefined
+    }
+    const card = { name: 'Test', supportedInterfaces: [first, second] }
+    const peer = fakePeer(failWith('ECONNREFUSED'), cardRoute(card), record, agentRoute(handler))
+    const { client } = await open(peer, { authorize, verifyCard: (wire) => wire })
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(requests.at(-1)?.headers.get('authorization')).toBe('Bearer secret')
+  })
+})
+
 describe('a card with several interfaces', () => {
   it('the next interface is used if the first one does not work', async () => {
     const wire = {

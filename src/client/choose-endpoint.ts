@@ -26,6 +26,8 @@ export interface FailoverOptions {
   readonly endpoints: readonly [Endpoint, ...Endpoint[]]
   /** The options by which the endpoints that the card does not name are found. */
   readonly endpointOptions: EndpointOptions
+  /** Whether the card was verified: then only the endpoints that it names are called. */
+  readonly isVerified: boolean
   readonly open: (endpoint: Endpoint) => Promise<Service>
   readonly trace: ConnectionTrace
   readonly notify: Notify
@@ -114,9 +116,10 @@ export function createEndpointFailover(options: FailoverOptions): EndpointFailov
 }
 
 /** All endpoints, in the order in which they are tried. */
-function candidatesOf({ card, endpoints, endpointOptions }: FailoverOptions): readonly Endpoint[] {
+function candidatesOf({ card, endpoints, endpointOptions, isVerified }: FailoverOptions): readonly Endpoint[] {
   const { cardUrl } = endpointOptions
-  const relative = cardUrl === undefined ? [] : cardRelativeEndpoints(endpoints, cardUrl)
+  // The server that delivered a signed card need not be one that the card names.
+  const relative = cardUrl === undefined || isVerified ? [] : cardRelativeEndpoints(endpoints, cardUrl)
   return [...endpoints, ...otherVersionEndpoints(card, endpoints, endpointOptions), ...relative]
 }
 
@@ -149,6 +152,8 @@ function classifyFailure(
   operation: Operation,
   { binding }: Endpoint,
 ): FailureKind | undefined {
+  // A certificate that is not trusted may mean an attack, so the message goes nowhere else either.
+  if (reason === 'certificate') return undefined
   if (reason !== undefined && unreachable.has(reason)) return 'unreachable'
   if (reason === 'wrong-path' || reason === 'html') return 'not-a2a'
   if (isRead(operation) && (reason === 'not-json' || reason === 'not-a2a')) return 'not-a2a'
@@ -166,7 +171,6 @@ const unreachable: ReadonlySet<string> = new Set([
   'connection-refused',
   'name-not-found',
   'host-unreachable',
-  'certificate',
   'not-tls',
   'not-http',
   'bad-url',

@@ -54,29 +54,34 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
   let cardInfo: CardInfo | undefined
   const diagnoseError = (error: unknown) => diagnose(error, { ...cardInfo, hasCredentials: authorize !== undefined })
   const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => cardInfo?.card) : plain)
-  const fetch = withCredentials(fetchOf(target, options))
+  const plainFetch = fetchOf(target, options)
+  const fetch = withCredentials(plainFetch)
   try {
     cardInfo = await findCard(target, { ...options, authorize, fetch, trace, clock })
     const { card } = cardInfo
     const transports = transportsOf(options)
     const endpointOptions = endpointOptionsOf(cardInfo, transports, options)
     const [first = noCommonInterface(), ...others] = endpointsOf(card, endpointOptions)
+    const endpoints = [first, ...others] as const
+    const namedOrigins = new Set(endpoints.map(({ url }) => new URL(url).origin))
     const open = async ({ binding, url, dialect, tenant }: Endpoint): Promise<Service> => {
       const transport = transportFor(binding, transports)
+      const plain = transport.fetch ?? plainFetch
       return transport.open({
         ...options,
-        fetch: transport.fetch ? withCredentials(transport.fetch) : fetch,
+        // Credentials go only to servers that the card names.
+        fetch: namedOrigins.has(new URL(url).origin) ? withCredentials(plain) : plain,
         url,
         dialect: await dialect.load(),
         tenant,
         verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
     }
-    const endpoints = [first, ...others] as const
     const { service: wire, endpoint } = createEndpointFailover({
       card,
       endpoints,
       endpointOptions,
+      isVerified: options.verifyCard !== undefined,
       open,
       trace,
       notify,

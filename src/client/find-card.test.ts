@@ -66,7 +66,7 @@ describe('verifyCard', () => {
       const origin = await startHttpServer((request, response) => {
         response.setHeader('content-type', 'application/json')
         if (request.url?.startsWith('/.well-known/')) return void response.end(JSON.stringify(state.card))
-        const answer = binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, result: state.extended } : state.extended
+        const answer = binding === 'JSONRPC' ? { jsonrpc: '2.0', result: state.extended } : state.extended
         response.end(JSON.stringify(answer))
       })
       const sign = (card: object) => signCard(card as JsonObject, { key: privateKey, kid: 'one', alg: 'ES256' })

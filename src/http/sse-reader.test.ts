@@ -53,6 +53,31 @@ describe('the event parser', () => {
     expect(parse(['unknown: ', ...Array<string>(100).fill('x'), '\ndata: 1\n\n'], 50)).toMatchObject([{ data: '1' }])
   })
 
+  it.each(['id: 1\n', 'id: 1\n\n', 'retry: 5\n', 'event: a\n', 'x: y\n'])('ends a stream of nothing but %j', (line) => {
+    const take = createEventParser(1_000)
+    const feed = () => {
+      for (let count = 0; count < 10_000; count++) for (const _ of take(line));
+    }
+    expect(feed).toThrow(EventTooLarge)
+  })
+
+  it('allows any number of heartbeats between two events', () => {
+    const take = createEventParser(1_000)
+    for (let count = 0; count < 900; count++) expect([...take(': heartbeat\n\n')]).toEqual([])
+    expect([...take('data: 1\n\n')]).toMatchObject([{ data: '1' }])
+  })
+
+  it('reads a million lines of one character in one event, or rejects it as too long', () => {
+    const piece = 'data: x\n'.repeat(10_000)
+    const read = (limit: number) => {
+      const take = createEventParser(limit)
+      for (let count = 0; count < 100; count++) for (const _ of take(piece));
+      return [...take('\n')]
+    }
+    expect(read(10 * 2 ** 20)[0]?.data).toHaveLength(1_999_999)
+    expect(() => read(100_000)).toThrow(EventTooLarge)
+  })
+
   it('returns complete events before it rejects one that is too long', () => {
     const events = createEventParser(10)(`data: 1\n\ndata: ${'x'.repeat(11)}\n\ndata: 3\n\n`)
     expect(events.next().value).toEqual({ data: '1' })

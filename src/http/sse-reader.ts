@@ -58,14 +58,19 @@ export function createEventParser(limit: number): (piece: string) => Generator<R
   let events: ReadEvent[] = []
   let follows: string | undefined
   let isTooLarge = false
+  /** Characters of other fields since the last event: without data they are never dispatched, and never end. */
+  let idle = 0
   const parser = createParser({
     maxBufferSize: limit + dataLabel,
     onEvent({ id, event, data }) {
       if (data.length > limit) isTooLarge = true
       if (!isTooLarge) events.push({ id, event, follows, data })
       follows = undefined
+      idle = 0
     },
     onComment(comment) {
+      // Heartbeats are comments, and a stream may have any number of them.
+      idle -= comment.length
       if (comment.startsWith(followsLabel)) follows = comment.slice(followsLabel.length)
     },
     onError({ type }) {
@@ -74,7 +79,9 @@ export function createEventParser(limit: number): (piece: string) => Generator<R
   })
 
   return function* take(piece) {
+    idle += piece.length
     parser.feed(piece)
+    if (idle > 4 * limit + piece.length) isTooLarge = true
     const complete = events
     events = []
     yield* complete

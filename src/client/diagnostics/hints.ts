@@ -62,6 +62,7 @@ export const hints = {
     'The agent expects application/json: a proxy or a custom fetch may have dropped the header.',
   'answer-too-large': () => 'Raise answerLimit or eventLimit if you trust the agent with that much memory.',
   'broken-event': () => 'The agent, or a proxy on the way, writes events that are not JSON.',
+  'foreign-id': () => 'The agent, or a proxy on the way, mixes up the answers of several calls.',
   'out-of-order': () =>
     'The agent, or a proxy on the way, mixes up the order of events: later events cannot be trusted.',
   'connection-lost': () => 'The connection broke: a proxy with a short timeout, or the agent went down.',

@@ -63,7 +63,7 @@ describe('an agent that does not stream', () => {
 
   it('a message ends the stream', async () => {
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
-    const answer = () => Response.json({ jsonrpc: '2.0', id: 1, result: { message } })
+    const answer = () => Response.json({ jsonrpc: '2.0', result: { message } })
     const { client } = await open(fakePeer(cardRoute(createCard()), noStreams(-32004), answer))
     expect((await collect(client.stream('hello'))).map(describeEvent)).toEqual(['message: hi'])
   })

@@ -41,7 +41,7 @@ export function networkError(thrown: unknown, url: string, signal: AbortSignal):
 }
 
 function streamSilent(url: string, milliseconds: number): A2AError {
-  const problem = `The stream of ${url} is silent: nothing came for ${milliseconds / 1000} seconds.`
+  const problem = `The stream of ${url} is silent: no event came for ${milliseconds / 1000} seconds.`
   return new A2AError('unavailable', problem, { url, reason: 'silent' })
 }
 

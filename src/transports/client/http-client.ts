@@ -75,10 +75,10 @@ export interface HttpBinding {
   supports(operation: Operation): boolean
   /** The requests that may carry the operation, the likeliest first. The next one is tried after a wrong path. */
   createRequests(operation: Operation, wire: JsonObject): readonly HttpRequest[]
-  /** Returns the result in a response; throws if the response is an error. */
-  readResult(content: ResponseContent, operation: Operation): unknown
+  /** Returns the result in the response to a request; throws if the response is an error. */
+  readResult(content: ResponseContent, operation: Operation, request: HttpRequest): unknown
   /** Returns the event in the data of a server-sent event; throws if the data is an error. */
-  readEvent(data: unknown, isError: boolean): unknown
+  readEvent(data: unknown, isError: boolean, request: HttpRequest): unknown
 }
 
 /** A service over HTTP. Every failure is an `A2AError` that names the dialect, the binding and the URL. */
@@ -138,7 +138,7 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     const result = await exchange(operation, request, call, async (candidate) => {
       const response = await send(candidate, call, headers)
       const reading = readResponse(response, { ...limits, url: candidate.url })
-      return binding.readResult(await unlessAborted(reading, call.signal), operation)
+      return binding.readResult(await unlessAborted(reading, call.signal), operation, candidate)
     })
     try {
       return dialect.decodeResult[operation](await verifiedResult(operation, result, options), request)
@@ -159,16 +159,19 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     const { signal } = deadline
     const call = { ...caller, signal }
     try {
-      const { events, result } = await exchange(operation, request, call, async (candidate) => {
+      const { events, result, sent } = await exchange(operation, request, call, async (candidate) => {
         const response = await send(candidate, call, headers)
         const reading = readStreamResponse(response, { ...limits, url: candidate.url, signal })
         const { events, content } = await unlessAborted(reading, signal)
-        return content ? { result: binding.readResult(content, operation) } : { events }
+        const result = content && binding.readResult(content, operation, candidate)
+        return { events, result, sent: candidate }
       })
       if (!events) return yield dialect.decodeEvent(result, request)
-      deadline.extend()
+      // A subscription may wait long for its first event, but a message must be accepted, whatever keeps the stream alive.
+      if (operation !== 'streamMessage') deadline.extend()
       for await (const { id, follows, data, isError } of events) {
-        const event = dialect.decodeEvent(binding.readEvent(data, isError), request)
+        deadline.extend()
+        const event = dialect.decodeEvent(binding.readEvent(data, isError, sent), request)
         yield withGeneration(event, id, follows)
         if (event.isLast) return
       }

@@ -50,7 +50,7 @@ describe('a JSON-RPC request', () => {
   })
 
   it('every request has its own id', async () => {
-    const { service, requests } = clientOf(json({ jsonrpc: '2.0', id: 1, result: task }))
+    const { service, requests } = clientOf(json({ jsonrpc: '2.0', result: task }))
     await service.getTask({ taskId: 't' }, callOf())
     await service.getTask({ taskId: 't' }, callOf())
     const ids = await Promise.all(requests.map(async (request) => (await request.json()).id))
@@ -59,6 +59,39 @@ describe('a JSON-RPC request', () => {
 })
 
 describe('a JSON-RPC response', () => {
+  it('a response to another call is rejected, in a stream as well', async () => {
+    const foreign = { jsonrpc: '2.0', id: 77, result: task }
+    const rejection = {
+      code: 'invalid-agent-response',
+      reason: 'foreign-id',
+      message: expect.stringContaining('the id is "77" instead of 1'),
+    }
+    const unary = clientOf(json(foreign)).service.getTask({ taskId: 't' }, callOf())
+    await expect(unary).rejects.toMatchObject(rejection)
+    const events = clientOf(stream(`data: ${JSON.stringify({ ...foreign, result: { task } })}\n\n`)).service
+    await expect(collect(events.streamMessage(send, callOf()))).rejects.toMatchObject(rejection)
+  })
+
+  it.each(['1', 1, null, undefined])('the id %j is accepted for the call 1', async (id) => {
+    const { service } = clientOf(json({ jsonrpc: '2.0', id, result: task }))
+    expect(await service.getTask({ taskId: 't' }, callOf())).toMatchObject({ id: 't' })
+  })
+
+  it('a stream of heartbeats without a first event is ended', async () => {
+    const heartbeats = () => {
+      let timer: ReturnType<typeof setInterval>
+      const body = new ReadableStream({
+        start: (controller) => {
+          timer = setInterval(() => controller.enqueue(new TextEncoder().encode(': heartbeat\n\n')), 5)
+        },
+        cancel: () => clearInterval(timer),
+      })
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    }
+    const { service } = clientOf(heartbeats, { idle: 5_000, openWithin: 50 })
+    await expect(collect(service.streamMessage(send, callOf()))).rejects.toMatchObject({ reason: 'silent' })
+  })
+
   it('a response without a result is enough for an operation without one', async () => {
     for (const answer of [
       json({ jsonrpc: '2.0', id: 1 }),

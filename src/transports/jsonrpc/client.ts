@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
+import { excerpt } from '../../schema/schema.ts'
 import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
 import { createHttpClient, type WireClientOptions } from '../client/http-client.ts'
 import type { ResponseContent } from '../client/read-response.ts'
@@ -16,15 +17,27 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       const body = { jsonrpc: '2.0', id: ++calls, method: dialect.methods[operation] ?? operation, params }
       return [{ url, method: 'POST', body, contentType: 'application/json' }]
     },
-    readResult: (content, operation) => readResult(content, operation, dialect),
-    readEvent(data, isError) {
+    readResult(content, operation, { body }) {
+      if (isObject(content.body)) requireSameId(content.body, body, url)
+      return readResult(content, operation, dialect)
+    },
+    readEvent(data, isError, { body }) {
       if (!isObject(data)) return data
+      requireSameId(data, body, url)
       const { error = isError ? data : undefined, result } = data
       if (isObject(error)) throw decodeWireError(toWireError(error), dialect)
       // Some servers leave out the envelope.
       return result ?? data
     },
   })
+}
+
+/** Some servers leave out the id, or write it as a string. The answer to another call must not be taken for this one. */
+function requireSameId(envelope: JsonObject, request: JsonObject | undefined, url: string): void {
+  const { id, jsonrpc } = envelope
+  if (jsonrpc === undefined || id === undefined || id === null || String(id) === String(request?.id)) return
+  const problem = `${url} answered another call: the id is ${excerpt(String(id))} instead of ${request?.id}.`
+  throw new A2AError('invalid-agent-response', problem, { url, reason: 'foreign-id' })
 }
 
 function readResult(content: ResponseContent, operation: Operation, dialect: ClientDialect): unknown {
