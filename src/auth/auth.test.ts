@@ -34,6 +34,40 @@ async function errorOf(options: AuthOptions, headers: Readonly<Record<string, st
   )
 }
 
+describe('a scheme that does not answer', () => {
+  const silent = custom({ card: { type: 'http', scheme: 'silent' }, authenticate: () => new Promise(() => {}) })
+
+  it('the caller is rejected after the timeout, and the operator gets the reason', async () => {
+    const errors: object[] = []
+    const logger = { ...silentLogger, error: (fields: object) => void errors.push(fields) }
+    const auth = createAuth({ schemes: { silent }, timeout: 20 }, { realm: 'Ada', logger })
+    await expect(auth.authenticate(credentialsIn())).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(errors).toMatchObject([{ scheme: 'silent', error: { message: 'no answer within 0.02 seconds' } }])
+  })
+
+  it('credentials of another scheme are accepted', async () => {
+    expect(await authenticate({ schemes: { silent, one }, timeout: 20 }, { one: 'ada' })).toMatchObject({ id: 'ada' })
+  })
+
+  it('a caller is not accepted as anonymous instead', async () => {
+    const error = await errorOf({ schemes: { silent }, anonymous: true, timeout: 20 }, {})
+    expect(error.code).toBe('unauthenticated')
+  })
+
+  it('a timeout that is no duration is an error', () => {
+    for (const timeout of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '10s' as never]) {
+      expect(() => createAuth({ schemes: { one }, timeout }, { realm: 'Ada', logger: silentLogger })).toThrow(
+        'auth.timeout: expected milliseconds',
+      )
+    }
+  })
+
+  it('null instead of a principal is a wrong credential', async () => {
+    const unknown = custom({ card: { type: 'http', scheme: 'x' }, authenticate: () => null as never })
+    expect((await errorOf({ schemes: { unknown }, anonymous: true }, {})).code).toBe('unauthenticated')
+  })
+})
+
 describe('several schemes', () => {
   const options = { schemes: { one, two } }
 

@@ -1,3 +1,4 @@
+import { withTimeout } from '../base/abort.ts'
 import type { Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { callerNetwork } from '../http/caller-address.ts'
@@ -28,6 +29,11 @@ export interface AuthOptions {
    * the schemes, with any scopes.
    */
   readonly require?: readonly SecurityRequirement[]
+  /**
+   * Milliseconds for which a scheme may take to check credentials, such as a `custom` one that asks a database. After that,
+   * they count as rejected. Defaults to 10,000.
+   */
+  readonly timeout?: number
   /** Accepts callers without credentials. They can read a task by its id, and list the tasks of a context they name. */
   readonly anonymous?: boolean | AnonymousOptions
 }
@@ -56,6 +62,7 @@ export interface Auth {
 
 export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: AuthContext): Auth {
   checkOptions(options)
+  const { timeout = 10_000 } = options
   const networkOf: NetworkOf = (request) => callerNetwork(request, { trustProxy })
   const schemes = Object.entries(options.schemes ?? {})
   const required = options.require ?? schemes.map(([name]): SecurityRequirement => ({ [name]: [] }))
@@ -70,7 +77,7 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
     try {
       const result = scheme.authenticate(request, networkOf)
       if (!(result instanceof Promise)) return checkResult(name, result, request)
-      return result.then(
+      return withTimeout(result, timeout, () => new Error(`no answer within ${timeout / 1000} seconds`)).then(
         (late) => checkResult(name, late, request),
         (error) => failedResult(name, error, request),
       )
@@ -190,7 +197,10 @@ function isLess(one: MissingGrants, other: MissingGrants): boolean {
 }
 
 /** An operator's mistakes fail when the server starts, not when the first caller connects. */
-function checkOptions({ schemes = {}, require: required, anonymous = false }: AuthOptions): void {
+function checkOptions({ schemes = {}, require: required, anonymous = false, timeout = 1 }: AuthOptions): void {
+  if (!(timeout > 0 && timeout < 2 ** 31)) {
+    throw new TypeError(`auth.timeout: expected milliseconds, from 1 on, got ${JSON.stringify(timeout)}`)
+  }
   const names = Object.keys(schemes)
   if (names.length === 0 && !anonymous) {
     throw new TypeError(`auth: expected some schemes, or 'none' to accept every caller`)

@@ -6,12 +6,14 @@ import { audience, type Issuer, startIssuer } from '../../test/support/auth/toke
 import type { Json } from '../base/json.ts'
 import { checkConfirmation } from './jwt.ts'
 import type { AuthResult } from './scheme.ts'
-import { type JwtOptions, jwt, openId } from './schemes/tokens.ts'
+import { type JwtOptions, jwt, oauth2, openId } from './schemes/tokens.ts'
 
 const digest = createHash('sha256').update('a certificate')
 const fingerprint = digest.copy().digest('hex')
 const thumbprint = digest.copy().digest('base64url')
 const peerCertificate = { isTrusted: true, subject: 'CN=x', names: {}, fingerprint }
+
+const secret = new Uint8Array(32)
 
 const now = () => Math.floor(Date.now() / 1000)
 
@@ -229,10 +231,79 @@ it.each<[string, Partial<JwtOptions>, string]>([
   ['keys without TLS', { keys: { url: 'http://issuer.test/jwks' } }, 'https://'],
   ['no keys', { keys: { jwks: [] } }, 'at least one'],
   ['a short secret', { keys: { secret: new Uint8Array(8) } }, '32 bytes'],
+  [
+    'no key source',
+    { keys: undefined as never },
+    'keys: expected one of { url }, { jwks } and { secret }, got undefined',
+  ],
+  ['an empty key source', { keys: {} as never }, 'got none of them'],
+  ['a URL as a text', { keys: 'https://i.test/jwks' as never }, 'keys: expected one of'],
+  ['a secret as a text', { keys: { secret: 's'.repeat(40) as never } }, 'keys.secret: expected bytes'],
+  ['a secret as a list', { keys: { secret: Array(40).fill(1) as never } }, 'keys.secret: expected bytes'],
+  ['no secret', { keys: { secret: undefined as never } }, 'got none of them'],
+  ['two key sources', { keys: { url: 'https://i.test/jwks', secret } as never }, 'got url and secret'],
+  [
+    'a key as a text',
+    { keys: { jwks: ['-----BEGIN PUBLIC KEY-----'] as never } },
+    'keys.jwks[0]: expected a JSON Web Key',
+  ],
+  ['a key set as a text', { keys: { jwks: '{"keys":[]}' as never } }, 'keys.jwks: expected a JWK Set'],
+  ['a key without a type', { keys: { jwks: [{ n: 'x', e: 'AQAB' } as never] } }, 'keys.jwks[0].kty: expected EC, RSA'],
+  ['a key without its members', { keys: { jwks: [{ kty: 'EC', crv: 'P-256', x: 'x' }] } }, 'needs y'],
+  ['a private key', { keys: { jwks: [{ kty: 'OKP', crv: 'Ed25519', x: 'x', d: 'd' }] } }, 'expected a public key'],
   ['the algorithm none', { algorithms: ['none'] }, 'none proves nothing'],
+  ['no algorithm', { algorithms: [] }, 'algorithms: expected a list with at least one name'],
+  ['only secret algorithms for public keys', { algorithms: ['HS256'] }, 'public keys can verify ES256'],
+  ['only public algorithms for a secret', { algorithms: ['RS256'], keys: { secret } }, 'a secret can verify HS256'],
 ])('%s in the options is an error', (_, options, problem) => {
   const good = { issuer: 'https://i.test', audience, keys: { url: 'https://i.test/jwks' } }
   expect(() => jwt({ ...good, ...options })).toThrow(problem)
+  const { keys = good.keys, ...rules } = { ...good, ...options }
+  const flow = { type: 'client-credentials', tokenUrl: 'https://i.test/token', scopes: {} } as const
+  if (options.keys !== undefined) expect(() => oauth2({ flow, jwt: { ...rules, keys } })).toThrow(problem)
+})
+
+it('the error of a wrong secret does not contain it', () => {
+  const planted = { secret: 'planted-secret-planted-secret-planted' as never }
+  const error = (() => {
+    try {
+      return jwt({ issuer: 'https://i.test', audience, keys: planted })
+    } catch (thrown) {
+      return thrown
+    }
+  })()
+  expect(`${error}`).toContain('new TextEncoder().encode')
+  expect(`${error}`).not.toContain('planted')
+})
+
+describe('the scopes of a token', () => {
+  it.each<[string, object, readonly string[]]>([
+    ['a text with spaces', { scope: ' read  write ' }, ['read', 'write']],
+    ['a list', { scope: ['read', 'write'] }, ['read', 'write']],
+    ['both claims', { scope: 'read', scp: ['write', 'read'] }, ['read', 'write']],
+    ['an empty list', { scope: [] }, []],
+    ['null', { scope: null, scp: undefined }, []],
+  ])('the scopes of %s are read', async (_, claims, scopes) => {
+    const issuer = await startIssuer()
+    expect(await authenticate(issuer, await issuer.token({ scope: undefined, ...claims }))).toMatchObject({
+      principal: { scopes },
+    })
+  })
+
+  it.each<[string, object]>([
+    ['a list with two scopes in one item', { scope: ['read admin'] }],
+    ['a list with a number', { scope: ['read', 1] }],
+    ['a list with a list', { scp: [['admin']] }],
+    ['an object', { scope: { admin: true } }],
+    ['a number', { scope: 7 }],
+    ['a text with a line feed', { scope: 'read\nadmin' }],
+    ['a list with an empty text', { scope: ['read', ''] }],
+  ])('a token whose scope is %s is rejected', async (_, claims) => {
+    const issuer = await startIssuer()
+    expect(await authenticate(issuer, await issuer.token({ scope: undefined, ...claims }))).toEqual({
+      reason: expect.stringContaining('scope'),
+    })
+  })
 })
 
 describe('checkConfirmation', () => {

@@ -47,3 +47,23 @@ it('at most sixteen keys are published', async () => {
   for (let n = 0; n < 20; n++) ring.rotate(await newSigningKey())
   expect(await ring.published()).toHaveLength(16)
 })
+
+it.each<[string, unknown, string]>([
+  ['nothing', undefined, 'expected'],
+  ['a text', 'secret', 'got string'],
+  ['an empty list', [], 'at least one key'],
+  ['a list with a text', ['secret'], 'got string'],
+  ['a key without a name', { key: { kty: 'EC', d: 'x' }, alg: 'ES256' }, 'a key with a name'],
+  ['a key with a secret as a text', { key: 'secret', kid: 'k', alg: 'ES256' }, 'a private CryptoKey or JSON Web Key'],
+  ['a public key', { key: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }, kid: 'k', alg: 'ES256' }, 'a private CryptoKey'],
+  [
+    'a key with another algorithm',
+    { key: { kty: 'oct', k: 'x', d: 'x' }, kid: 'k', alg: 'HS256' },
+    "'ES256' or 'EdDSA'",
+  ],
+])('%s instead of keys is an error at start', async (_, keys, problem) => {
+  expect(() => createKeyRing(keys as never)).toThrow(problem)
+  if (Array.isArray(keys)) return
+  const ring = createKeyRing(await newSigningKey())
+  expect(() => ring.rotate(keys as never)).toThrow(problem)
+})

@@ -1,4 +1,5 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose'
+import { isObject } from '../base/json.ts'
 
 /** Keys that are published at once. Older ones are left out. */
 const maxPublished = 16
@@ -32,9 +33,9 @@ export function createKeyRing(
   keys: SigningKey | readonly SigningKey[],
   { keepFor = 86_400, now = Date.now }: KeyRingOptions = {},
 ): KeyRing {
-  const [first, ...others] = 'kid' in keys ? [keys] : keys
+  const [first, ...others] = Array.isArray(keys) ? (keys as readonly SigningKey[]) : [keys as SigningKey]
   if (!first) throw new TypeError('createKeyRing(): expected at least one key, got none')
-  for (const key of [first, ...others]) requirePublicKey(key)
+  for (const key of [first, ...others]) requireSigningKey('createKeyRing()', key)
   let current = first
   let publishedOnly: readonly { readonly key: SigningKey; readonly until: number }[] = others.map((key) => ({
     key,
@@ -44,7 +45,7 @@ export function createKeyRing(
   return {
     current: () => current,
     rotate(next) {
-      requirePublicKey(next)
+      requireSigningKey('keyRing.rotate()', next)
       if (next.kid === current.kid) throw new TypeError(`keyRing.rotate(): "${next.kid}" is at work already`)
       const rest = publishedOnly.filter(({ key }) => key.kid !== next.kid)
       publishedOnly = [{ key: current, until: now() + keepFor * 1000 }, ...rest]
@@ -66,7 +67,22 @@ export async function newSigningKey(
   return { key: await exportJWK(privateKey), kid, alg }
 }
 
-function requirePublicKey({ key, publicKey, kid }: SigningKey): void {
+/** Throws at start, not when the first card is signed. The text never contains the key. */
+function requireSigningKey(where: string, value: unknown): void {
+  if (!isObject(value)) {
+    throw new TypeError(
+      `${where}: expected a key as newSigningKey() returns it, got ${value === null ? value : typeof value}`,
+    )
+  }
+  const { key, publicKey, kid, alg } = value as Partial<SigningKey>
+  if (typeof kid !== 'string' || kid === '') throw new TypeError(`${where}: expected a key with a name, its kid`)
+  if (alg !== 'ES256' && alg !== 'EdDSA') {
+    throw new TypeError(`${where}: the key "${kid}" needs alg: 'ES256' or 'EdDSA', got ${JSON.stringify(alg)}`)
+  }
+  const isPrivate = isObject(key) && (isCryptoKey(key) ? key.type === 'private' : typeof key.d === 'string')
+  if (!key || !isPrivate) {
+    throw new TypeError(`${where}: the key "${kid}" needs \`key\`, a private CryptoKey or JSON Web Key`)
+  }
   if (publicKey || !isCryptoKey(key) || key.extractable) return
   throw new TypeError(`The key "${kid}" cannot be read, so it needs its \`publicKey\` beside it.`)
 }

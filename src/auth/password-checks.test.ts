@@ -72,7 +72,7 @@ describe('password checks at once', () => {
     return state
   }
 
-  it('at most two run, at most 32 wait, and trusted callers come first', async () => {
+  it('at most two run, at most 16 wait, and trusted callers come first', async () => {
     const checks = createPasswordChecks()
     const started = Array.from({ length: 50 }, () => start(checks, undefined))
     const known = start(checks, undefined, true)
@@ -86,8 +86,8 @@ describe('password checks at once', () => {
     expect(known.isRunning).toBe(true)
     for (const { release } of [...started, known]) release()
     const results = await Promise.all(started.map(({ result }) => result))
-    expect(results.filter((result) => result === 'unavailable')).toHaveLength(50 - 32 - running.length)
-    expect(results.filter((result) => result === true)).toHaveLength(32 + running.length)
+    expect(results.filter((result) => result === 'unavailable')).toHaveLength(50 - 16 - running.length)
+    expect(results.filter((result) => result === true)).toHaveLength(16 + running.length)
   })
 
   it('one network has at most four of them', async () => {

@@ -8,7 +8,7 @@ import { A2AError } from '../protocol/errors.ts'
 const maxRunning = Math.min(2, Math.max(1, Math.floor((globalThis.navigator?.hardwareConcurrency ?? 2) / 2)))
 
 /** Checks that wait, in all and for one network. Further ones are rejected at once. */
-const maxWaiting = 32
+const maxWaiting = 16
 const maxPerNetwork = 4
 
 /** Failures of a network after which it has to wait. */

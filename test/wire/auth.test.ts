@@ -348,6 +348,12 @@ it('a custom scheme authenticates callers', async () => {
   expect(await wire.call(...sends['1.0'], { authorization: 'Magic wand' })).toMatchObject({ status: 401 })
 })
 
+it('a custom scheme that does not answer within the timeout rejects the caller', async () => {
+  const scheme = custom({ card: { type: 'http', scheme: 'Magic' }, authenticate: () => new Promise(() => {}) })
+  const { wire } = await start({ auth: { schemes: { scheme }, timeout: 50 } })
+  expect(await wire.call(...sends['1.0'], { authorization: 'Magic word' })).toMatchObject({ status: 401 })
+})
+
 /** The grpc-js loader expects `google.protobuf.Struct` with its fields written out. */
 function grpcParams({ metadata, ...rest }: { readonly metadata: Readonly<Record<string, string>> }) {
   const fields = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, { stringValue: value }]))

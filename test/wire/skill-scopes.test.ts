@@ -46,6 +46,37 @@ const bindings: readonly (readonly [string, string, readonly [string, string], o
   ],
 ]
 
+const housePart = { kind: 'tool-use', toolUseId: 't', name: 'x', arguments: {} }
+const house = { message: { ...v03.message, parts: [housePart] } }
+
+const houseBindings: typeof bindings = [
+  ['the house dialect over JSON-RPC', '0.3', ['message/send', 'message/stream'], house, {}],
+  ['the house dialect over REST', '0.3', ['/v1/message:send', '/v1/message:stream'], house, {}],
+]
+
+/** The same call with this metadata in its message and in the request. */
+function withNames(
+  binding: (typeof bindings)[number],
+  inMessage: object,
+  inRequest: object,
+): (typeof bindings)[number] {
+  const [name, version, calls, params, error] = binding
+  const members = Object.entries(params).filter(([member]) => member !== 'metadata')
+  const named = members.map(([member, value]) => [
+    member,
+    { ...value, messageId: crypto.randomUUID(), metadata: inMessage },
+  ])
+  return [name, version, calls, { ...Object.fromEntries(named), metadata: inRequest }, error]
+}
+
+/** An agent that chooses by itself what to do, so that only the server restricts its skills. */
+async function startCounting() {
+  let calls = 0
+  const auth = { schemes: { key: apiKey({ keys }) } }
+  const { server } = await startTestServer(() => `call ${++calls}`, { auth, profile: { name: 'Test', skills } })
+  return { server, calls: () => calls }
+}
+
 async function post(url: string, binding: (typeof bindings)[number], nth: 0 | 1, key: string): Promise<Response> {
   const [, version, calls, params] = binding
   const call = calls[nth]
@@ -94,8 +125,64 @@ describe('a missing scope', () => {
         client.stream(`${name}.A2AService/SendStreamingMessage`, params, asBob),
       )
       expect({ code: status.code, details: status.details, messages }).toEqual({ code: 7, details, messages: [] })
-      const paid = await client.unary(`${name}.A2AService/SendMessage`, params, { metadata: { 'x-api-key': 'ada' } })
+      const asAda = { metadata: { 'x-api-key': 'ada' } }
+      const [member, message] = Object.entries(params).find(([key]) => key !== 'metadata') ?? ['', {}]
+      const talking = { ...(message as object), metadata: { fields: { skill: { stringValue: 'talk' } } } }
+      const contradiction = client.unary(`${name}.A2AService/SendMessage`, { ...params, [member]: talking }, asAda)
+      await expect(contradiction).rejects.toMatchObject({
+        code: 3,
+        details: expect.stringContaining('expected one skill'),
+      })
+      const paid = await client.unary(`${name}.A2AService/SendMessage`, params, asAda)
       expect(JSON.stringify(paid)).toContain('paid')
+    },
+  )
+
+  it.each([...bindings, ...houseBindings])('a request that names two skills is refused in %s', async (...binding) => {
+    const { server, calls } = await startCounting()
+    const [, version] = binding
+    const names = ['skillId', 'skill'].flatMap((one) => ['skillId', 'skill'].map((other) => [one, other] as const))
+    for (const [inMessage, inRequest] of names) {
+      for (const [first, second] of [
+        ['talk', 'pay'],
+        ['pay', 'talk'],
+      ] as const) {
+        const response = await post(
+          server.url,
+          withNames(binding, { [inMessage]: first }, { [inRequest]: second }),
+          0,
+          'ada',
+        )
+        expect(await response.text(), `${inMessage} ${inRequest}`).toMatch(
+          version === '' ? /-32602/ : /expected one skill/,
+        )
+      }
+    }
+    for (const members of [{ skillId: 'talk', skill: 'pay' }, { skillId: ['pay'] }, { skill: { id: 'pay' } }]) {
+      for (const both of [withNames(binding, members, {}), withNames(binding, {}, members)]) {
+        expect(await (await post(server.url, both, 0, 'ada')).text()).toMatch(/-32602|"code":400|INVALID_ARGUMENT/)
+      }
+    }
+    expect(calls()).toBe(0)
+  })
+
+  it.each([...bindings, ...houseBindings])(
+    'every name of a restricted skill needs its scopes in %s',
+    async (...binding) => {
+      const { server, calls } = await startCounting()
+      for (const member of ['skillId', 'skill']) {
+        for (const named of [
+          withNames(binding, { [member]: 'pay' }, {}),
+          withNames(binding, {}, { [member]: 'pay' }),
+        ]) {
+          expect((await post(server.url, named, 0, 'bob')).status, member).toBe(403)
+          expect((await post(server.url, named, 1, 'bob')).status, member).toBe(403)
+        }
+      }
+      expect(calls()).toBe(0)
+      const agreed = withNames(binding, { skillId: 'pay', skill: 'pay' }, { skillId: 'pay', skill: 'pay' })
+      expect((await post(server.url, agreed, 0, 'ada')).status).toBe(200)
+      expect(calls()).toBe(1)
     },
   )
 

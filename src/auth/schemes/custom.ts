@@ -9,7 +9,7 @@ export interface CustomOptions {
   readonly challenge?: string
   /**
    * Returns the principal of a request: undefined if it has no credentials of this kind, `false` if they are wrong. An
-   * error is logged, and the caller is rejected.
+   * error, or no answer within `timeout` of `auth`, is logged, and the caller is rejected.
    */
   readonly authenticate: (request: AuthRequest) => CustomResult | Promise<CustomResult>
 }
@@ -22,8 +22,9 @@ export function custom({ card, challenge, authenticate }: CustomOptions): Scheme
       challenge ?? challengeOf(challengeName(card), { realm, scope: scopes.join(' '), error }),
     async authenticate(request) {
       const principal = await authenticate(request)
-      if (principal === false) return authFailure('the credentials are wrong')
-      return principal && { principal }
+      if (principal === undefined) return undefined
+      // A database may return `null` for an unknown key.
+      return principal ? { principal } : authFailure('the credentials are wrong')
     },
   }
 }

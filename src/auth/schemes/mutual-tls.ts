@@ -39,6 +39,7 @@ export function mutualTls(options: MutualTlsOptions = {}): Scheme {
       const [id] = ids
       if (id === undefined || ids.length > 1)
         return authFailure(`the certificate has ${ids.length} ids of kind ${kind}`)
+      if (isWildcard(id, kind)) return authFailure(`the certificate is for all names of ${id}, not for one caller`)
       if (kind === 'spiffe' && !isSpiffeId(id, trustDomain)) {
         return authFailure('the URI is not a SPIFFE id of the trust domain')
       }
@@ -53,6 +54,11 @@ export function mutualTls(options: MutualTlsOptions = {}): Scheme {
 function idsIn({ subject, names }: PeerCertificate, kind: NonNullable<MutualTlsOptions['id']>): readonly string[] {
   if (kind === 'subject') return subject === '' ? [] : [subject]
   return names[alternativeNames[kind]] ?? []
+}
+
+/** A certificate for `*.example.com` is shared by many machines, so it identifies none of them. */
+function isWildcard(id: string, kind: NonNullable<MutualTlsOptions['id']>): boolean {
+  return kind === 'subject' ? /(?:^|,)CN=\*/i.test(id) : id.includes('*')
 }
 
 /** SPIFFE ID §2: a lower-case domain, and a path without empty segments or segments of dots. */

@@ -1,16 +1,8 @@
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { fetchJson, requireSecureUrl } from '../fetch-json.ts'
 import { type IntrospectionOptions, introspectedTokens } from '../introspection.ts'
-import {
-  authorityOf,
-  checkConfirmation,
-  type JwtRules,
-  jwtTokens,
-  type KeySource,
-  type RemoteKeySetOptions,
-  remoteKeys,
-  type TokenCheck,
-} from '../jwt.ts'
+import { authorityOf, checkConfirmation, type JwtRules, jwtTokens, type TokenCheck } from '../jwt.ts'
+import { type KeySource, type RemoteKeySetOptions, remoteKeys } from '../jwt-keys.ts'
 import { authorizationOf, bearerChallenge, type Scheme } from '../scheme.ts'
 
 export interface JwtOptions extends JwtRules {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { AgentCard } from '../card.ts'
+import { invalidParams } from '../errors.ts'
 import type { SendRequest } from '../service.ts'
 
 /**
@@ -24,10 +25,32 @@ export interface SkillType {
 /** The types of an agent's skills, by skill id. */
 export type SkillMap = Readonly<Record<string, SkillType>>
 
-/** Returns the id of the skill that a request selects, in the metadata of its message or its own. */
+/**
+ * Returns the id of the skill that a request selects, by `skillId` or `skill` in the metadata of its message or its own.
+ * Throws `invalid-params` unless all of them agree: one might decide what the caller may use, and another what runs.
+ */
 export function requestedSkill({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): string | undefined {
-  const candidates = [message.metadata, metadata].flatMap((members) => [members?.skillId, members?.skill])
-  return candidates.find((candidate): candidate is string => typeof candidate === 'string')
+  const inMessage = readNames('message.metadata', message.metadata, undefined)
+  return readNames('metadata', metadata, inMessage)
+}
+
+const skillMembers = ['skillId', 'skill'] as const
+
+function readNames(field: string, members: JsonObject | undefined, requested: string | undefined): string | undefined {
+  let skill = requested
+  for (const member of skillMembers) {
+    const name = members?.[member]
+    if (name === undefined || name === null) continue
+    if (typeof name !== 'string') {
+      throw invalidParams(`${field}.${member}`, `expected the id of a skill, got ${JSON.stringify(name).slice(0, 100)}`)
+    }
+    if (skill !== undefined && skill !== name) {
+      const names = [skill, name].map((id) => JSON.stringify(id).slice(0, 100)).join(' and ')
+      throw invalidParams(`${field}.${member}`, `expected one skill, got ${names}: name the same skill everywhere`)
+    }
+    skill = name
+  }
+  return skill
 }
 
 /** Reads the schemas of a card's skills, by skill id. Anything malformed is skipped. */

@@ -1,4 +1,4 @@
-import type { RemoteKeySetOptions } from '../../auth/jwt.ts'
+import type { RemoteKeySetOptions } from '../../auth/jwt-keys.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { isLoopback } from '../../http/origin.ts'
 import type { DeliveryMemory } from './delivery-memory.ts'

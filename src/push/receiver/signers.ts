@@ -1,5 +1,5 @@
 import type { JWK } from 'jose'
-import { openKeySource, type RemoteKeySetOptions } from '../../auth/jwt.ts'
+import { openKeySource, type RemoteKeySetOptions } from '../../auth/jwt-keys.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import { pushHeaders } from '../request.ts'
 import { DeliveryRefusal } from './refusal.ts'

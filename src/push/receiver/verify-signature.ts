@@ -1,6 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose'
 import { type CryptoKey, decodeJwt, errors, type JWTPayload } from 'jose'
-import { KeysUnavailable, verifyJwt } from '../../auth/jwt.ts'
+import { verifyJwt } from '../../auth/jwt.ts'
+import { KeysUnavailable } from '../../auth/jwt-keys.ts'
 import { toBase64 } from '../../base/base64.ts'
 import { toHex } from '../../base/hash.ts'
 import type { Incoming } from '../../http/exchange.ts'
