@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { createSummaryReporter } from './test/summary-reporter.ts'
 
@@ -13,6 +14,9 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
 const wireTests = ['interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 )
+
+/** Processes that the tests start load the sources from this cache, in half the time. */
+const compileCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url)) }
 
 /** Timeouts far above what the tests need: the machine may be busy. */
 const unitTimeouts = { testTimeout: 20_000 }
@@ -50,6 +54,7 @@ export default defineConfig({
           pool: 'forks',
           ...serverTimeouts,
           fileParallelism: false,
+          env: compileCache,
           sequence: { groupOrder: 2 },
         },
       },

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { documents, missingPaths } from './support/package/named-paths.ts'
 import { snippetsOf } from './support/package/snippets.ts'
 import { temporaryDirectory } from './support/temporary-directory.ts'
 
@@ -23,4 +24,8 @@ describe.each([
     await writeFile(file, code)
     await promisify(execFile)(process.execPath, [file], { timeout: 30_000 })
   })
+})
+
+it.each(documents())('every path that %s names exists', (document) => {
+  expect(missingPaths(document)).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
@@ -128,3 +129,5 @@ const server = await serve(agent({ name: 'Scripted' }, run), {
 })
 if (opened) process.once('SIGTERM', () => void server.close().then(opened.close))
 console.log(server.url)
+// Node writes the cache at exit, and many of these processes are killed.
+flushCompileCache()

@@ -1,0 +1,50 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const sourceFolders = new Set(readdirSync(join(root, 'src')))
+const topFolders = ['src', 'test', 'bench', 'docs', 'scripts', 'examples', 'schemas', 'demo', 'proto', 'toolchain']
+
+/** The documents whose paths are checked, relative to the repository. */
+export function documents(): readonly string[] {
+  const guides = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  const files = guides.filter((file) => file.endsWith('.md')).map((file) => join('docs', file))
+  return ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'schemas/README.md', ...files]
+}
+
+/** The paths that a document names in links or inline code and that do not exist. */
+export function missingPaths(document: string): readonly string[] {
+  const text = readFileSync(join(root, document), 'utf8').replace(/^```.*?^```$/gms, '')
+  const links = Array.from(text.matchAll(/\]\(([^)#\s]+)/g), ([, target = '']) => target)
+  const spans = Array.from(text.matchAll(/`([^`\n]+)`/g), ([, code = '']) => code)
+  return [
+    ...links.filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(document), target))),
+    ...spans.filter((code) => isPath(code, document) && !exists(code.replace('<version>', 'v1.0'))),
+  ]
+}
+
+/** Guides also name files of users, so a name without a folder is a path only in the documents about the code. */
+function isPath(code: string, document: string): boolean {
+  if (!/^\w[\w.<>-]*(?:\/[\w.<>-]+)*\/?$/.test(code)) return false
+  const hasExtension = /\.(?:ts|md|cjs|json|txt)$/.test(code)
+  const [first = '', ...rest] = code.split('/')
+  if (rest.length === 0) return hasExtension && /^(?:[A-Z]+\.md|docs\/decisions\/.*)$/.test(document)
+  return topFolders.includes(first) || (sourceFolders.has(first) && (hasExtension || code.endsWith('/')))
+}
+
+/** Paths are relative to the repository or to `src/`. */
+function exists(path: string): boolean {
+  if (!path.includes('/')) return fileNames().has(path)
+  return existsSync(join(root, path)) || existsSync(join(root, 'src', path))
+}
+
+let names: ReadonlySet<string> | undefined
+function fileNames(): ReadonlySet<string> {
+  names ??= new Set(
+    ['.', ...topFolders].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' }).map((file) => basename(file)),
+    ),
+  )
+  return names
+}
