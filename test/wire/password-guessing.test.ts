@@ -81,6 +81,14 @@ describe('callers that guess passwords', () => {
     await until(async () => (await call(basicHeader('ada', password))).status === 200)
   })
 
+  it('a client that repeats one wrong password is not slowed down', async () => {
+    const { call } = await start()
+    const statuses: number[] = []
+    for (let n = 0; n < 12; n++) statuses.push((await call(basicHeader('ada', 'outdated'))).status)
+    expect(new Set(statuses)).toEqual(new Set([401]))
+    expect((await call(basicHeader('ada', password))).status).toBe(200)
+  })
+
   it('a caller whose password was correct before does not wait for others at its address', async () => {
     const { call } = await start()
     expect((await call(basicHeader('ada', password))).status).toBe(200)

@@ -13,7 +13,8 @@ const cacheFor = 60_000
 /** Milliseconds for which a caller with a correct password does not wait for others of its network to stop guessing. */
 const trustFor = 3_600_000
 
-const maxTrusted = 10_000
+/** Credentials of which the result is remembered. */
+const maxRemembered = 10_000
 
 export interface BasicUser extends Pick<Principal, 'tenant' | 'scopes' | 'claims'> {
   /** The result of `hashPassword`. */
@@ -36,18 +37,25 @@ export function basic({ users, description }: BasicOptions): Scheme {
   const cache = createTokenCache<AuthResult>()
   const checks = createPasswordChecks()
   /** Digests of correct credentials. */
-  const trusted = new BoundedMap<string, true>(maxTrusted)
+  const trusted = new BoundedMap<string, true>(maxRemembered)
+  /** Digests of wrong ones, by network: a client that repeats an outdated password is not guessing, and costs nothing. */
+  const rejected = new BoundedMap<string, true>(maxRemembered)
 
   const check = async (header: string, credentials: Credentials, network: string | undefined): Promise<AuthResult> => {
     const { name, password } = credentials
     const digest = toHex(sha256(header))
+    const attempt = `${digest} ${network}`
+    if (rejected.has(attempt)) return authFailure('name or password is wrong')
     // An unknown name costs the same work, so that the duration does not reveal which names exist.
     const { stored, password: _, ...user } = accounts.get(name) ?? anyAccount
     const isCorrect = await checks.run(network, trusted.has(digest), async () => {
       const isMatch = await matchesPassword(password, stored)
       return isMatch && accounts.has(name)
     })
-    if (!isCorrect) return authFailure('name or password is wrong')
+    if (!isCorrect) {
+      rejected.set(attempt, true)
+      return authFailure('name or password is wrong')
+    }
     trusted.set(digest, true, Date.now() + trustFor)
     return { principal: { id: name, ...user } }
   }
