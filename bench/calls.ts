@@ -34,6 +34,7 @@ export function postBytes(body: string, ...moreHeaders: readonly string[]): Buff
 
 export interface WireTask {
   readonly id: string
+  readonly contextId: string
   readonly status: { readonly state: string }
   readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[]
 }

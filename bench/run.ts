@@ -10,6 +10,7 @@ import { loop } from './loop.ts'
 import { mesh } from './mesh.ts'
 import { postgresAppend } from './postgres-append.ts'
 import { postgresLatency } from './postgres-latency.ts'
+import { postgresLongRead } from './postgres-long-read.ts'
 import { postgresLongTask } from './postgres-long-task.ts'
 import { push } from './push.ts'
 import { type BenchmarkResult, isMet, printResult, toMarkdown } from './report.ts'
@@ -29,6 +30,7 @@ const benchmarks = [
   mesh,
   postgresAppend,
   postgresLatency,
+  postgresLongRead,
   postgresLongTask,
   push,
   slowReaders,

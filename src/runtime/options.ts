@@ -11,6 +11,7 @@ import type { LogWithWebhooks } from '../push/push.ts'
 import type { VisibleOwners } from '../tasks/log.ts'
 import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
+import { createSnapshotQueue, type SnapshotQueue } from './turns/snapshot-queue.ts'
 
 const day = 24 * 60 * 60 * 1000
 
@@ -111,6 +112,7 @@ export type RuntimeSettings = Required<Omit<RuntimeOptions, OptionalSetting | 'r
     readonly retention: RetentionSettings
     readonly calls: CallSettings
     readonly secretStore: SecretStore
+    readonly snapshotQueue: SnapshotQueue
   }
 
 /** The options without a default. */
@@ -163,6 +165,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
     calls: readCallSettings(agent, options.calls),
     secretStore: createSecretStore(clock),
+    snapshotQueue: createSnapshotQueue(options.log),
   }
 }
 

@@ -210,6 +210,23 @@ describe('loadFold', () => {
     expect(second.task()?.artifacts[0]?.parts).toHaveLength((first.task()?.artifacts[0]?.parts.length ?? 0) + 10)
   })
 
+  test('folding a task that has ended stores a snapshot for all later readers', async () => {
+    const { log, read } = counting(await createLog(2_000))
+    await loadFold(log, task)
+    await append(log, 2_001, 1_000)
+    await log.append('t', 3_001, [{ type: 'status', status: { state: 'completed', timestamp: '' } }], { fence: 1 })
+    await loadFold(log, task)
+    const before = read()
+    expect((await loadFold(log, task)).generation).toBe(3_002)
+    expect(read()).toBe(before)
+  })
+
+  test('a snapshot that cannot be stored does not fail the reader', async () => {
+    const log = await createLog(2_000)
+    const failing: TaskLog = { ...log, keepSnapshot: () => Promise.reject(new Error('the disk is full')) }
+    expect((await loadFold(failing, task)).generation).toBe(2_001)
+  })
+
   test('the cost of snapshots per event is constant', async () => {
     const log = await createLog(1)
     let kept = 0

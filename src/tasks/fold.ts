@@ -7,11 +7,14 @@ import {
   type Task,
   type TaskStatus,
 } from '../protocol/model.ts'
-import type { Phase } from '../protocol/states.ts'
+import { isEnded, type Phase } from '../protocol/states.ts'
 import type { NewTask, Snapshot, TaskHead, TaskLog } from './log.ts'
 
 /** Below this many events, refolding is cheaper than storing a snapshot. */
 const minSnapshotEvents = 512
+
+/** Number of pages after which other work gets a turn: some logs read without leaving the event loop. */
+const pagesPerTurn = 16
 
 /** The part of a log that folding needs. */
 export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
@@ -29,17 +32,19 @@ export interface Fold {
 
 /** Folds a task from its newest snapshot and the events after it. Stores a new snapshot if these were many. */
 export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
-  const snapshot = await log.snapshot(task.taskId)
-  const fold = createFold(task, snapshot)
-  for (;;) {
-    const stored = await log.read(task.taskId, fold.generation)
-    if (stored.length === 0) break
-    for (const event of stored) fold.apply(event)
+  const { fold, snapshotAt, isOver } = await foldAll(log, task)
+  const folded = fold.generation - snapshotAt
+  // Only if the number of events has doubled or stays as it is, so that the cost of snapshots per event is constant.
+  if (folded >= minSnapshotEvents && (isOver || folded >= snapshotAt)) {
+    await log.keepSnapshot(fold.snapshot()).catch(() => {}) // it only saves time: the task was read without it
   }
-  const folded = fold.generation - (snapshot?.generation ?? 0)
-  // Only if the number of events has doubled, so that the cost of snapshots per event is constant.
-  if (folded >= minSnapshotEvents && folded >= (snapshot?.generation ?? 0)) await log.keepSnapshot(fold.snapshot())
   return fold
+}
+
+/** Stores a snapshot of a task that grows, so that its next reader need not fold all of it. */
+export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void> {
+  const { fold } = await foldAll(log, task)
+  await log.keepSnapshot(fold.snapshot())
 }
 
 /**
@@ -164,6 +169,25 @@ export function advanceHead(head: HeadState, events: readonly TaskEvent[], now: 
 /** Whether the event only completes an artifact, without content. */
 export function isClosing({ artifact, append, lastChunk }: Omit<ArtifactEvent, 'type'>): boolean {
   return append === true && lastChunk === true && artifact.parts.length === 0
+}
+
+async function foldAll(log: FoldedLog, task: NewTask) {
+  const snapshot = await log.snapshot(task.taskId)
+  const fold = createFold(task, snapshot)
+  let isOver = false
+  for (let page = 1; ; page++) {
+    const stored = await log.read(task.taskId, fold.generation)
+    if (stored.length === 0) return { fold, snapshotAt: snapshot?.generation ?? 0, isOver }
+    for (const event of stored) {
+      fold.apply(event)
+      isOver ||= endsTask(event)
+    }
+    if (page % pagesPerTurn === 0) await new Promise<void>((resolve) => setTimeout(resolve, 0))
+  }
+}
+
+function endsTask({ event }: StoredEvent): boolean {
+  return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
 }
 
 /** The status after its message has moved to the history. */

@@ -12,6 +12,7 @@ import { readJournal } from '../recovery/journal.ts'
 import { type PlannedTurn, planResume } from '../recovery/resume.ts'
 import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
+import { nextSnapshotAfter } from './snapshot-queue.ts'
 import { Stop, type StopReason, stopText } from './stop.ts'
 import { TurnExecution, type TurnOptions } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
@@ -57,6 +58,8 @@ export class Run implements WriterOwner {
   #failure: unknown
   /** The generation of the last answered message. */
   #answered = 0
+  /** The generation at which the next snapshot is due. */
+  #snapshotAt: number
   /** The position of the current turn in its trace. */
   #trace: Trace | undefined
   #addsTraceMetadata = false
@@ -69,6 +72,7 @@ export class Run implements WriterOwner {
     this.#fence = fence
     this.#message = message
     this.#settings = settings
+    this.#snapshotAt = nextSnapshotAfter(generation)
     this.#agentEvents = createAgentEvents(task, settings.clock.now)
     const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase }
     const { telemetry } = settings
@@ -152,6 +156,10 @@ export class Run implements WriterOwner {
 
   onStored(): void {
     const { phase, generation } = this.#writer
+    if (generation >= this.#snapshotAt) {
+      this.#snapshotAt = nextSnapshotAfter(generation)
+      this.#settings.snapshotQueue.add(this.#task)
+    }
     if (!isEnded(phase) && !isInterrupted(phase)) return
     this.#idleAt = generation
     this.#wakeIdleWaiters()

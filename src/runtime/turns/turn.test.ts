@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
-import { collect, deferred } from '../../../test/support/async.ts'
+import { collect, deferred, until } from '../../../test/support/async.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
 it('an agent that returns a string answers with a message', async () => {
@@ -173,6 +173,17 @@ it('an agent that emits too much without waiting is stopped', async () => {
   const { status } = taskOf(await send(service, 'hi'))
   expect(status.state).toBe('failed')
   expect(JSON.stringify(status.message)).toContain('faster than they could be stored')
+})
+
+it('snapshots are stored while a task grows', async () => {
+  const chunks = 5_000
+  const { service, log } = createTestRuntime(async (turn) => {
+    const report = turn.artifact('report')
+    for (let n = 1; n <= chunks; n++) await report.write('x')
+    await until(async () => ((await log.snapshot(turn.taskId))?.generation ?? 0) >= chunks / 2)
+    return 'done'
+  })
+  expect(taskOf(await send(service, 'go')).status.state).toBe('completed')
 })
 
 it('a slow turn becomes a task', async () => {

@@ -12,15 +12,15 @@ export interface Events {
 }
 
 export function createEvents(db: Database): Events {
-  // The database sends no more than one page.
+  // The database sends no more than one page. The range is closed, because generations are dense: to sort an open range,
+  // the database would read all the rest of the task for every page.
   const selectAfter = db.prepareUrgent<EventRow>(`
     SELECT generation, event, last FROM (
       SELECT generation, event, last, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
       FROM (
         SELECT event.generation, event.event, task.generation AS last
         FROM ${db.name('tasks')} AS task JOIN ${db.name('events')} AS event ON event.task = task.key
-        WHERE task.task_id = $1 AND event.generation > $2
-        ORDER BY event.generation LIMIT ${readLimit.events}
+        WHERE task.task_id = $1 AND event.generation > $2 AND event.generation <= $2 + ${readLimit.events}
       ) AS page
       WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
     ) AS weighed
