@@ -23,6 +23,7 @@ export interface Course {
   readonly errors: readonly string[]
   /** Whether replicas crashed or froze, clocks changed, or the store was slow. */
   readonly hasFaults: boolean
+  readonly hasClockChanges: boolean
   readonly removesTasks: boolean
 }
 
@@ -86,7 +87,7 @@ function checkCall(call: CallRecord, course: Course): readonly Violation[] {
   return call.type === 'send' ? checkSend(call, course) : checkTask(call, call.result as Task, course)
 }
 
-function checkError(call: CallRecord, { removesTasks }: Course): readonly Violation[] {
+function checkError(call: CallRecord, { removesTasks, hasClockChanges }: Course): readonly Violation[] {
   const code = codeOf(call.error)
   const { task, generationBefore = 0 } = call
   const unexpected = [broken('errors have a reason', `${call.label} failed: ${code}`)]
@@ -100,12 +101,12 @@ function checkError(call: CallRecord, { removesTasks }: Course): readonly Violat
       // The task has ended, rejects messages while it works, or has another message of that id.
       return code === 'task-ended' || code === 'conflict' ? [] : unexpected
     case 'cancel': {
-      const end = (task?.events.findIndex(({ event }) => endsTask(event)) ?? -1) + 1
-      const hadEnded = end > 0 && end <= generationBefore
-      const isEndedOtherwise = end > 0 && task?.phase !== 'canceled'
       if (code !== 'task-not-cancelable') return unexpected
+      const { endedAt = Number.POSITIVE_INFINITY, phase } = task ?? {}
+      const hadEnded = endedAt <= call.startedAt || (hasClockChanges && endedAt < Number.POSITIVE_INFINITY)
+      const isEndedOtherwise = phase !== undefined && isEnded(phase) && phase !== 'canceled'
       if (hadEnded || isEndedOtherwise) return []
-      return [broken('concurrent cancels get the canceled task', `${call.label} was refused: task is ${task?.phase}`)]
+      return [broken('concurrent cancels get the canceled task', `${call.label} was refused: task is ${phase}`)]
     }
     case 'get':
       return unexpected

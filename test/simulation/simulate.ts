@@ -54,6 +54,7 @@ export async function runSchedule(schedule: Schedule, storage: Storage, isTraced
       seen: cluster.seen,
       errors: cluster.errors,
       hasFaults: hasFaults(schedule),
+      hasClockChanges: schedule.actions.some(({ action }) => action.type === 'set-clock'),
       removesTasks: schedule.removesTasks,
     }
     const violations = [...unfinished, ...findViolations(course)]

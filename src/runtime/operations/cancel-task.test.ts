@@ -1,6 +1,26 @@
-import { expect, it } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.ts'
+import type { AgentFunction } from '../../agent/agent-function.ts'
+import type { Turn } from '../../agent/turn.ts'
+import type { Outcome } from '../../protocol/service.ts'
+import { createSqliteLog } from '../../stores/sqlite/sqlite-log.ts'
+import type { TaskLog } from '../../tasks/log.ts'
+import type { RuntimeOptions } from '../options.ts'
+
+async function openSqliteLog(): Promise<TaskLog> {
+  const log = createSqliteLog({ file: join(await temporaryDirectory(), 'tasks.db') })
+  onTestFinished(() => log.close())
+  return log
+}
+
+async function createSqliteRuntime(run: AgentFunction, options: Partial<RuntimeOptions>) {
+  const runtime = createTestRuntime(run, { ...options, log: await openSqliteLog() })
+  onTestFinished(() => runtime.drain(0))
+  return runtime
+}
 
 it('a canceled task aborts its signal and ends every stream', async () => {
   let reason: unknown
@@ -84,5 +104,77 @@ it('a task that is canceled and completed at the same time ends once', async () 
       ({ event }) => event.type === 'status' && ['completed', 'canceled', 'failed'].includes(event.status.state),
     )
     expect(ends).toHaveLength(1)
+  }
+})
+
+describe('a cancel and an answer at the same moment, on SQLite', () => {
+  const agents = {
+    'requires input': (turn: Turn) => (turn.task ? 'done' : turn.requireInput('?')),
+    asks: async (turn: Turn) => `done: ${(await turn.ask('?')).text}`,
+  }
+  const cases = Object.keys(agents).flatMap((name) =>
+    (['fail', 'retry', 'resume'] as const).map((recovery) => [name as keyof typeof agents, recovery] as const),
+  )
+
+  it.each(cases)('one of them wins if the agent %s, with the policy %s', async (name, recovery) => {
+    const { service, log } = await createSqliteRuntime(agents[name], { recovery })
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const { id } = taskOf(await send(service, 'x'))
+      const cancel = () => service.cancelTask({ taskId: id }, callOf()).catch((error) => error)
+      const answer = () => send(service, 'yes', { taskId: id }).catch((error) => error)
+      const [canceled, answered] =
+        attempt % 2 ? await Promise.all([cancel(), answer()]) : (await Promise.all([answer(), cancel()])).toReversed()
+      const phase = (await log.head(id))?.phase
+      expect(['canceled', 'completed']).toContain(phase)
+      if (phase === 'canceled') {
+        expect(canceled).toMatchObject({ status: { state: 'canceled' } })
+        expect([answered.task?.status.state, answered.code]).toContainEqual(
+          expect.stringMatching(/^(canceled|task-ended)$/),
+        )
+      } else {
+        expect([canceled.status?.state, canceled.code]).toContainEqual(
+          expect.stringMatching(/^(completed|task-not-cancelable)$/),
+        )
+        expect(answered).toMatchObject({ task: { status: { state: 'completed' } } })
+      }
+    }
+  })
+
+  it.each(cases)(
+    'an answer between the two writes of a cancel gets the canceled task: %s, %s',
+    async (name, recovery) => {
+      const sqlite = await openSqliteLog()
+      let answering: Promise<Outcome> | undefined
+      const log: TaskLog = {
+        ...sqlite,
+        async append(taskId, after, events, options) {
+          const appended = await sqlite.append(taskId, after, events, options)
+          if (events[0]?.type === 'cancel') {
+            answering = send(service, 'yes', { taskId })
+            await until(async () => (await sqlite.head(taskId))?.generation !== after + 1)
+          }
+          return appended
+        },
+      }
+      const { service, gauges } = createTestRuntime(agents[name], { log, recovery })
+      const { id } = taskOf(await send(service, 'x'))
+      const isHeld = name === 'asks' && recovery !== 'resume'
+      await until(() => gauges.runs() === (isHeld ? 1 : 0))
+      expect((await service.cancelTask({ taskId: id }, callOf())).status.state).toBe('canceled')
+      expect(taskOf((await answering) as Outcome).status.state).toBe('canceled')
+    },
+  )
+})
+
+it('all cancels that arrive before a task has ended get the canceled task', async () => {
+  for (const recovery of ['fail', 'resume'] as const) {
+    const { service } = await createSqliteRuntime((turn) => turn.requireInput('?'), { recovery })
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const { id } = taskOf(await send(service, 'x'))
+      const cancels = Array.from({ length: 5 }, () => service.cancelTask({ taskId: id }, callOf()))
+      const states = (await Promise.all(cancels)).map(({ status }) => status.state)
+      expect(states).toEqual(Array.from({ length: 5 }, () => 'canceled'))
+      await expect(service.cancelTask({ taskId: id }, callOf())).rejects.toMatchObject({ code: 'task-not-cancelable' })
+    }
   }
 })

@@ -5,7 +5,7 @@ import type { Task } from '../../protocol/model.ts'
 import type { Call, CancelTaskRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { follow } from '../../tasks/follow.ts'
-import type { NewTask, TaskHead } from '../../tasks/log.ts'
+import type { Lease, NewTask, TaskHead } from '../../tasks/log.ts'
 import type { OperationContext } from '../caller-log.ts'
 import { hasOpenCalls } from '../calls/call-steps.ts'
 import { readJournal } from '../recovery/journal.ts'
@@ -14,11 +14,17 @@ import { getTask } from './read-tasks.ts'
 /** Milliseconds to wait for the end of a task beyond the agent's grace period. */
 const extraWait = 2_000
 
-/** Stores the cancellation. The run of the task stops it, here or in another process; without a run, it ends here. */
+/**
+ * Stores the cancellation. The run of the task stops it, here or in another process; without a run, it ends here. If
+ * another cancellation ends the task first, both callers get the canceled task.
+ */
 export async function cancelTask(request: CancelTaskRequest, call: Call, context: OperationContext): Promise<Task> {
-  for (;;) {
+  const arrived = context.settings.clock.now()
+  for (let wasOpen = false; ; wasOpen = true) {
     const head = await context.log.task(request)
     if (isEnded(head.phase)) {
+      wasOpen ||= head.changed > arrived
+      if (wasOpen && head.phase === 'canceled') return await getTask(request, context.log)
       throw new A2AError(
         'task-not-cancelable',
         `Task ${request.taskId} is ${head.phase} already and cannot be canceled.`,
@@ -63,10 +69,25 @@ async function storeCancellation(head: TaskHead, context: OperationContext): Pro
     runs.start({ task: head, generation, ...lease, phase })
     return { generation, isEnded: false }
   }
-  if (lease) {
-    await log.append(taskId, generation, [createAgentEvents(head, settings.clock.now).status('canceled')], lease)
-  } else runs.get(taskId)?.sync()
-  return { generation, isEnded: lease !== undefined }
+  if (lease && (await endIdleTask(head, generation, lease, context))) return { generation, isEnded: true }
+  runs.get(taskId)?.sync()
+  return { generation, isEnded: false }
+}
+
+/** Ends a task that no run works on. Returns false if another process has taken the lease. */
+async function endIdleTask(
+  head: TaskHead,
+  generation: number,
+  { fence }: Lease,
+  { log, settings }: OperationContext,
+): Promise<boolean> {
+  const canceled = createAgentEvents(head, settings.clock.now).status('canceled')
+  for (let after = generation; ; ) {
+    const appended = await log.append(head.taskId, after, [canceled], { fence })
+    // Callers have stored messages or further cancellations meanwhile. The cancellation was first.
+    if (appended.type !== 'behind') return appended.type === 'stored'
+    after = appended.generation
+  }
 }
 
 async function hasCallsToCancel(taskId: string, until: number, { settings, log }: OperationContext): Promise<boolean> {
