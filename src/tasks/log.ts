@@ -56,6 +56,12 @@ export interface Lease {
   readonly fence: number
 }
 
+/** A lease that was acquired together with an append. */
+export interface AcquiredLease extends Lease {
+  /** Set if the lease of another holder had expired: it has left the task unfinished. */
+  readonly isTakenOver?: true
+}
+
 /** The message that was stored under a key. */
 export interface ClaimRecord {
   readonly digest: string
@@ -81,7 +87,7 @@ export interface AppendOptions {
 }
 
 export type Appended =
-  | { readonly type: 'stored'; readonly generation: number; readonly lease?: Lease }
+  | { readonly type: 'stored'; readonly generation: number; readonly lease?: AcquiredLease | undefined }
   /** Another writer appended first. The log is at `generation`. */
   | { readonly type: 'behind'; readonly generation: number }
   /** Another process holds the lease. */

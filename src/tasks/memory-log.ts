@@ -43,7 +43,9 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
     if (last !== after) return { type: 'behind', generation: last }
     claim(entry, after + 1, options.claims)
     const generation = store(entry, events)
-    return { type: 'stored', generation, lease: options.lease && grantLease(entry, options.lease) }
+    const { isHeld } = entry
+    const lease = options.lease && grantLease(entry, options.lease)
+    return { type: 'stored', generation, lease: lease && isHeld ? { ...lease, isTakenOver: true } : lease }
   }
 
   return {

@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect } from '../../../test/support/async.ts'
-import type { Principal } from '../../protocol/model.ts'
+import type { RecoveryPolicy } from '../../agent/agent.ts'
+import { createAgentEvents } from '../../agent/turn-output.ts'
+import type { TaskEvent } from '../../protocol/events.ts'
+import { anonymous, type Principal } from '../../protocol/model.ts'
+import { createMemoryLog } from '../../tasks/memory-log.ts'
 import type { Policy } from '../options.ts'
 
 it('a message to an ended task, another context or an unknown task is rejected', async () => {
@@ -100,5 +104,44 @@ describe('a referenced task', () => {
       expect(task.history.at(-1)).toMatchObject({ referenceTaskIds: [taskId] })
       expect(JSON.stringify(task)).not.toContain('"x"')
     }
+  })
+})
+
+describe('a message to a task whose process is gone', () => {
+  const task = { taskId: 't', contextId: 'c', owner: 'anonymous' }
+  const attempt: TaskEvent = { type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } }
+  const toEvent = (text: string): TaskEvent => ({ type: 'message', message: messageOf(text), principal: anonymous })
+
+  /** The lease expires long before the runtime looks for orphans again. */
+  async function sendToOrphan(recovery: RecoveryPolicy, ...events: readonly TaskEvent[]) {
+    const log = createMemoryLog()
+    const texts: string[] = []
+    const runtime = createTestRuntime(
+      (turn) => {
+        texts.push(turn.text)
+        return turn.text
+      },
+      { log, recovery, leaseTtl: 60_000 },
+    )
+    onTestFinished(() => runtime.drain(0))
+    const working = createAgentEvents(task).status('working')
+    await log.create(task, [toEvent('first'), attempt, working, ...events], { lease: { holder: 'dead', ttl: 0 } })
+    const outcome = await send(runtime.service, 'last', { taskId: 't' })
+    return { state: taskOf(outcome).status.state, texts }
+  }
+
+  it('it fails the task if the agent recovers none', async () => {
+    expect(await sendToOrphan('fail', toEvent('second'))).toEqual({ state: 'failed', texts: [] })
+  })
+
+  it('it continues the task with all its messages if the agent retries', async () => {
+    expect(await sendToOrphan('retry', toEvent('second'))).toEqual({
+      state: 'completed',
+      texts: ['first', 'second', 'last'],
+    })
+  })
+
+  it.each(['fail', 'retry', 'resume'] as const)('it does not undo a cancel, with the policy %s', async (recovery) => {
+    expect(await sendToOrphan(recovery, { type: 'cancel' })).toEqual({ state: 'canceled', texts: [] })
   })
 })

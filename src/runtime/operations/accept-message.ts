@@ -10,6 +10,7 @@ import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Claim, NewTask } from '../../tasks/log.ts'
 import { isId, type OperationContext, type VisibleHead } from '../caller-log.ts'
+import { recoverOrphan } from '../recovery/orphans.ts'
 import { redactAnswer } from '../secrets.ts'
 import {
   type AcceptedMessage,
@@ -213,7 +214,8 @@ async function appendMessage(
   if (appended.type === 'gone') throw taskNotFound(address.taskId)
   if (appended.type !== 'stored') return undefined
   const { generation, lease } = appended
-  if (lease) {
+  if (lease?.isTakenOver) await recoverOrphan({ ...head, generation }, lease, context, release)
+  else if (lease) {
     runs.start({ task: head, generation, ...lease, phase, message: { event, generation }, onDone: release })
   } else waitInQueue(taskId, generation, context, release)
   return { task: head, generation }

@@ -5,10 +5,11 @@ import type { Task } from '../../protocol/model.ts'
 import type { Call, CancelTaskRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { follow } from '../../tasks/follow.ts'
-import type { Lease, NewTask, TaskHead } from '../../tasks/log.ts'
+import type { NewTask, TaskHead } from '../../tasks/log.ts'
 import type { OperationContext } from '../caller-log.ts'
 import { hasOpenCalls } from '../calls/call-steps.ts'
 import { readJournal } from '../recovery/journal.ts'
+import { endTask } from '../recovery/orphans.ts'
 import { getTask } from './read-tasks.ts'
 
 /** Milliseconds to wait for the end of a task beyond the agent's grace period. */
@@ -69,25 +70,13 @@ async function storeCancellation(head: TaskHead, context: OperationContext): Pro
     runs.start({ task: head, generation, ...lease, phase })
     return { generation, isEnded: false }
   }
-  if (lease && (await endIdleTask(head, generation, lease, context))) return { generation, isEnded: true }
+  if (lease) {
+    const canceled = createAgentEvents(head, settings.clock.now).status('canceled')
+    const isEnded = await endTask({ ...head, generation }, lease, log, () => canceled)
+    if (isEnded) return { generation, isEnded }
+  }
   runs.get(taskId)?.sync()
   return { generation, isEnded: false }
-}
-
-/** Ends a task that no run works on. Returns false if another process has taken the lease. */
-async function endIdleTask(
-  head: TaskHead,
-  generation: number,
-  { fence }: Lease,
-  { log, settings }: OperationContext,
-): Promise<boolean> {
-  const canceled = createAgentEvents(head, settings.clock.now).status('canceled')
-  for (let after = generation; ; ) {
-    const appended = await log.append(head.taskId, after, [canceled], { fence })
-    // Callers have stored messages or further cancellations meanwhile. The cancellation was first.
-    if (appended.type !== 'behind') return appended.type === 'stored'
-    after = appended.generation
-  }
 }
 
 async function hasCallsToCancel(taskId: string, until: number, { settings, log }: OperationContext): Promise<boolean> {

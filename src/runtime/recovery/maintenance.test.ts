@@ -2,8 +2,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, until } from '../../../test/support/async.ts'
 import type { AgentFunction } from '../../agent/agent-function.ts'
+import { createAgentEvents } from '../../agent/turn-output.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { anonymous } from '../../protocol/model.ts'
+import type { TaskLog } from '../../tasks/log.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'
 import type { RuntimeOptions } from '../options.ts'
 
@@ -16,6 +18,7 @@ function startRuntime(run: AgentFunction, options: Partial<RuntimeOptions> = {})
 describe('orphaned tasks', () => {
   const task = { taskId: 't', contextId: 'c', owner: 'anonymous' }
   const message: TaskEvent = { type: 'message', message: messageOf('x'), principal: anonymous }
+  const working: TaskEvent = createAgentEvents(task).status('working')
 
   it('an orphaned task fails with a reason', async () => {
     const log = createMemoryLog()
@@ -24,6 +27,30 @@ describe('orphaned tasks', () => {
     await until(async () => (await log.head('t'))?.phase === 'failed')
     const { status } = await service.getTask({ taskId: 't' }, callOf())
     expect(JSON.stringify(status.message)).toContain('stopped before it had finished')
+  })
+
+  it('an orphaned task that a caller has canceled is canceled', async () => {
+    const log = createMemoryLog()
+    await log.create(task, [message, working], { lease: { holder: 'dead', ttl: 0 } })
+    await log.append('t', 2, [{ type: 'cancel' }], {})
+    startRuntime(() => 'never', { log })
+    await until(async () => (await log.head('t'))?.phase === 'canceled')
+  })
+
+  it.each(['message', 'cancel'] as const)('a %s during the recovery of a task does not stop it', async (type) => {
+    const inner = createMemoryLog()
+    await inner.create(task, [message, working], { lease: { holder: 'dead', ttl: 0 } })
+    let isFirst = true
+    const log: TaskLog = {
+      ...inner,
+      async append(taskId, after, events, options) {
+        if (isFirst) await inner.append(taskId, after, [type === 'message' ? message : { type }], {})
+        isFirst = false
+        return await inner.append(taskId, after, events, options)
+      },
+    }
+    startRuntime(() => 'never', { log, leaseTtl: 60_000 })
+    await until(async () => (await log.head('t'))?.phase === (type === 'message' ? 'failed' : 'canceled'))
   })
 
   it.each(['fail', 'retry'] as const)('one recovery finds all orphans, with the policy %s', async (recovery) => {

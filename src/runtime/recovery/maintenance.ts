@@ -1,11 +1,11 @@
-import { createAgentEvents } from '../../agent/content.ts'
 import { setReferenced } from '../../base/clock.ts'
 import { operatorError } from '../../protocol/errors.ts'
+import { isEnded } from '../../protocol/states.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { Runs } from '../turns/leased-runs.ts'
-import { processGone } from './resume.ts'
+import { recoverOrphan } from './orphans.ts'
 
 const batchSize = 100
 
@@ -28,7 +28,7 @@ export function startMaintenance(
   runs: Runs,
   push: Pick<Push, 'expire'> | undefined,
 ): Maintenance {
-  const { log, logger, leaseTtl, retention, holder, recovery, clock, telemetry } = settings
+  const { log, logger, leaseTtl, retention, holder, recovery, clock } = settings
   let isStopped = false
 
   async function recover(): Promise<number> {
@@ -52,15 +52,9 @@ export function startMaintenance(
     const lease = isStopped ? undefined : await log.acquire(taskId, { holder, ttl: leaseTtl })
     if (!lease) return false
     const task = (await log.head(taskId)) ?? orphan
-    const { generation, phase } = task
-    if (phase === 'expired') return false
-    telemetry?.record?.({ type: 'lease', what: 'recovered' })
-    if (recovery.isJournaled) {
-      runs.start({ task, generation, phase, ...lease })
-      return true
-    }
-    await log.append(taskId, generation, [createAgentEvents(task, clock.now).status('failed', processGone)], lease)
-    logger.warn({ taskId, contextId: task.contextId }, 'a task was failed because its process is gone')
+    // Another process may have recovered and ended it while this one waited for the lease.
+    if (task.phase === 'expired' || isEnded(task.phase)) return false
+    await recoverOrphan(task, lease, { settings, runs, log })
     return true
   }
 

@@ -32,7 +32,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
     ),
     locked AS MATERIALIZED (
       SELECT key, task_id, owner, generation, phase, fence,
-        NOT ended AND ${isFreeSql} AS is_free
+        NOT ended AND ${isFreeSql} AS is_free, lease_holder IS NOT NULL AS is_held
       FROM ${tasks} WHERE task_id = ANY ((SELECT string_to_array($1, E'\\n'))::text[])
       ORDER BY key FOR NO KEY UPDATE
     ),
@@ -53,6 +53,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
           ELSE 'stored'
         END AS type,
         CASE WHEN write.ttl IS NOT NULL AND locked.is_free AND NOT write.is_over THEN locked.fence + 1 END AS taken,
+        locked.is_held,
         known.digest, known.task_id AS claimed_task, known.generation AS claimed_generation
       FROM write LEFT JOIN locked ON locked.task_id = write.task_id LEFT JOIN known ON known.write = write.at
     ),
@@ -86,7 +87,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
       FROM new_claim JOIN stored ON stored.at = new_claim.write ORDER BY stored.owner, new_claim.key
     ),
     notified AS MATERIALIZED (SELECT pg_notify($20, $21) FROM stored LIMIT 1)
-    SELECT type, generation, taken, digest, claimed_task AS task_id, claimed_generation
+    SELECT type, generation, taken, is_held, digest, claimed_task AS task_id, claimed_generation
     FROM decided LEFT JOIN notified ON true ORDER BY at`)
 
   return async (appends, notification) => {
@@ -119,6 +120,8 @@ interface AppendRow extends Pick<ClaimRow, 'digest' | 'task_id'> {
   readonly type: Appended['type']
   readonly generation: number
   readonly taken: number | null
+  /** Whether the task had a holder before, whose lease has expired if it was taken. */
+  readonly is_held: boolean | null
   readonly claimed_generation: number
 }
 
@@ -136,7 +139,7 @@ function decodeAppended({ after, batch }: Append, row: AppendRow | undefined): A
       return {
         type: 'stored',
         generation: after + batch.events.length,
-        lease: row.taken === null ? undefined : { fence: row.taken },
+        lease: row.taken === null ? undefined : { fence: row.taken, ...(row.is_held && { isTakenOver: true }) },
       }
   }
 }

@@ -68,7 +68,9 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?)
     ON CONFLICT (task_id) DO NOTHING`)
   const insertRow = db.prepare('INSERT INTO events (task, generation, events) VALUES (?, ?, ?)')
-  const selectTask = db.prepare('SELECT key, owner, generation, phase, changed, fence FROM tasks WHERE task_id = ?')
+  const selectTask = db.prepare(
+    'SELECT key, owner, generation, phase, changed, fence, lease_holder FROM tasks WHERE task_id = ?',
+  )
   // Naming an indexed column updates its index even if the value is unchanged, so most appends set only the generation.
   const setGeneration = db.prepare('UPDATE tasks SET generation = ? WHERE key = ?')
   const setHead = db.prepare(`
@@ -146,7 +148,8 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
       insertEvents(task.key, after, batch)
       claims.insert(task.owner, task.key, after + 1, newClaims)
       const lease = request && leases.acquire(taskId, request)
-      return { type: 'stored', generation, lease }
+      const isTakenOver = lease !== undefined && task.lease_holder !== null
+      return { type: 'stored', generation, lease: isTakenOver ? { ...lease, isTakenOver } : lease }
     },
 
     read(taskId, after) {
@@ -276,6 +279,7 @@ interface TaskRow {
   readonly phase: TaskHead['phase']
   readonly changed: number
   readonly fence: number
+  readonly lease_holder: string | null
 }
 
 interface StoredRow {

@@ -118,6 +118,16 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.append(taskId, 3, [status('working')], { fence: 2 })).toMatchObject({ type: 'stored' })
   })
 
+  test('an append that acquires an expired lease says that its holder has left the task', async () => {
+    const log = await openForTest(open)
+    const orphan = await beginAbandoned(log)
+    const taken = await log.append(orphan, 2, [message()], { lease })
+    expect(taken).toMatchObject({ type: 'stored', lease: { fence: 2, isTakenOver: true } })
+    await log.release(orphan, 2, 3)
+    const free = await log.append(orphan, 3, [message()], { lease })
+    expect(free).toEqual({ type: 'stored', generation: 4, lease: { fence: 3 } })
+  })
+
   test('a task with an expired lease is an orphan until its lease is acquired', async () => {
     const log = await openForTest(open)
     const held = await createTask(log, {}, status('working'))

@@ -39,8 +39,10 @@ export class ModelLog {
     if (options.fence !== undefined && options.fence !== modelTask.fence) return { type: 'fenced' }
     if (modelTask.events.length !== after) return { type: 'behind', generation: modelTask.events.length }
     store(modelTask, events, options.claims ?? [])
+    const isTakenOver = modelTask.lease === 'expired' && !isEnded(modelTask)
     const lease = options.lease && this.acquire(taskId, options.lease)
-    return { type: 'stored', generation: modelTask.events.length, lease }
+    const { length: generation } = modelTask.events
+    return { type: 'stored', generation, lease: lease && isTakenOver ? { ...lease, isTakenOver } : lease }
   }
 
   acquire(taskId: string, request: LeaseRequest): Lease | undefined {

@@ -1,0 +1,78 @@
+import { createAgentEvents } from '../../agent/content.ts'
+import type { StatusEvent } from '../../protocol/events.ts'
+import type { Lease, TaskHead, TaskLog } from '../../tasks/log.ts'
+import type { RuntimeSettings } from '../options.ts'
+import type { Runs } from '../turns/leased-runs.ts'
+import { processGone } from './resume.ts'
+
+export interface RecoveryContext {
+  readonly settings: Pick<RuntimeSettings, 'recovery' | 'clock' | 'logger' | 'telemetry'>
+  readonly runs: Pick<Runs, 'start'>
+  readonly log: Pick<TaskLog, 'append' | 'read'>
+}
+
+/**
+ * Applies the agent's recovery policy to a task whose process is gone and whose lease this process has taken. `onDone` is
+ * called when the run of the task is over, or at once if there is none.
+ */
+export async function recoverOrphan(
+  orphan: TaskHead,
+  { fence }: Lease,
+  context: RecoveryContext,
+  onDone?: () => void,
+): Promise<void> {
+  const { settings, runs, log } = context
+  const { taskId, contextId, generation, phase } = orphan
+  settings.telemetry?.record?.({ type: 'lease', what: 'recovered' })
+  if (settings.recovery.isJournaled && phase !== 'expired') {
+    runs.start({ task: orphan, generation, phase, fence, onDone })
+    return
+  }
+  try {
+    const agentEvents = createAgentEvents(orphan, settings.clock.now)
+    let isCanceled = false
+    await endTask(orphan, { fence }, log, async (after, until) => {
+      isCanceled ||= await hasCancellation(taskId, after, until, log)
+      return isCanceled ? agentEvents.status('canceled') : agentEvents.status('failed', processGone)
+    })
+    const end = isCanceled ? 'canceled' : 'failed'
+    settings.logger.warn({ taskId, contextId }, `a task was ${end} because its process is gone`)
+  } finally {
+    onDone?.()
+  }
+}
+
+/**
+ * Ends a task that no run works on, given its lease. Messages and cancellations that callers store meanwhile do not
+ * prevent that. Returns false if another process has taken the lease.
+ */
+export async function endTask(
+  { taskId, generation }: TaskHead,
+  { fence }: Lease,
+  log: Pick<TaskLog, 'append'>,
+  /** Chooses the final status, given the generations that were stored since the last call. */
+  statusAfter: (after: number, until: number) => StatusEvent | Promise<StatusEvent>,
+): Promise<boolean> {
+  for (let before = 0, last = generation; ; ) {
+    const appended = await log.append(taskId, last, [await statusAfter(before, last)], { fence })
+    if (appended.type !== 'behind') return appended.type === 'stored'
+    before = last
+    last = appended.generation
+  }
+}
+
+async function hasCancellation(
+  taskId: string,
+  after: number,
+  until: number,
+  log: Pick<TaskLog, 'read'>,
+): Promise<boolean> {
+  for (let seen = after; seen < until; ) {
+    const page = await log.read(taskId, seen)
+    const last = page.at(-1)
+    if (!last) return false
+    if (page.some(({ event }) => event.type === 'cancel')) return true
+    seen = last.generation
+  }
+  return false
+}
