@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { callOf, createTestRuntime, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
+import type { TaskLog } from '../../tasks/log.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'
 
 it('a draining runtime rejects new messages, finishes its turns and ends its streams', async () => {
@@ -70,4 +71,31 @@ it('a run whose lease another process has taken stores nothing more', async () =
   expect(String(await stopped.promise)).toMatch(/lease|is over/)
   const types = (await log.read(id, 0)).map(({ event }) => event.type)
   expect(types).toEqual(['message', 'status', 'status', 'cancel'])
+})
+
+it('a run whose lease has expired does not end the run that replaces it', async () => {
+  const inner = createMemoryLog()
+  // The process is too slow to renew its leases.
+  const log: TaskLog = { ...inner, renew: async () => [] }
+  const go = deferred()
+  const attempts: number[] = []
+  const { service, gauges } = createTestRuntime(
+    async (turn) => {
+      attempts.push(turn.attempt)
+      await turn.status('working')
+      const isReplaced = turn.text === 'one' && turn.attempt === 1
+      await (isReplaced ? new Promise((resolve) => turn.signal.addEventListener('abort', resolve)) : go.promise)
+      return turn.text
+    },
+    { log, leaseTtl: 40, recovery: 'retry' },
+  )
+  const { id } = taskOf(await send(service, 'one', { returnImmediately: true }))
+  await until(async () => (await inner.orphans(1)).length === 1)
+  const sent = send(service, 'two', { taskId: id })
+  await until(() => attempts.includes(2))
+  await new Promise((resolve) => setTimeout(resolve, 20)) // the replaced run is over
+  expect(gauges.runs()).toBe(1)
+  go.resolve()
+  expect(taskOf(await sent).status.state).toBe('completed')
+  await until(() => gauges.runs() === 0)
 })

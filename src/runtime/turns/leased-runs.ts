@@ -52,8 +52,9 @@ export function createRuns(settings: RuntimeSettings): Runs {
     for (const check of drains.splice(0)) check()
   }
 
-  function finish(taskId: string): void {
-    runs.delete(taskId)
+  function finish(taskId: string, run: Run): void {
+    // A run whose lease has expired may be replaced by another one before it is over.
+    if (runs.get(taskId)?.run === run) runs.delete(taskId)
     onChange()
     if (runs.size === 0) keepAlive(false)
   }
@@ -75,13 +76,14 @@ export function createRuns(settings: RuntimeSettings): Runs {
     },
     start(options) {
       const { taskId } = options.task
+      runs.get(taskId)?.run.stop('lease-lost')
       const run = new Run(options, settings)
       runs.set(taskId, { run, fence: options.fence })
       renewal.start()
       watchTimer ??= clock.setTimeout(watchAll, watchAfter)
       if (runs.size === 1) keepAlive(true)
       void run.done.then(() => {
-        finish(taskId)
+        finish(taskId, run)
         options.onDone?.()
       })
       if (isPastDeadline) run.stop('shutdown')
