@@ -167,7 +167,7 @@ export class DurableSteps implements StepExecutor {
 
   /** Resolves with an answer that is already queued. Otherwise it pauses the turn and never settles. */
   async #answerTo(question: StatusEvent, options: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
-    const { journal, writer, queue, clock, emitWorking, emitUnanswered } = this.#options
+    const { journal, writer, queue, stop, clock, emitWorking, emitUnanswered } = this.#options
     const { expiresAt, since = clock.now() } = options
     if (this.#isAbandoned()) return await never()
     const number = ++this.#questionCount
@@ -181,6 +181,8 @@ export class DurableSteps implements StepExecutor {
       throw inputTimeout(expired)
     }
     if (!wasAsked || isStillOpen) await this.#storePause(wasAsked ? undefined : question, deadline, options)
+    // A message that interrupts the turn is no answer to it.
+    stop.signal.throwIfAborted()
     const answer = queue.take()
     if (answer) {
       if (this.#replay.isDone() && isInterrupted(writer.phase)) emitWorking()

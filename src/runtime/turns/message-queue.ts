@@ -47,8 +47,9 @@ export class MessageQueue {
     return index < 0 ? undefined : this.#messages?.splice(index, 1)[0]
   }
 
-  /** Waits for the next message, behind earlier receivers. Rejects with the signal's reason. */
+  /** Waits for the next message, behind earlier receivers. Rejects with the signal's reason, and takes nothing then. */
   next(signal: AbortSignal): Promise<QueuedMessage> {
+    if (signal.aborted) return Promise.reject(signal.reason)
     const message = this.take()
     if (message) return Promise.resolve(message)
     this.#receivers ??= []
@@ -65,7 +66,6 @@ export class MessageQueue {
       }
       receivers.push(deliver)
       signal.addEventListener('abort', stop, { once: true })
-      if (signal.aborted) stop()
     })
   }
 

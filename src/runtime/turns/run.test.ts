@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
-import type { Task } from '../../protocol/model.ts'
+import { anonymous, type Task } from '../../protocol/model.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'
@@ -180,3 +180,29 @@ describe('a failing store', () => {
     },
   )
 })
+
+it.each(['fail', 'resume'] as const)(
+  'a message that interrupts a turn is no answer, with the policy %s',
+  async (recovery) => {
+    const inner = createMemoryLog()
+    let isFirst = true
+    const log: TaskLog = {
+      ...inner,
+      async append(taskId, after, events, options) {
+        // The message is stored while the question is on its way.
+        const isQuestion = events.some((event) => event.type === 'status' && event.status.state === 'input-required')
+        if (isQuestion && isFirst) {
+          isFirst = false
+          await inner.append(taskId, after, [{ type: 'message', message: messageOf('stop'), principal: anonymous }], {})
+        }
+        return await inner.append(taskId, after, events, options)
+      },
+    }
+    const { service } = createTestRuntime(
+      async (turn) => (turn.text === 'go' ? `Answered: ${(await turn.ask('Sure?')).text}` : `Next: ${turn.text}`),
+      { log, recovery, whileBusy: 'interrupt', cancelGrace: 20 },
+    )
+    const { status } = taskOf(await send(service, 'go'))
+    expect(status).toMatchObject({ state: 'completed', message: { parts: [{ text: 'Next: stop' }] } })
+  },
+)
