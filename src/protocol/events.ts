@@ -35,6 +35,8 @@ export interface StatusEvent {
   readonly error?: StoredError
   /** The step of a durable turn that emitted the event. */
   readonly step?: string
+  /** Set if a turn completed its work while messages waited: those up to that generation are answered. */
+  readonly answered?: number
 }
 
 /** The event of a new, replaced or extended artifact. */

@@ -118,7 +118,8 @@ function createJournalBuilder() {
         case 'artifact':
           if (event.type === 'status' && event.implied) return
           turn.crashesSinceProgress = 0
-          if (event.step === undefined) turn.output.push({ generation, value: event })
+          if (event.type === 'status' && event.answered !== undefined) answered = event.answered
+          else if (event.step === undefined) turn.output.push({ generation, value: event })
           return
         case 'journal':
           addEntry(event.entry, generation)

@@ -252,3 +252,38 @@ it('a paused task waits again although its process died before it released the l
   await until(async () => (await log.orphans(1)).length === 0)
   expect(statusTextOf(taskOf(await send(service, 'b', { taskId: id })))).toBe('a b')
 })
+
+it.each(['retry', 'resume'] as const)(
+  'an answered message is not answered again, with the policy %s',
+  async (recovery) => {
+    // The process ended after its turn had, and before the turn of the waiting message began.
+    const texts: string[] = []
+    const inner = createMemoryLog()
+    let isDead = false
+    const log: TaskLog = {
+      ...inner,
+      async append(taskId, after, events, options) {
+        if (isDead) return await never()
+        const appended = await inner.append(taskId, after, events, options)
+        isDead = events.some((event) => event.type === 'status' && event.answered !== undefined)
+        return isDead ? await never() : appended
+      },
+      renew: (leases, ttl) => (isDead ? never() : inner.renew(leases, ttl)),
+    }
+    const go = deferred()
+    const run: AgentFunction = async (turn) => {
+      texts.push(turn.text)
+      await turn.status('working', `Begin ${turn.text}`)
+      if (turn.text === 'one') await go.promise
+      return `Done ${turn.text}`
+    }
+    const first = createTestRuntime(run, { log, recovery, leaseTtl: 100 })
+    const { id } = taskOf(await send(first.service, 'one', { returnImmediately: true }))
+    await send(first.service, 'two', { taskId: id, returnImmediately: true })
+    go.resolve()
+    await until(() => isDead)
+    const second = startRuntime(inner, run, { recovery })
+    await until(async () => (await second.service.getTask({ taskId: id }, callOf())).status.state === 'completed')
+    expect(texts).toEqual(['one', 'two'])
+  },
+)

@@ -56,6 +56,8 @@ export class Run implements WriterOwner {
   #isLeaving = false
   /** Why the run could not store its events. */
   #failure: unknown
+  /** The generation of the message that the current turn answers. */
+  #answering = 0
   /** The generation of the last answered message. */
   #answered = 0
   /** The generation at which the next snapshot is due. */
@@ -138,10 +140,13 @@ export class Run implements WriterOwner {
   /** A task with queued messages neither waits for input nor is completed: their turns come first. */
   adjust(stored: TaskEvent): TaskEvent {
     const event = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
-    if (this.#queue.size === 0 || event.type !== 'status') return event
+    if (event.type !== 'status') return event
     const { state } = event.status
     const isIdle = state === 'completed' || isInterrupted(state)
-    return isIdle ? { ...event, status: { ...event.status, state: 'working' } } : event
+    if (!isIdle || this.#queue.size === 0) return event
+    const working = { ...event, status: { ...event.status, state: 'working' } } as const
+    const isAnswered = state === 'completed' && this.#settings.recovery.isJournaled
+    return isAnswered ? { ...working, answered: Math.max(this.#answering, this.#queue.taken) } : working
   }
 
   onExternalEvent(event: TaskEvent, generation: number): void {
@@ -233,6 +238,7 @@ export class Run implements WriterOwner {
     const task = this.#task
     const { taskId, contextId } = task
     const { event } = planned.message
+    this.#answering = planned.message.generation
     const { name: agent } = settings.agent.profile
     const activity = { type: 'turn', agent, taskId, contextId, attempt: planned.attempt } as const
     const span = settings.telemetry?.begin(activity, event.trace)
