@@ -57,6 +57,15 @@ describe('follow', () => {
     await slow.return()
   })
 
+  test('following ends when only the tombstone of the task is left', async () => {
+    const log = await createLog()
+    await append(log, 3)
+    await log.append('t', 4, [{ type: 'reply', message: { messageId: 'm', role: 'agent', parts: [] } }], {})
+    const late = follow(log, 't', 1, never)
+    expect(await log.expire(Date.now() + 1_000, 10)).toBe(1)
+    expect(await late.next()).toEqual({ done: true, value: undefined })
+  })
+
   test('following ends when the signal aborts, also while waiting', async () => {
     const log = await createLog()
     const leaving = new AbortController()

@@ -4,9 +4,9 @@ import type { TaskLog } from './log.ts'
 
 /**
  * Reads the events after `after` in pages: first the stored ones, then new ones as they arrive, without gap or repeat. A
- * slow reader slows down only itself. Ends when the signal aborts or the task is erased; the reader decides which event
- * is the last one. If `completion` returns a promise for the last stored event, that event is held until it resolves, so
- * that the reader gets it together with the next one.
+ * slow reader slows down only itself. Ends when the signal aborts or the events of the task are removed; the reader
+ * decides which event is the last one. If `completion` returns a promise for the last stored event, that event is held
+ * until it resolves, so that the reader gets it together with the next one.
  */
 export async function* followPages(
   log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
@@ -35,10 +35,19 @@ export async function* followPages(
     } else if (held) {
       yield [held]
       held = undefined
-    } else if (isWoken && !(await log.head(taskId))) return
+    } else if (isWoken && (await hasNoEvents(log, taskId))) return
     await log.wait(taskId, seen, signal)
     isWoken = true
   }
+}
+
+/**
+ * Whether the task is erased or only its tombstone is left. A reader must not wait for it: a log that is ahead of its
+ * reader lets it read at once, again and again.
+ */
+export async function hasNoEvents(log: Pick<TaskLog, 'head'>, taskId: string): Promise<boolean> {
+  const head = await log.head(taskId)
+  return !head || head.phase === 'expired'
 }
 
 /** Like `followPages`, event by event. */

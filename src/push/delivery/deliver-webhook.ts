@@ -126,6 +126,7 @@ export async function deliverWebhook(
   }
 
   let isHeadRead = false
+  let isWoken = false
   while (!signal.aborted) {
     const [redriven] = webhook.redriven
     if (redriven) {
@@ -141,15 +142,19 @@ export async function deliverWebhook(
       if (isFinalEvent(stored)) record({ ...webhook, state: 'done' })
       if (signal.aborted || webhook.state !== 'active') break
     }
-    if (page.length > 0) continue
-    // Once is enough: if the task ends later, its final event says so.
-    if (!isHeadRead) {
+    if (page.length > 0) {
+      isWoken = false
+      continue
+    }
+    // Once is enough: if the task ends later, its final event says so. Woken without events, the task may be removed.
+    if (!isHeadRead || isWoken) {
       const head = await log.head(taskId)
       if (!head || head.phase === 'expired') return void (await store.remove(leased))
       if (isEnded(head.phase) && head.generation <= webhook.cursor) return record({ ...webhook, state: 'done' })
       isHeadRead = true
     }
     await log.wait(taskId, webhook.cursor, signal)
+    isWoken = true
   }
 }
 

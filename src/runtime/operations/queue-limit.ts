@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
+import { hasNoEvents } from '../../tasks/follow.ts'
 import type { CallerLog, OperationContext, VisibleHead } from '../caller-log.ts'
 
 /** Milliseconds between two reads of a task with many events. */
@@ -53,7 +54,7 @@ export async function waitUntilDequeued({ taskId, generation, log, clock, signal
       if (events.some(({ event }) => isDequeued(event, generation))) return
       after = events.at(-1)?.generation ?? after
       if (events.length > 0) continue
-      if (!(await log.head(taskId))) return
+      if (await hasNoEvents(log, taskId)) return
       await log.wait(taskId, after, signal)
       await new Promise<void>((resolve) => {
         const timer = clock.setTimeout(resolve, readInterval)

@@ -2,6 +2,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../../test/support/async.ts'
 import type { AgentFunction } from '../../agent/agent-function.ts'
+import type { TaskLog } from '../../tasks/log.ts'
+import { createMemoryLog } from '../../tasks/memory-log.ts'
 import type { RuntimeOptions } from '../options.ts'
 
 function startRuntime(run: AgentFunction, options: Partial<RuntimeOptions>) {
@@ -60,4 +62,21 @@ it('a send with returnImmediately returns the task at once', async () => {
   expect((await collect(subscribed)).at(-1)).toMatchObject({
     status: { state: 'completed', message: { parts: [{ text: 'later' }] } },
   })
+})
+
+it('a repeated message to a task that expires while it is read is rejected', async () => {
+  const inner = createMemoryLog()
+  let isExpiring = false
+  const log: TaskLog = {
+    ...inner,
+    async read(taskId, after) {
+      if (isExpiring) await inner.expire(Date.now() + 60_000, 10)
+      return await inner.read(taskId, after)
+    },
+  }
+  const { service } = createTestRuntime((turn) => turn.status('completed'), { log })
+  const call = { idempotencyKey: 'once' }
+  await send(service, 'x', { messageId: 'm' }, call)
+  isExpiring = true
+  await expect(send(service, 'x', { messageId: 'm' }, call)).rejects.toMatchObject({ code: 'task-expired' })
 })

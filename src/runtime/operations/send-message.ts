@@ -1,6 +1,6 @@
 import { linkSignals } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import { A2AError, fromStoredError, taskNotFound } from '../../protocol/errors.ts'
+import { A2AError, fromStoredError, taskExpired, taskNotFound } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
@@ -63,11 +63,18 @@ async function waitForOutcome(
     if (run?.failure) throw run.failure
     if (page.length > 0 || run) continue
     if (call.signal.aborted) break
-    if (!isFirst && !(await log.head(task.taskId))) throw taskNotFound(task.taskId) // erased meanwhile
+    if (!isFirst) await requireEvents(log, task.taskId)
     await waitForEvents(log, { taskId: task.taskId, after: fold.generation, end, signal: call.signal, clock })
   }
   const unfinished = fold.task()
   return unfinished && { type: 'task', task: unfinished }
+}
+
+/** Throws if the task was removed meanwhile. */
+async function requireEvents(log: CallerLog, taskId: string): Promise<void> {
+  const head = await log.head(taskId)
+  if (!head) throw taskNotFound(taskId)
+  if (head.phase === 'expired') throw taskExpired(taskId, head.changed)
 }
 
 /** The outcome, if callers stop waiting at this event. Throws the error by which the agent rejected the message. */
