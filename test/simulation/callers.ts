@@ -12,7 +12,8 @@ export interface CallRecord {
   readonly type: 'send' | 'cancel' | 'get' | 'stream'
   readonly label: string
   readonly process: Process
-  readonly startedAt: number
+  /** When the process received the call. */
+  startedAt: number
   /** The task that the call addresses. Unknown for a new one. */
   readonly task?: RecordedTask
   /** How many events the addressed task had when the call began, and whether it had ended. */
@@ -83,6 +84,7 @@ export function createCallers(world: World): Callers {
       label: () => `receives ${call.label}`,
       process,
       run() {
+        record.startedAt = world.time
         run(service, context).then(
           (result) => end({ result: result as CallRecord['result'] }),
           (error) => end({ error }),

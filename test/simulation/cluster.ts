@@ -20,12 +20,16 @@ export interface Replica {
   readonly process: Process
   readonly service: Service
   readonly runtime: Runtime
+  /** Shutting down: it accepts no messages. */
+  isDraining: boolean
 }
 
 /** Two replicas of the runtime on one store. */
 export interface Cluster {
   /** The replica, or the other one if it is down. Undefined if both are. */
   replica(index: ReplicaIndex): Replica | undefined
+  /** A replica that accepts messages. */
+  accepting(): Replica | undefined
   crash(index: ReplicaIndex, isLosingRequests: boolean, downFor: number): void
   freeze(index: ReplicaIndex, duration: number): void
   drain(index: ReplicaIndex, deadline: number, downFor: number): void
@@ -78,7 +82,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
       ...settings,
       ...(removesTasks && { retention: { ended: shortRetention, tombstones: shortRetention } }),
     })
-    replicas[index] = { process, service: runtime.service, runtime }
+    replicas[index] = { process, service: runtime.service, runtime, isDraining: false }
   }
 
   /** The agent's own failures are part of the simulation; other errors need a store that fails. */
@@ -115,6 +119,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
     errors,
     logs,
     replica: (index) => replicas[index] ?? replicas[1 - index],
+    accepting: () => replicas.find((replica) => replica?.isDraining === false),
     crash(index, isLosingRequests, downFor) {
       const replica = replicas[index]
       if (!replica) return
@@ -139,6 +144,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
         label,
         process: replica.process,
         run() {
+          replica.isDraining = true
           void replica.runtime.drain(deadline).then(() => {
             end(index, replica, true)
             restartAt(index, downFor)

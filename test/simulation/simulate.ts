@@ -199,7 +199,7 @@ async function runUntilDone({ world, history, callers, cluster }: Simulation): P
     if (world.isIdle()) {
       const tasks = [...history.tasks.values()]
       if (!callers.calls.some(isAwaited) && tasks.every(({ phase }) => isEnded(phase))) return []
-      const replica = cluster.replica(0)
+      const replica = cluster.accepting()
       const waiting = replica && tasks.find(isUnanswered)
       if (waiting) callers.send(replica, 'the last one', 'wait', waiting)
     }
