@@ -7,12 +7,16 @@ import type { PushFetch } from '../options.ts'
 
 it('a delivery that is behind ends when its task expires', async () => {
   const inner = createMemoryLog()
-  let reads = 0
+  let [reads, heads] = [0, 0]
   const log: TaskLog = {
     ...inner,
-    read(taskId, after) {
-      reads++
-      return inner.read(taskId, after)
+    async read(taskId, after) {
+      if (++reads > 1_000) throw new Error('the delivery reads for ever')
+      return await inner.read(taskId, after)
+    },
+    head(taskId, scope) {
+      heads++
+      return inner.head(taskId, scope)
     },
   }
   const [go, receiving, answered] = [deferred(), deferred(), deferred()]
@@ -43,7 +47,7 @@ it('a delivery that is behind ends when its task expires', async () => {
   const push = { url: 'https://receiver.example/' }
   const configuration = { returnImmediately: true, push }
   await runtime.service.sendMessage({ message: messageOf('x'), configuration, dialect: 'v1.0' }, callOf())
-  await until(() => requests > 0)
+  await until(() => requests > 0 && heads > 0) // everything is delivered, and the delivery waits for more
   isWriting = true
   go.resolve()
   await receiving.promise
