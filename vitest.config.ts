@@ -42,6 +42,7 @@ export default defineConfig({
           include: wireTests,
           pool: 'forks',
           ...serverTimeouts,
+          env: compileCache,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

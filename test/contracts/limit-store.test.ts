@@ -6,6 +6,7 @@ import { createMemoryLimits } from '../../src/limits/limit-store.ts'
 import type { PostgresLimits } from '../../src/stores/postgres/limit-store.ts'
 import { migrations } from '../../src/stores/postgres/schema.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
+import { takeDatabase } from '../support/postgres/reusable-database.ts'
 
 const stores: Readonly<Record<string, () => Promise<LimitStore>>> = {
   memory: async () => createMemoryLimits(),
@@ -13,16 +14,26 @@ const stores: Readonly<Record<string, () => Promise<LimitStore>>> = {
 }
 
 async function openPostgres(placeTtl = 30) {
-  const { url, drop } = await createDatabase()
+  const { url, release } = await takeDatabase()
+  return openStores(url, placeTtl, release)
+}
+
+/** Stores on one database, which `leave` drops or empties after the test. */
+function openStores(url: string, placeTtl: number, leave: () => Promise<void>) {
+  const stores: PostgresLimits[] = []
   const pools: pg.Pool[] = []
   const open = (): PostgresLimits => {
     const pool = new pg.Pool({ connectionString: url })
     pools.push(pool)
-    return createPostgresLimits({ pool, placeTtl })
+    const store = createPostgresLimits({ pool, placeTtl })
+    stores.push(store)
+    return store
   }
   onTestFinished(async () => {
-    await Promise.all(pools.map((pool) => pool.end()))
-    await drop()
+    // A store whose pool a test has ended cannot be closed.
+    await Promise.allSettled(stores.map((store) => store.close()))
+    await Promise.all(pools.filter(({ ended }) => !ended).map((pool) => pool.end()))
+    await leave()
   })
   return { open, pools, store: open(), pool: pools[0] ?? expect.fail('no pool') }
 }
@@ -87,7 +98,8 @@ describe.each(Object.keys(stores))('limit store: %s', (name) => {
 
 describe('limits in PostgreSQL', () => {
   it('the tables are created once by concurrent processes, in the versioned schema', async () => {
-    const { open, pool } = await openPostgres()
+    const { url, drop } = await createDatabase()
+    const { open, pool } = openStores(url, 30, drop)
     const rate = { limit: 3, window: 600 }
     const taken = await Promise.all([open(), open(), open(), open()].map((store) => store.take('a', rate)))
     expect(taken.filter(({ isAllowed }) => isAllowed)).toHaveLength(3)

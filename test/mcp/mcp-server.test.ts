@@ -8,6 +8,7 @@ import { agent } from '../../src/entries/index.ts'
 import { createMcpServer, type McpServerOptions } from '../../src/entries/mcp.ts'
 import type { McpAgents } from '../../src/mcp/agents.ts'
 import { typedSkills } from '../../src/protocol/extensions/typed-skills.ts'
+import { compileCacheEnv } from '../support/mcp/compile-cache-env.ts'
 import { askingAgent, testAgent } from '../support/mcp/test-agent.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
@@ -64,7 +65,9 @@ async function overStdio(mode: 'auto' | 'legacy', answer?: Answer) {
 
 async function startStdio(mode: 'auto' | 'legacy', answer?: Answer) {
   const session = createClient({ versionNegotiation: { mode } }, answer)
-  await session.client.connect(new StdioClientTransport({ command: process.execPath, args: [script] }))
+  await session.client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [script], env: compileCacheEnv() }),
+  )
   return session
 }
 

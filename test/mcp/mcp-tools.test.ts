@@ -15,13 +15,14 @@ import {
 } from '../../src/entries/loop.ts'
 import type { McpAddress, McpProblem } from '../../src/loop/mcp/options.ts'
 import { textOf } from '../../src/protocol/model.ts'
+import { compileCacheEnv } from '../support/mcp/compile-cache-env.ts'
 import { type Events, testServer } from '../support/mcp/test-server.ts'
 import { lastToolResults, scriptedModel, textReply, toolCalls } from '../support/models/scripted-model.ts'
 import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
 const goodServer = fileURLToPath(new URL('../support/mcp/stdio-server.ts', import.meta.url))
 const badServer = fileURLToPath(new URL('../support/mcp/bad-server.ts', import.meta.url))
-const stdio = { command: process.execPath, args: [goodServer] }
+const stdio = { command: process.execPath, args: [goodServer], env: compileCacheEnv() }
 const badServerWith = (...tools: unknown[]) => ({
   command: process.execPath,
   args: [badServer, JSON.stringify(tools)],
