@@ -20,7 +20,7 @@ const versionOrStore = String.raw`(?:A2A |version )?(?:0\.\d|1\.0|SQLite|Postgre
 const rules: readonly Rule[] = [
   { pattern: /\b(?:tells?|told|telling)\b/gi, advice: 'use a technical verb: send, emit, report, return' },
   { pattern: /\b(?:nobody|somebody|whoever|whomever|anybody)\b/gi, advice: 'name the actor' },
-  { pattern: /\bthose who\b|(?:^|[.!?:]\s+)Those (?:that|which)\b/gi, advice: 'name the actor' },
+  { pattern: /\b[Tt]hose who\b|(?:^|[.!?]\s+)Those (?:that|which)\b/g, advice: 'name the actor' },
   {
     pattern: /(?:^|[.!?:]\s+)Who(?:m|se)? (?!\S.*\?)/g,
     advice: 'name the actor instead of a sentence that starts with "Who"',

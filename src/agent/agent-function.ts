@@ -128,7 +128,7 @@ export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T,
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Whether an item of a stream is an event. Data may have a member `type`, too. */
+/** Whether an item of a stream is an event. Data may also have a member `type`. */
 export function isEvent(item: unknown): item is StatusEvent | ArtifactEvent {
   if (typeof item !== 'object' || item === null || !('type' in item)) return false
   return (

@@ -48,7 +48,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Settles like `work`, or rejects with the error of `expired` when the time is up. The work itself goes on. */
+/** Settles like `work`, or rejects with the error of `expired` when the time is up. The work itself continues. */
 export async function withTimeout<T>(
   work: Promise<T>,
   milliseconds: number,

@@ -2,7 +2,7 @@ import type { Logger } from '../base/logger.ts'
 import { operatorError } from '../protocol/errors.ts'
 import type { TaskLog } from '../tasks/log.ts'
 
-/** Milliseconds for which a result is used again, because a check writes to the store and anybody may ask. */
+/** How long a result is reused, because a check writes to the store and needs no credentials. In milliseconds. */
 const maxAge = 1_000
 
 /** Milliseconds after which a store that has not answered counts as unavailable. */

@@ -84,7 +84,7 @@ describe('a frozen process that holds the lock', () => {
     }
   }
 
-  test('turns wait for it, the log says so, and callers get 503 until it goes on', async () => {
+  test('turns wait for it, the log says so, and callers get 503 until it is released', async () => {
     const file = newFile()
     const lines: { readonly fields: object; readonly text: string }[] = []
     const record = (fields: object, text: string) => void lines.push({ fields, text })

@@ -58,7 +58,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
   const errors: string[] = []
   const replicas: (Replica | undefined)[] = []
   const starts = [0, 0]
-  /** The machines, whose clocks go on while a process is down. */
+  /** The machines, whose clocks keep running while a process is down. */
   const machines: readonly [Process, Process] = [createMachine('A'), createMachine('B')]
   const storeMachine = createMachine('store')
   const logs = storage.begin({

@@ -93,7 +93,7 @@ function checkError(call: CallRecord, { removesTasks, hasClockChanges }: Course)
   const unexpected = [broken('errors have a reason', `${call.label} failed: ${code}`)]
   if (code === 'unavailable') return []
   if (removesTasks && (code === 'task-not-found' || code === 'task-expired')) return []
-  // An exchange is no task before the agent has touched it, nor if it was answered with a message.
+  // An exchange is not a task before the agent has touched it, nor if it was answered with a message.
   if (code === 'task-not-found' && isNoTaskAt(task, generationBefore)) return []
   switch (call.type) {
     case 'send':

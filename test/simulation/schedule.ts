@@ -9,7 +9,7 @@ export interface Schedule {
   readonly whileBusy: 'queue' | 'interrupt' | 'reject'
   /** Whether ended tasks are removed soon. */
   readonly removesTasks: boolean
-  /** Whether a replica that died stays away at the end, too. The last one always comes back. */
+  /** Whether a dead replica also stays away at the end. The last one always comes back. */
   readonly staysDown: boolean
   readonly actions: readonly TimedAction[]
   /** Departures from the default order of steps. */

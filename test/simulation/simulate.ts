@@ -127,7 +127,7 @@ async function runActions({ actions, picks }: Schedule, simulation: Simulation):
     for (let step = 0; step < gap; step++) await world.step(pickAt.get(world.steps - start))
     await act(action, simulation)
   }
-  // The last action, too, meets the departures that follow it.
+  // The last action also meets the departures that follow it.
   const last = Math.max(0, ...pickAt.keys())
   while (world.steps - start <= last && (await world.step(pickAt.get(world.steps - start))));
 }

@@ -133,7 +133,7 @@ function isOpenChunk({ event }: StoredEvent): boolean {
   return event.type === 'artifact' && event.lastChunk === false
 }
 
-/** An agent that goes on at once, after a chunk is stored, has emitted its next event before the next turn. */
+/** An agent that continues at once, after a chunk is stored, has emitted its next event before the next turn. */
 async function storing(options: StreamOptions): Promise<void> {
   await nextTurn()
   await options.storing?.()

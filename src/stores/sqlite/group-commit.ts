@@ -77,7 +77,7 @@ export interface GroupCommit {
    * for `patience`; a patient write waits as long as it takes.
    */
   write<T>(write: () => T, isPatient?: boolean): Promise<T>
-  /** Resolves when every queued write is on disk. Those that wait for a lock are rejected soon. */
+  /** Resolves when every queued write is on disk. Writes that wait for a lock are rejected soon. */
   close(): Promise<void>
   /** Resolves when everything that can be read now is on disk; undefined if it already is. */
   pendingSync(): Promise<void> | undefined

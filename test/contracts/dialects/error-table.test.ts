@@ -141,7 +141,7 @@ describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code
     const message = withText('No.', v1_0Text)
     expect(v1_0.encodeError(error).message).toBe(message)
     expect(v1_0.encodeHttpError(error).body.error).toMatchObject({ message })
-    // Some readers of 0.2 and 0.3 accept only the bare text for a missing task, so the detail is in the data.
+    // Some 0.2 and 0.3 clients accept only the bare text for a missing task, so the detail is in the data.
     const isConstant = numberIn(v0_3) === -32001
     for (const dialect of [v0_3, v0_3House, v0_3Proto]) {
       const wire = dialect.encodeError(error)
