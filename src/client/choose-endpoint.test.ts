@@ -48,7 +48,7 @@ describe('the paths of REST', () => {
     const handler = createLocalHandler(countingAgent, { dialects: [dialect] })
     const { client } = await open(fakePeer(cardRoute(cardAt(url, 'HTTP+JSON', version)), agentRoute(handler)))
     expect((await client.send('hello')).text).toBe('hi')
-    expect((await client.send('count')).text).toBe('onetwothree')
+    expect((await client.send('count')).output.text).toBe('onetwothree')
     expect(client.explain().endpoint).toMatchObject({ dialect })
   })
 

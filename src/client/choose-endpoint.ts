@@ -5,7 +5,7 @@ import {
   otherVersionEndpoints,
 } from '../dialects/endpoints.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, withContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { callStream, callUnary, createService } from '../protocol/intercept.ts'
 import type {
@@ -66,13 +66,13 @@ export function createEndpointFailover(options: FailoverOptions): EndpointFailov
   function nextAfter(endpoint: Endpoint, error: unknown, operation: Operation, failures: EndpointFailure[]): Endpoint {
     if (working || !(error instanceof A2AError)) throw error
     const kind = classifyFailure(error, operation, endpoint)
-    if (!kind) throw error
+    if (!kind) throw explainList(operation, error.reason === 'not-in-dialect' ? (failures[0]?.error ?? error) : error)
     trace.add({ type: 'endpoint', ...endpointInfo(endpoint), outcome: 'failed', detail: error.message })
     failures.push({ endpoint, error, kind })
     candidates ??= candidatesOf(options)
     const later = candidates.slice(candidates.indexOf(endpoint) + 1)
     const next = later.find((candidate) => isWorthTrying(candidate, failures))
-    if (!next) throw failures[0]?.error ?? error
+    if (!next) throw explainList(operation, failures[0]?.error ?? error)
     return next
   }
 
@@ -113,6 +113,13 @@ export function createEndpointFailover(options: FailoverOptions): EndpointFailov
   }
 
   return { service: createService({ unary, stream }), endpoint: () => working }
+}
+
+/** Versions before 1.0 have no method to list tasks, although some of their agents do. */
+function explainList(operation: Operation, error: A2AError): A2AError {
+  const isMissing = error.code === 'method-not-found' || error.reason === 'not-in-dialect'
+  if (operation !== 'listTasks' || !isMissing || !error.dialect?.startsWith('v0.')) return error
+  return withContext(error, { reason: 'no-list' })
 }
 
 /** All endpoints, in the order in which they are tried. */

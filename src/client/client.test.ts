@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { countingAgent, describeEvent } from '../../test/contracts/service/contract.ts'
 import { collect } from '../../test/support/async.ts'
-import { createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
+import { agentRoute, cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { Turn } from '../agent/turn.ts'
 import { connect } from './connect.ts'
 import { data } from './send-request.ts'
+
+const rpcCard = {
+  name: 'Test',
+  supportedInterfaces: [{ url: 'http://localhost/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+}
 
 /** Returns what it received. */
 async function inspect(turn: Turn): Promise<void> {
@@ -70,10 +75,34 @@ describe('the reply of send', () => {
     expect(reply).toMatchObject({ type: 'message', text: 'hi', artifacts: [], message: { role: 'agent' } })
   })
 
-  it('a task becomes a reply with the text of its artifacts', async () => {
+  it('a task becomes a reply with the answer of the agent, and its artifacts beside it', async () => {
     const reply = await (await connect(createLocalHandler(countingAgent))).send('count')
-    expect(reply).toMatchObject({ type: 'task', text: 'onetwothree', task: { status: { state: 'completed' } } })
+    expect(reply).toMatchObject({
+      type: 'task',
+      text: 'Counted',
+      output: { text: 'onetwothree', data: [], files: [] },
+      task: { status: { state: 'completed' } },
+    })
     expect(reply.artifacts.map(({ name, text }) => [name, text])).toEqual([['numbers', 'onetwothree']])
+  })
+
+  it('a task without a final message becomes a reply with the text of its artifacts, or of its last message', async () => {
+    const client = await connect(
+      createLocalHandler(async (turn) => {
+        await turn.artifact('answer').close('From the artifact')
+        await turn.status('completed')
+      }),
+    )
+    expect((await client.send('go')).text).toBe('From the artifact')
+    const message = (role: string, text: string) => ({ messageId: text, role, parts: [{ text }] })
+    const task = {
+      id: 't',
+      contextId: 'c',
+      status: { state: 'TASK_STATE_COMPLETED' },
+      history: [message('ROLE_USER', 'Hello'), message('ROLE_AGENT', 'From the history')],
+    }
+    const peer = fakePeer(cardRoute(rpcCard), () => Response.json({ jsonrpc: '2.0', result: { task } }))
+    expect((await (await connect(peer)).send('go')).text).toBe('From the history')
   })
 
   it('a task without artifacts becomes a reply with the text of its status', async () => {
@@ -213,5 +242,138 @@ describe('authorize', () => {
     const error = await client.send('hello').catch((thrown) => thrown)
     expect(error).toMatchObject({ name: 'A2AError', status: 500 })
     expect(JSON.stringify({ ...error, message: error.message })).not.toContain('s3cret')
+  })
+})
+
+describe('the capabilities of the card', () => {
+  it('a call that needs one that is not declared is not sent', async () => {
+    const peer = fakePeer(cardRoute(rpcCard), agentRoute(createLocalHandler(countingAgent)))
+    const client = await connect(peer)
+    const push = { url: 'https://example.com/hook' }
+    const calls = [
+      () => client.send('hello', { push }),
+      () => client.stream('hello', { push }).next(),
+      () => client.task('t').push.create(push),
+    ]
+    for (const call of calls) {
+      await expect(call()).rejects.toMatchObject({ code: 'push-not-supported', reason: 'not-declared' })
+    }
+    await expect(client.extendedCard()).rejects.toMatchObject({ code: 'extended-card-not-configured' })
+    expect(peer.requestLines.filter((line) => line.startsWith('POST'))).toEqual([])
+  })
+
+  it('an agent whose card does not declare streaming is polled', async () => {
+    const peer = fakePeer(cardRoute(rpcCard), agentRoute(createLocalHandler(countingAgent)))
+    const notices: string[] = []
+    const client = await connect(peer, { onNotice: ({ type }) => notices.push(type), polling: { minDelay: 1 } })
+    const events = await collect(client.stream('count'))
+    expect(events.at(-1)).toMatchObject({ isLast: true })
+    expect(notices).toContain('polling')
+  })
+
+  it('an agent that refuses to stream by an internal error is polled', async () => {
+    const refuse = async (request: Request) =>
+      request.method === 'POST' && (await request.clone().text()).includes('SendStreamingMessage')
+        ? Response.json({ jsonrpc: '2.0', error: { code: -32603, message: 'Internal error' } })
+        : undefined
+    const peer = fakePeer(refuse, createLocalHandler(countingAgent).fetch)
+    const events = await collect((await connect(peer, { polling: { minDelay: 1 } })).stream('count'))
+    expect(events.at(-1)).toMatchObject({ isLast: true })
+  })
+
+  it('the client goes on with the extended card', async () => {
+    const extended = { ...rpcCard, name: 'Extended', capabilities: { pushNotifications: true } }
+    const peer = fakePeer(cardRoute({ ...rpcCard, capabilities: { extendedAgentCard: true } }), () =>
+      Response.json({ jsonrpc: '2.0', result: extended }),
+    )
+    const client = await connect(peer)
+    expect(client.card.name).toBe('Test')
+    expect((await client.extendedCard()).name).toBe('Extended')
+    expect(client.card.name).toBe('Extended')
+    await expect(client.task('t').push.create({ url: 'https://example.com' })).rejects.not.toMatchObject({
+      reason: 'not-declared',
+    })
+  })
+})
+
+describe('the timeout of a client', () => {
+  it('bounds a send whose task does not end, and names the task', async () => {
+    const working = { id: 'T7', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
+    const peer = fakePeer(cardRoute(rpcCard), async (request) => {
+      const { method } = await request.json()
+      if (method === 'SubscribeToTask') return Response.json({ jsonrpc: '2.0', error: { code: -32601, message: 'No' } })
+      return Response.json({ jsonrpc: '2.0', result: method === 'SendMessage' ? { task: working } : working })
+    })
+    const client = await connect(peer, { timeout: 200, polling: { minDelay: 5, maxDelay: 10 } })
+    await expect(client.send('go')).rejects.toMatchObject({
+      code: 'timeout',
+      reason: 'deadline',
+      message: 'The task T7 did not end within 0.2 seconds.',
+      metadata: { taskId: 'T7' },
+    })
+  })
+})
+
+describe('a 0.1 agent', () => {
+  it('returns immediately if the caller wishes', async () => {
+    const ended = Promise.withResolvers<void>()
+    const handler = createLocalHandler(
+      async (turn) => {
+        await turn.status('working')
+        await ended.promise
+      },
+      { dialects: { speak: ['v0.1'] } },
+    )
+    const client = await connect(handler)
+    const { task } = await client.send('go', { returnImmediately: true })
+    expect(task?.status.state).toBe('working')
+    ended.resolve()
+    expect((await client.task(task?.id ?? '').wait()).task?.status.state).toBe('completed')
+  })
+})
+
+describe('an agent of an older version', () => {
+  const card = { name: 'Test', url: 'http://localhost/', protocolVersion: '0.3.0', capabilities: { streaming: true } }
+
+  it('may send single parts, the state started, and messages without an id', async () => {
+    const task = {
+      kind: 'task',
+      id: 't',
+      contextId: 'c',
+      status: { state: 'started' },
+      history: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
+    }
+    const update = { kind: 'artifact-update', taskId: 't', contextId: 'c', index: 0 }
+    const events = [
+      task,
+      { ...update, part: { kind: 'text', text: 'One, ', index: 0, append: false } },
+      { ...update, part: { kind: 'text', text: 'two', index: 0, append: true } },
+      { kind: 'status-update', taskId: 't', contextId: 'c', status: { state: 'completed' }, final: true },
+    ]
+    const text = events.map((result) => `data: ${JSON.stringify({ jsonrpc: '2.0', result })}\n\n`).join('')
+    const answer = () => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
+    const client = await connect(fakePeer(cardRoute(card), answer))
+    expect((await collect(client.stream('hello'))).map(describeEvent)).toEqual([
+      'task submitted',
+      'artifact One, ',
+      'artifact two, more',
+      'status completed',
+    ])
+  })
+
+  it('has no list of tasks, and the hint says so', async () => {
+    const answer = () =>
+      Response.json({ jsonrpc: '2.0', error: { code: -32601, message: 'Method not found: tasks/list' } })
+    const client = await connect(fakePeer(cardRoute(card), answer))
+    await expect(collect(client.listTasks())).rejects.toMatchObject({
+      hint: 'A2A 0.3 has no list of tasks: keep the ids of your tasks, or call an agent that speaks 1.0.',
+    })
+  })
+
+  it('is sent a list of output modes, which some agents require', async () => {
+    const peer = fakePeer(cardRoute(card))
+    await (await connect(peer)).send('hello').catch(() => {})
+    const [, request] = peer.requests
+    expect(await request?.json()).toMatchObject({ params: { configuration: { acceptedOutputModes: [] } } })
   })
 })

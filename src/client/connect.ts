@@ -3,8 +3,10 @@ import { clientDialects } from '../dialects/client-dialects.ts'
 import type { Binding } from '../dialects/dialect.ts'
 import { type Endpoint, type EndpointOptions, endpointsOf } from '../dialects/endpoints.ts'
 import type { Fetch } from '../http/fetch.ts'
+import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
+import { intercept, type UnaryInterceptor } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { createJsonRpcClient } from '../transports/jsonrpc/client.ts'
 import { createRestClient } from '../transports/rest/client.ts'
@@ -59,6 +61,9 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
   try {
     cardInfo = await findCard(target, { ...options, authorize, fetch, trace, clock })
     const { card } = cardInfo
+    const onCard = (extended: AgentCard) => {
+      cardInfo = { ...cardInfo, card: extended }
+    }
     const transports = transportsOf(options)
     const endpointOptions = endpointOptionsOf(cardInfo, transports, options)
     const [first = noCommonInterface(), ...others] = endpointsOf(card, endpointOptions)
@@ -67,7 +72,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     const open = async ({ binding, url, dialect, tenant }: Endpoint): Promise<Service> => {
       const transport = transportFor(binding, transports)
       const plain = transport.fetch ?? plainFetch
-      return transport.open({
+      const service = transport.open({
         ...options,
         // Credentials go only to servers that the card names.
         fetch: namedOrigins.has(new URL(url).origin) ? withCredentials(plain) : plain,
@@ -76,6 +81,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
         tenant,
         verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
+      return dialect.version === '0.1' ? withImmediateReturn(service) : service
     }
     const { service: wire, endpoint } = createEndpointFailover({
       card,
@@ -89,10 +95,35 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     const peer = createPeerCapabilities({ card, endpoint, deduplicates: peerDeduplicates })
     const service = createResilientService({ ...options, wire, peer, timeout, notify, clock, diagnose: diagnoseError })
     const explain = () => trace.explain(endpoint())
-    return createClient({ card, service: options.watch?.(service, card) ?? service, explain })
+    return createClient({
+      card: () => cardInfo?.card ?? card,
+      onCard,
+      service: options.watch?.(service, card) ?? service,
+      explain,
+      timeout,
+      clock,
+    })
   } catch (error) {
     throw diagnoseError(error)
   }
+}
+
+/**
+ * In 0.1, a send always waits for the task, and only a stream answers at once. So a send that returns immediately opens
+ * a stream and leaves it after the first event: the task goes on.
+ */
+function withImmediateReturn(service: Service): Service {
+  const sendMessage: UnaryInterceptor<'sendMessage'> = async (request, call, next) => {
+    if (request.configuration?.returnImmediately) {
+      for await (const event of service.streamMessage(request, call)) {
+        if (event.type === 'message') return event
+        const taskId = event.type === 'task' ? event.task.id : event.taskId
+        return { type: 'task', task: await service.getTask({ taskId }, call) }
+      }
+    }
+    return await next(request, call)
+  }
+  return intercept(service, [{ sendMessage }])
 }
 
 function authorizeOf({ auth, authorize, fetch = globalThis.fetch }: ConnectOptions) {

@@ -42,9 +42,15 @@ export interface Output {
 
 /** The answer of an agent: a message, or a task in its current state. */
 export type Reply = {
-  /** The text of the message; or of the artifacts; or if they have none, of the status. */
+  /**
+   * What the agent answered: the text of its message, or of the status of its task. Without one, the text of the
+   * artifacts, or of the agent's last message in the history.
+   */
   readonly text: string
+  /** What the agent produced beside its answer. */
   readonly artifacts: readonly Output[]
+  /** The content of all artifacts together; of the message if there is no task. */
+  readonly output: Pick<Output, 'text' | 'data' | 'files'>
   readonly contextId: string | undefined
 } & (
   | { readonly type: 'message'; readonly message: Message; readonly task?: undefined }
@@ -60,25 +66,40 @@ export type Reply = {
 export function toReply(outcome: Outcome): Reply {
   if (outcome.type === 'message') {
     const { message } = outcome
-    return { type: 'message', message, text: textOf(message), artifacts: [], contextId: message.contextId }
+    const { contextId, parts } = message
+    return { type: 'message', message, text: textOf(message), artifacts: [], output: sortParts(parts), contextId }
   }
   const { task } = outcome
   const artifacts = task.artifacts.map(toOutput)
-  const artifactTexts = artifacts.map(({ text }) => text).filter((text) => text !== '')
-  const statusText = task.status.message ? textOf(task.status.message) : ''
-  const text = artifactTexts.join('\n') || statusText
-  return { type: 'task', ...authRequiredOf(task.status), task, text, artifacts, contextId: task.contextId }
+  const output = {
+    text: artifacts.flatMap(({ text }) => text || []).join('\n'),
+    data: artifacts.flatMap(({ data }) => data),
+    files: artifacts.flatMap(({ files }) => files),
+  }
+  const text = statusTextOf(task) || output.text || lastAgentTextOf(task)
+  return { type: 'task', ...authRequiredOf(task.status), task, text, artifacts, output, contextId: task.contextId }
+}
+
+function statusTextOf({ status: { message } }: Task): string {
+  return message ? textOf(message) : ''
+}
+
+/** Some agents put their answer into the history only. */
+function lastAgentTextOf({ history }: Task): string {
+  const message = history.findLast(({ role }) => role === 'agent')
+  return message ? textOf(message) : ''
 }
 
 export function toOutput(artifact: Artifact): Output {
   const { artifactId, name, parts } = artifact
+  return { artifactId, name, ...sortParts(parts), artifact }
+}
+
+function sortParts(parts: readonly Part[]): Pick<Output, 'text' | 'data' | 'files'> {
   return {
-    artifactId,
-    name,
     text: parts.map((part) => ('text' in part ? part.text : '')).join(''),
     data: parts.flatMap((part) => ('data' in part ? [part.data] : [])),
     files: parts.flatMap((part) => ('raw' in part || 'url' in part ? [toFile(part)] : [])),
-    artifact,
   }
 }
 

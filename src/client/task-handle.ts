@@ -1,6 +1,7 @@
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
+import { isEnded } from '../protocol/states.ts'
 import { allPushConfigs } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
 import { type ClientEvent, isSettled, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
@@ -29,11 +30,19 @@ export interface TaskHandle {
   readonly push: PushHandle
 }
 
-export function createTaskHandle(service: Service, taskId: string): TaskHandle {
+/** `requirePush` throws if the agent declares no push notifications. */
+export function createTaskHandle(service: Service, taskId: string, requirePush: () => void): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
     service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
+    // Agents reject the subscription to a task that has ended, each by another error.
+    const task = await get(options)
+    if (isEnded(task.status.state)) return yield withAuthRequired({ type: 'task', task, isLast: true })
+    let isFirst = true
     for await (const event of service.subscribeToTask({ taskId, includeEnded: true }, callOf(options))) {
+      // Before 1.0, a subscription has only what follows.
+      if (isFirst && event.type !== 'task') yield withAuthRequired({ type: 'task', task, isLast: false })
+      isFirst = false
       yield withAuthRequired(event)
     }
   }
@@ -43,6 +52,8 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     get,
     subscribe,
     async wait(options) {
+      const task = await get(options)
+      if (isSettled(task)) return toReply({ type: 'task', task })
       for await (const event of subscribe(options)) if (isSettledAfter(event)) break
       return toReply({ type: 'task', task: await get(options) })
     },
@@ -52,8 +63,10 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
       return artifacts.map(toOutput)
     },
     push: {
-      create: async (push, options) =>
-        await service.createPushConfig({ ...(await pushConfigOf(push)), taskId }, callOf(options)),
+      async create(push, options) {
+        requirePush()
+        return await service.createPushConfig({ ...(await pushConfigOf(push)), taskId }, callOf(options))
+      },
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
       list: (options) => allPushConfigs(service, taskId, options),
       delete: (id, options) => service.deletePushConfig({ taskId, id }, callOf(options)),

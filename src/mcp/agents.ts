@@ -1,3 +1,4 @@
+import { systemClock } from '../base/clock.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import type { ConnectOptions, Target } from '../client/options.ts'
@@ -45,7 +46,14 @@ function isSingle(agents: McpAgents): agents is McpAgent {
 async function toClient(agent: McpAgent, options: ConnectOptions): Promise<Client> {
   if (isClient(agent)) return agent
   if (isCardedService(agent))
-    return createClient({ ...agent, explain: () => ({ steps: [], endpoint: undefined, lines: [] }) })
+    return createClient({
+      card: () => agent.card,
+      onCard() {},
+      service: agent.service,
+      explain: () => ({ steps: [], endpoint: undefined, lines: [] }),
+      timeout: options.timeout ?? 60_000,
+      clock: systemClock,
+    })
   return await connect(agent, options)
 }
 

@@ -57,8 +57,8 @@ export function sdkServerContract(server: SdkServer): void {
 
   it('the client gets the completed task, and can read it again', async () => {
     const client = await open()
-    const { task, text } = await client.send('count')
-    expect(text).toBe('onetwothree')
+    const { task, text, output } = await client.send('count')
+    expect([text, output.text]).toEqual(['Counted', 'onetwothree'])
     expect(task?.artifacts.map(textsOf)).toEqual(['one|two|three'])
     const again = await client.task(task?.id ?? '').get()
     expect(again.artifacts).toEqual(task?.artifacts)
@@ -134,7 +134,7 @@ export function sdkServerContract(server: SdkServer): void {
     const { task } = await client.send('count')
     const events = await collect(client.task(task?.id ?? '').subscribe())
     expect(events.map(describeEvent)).toEqual(['task completed'])
-    expect((await client.task(task?.id ?? '').wait()).text).toBe('onetwothree')
+    expect((await client.task(task?.id ?? '').wait()).output.text).toBe('onetwothree')
   })
 
   it.each([1, 2, 3, 4])('a stream that breaks after %d events is resumed', async (events) => {

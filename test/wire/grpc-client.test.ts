@@ -22,7 +22,11 @@ import { startTestServer } from '../support/servers/test-server.ts'
 const quick = { minDelay: 1, maxDelay: 10 }
 
 function cardAt(url: string, protocolVersion = '1.0') {
-  return { name: 'Test', supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion }] }
+  return {
+    name: 'Test',
+    capabilities: { streaming: true },
+    supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion }],
+  }
 }
 
 /** A gRPC client of this address. */

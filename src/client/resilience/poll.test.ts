@@ -58,7 +58,7 @@ describe('an agent that does not stream', () => {
     const { task } = await client.send('count')
     const events = await collect(client.task(task?.id ?? '').subscribe())
     expect(events.map(describeEvent)).toEqual(['task completed'])
-    expect((await client.task(task?.id ?? '').wait()).text).toBe('onetwothree')
+    expect((await client.task(task?.id ?? '').wait()).output.text).toBe('onetwothree')
   })
 
   it('a message ends the stream', async () => {

@@ -37,7 +37,7 @@ export interface PeerOptions {
 
 export function createPeerCapabilities({ card, endpoint, deduplicates }: PeerOptions): PeerCapabilities {
   let numbersEvents = false
-  let streams = card.capabilities.streaming !== false
+  let streams = card.capabilities.streaming === true
   const cannotResume = () => endpoint()?.dialect.cannotResume === true
   return {
     // A dialect whose streams cannot resume has no message ids by which an agent could deduplicate.

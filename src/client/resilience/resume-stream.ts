@@ -82,6 +82,8 @@ async function* readUntilBreak(
     }
     return signal.aborted || isSettled(position, false) ? undefined : 'ended'
   } catch (error) {
+    // A caller that aborts just ends the stream, also while the client polls.
+    if (signal.aborted && !(signal.reason instanceof A2AError)) return undefined
     if (error instanceof A2AError) return error
     throw error
   }
@@ -107,7 +109,7 @@ async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> 
   let open = openDirectly
   let emittedBefore = 0
   if (streamBreak === undefined && 'message' in request) {
-    open = sources.sendAndPoll(request, 'The card says that the agent does not stream.')
+    open = sources.sendAndPoll(request, 'The card does not declare streaming.')
     streamBreak = yield* read(open)
   }
   for (let failures = 0; streamBreak !== undefined; ) {
@@ -157,8 +159,10 @@ function createSources({ service, request, call, position, peer, clock, notify, 
     sendAndPoll: sendThenPoll,
 
     /** What to do if the agent rejects the stream before it has done anything, because it does not stream. */
-    insteadOfStream({ code, message }: A2AError): Open | undefined {
-      if ('message' in request) return noStreaming.has(code) ? sendThenPoll(request, message) : undefined
+    insteadOfStream({ code, message, status }: A2AError): Open | undefined {
+      // Google ADK 1.x reports that it does not stream as an internal error, as a plain response.
+      const isRefused = noStreaming.has(code) || (code === 'internal' && status === 200)
+      if ('message' in request) return isRefused ? sendThenPoll(request, message) : undefined
       const { taskId, includeEnded } = request
       if (!includeEnded || !noSubscription.has(code)) return undefined
       cursor.reopen('polling')

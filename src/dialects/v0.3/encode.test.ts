@@ -127,17 +127,24 @@ describe('encodeRequest', () => {
   const message: Message = { messageId: 'm', role: 'user', parts: [{ text: 'hi' }] }
 
   it('a send always has blocking, since agents disagree on the default', () => {
-    expect(encodeRequest.sendMessage({ message }).configuration).toStrictEqual({ blocking: true })
+    expect(encodeRequest.sendMessage({ message }).configuration).toStrictEqual({
+      acceptedOutputModes: [],
+      blocking: true,
+    })
     expect(encodeRequest.sendMessage({ message, configuration: { historyLength: 0 } }).configuration).toStrictEqual({
+      acceptedOutputModes: [],
       blocking: true,
       historyLength: 0,
     })
     const configuration = { returnImmediately: true }
-    expect(encodeRequest.sendMessage({ message, configuration }).configuration).toStrictEqual({ blocking: false })
+    expect(encodeRequest.sendMessage({ message, configuration }).configuration).toStrictEqual({
+      acceptedOutputModes: [],
+      blocking: false,
+    })
   })
 
   it('a stream has no blocking, since it never waits', () => {
-    expect(encodeRequest.streamMessage({ message }).configuration).toBeUndefined()
+    expect(encodeRequest.streamMessage({ message }).configuration).toStrictEqual({ acceptedOutputModes: [] })
   })
 
   it('a request has no members of other dialects', () => {

@@ -57,8 +57,9 @@ export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Always explicit: agents disagree on the default.
-  sendMessage: (request) => encodeSend(request, { blocking: true }),
-  streamMessage: (request) => encodeSend(request, {}),
+  // Some agents of this version fail without the list.
+  sendMessage: (request) => encodeSend(request, { acceptedOutputModes: [], blocking: true }),
+  streamMessage: (request) => encodeSend(request, { acceptedOutputModes: [] }),
   getTask: ({ historyLength, ...address }) => withoutUndefined({ ...taskFields(address), historyLength }),
   listTasks({ state, statusSince, contextId, pageSize, pageToken, historyLength, includeArtifacts, metadata }) {
     const lastUpdatedAfter = statusSince === undefined ? undefined : Date.parse(statusSince)

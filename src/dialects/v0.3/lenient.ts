@@ -26,7 +26,7 @@ export const cleanEvent = cleaner((event) => {
     case 'status-update':
       return { kind: 'status-update', final: false, ...event, status: cleanStatus(event.status, event.taskId) }
     case 'artifact-update':
-      return { kind: 'artifact-update', ...event, artifact: cleanArtifact(event.artifact) }
+      return cleanArtifactUpdate(event)
   }
   return event
 })
@@ -38,8 +38,29 @@ export const cleanTask = cleaner((task) => ({
   ...task,
   status: cleanStatus(task.status, task.id),
   artifacts: cleanItems(task.artifacts, cleanArtifact),
-  history: cleanItems(task.history, cleanMessage),
+  history: Array.isArray(task.history) ? task.history.map(cleanHistoryMessage) : task.history,
 }))
+
+/** Some agents keep messages without an id in the history. */
+function cleanHistoryMessage(message: unknown, index: number): unknown {
+  return isObject(message) ? cleanMessage({ messageId: `history-${index}`, ...message }) : message
+}
+
+/** House agents may send one part with its position instead of an artifact. */
+function cleanArtifactUpdate(event: JsonObject): unknown {
+  const { part, index = 0, artifact, ...update } = event
+  if (artifact !== undefined || !isObject(part)) {
+    return { kind: 'artifact-update', ...event, artifact: cleanArtifact(artifact) }
+  }
+  const { index: _, append, lastChunk, ...content } = part
+  return {
+    kind: 'artifact-update',
+    ...(typeof append === 'boolean' && { append }),
+    ...(typeof lastChunk === 'boolean' && { lastChunk }),
+    ...update,
+    artifact: { artifactId: `artifact-${index}`, parts: [cleanPart(content)] },
+  }
+}
 
 /** Non-objects pass through; the schema rejects them. */
 function cleaner(clean: (wire: JsonObject) => unknown): Clean {
@@ -89,7 +110,7 @@ const cleanFile = cleaner(({ data, ...file }) =>
 
 function kindOfEvent(event: JsonObject): string | undefined {
   if (event.parts !== undefined) return 'message'
-  if (event.artifact !== undefined) return 'artifact-update'
+  if (event.artifact !== undefined || event.part !== undefined) return 'artifact-update'
   if (event.status === undefined) return undefined
   return event.taskId === undefined ? 'task' : 'status-update'
 }
@@ -115,6 +136,7 @@ function cleanState(value: unknown): unknown {
 const stateSynonyms: ReadonlyMap<string, string> = new Map([
   ['cancelled', 'canceled'],
   ['pending', 'submitted'],
+  ['started', 'submitted'],
   ['running', 'working'],
 ])
 

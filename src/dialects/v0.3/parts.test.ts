@@ -19,7 +19,7 @@ const older = { kind: 'message', messageId: 'm', role: 'user' }
 
 function expectPart(part: JsonObject, between: { readonly to0_3: Json } | { readonly to1_0: Json }): void {
   if ('to0_3' in between) {
-    expect(toOlder({ message: { ...newer, parts: [part] } })).toEqual({ message: { ...older, parts: [between.to0_3] } })
+    expect(toOlder({ message: { ...newer, parts: [part] } }).message).toEqual({ ...older, parts: [between.to0_3] })
   } else {
     expect(toNewer({ message: { ...older, parts: [part] } })).toEqual({ message: { ...newer, parts: [between.to1_0] } })
   }
