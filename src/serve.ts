@@ -118,6 +118,9 @@ interface ServeSettings {
 async function readSettings(options: ServeOptions): Promise<ServeSettings> {
   const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, http = {} } = options
   const auth = authOf(options)
+  if (options.tls?.requestCert === false && needsCertificate(auth)) {
+    throw new TypeError('serve(): tls.requestCert: expected true, since a scheme in auth needs certificates.')
+  }
   return {
     options,
     auth,

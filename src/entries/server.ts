@@ -92,8 +92,10 @@ export { createHost, type Host, type MountOptions } from '../server/host.ts'
 export type { HostedAgent } from '../server/hosted-agent.ts'
 export type { MetricsOptions } from '../server/metrics-page.ts'
 export type {
+  CardOptions,
   CompatibilityOptions,
   DialectOptions,
+  GrpcServerOptions,
   HandlerOptions,
   HouseOptions,
   HttpOptions,

@@ -1,3 +1,5 @@
+import type { Incoming } from './exchange.ts'
+
 /** A strong entity tag (RFC 9110 §8.8.3) from a 64-bit hash, which need not be cryptographic. */
 export function etagOf(text: string): string {
   // Two multiplicative hashes with different seeds, mixed at the end (cyrb53 with all of its bits).
@@ -17,6 +19,21 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
   return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag.replace(/^W\//, ''))
+}
+
+/** A version of a page, as its headers name it. */
+export interface PageVersion {
+  readonly etag: string
+  /** A date in the form of HTTP. */
+  readonly lastModified: string
+}
+
+/** Whether the caller has this version already. `If-Modified-Since` counts without an ETag only (RFC 9110 §13.1.3). */
+export function isUnmodified({ header }: Pick<Incoming, 'header'>, { etag, lastModified }: PageVersion): boolean {
+  const ifNoneMatch = header('if-none-match')
+  if (ifNoneMatch !== undefined) return matchesEtag(ifNoneMatch, etag)
+  // A missing or malformed date is NaN, and no comparison with NaN holds.
+  return Date.parse(header('if-modified-since') ?? '') >= Date.parse(lastModified)
 }
 
 /** Reads `Retry-After`, seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */

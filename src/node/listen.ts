@@ -22,7 +22,7 @@ export interface ListenOptions extends ListenerOptions {
   readonly keepAliveTimeout?: number
   /** Serves TLS: the key and certificate of the server, and all other TLS options of Node. */
   readonly tls?: TlsOptions
-  /** Requests client certificates issued by `tls.ca`. Callers without a valid one can still connect. */
+  /** Requests client certificates issued by `tls.ca`. Callers without a valid one can connect, unless `tls` says otherwise. */
   readonly asksCertificate?: boolean
   /** The number of connections that may be open at once. The server closes further ones immediately. */
   readonly maxConnections?: number
@@ -63,7 +63,8 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     ? await createTlsServer(
         {
           ...{ ...timeouts, ...checks, handshakeTimeout: headersTimeout, ...tls },
-          ...{ ...certificateOptions(asksCertificate), ALPNProtocols: grpc ? ['h2', 'http/1.1'] : ['http/1.1'] },
+          ...(asksCertificate && certificateOptions(tls)),
+          ALPNProtocols: grpc ? ['h2', 'http/1.1'] : ['http/1.1'],
         },
         listener,
       )
@@ -116,9 +117,12 @@ async function createTlsServer(options: ServerOptions, listener: RequestListener
   return https.createServer(options, listener)
 }
 
-/** The server rejects an untrusted certificate with a response that says why. The connection could not. */
-function certificateOptions(isRequested: boolean): TlsOptions {
-  return isRequested ? { requestCert: true, rejectUnauthorized: false } : {}
+/**
+ * By default, the server rejects an untrusted certificate with a response that says why. An operator who sets
+ * `rejectUnauthorized` has the connection refused instead, and with it the card.
+ */
+function certificateOptions({ requestCert = true, rejectUnauthorized = false }: TlsOptions): TlsOptions {
+  return { requestCert, rejectUnauthorized }
 }
 
 /** Node does not count connections without a single byte as idle. Browsers and load balancers keep such a reserve. */

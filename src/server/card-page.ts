@@ -1,13 +1,23 @@
 import type { CardKey, DetachedSignature } from '../auth/card-signature/sign-card.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
 import { BoundedMap } from '../base/bounded-map.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
-import { type CardFormat, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
+import type { CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
+import {
+  type CardFormat,
+  type CardVersion,
+  canBeSigned,
+  encodeCardAs,
+  extendedCardEncodings,
+} from '../dialects/served-card.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
 import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
-import { etagOf, matchesEtag } from '../http/response-headers.ts'
+import { etagOf, isUnmodified, matchesEtag } from '../http/response-headers.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import { readVersion } from '../transports/server/call.ts'
+import { dependsOnReader, grpcNamingFor, type InterfaceOptions } from './card.ts'
 
 /** Paths of the card: since 0.3, and before. */
 export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
@@ -18,34 +28,71 @@ export const jwksPath = '/.well-known/jwks.json'
 /** Callers choose the origin of a card, so the number of cached pages and signatures must be bounded. */
 const maxCached = 64
 
-export interface CardPageOptions extends OriginOptions {
-  readonly cards?: CardFormat
+/** Chooses the format of a card by the path and the version that a caller names, if any. */
+export type FormatChoice = (path: string, version: string | undefined) => CardFormat
+
+export function createFormatChoice(
+  { cards = 'hybrid' }: { readonly cards?: CardFormat },
+  dialects: readonly ServerDialect[],
+): FormatChoice {
+  const versions: readonly string[] = [...new Set(dialects.map(({ version }) => version))]
+  if (cards !== 'hybrid') {
+    if (cards !== 'legacy' && !versions.includes(cards)) {
+      throw new TypeError(
+        `dialects.cards: expected a version that is served (${versions.join(', ')}), got ${JSON.stringify(cards)}.`,
+      )
+    }
+    return () => cards
+  }
+  return (path, version) => {
+    if (version !== undefined && versions.includes(version)) return version as CardVersion
+    return path === cardPaths[1] ? 'legacy' : 'hybrid'
+  }
+}
+
+export interface CardPageOptions {
+  /** The card with the address that the caller used, for the software that reads it. */
+  readonly cardFor: (origin: string, reader: CallerSoftware) => AgentCard
+  readonly chooseFormat: FormatChoice
   /** Without a signer, cards are not signed. */
   readonly signer?: CardSigner | undefined
+  /** Identifies callers, if the card is not for everyone. */
+  readonly authenticate?: EndpointAuthentication | undefined
+  readonly options: OriginOptions & InterfaceOptions & { readonly cards?: CardFormat; readonly clock?: Clock }
 }
 
 /** Serves the card, with the address that the caller used, and cacheable. */
-export function createCardPage(
-  cardAt: (origin: string) => AgentCard,
-  { cards = 'hybrid', signer, ...options }: CardPageOptions,
-): (incoming: Incoming) => Promise<Outgoing> {
+export function createCardPage(pageOptions: CardPageOptions): (incoming: Incoming) => Promise<Outgoing> {
+  const { cardFor, chooseFormat, signer, authenticate, options } = pageOptions
   const pages = new BoundedMap<string, Page>(maxCached)
+  // The card does not change while the process runs.
+  const lastModified = new Date((options.clock ?? systemClock).now()).toUTCString()
+  const vary = varyOf(options, authenticate !== undefined)
+  const shared = {
+    'cache-control': `${authenticate ? 'private' : 'public'}, max-age=300`,
+    'last-modified': lastModified,
+    ...(vary !== '' && { vary }),
+  }
 
-  async function createPage(key: string, origin: string, format: CardFormat): Promise<Page> {
-    const card = encodeCardAs(format, cardAt(origin))
-    const page = signer ? signedPage(card, await signer.signWire(card, origin), signer.keyName()) : unsignedPage(card)
-    pages.set(key, page)
-    return page
+  async function createPage(card: AgentCard, origin: string, format: CardFormat): Promise<Page> {
+    const wire = encodeCardAs(format, card)
+    if (!signer || !canBeSigned(format)) return unsignedPage(wire)
+    return signedPage(wire, await signer.signWire(wire, origin), signer.keyName())
   }
 
   return async (incoming) => {
+    if (authenticate) await authenticate(incoming)
     const origin = originOf(incoming, options)
-    const format = incoming.path === cardPaths[1] && cards === 'hybrid' ? 'legacy' : cards
-    const key = `${format} ${origin} ${signer?.keyName() ?? ''}`
-    const { body, etag } = pages.get(key) ?? (await createPage(key, origin, format))
-    const headers = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version', etag }
-    if (matchesEtag(incoming.header('if-none-match'), etag)) return { status: 304, headers }
-    return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body }
+    const version = readVersion(incoming)
+    const format = chooseFormat(incoming.path, version)
+    const reader = { userAgent: incoming.header('user-agent') ?? '', version }
+    const { legacy, current } = grpcNamingFor(reader, options)
+    const key = [format, origin, legacy, current, signer?.keyName()].join(' ')
+    const page = pages.get(key) ?? (await createPage(cardFor(origin, reader), origin, format))
+    pages.set(key, page)
+    const headers = { ...shared, etag: page.etag }
+    if (isUnmodified(incoming, { etag: page.etag, lastModified })) return { status: 304, headers }
+    return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body: page.body }
   }
 }
 
@@ -119,6 +166,22 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
 async function sign(wire: JsonObject, key: CardKey): Promise<readonly DetachedSignature[]> {
   const { cardSignatures } = await import('../auth/card-signature/sign-card.ts')
   return await cardSignatures(wire, key)
+}
+
+type EndpointAuthentication = (incoming: Incoming) => unknown
+
+/** The headers of a request that the card depends on (RFC 9110 §12.5.5). */
+function varyOf(options: CardPageOptions['options'], isProtected: boolean): string {
+  const { cards = 'hybrid', publicUrl, trustProxy } = options
+  const isByReader = dependsOnReader(options)
+  const names: string[] = []
+  if (cards === 'hybrid' || isByReader) names.push('A2A-Version')
+  if (isByReader) names.push('User-Agent')
+  if (isProtected) names.push('Authorization')
+  if (trustProxy && publicUrl === undefined) {
+    names.push('Forwarded', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Forwarded-Prefix')
+  }
+  return names.join(', ')
 }
 
 interface Page {

@@ -1,6 +1,6 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import type { SkillProfile } from '../agent/skill.ts'
-import type { Binding, ServerDialect } from '../dialects/dialect.ts'
+import type { Binding, CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
 
 const defaultModes = ['text/plain']
@@ -12,6 +12,8 @@ export function cardOf(
 ): Omit<AgentCard, 'interfaces'> {
   const { name, description = name, version = '1.0.0', extensions, skills = [] } = profile
   const { inputModes = defaultModes, outputModes = defaultModes } = profile
+  // Several readers of older versions require the modes of every skill.
+  const skillOf = (skill: SkillProfile) => ({ inputModes, outputModes, ...toCardSkill(skill) })
   return {
     name,
     description,
@@ -34,6 +36,8 @@ export interface InterfaceOptions {
   readonly housePath?: string
   /** Whether gRPC is served on the same port. */
   readonly grpc?: boolean
+  /** How cards name the address of gRPC. By default, as the reader of the card accepts it. */
+  readonly grpcAddress?: GrpcAddress
   /** The tenant that callers name, where several agents share an address. */
   readonly tenant?: string
 }
@@ -43,16 +47,39 @@ export interface AddressOptions extends InterfaceOptions {
   readonly grpcTenant?: string
 }
 
+/** The address of gRPC: host and port, as gRPC clients expect it, or a URL. */
+export type GrpcAddress = 'bare' | 'url'
+
+/** How the interfaces of a card name gRPC, in versions before 1.0 and since. */
+export interface GrpcNaming {
+  readonly legacy: GrpcAddress | 'none'
+  readonly current: GrpcAddress | 'none'
+}
+
+/** Whether a card depends on the software that reads it. */
+export function dependsOnReader({ grpc, grpcAddress }: InterfaceOptions): boolean {
+  return grpc === true && grpcAddress === undefined
+}
+
+/** How a card names gRPC to a reader. A reader that names its version gets what the version says. */
+export function grpcNamingFor({ userAgent, version }: CallerSoftware, options: InterfaceOptions): GrpcNaming {
+  const { grpcAddress = 'bare' } = options
+  const reader = grpcReaders.find((candidate) => userAgent.startsWith(candidate.userAgent))
+  const isByReader = dependsOnReader(options) && version === undefined && reader !== undefined
+  return isByReader ? reader : { legacy: grpcAddress, current: grpcAddress }
+}
+
 /** All addresses of an agent with the versions spoken there, preferred ones first. */
 export function interfacesAt(
   origin: string,
   dialects: readonly ServerDialect[],
   options: AddressOptions,
+  naming: GrpcNaming = grpcNamingFor({ userAgent: '', version: undefined }, options),
 ): readonly AgentInterface[] {
   const versions = [...new Set(dialects.map(({ version }) => version))]
   return versions.flatMap((protocolVersion) => {
     const bindings = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
-    return addressesFor(protocolVersion, origin, options)
+    return addressesFor(protocolVersion, origin, options, naming)
       .filter(({ binding }) => bindings.includes(binding))
       .map((address) => ({ ...address, protocolVersion }))
   })
@@ -64,12 +91,25 @@ export function slug(name: string): string {
   return words.replace(/^-+|-+$/g, '') || 'agent'
 }
 
-function skillOf(skill: SkillProfile): AgentSkill {
+function toCardSkill(skill: SkillProfile): AgentSkill {
   return { description: skill.name, ...skill, tags: skill.tags?.length ? skill.tags : [skill.id] }
 }
 
+/** Software that does not accept cards with the bare address of gRPC, by its `User-Agent`. */
+const grpcReaders: readonly (GrpcNaming & { readonly userAgent: string })[] = [
+  // Google ADK refuses a card with any address that is not a URL of the card's own origin.
+  { userAgent: 'python-httpx/', legacy: 'none', current: 'none' },
+  // The official kit of 0.3 requires a scheme.
+  { userAgent: 'python-requests/', legacy: 'url', current: 'bare' },
+]
+
 /** Versions before 1.0 cannot name a tenant. Their tenant is in the path; over gRPC, which has none, it is unreachable. */
-function addressesFor(version: string, origin: string, options: AddressOptions): readonly Address[] {
+function addressesFor(
+  version: string,
+  origin: string,
+  options: AddressOptions,
+  { legacy, current }: GrpcNaming,
+): readonly Address[] {
   const { path = '/', grpc = false, tenant, grpcTenant = tenant } = options
   const hasTenants = !version.startsWith('0.')
   const base = tenant === undefined || hasTenants ? origin : `${origin}/${encodeURIComponent(tenant)}`
@@ -78,13 +118,19 @@ function addressesFor(version: string, origin: string, options: AddressOptions):
     { url: `${base}${path}`, binding: 'JSONRPC', ...tenantMember },
     { url: base, binding: 'HTTP+JSON', ...tenantMember },
   ]
-  if (!grpc) return addresses
-  const grpcAddress = { url: grpcTarget(origin), binding: 'GRPC' } as const
+  const form = hasTenants ? current : legacy
+  if (!grpc || form === 'none') return addresses
+  const grpcAddress = { url: form === 'url' ? originOnly(origin) : grpcTarget(origin), binding: 'GRPC' } as const
   if (grpcTenant === undefined) return [...addresses, grpcAddress]
   return hasTenants ? [...addresses, { ...grpcAddress, tenant: grpcTenant }] : addresses
 }
 
 type Address = Omit<AgentInterface, 'protocolVersion'> & { readonly binding: Binding }
+
+/** gRPC has no paths. */
+function originOnly(origin: string): string {
+  return new URL(origin).origin
+}
 
 /** gRPC clients take only a host and a port. */
 function grpcTarget(origin: string): string {

@@ -1,6 +1,7 @@
 import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
+import { withTenants } from '../dialects/served-card.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import { createHostCheck } from '../http/host-check.ts'
 import { createLimits } from '../limits/limits.ts'
@@ -41,6 +42,9 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   const authentication = createAuthentication(options.auth, { profile, logger, load, limits, trustProxy })
   const { auth, settings, delegation, authenticate, admit, rateHeaders, acceptsAnonymous } = authentication
   const { policy } = settings
+  if (options.cardAuth && !auth) {
+    throw new TypeError('card.auth: the card cannot require credentials, because auth accepts every caller.')
+  }
   const signer = keys && createCardSigner({ keys, publicUrl, logger })
   const skillOf = createSkillLookup(authentication, profile)
   const skills = createSkillAuthorization(authentication, profile)
@@ -129,7 +133,7 @@ function serveExtendedCard(
   const dialects = serverDialects(options)
   return {
     async getExtendedCard(_request, { origin = publicUrl }) {
-      const card = { ...withoutInterfaces, interfaces: interfacesAt(origin, dialects, options) }
+      const card = withTenants({ ...withoutInterfaces, interfaces: interfacesAt(origin, dialects, options) })
       return signer ? await signer.signCard(card, origin) : card
     },
   }

@@ -1,6 +1,6 @@
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { DialectSet } from '../dialects/negotiate.ts'
-import { type CardFormat, encodeCardAs } from '../dialects/served-card.ts'
+import { type CardFormat, canBeSigned, encodeCardAs } from '../dialects/served-card.ts'
 import { type DialectOptions, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
 import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
@@ -11,15 +11,22 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { createJsonRpc, type JsonRpcHandler } from '../transports/jsonrpc/server.ts'
 import { createRest } from '../transports/rest/server.ts'
-import { errorHeaders, WireCall } from '../transports/server/call.ts'
+import { errorHeaders, readVersion, WireCall } from '../transports/server/call.ts'
 import type { EnvelopeOptions, WireLimits, WireOptions } from '../transports/server/options.ts'
 import type { Authentication } from './authentication.ts'
-import { type AddressOptions, type InterfaceOptions, interfacesAt } from './card.ts'
-import { type CardSigner, cardPaths, createCardPage, createJwksPage, jwksPath } from './card-page.ts'
+import { type AddressOptions, grpcNamingFor, type InterfaceOptions, interfacesAt } from './card.ts'
+import {
+  type CardSigner,
+  cardPaths,
+  createCardPage,
+  createFormatChoice,
+  createJwksPage,
+  jwksPath,
+} from './card-page.ts'
 import { type MetricsPage, metricsPath } from './metrics-page.ts'
 import type { IsReady } from './readiness.ts'
 
-/** The path of the extended card in 0.2. Later dialects have an operation for it. */
+/** The path of the extended card in 0.2, beside the URL of the card. Later dialects have an operation for it. */
 const extendedCardPath = '/agent/authenticatedExtendedCard'
 
 /** The agent that an endpoint serves. */
@@ -44,8 +51,10 @@ export interface HttpEndpointOptions
     DialectOptions,
     InterfaceOptions,
     Pick<DialectSet, 'missingVersion'> {
-  /** `hybrid` cards also have the members that older dialects read, other forms only those of one version. Defaults to `hybrid`. */
+  /** The form of the card, unless the caller names a version. Another form than `hybrid` is for all callers. */
   readonly cards?: CardFormat
+  /** Whether the card is only for callers with credentials. */
+  readonly cardAuth?: boolean
   /**
    * Origins of web pages that may call the agent from a browser, or `true` for all. Defaults to none, which also
    * protects the card: an agent may be in a network that the page's user can reach and its author cannot.
@@ -74,23 +83,32 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     ...withAndWithoutSlash(path, createJsonRpc({ ...wire, dialects })),
   ])
   const answerRest = createRest({ ...wire, dialects })
-  const pages = new Map<string, Page>([
-    ['/healthz', () => healthPage(backend)],
-    [extendedCardPath, (incoming) => orErrorPage(extendedCardPage(incoming))],
-  ])
-  const cardPage = createCardPage((origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }), {
-    ...options,
+  const pages = new Map<string, Page>([['/healthz', () => healthPage(backend)]])
+  const chooseFormat = createFormatChoice(options, dialects)
+  const cardPage = createCardPage({
+    cardFor: (origin, reader) => ({
+      ...card,
+      interfaces: interfacesAt(origin, dialects, options, grpcNamingFor(reader, options)),
+    }),
+    chooseFormat,
     signer,
+    authenticate: options.cardAuth ? backend.authenticate : undefined,
+    options,
   })
-  for (const cardPath of cardPaths) pages.set(cardPath, cardPage)
+  for (const cardPath of cardPaths) pages.set(cardPath, (incoming) => orErrorPage(cardPage(incoming)))
+  for (const extendedPath of extendedCardPathsAt(path)) {
+    pages.set(extendedPath, (incoming) => orErrorPage(extendedCardPage(incoming)))
+  }
   if (keys) pages.set(jwksPath, createJwksPage(keys))
   if (metrics) pages.set(metricsPath, (incoming) => orErrorPage(metrics.answer(incoming)))
 
   async function extendedCardPage(incoming: Incoming): Promise<Outgoing> {
     const principal = await backend.authenticate(incoming)
     const extended = await backend.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
-    const unsigned = encodeCardAs('hybrid', extended)
-    const body = signer ? await signer.signWire(unsigned, originOf(incoming, options)) : unsigned
+    const format = chooseFormat(incoming.path, readVersion(incoming))
+    const unsigned = encodeCardAs(format, extended)
+    const isSigned = signer && canBeSigned(format)
+    const body = isSigned ? await signer.signWire(unsigned, originOf(incoming, options)) : unsigned
     return jsonPage(200, body, { 'cache-control': 'private, no-store' })
   }
 
@@ -147,6 +165,13 @@ const statusNames: Readonly<Record<number, string>> = {
   405: 'UNIMPLEMENTED',
   429: 'RESOURCE_EXHAUSTED',
   503: 'UNAVAILABLE',
+}
+
+/** Beside JSON-RPC, as 0.2 says; at the root and below JSON-RPC, where clients look for it. */
+function extendedCardPathsAt(path: string): readonly string[] {
+  const bare = path.replace(/\/$/, '')
+  const parent = bare.slice(0, Math.max(0, bare.lastIndexOf('/')))
+  return [...new Set(['', parent, bare])].map((folder) => `${folder}${extendedCardPath}`)
 }
 
 /** Some clients append a slash to the address of the card, others remove one. */

@@ -32,7 +32,7 @@ import type { PushOptions } from '../push/options.ts'
 import type { CallsOptions } from '../runtime/calls/options.ts'
 import type { Retention, RuntimeOptions } from '../runtime/options.ts'
 import type { AuthChoice } from './authentication.ts'
-import type { AddressOptions } from './card.ts'
+import type { AddressOptions, GrpcAddress } from './card.ts'
 import type { HttpEndpointOptions } from './http-endpoint.ts'
 import type { MetricsOptions } from './metrics-page.ts'
 
@@ -67,7 +67,9 @@ export interface HandlerOptions {
   /** Protocol versions to serve, or options about them. */
   readonly dialects?: readonly DialectName[] | DialectOptions
   /** Serves gRPC too. */
-  readonly grpc?: boolean
+  readonly grpc?: boolean | GrpcServerOptions
+  /** Options of the card. */
+  readonly card?: CardOptions
   /** Sends task events to webhooks. Without it, callers cannot register any. */
   readonly push?: PushOptions
   /** How the agent calls other agents. */
@@ -133,12 +135,28 @@ export interface HttpOptions {
   readonly hosts?: readonly string[] | 'any'
 }
 
+export interface GrpcServerOptions {
+  /**
+   * How cards name the address of gRPC: as host and port, which gRPC clients need, or as a URL, which other readers of
+   * cards require. By default, as the reader of the card accepts it.
+   */
+  readonly address?: GrpcAddress
+}
+
+export interface CardOptions {
+  /** Sends the card only to callers with credentials. Defaults to false: the card says which credentials are needed. */
+  readonly auth?: boolean
+}
+
 export interface DialectOptions {
   /** The protocol versions to serve. Defaults to all. */
   readonly speak?: readonly DialectName[]
   /** Rejects requests that deviate from the specification in ways that are common in practice. */
   readonly strict?: boolean
-  /** Form of the card. `hybrid` cards have the members of every version. Defaults to `hybrid`. */
+  /**
+   * Form of the card. `hybrid` cards have the members of every version, for callers that name none; others get the card
+   * of their version. A version gives all callers the card of that version. Defaults to `hybrid`.
+   */
   readonly cards?: CardFormat
   /** The version of a request without `A2A-Version`: inferred from its form, or 0.3 as the specification says (`strict`). */
   readonly missingVersion?: MissingVersion
@@ -206,7 +224,7 @@ const dialectName = oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v
 const dialectChecks: OptionChecks<DialectOptions> = {
   speak: listOf(dialectName),
   strict: flag,
-  cards: oneOf('hybrid', 'legacy', '1.0', '0.3'),
+  cards: oneOf('hybrid', 'legacy', '1.0', '0.3', '0.2', '0.1'),
   missingVersion: oneOf('infer', 'strict'),
   lenientEnvelope: flag,
   traceMetadata: flag,
@@ -234,7 +252,8 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   turns: group(turnChecks),
   http: group(httpChecks),
   dialects: anyOf("a list of versions such as ['v1.0'], or an object", listOf(dialectName), group(dialectChecks)),
-  grpc: flag,
+  grpc: anyOf('true, false or { address }', flag, group<GrpcServerOptions>({ address: oneOf('bare', 'url') })),
+  card: group<CardOptions>({ auth: flag }),
   push: object,
   calls: object,
   extendedCard: object,
@@ -252,12 +271,15 @@ export function readHandlerOptions(caller: string, options: HandlerOptions): Hos
 
 /** The flat options that the runtime and the HTTP endpoint read. */
 export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
-  const { turns = {}, http = {}, dialects, ...rest } = options
+  const { turns = {}, http = {}, dialects, grpc, card, ...rest } = options
   const { deadline, leaseHolder, ...otherTurns } = turns
   const { speak, house = {}, compatibility, ...otherDialects } = toDialectOptions(dialects)
   const { path: housePath, codes, ...otherHouse } = house
   return withoutUndefined({
     ...rest,
+    grpc: grpc !== undefined && grpc !== false,
+    grpcAddress: typeof grpc === 'object' ? grpc.address : undefined,
+    cardAuth: card?.auth,
     ...otherTurns,
     turnDeadline: deadline,
     holder: leaseHolder,

@@ -24,6 +24,11 @@ async function read(url: string, init: RequestInit = {}): Promise<JsonObject> {
   return (await (await fetch(url, init)).json()) as JsonObject
 }
 
+/** Signatures cover no empty values (A2A 1.0 §8.4.1). */
+function withoutEmptyTenants(card: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(card).replaceAll(',"tenant":""', ''))
+}
+
 function verifierFor(origin: string) {
   return createCardVerifier({ trustedOrigins: [origin] })
 }
@@ -67,7 +72,7 @@ describe('a signed card', () => {
     const origin = await open({ keys: createKeyRing(await newSigningKey()), dialects: { cards } })
     const card = await read(`${origin}${path}`)
     const verify = verifierFor(origin)
-    expect(await verify(card)).toEqual(card)
+    expect(await verify(card)).toEqual(withoutEmptyTenants(card))
     const { signatures: _, ...signedMembers } = card
     const leaves = leafPaths(signedMembers, [])
     expect(leaves.length).toBeGreaterThan(20)
@@ -165,7 +170,7 @@ describe('a signed card', () => {
       await read(`${origin}/agent/authenticatedExtendedCard`),
     ]
     for (const card of cards) {
-      expect(await verify(card)).toEqual(card)
+      expect(withoutEmptyTenants((await verify(card)) as JsonObject)).toEqual(withoutEmptyTenants(card))
       expect(card.description).toBe('More')
       await expect(verify({ ...card, description: 'Less' })).rejects.toThrow('none of its signatures is valid')
     }

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AuthOptions, apiKey, hashApiKey, type MutualTlsOptions, mutualTls } from '../../src/entries/auth.ts'
 import { type CertificateAndKey, createCertificate } from '../support/auth/certificates.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
-import { startTestServer } from '../support/servers/test-server.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
 const authority = createCertificate({ commonName: 'Acme CA' })
 const serverPair = createCertificate({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
@@ -28,11 +28,14 @@ const expired = createCertificate({
   issuer: authority,
 })
 
-function open(options: MutualTlsOptions = {}, more: AuthOptions = {}) {
+const tls = { key: serverPair.key, cert: serverPair.cert, ca: authority.cert }
+
+function open(options: MutualTlsOptions = {}, more: AuthOptions = {}, serverOptions: TestServerOptions = {}) {
   return startTestServer(async (turn) => turn.principal.id, {
     auth: { ...more, schemes: { mtls: mutualTls(options), ...more.schemes } },
-    tls: { key: serverPair.key, cert: serverPair.cert, ca: authority.cert },
+    tls,
     grpc: true,
+    ...serverOptions,
   })
 }
 
@@ -46,7 +49,7 @@ interface Answer {
   readonly isReused: boolean
 }
 
-/** Sends a message over HTTP/1.1, with or without a certificate. */
+/** Sends a message over HTTP/1.1, or gets a page, with or without a certificate. */
 function ask(
   port: number,
   pair?: CertificateAndKey,
@@ -67,7 +70,7 @@ function ask(
       for await (const chunk of response) body += chunk
       resolve({ status: response.statusCode, body, headers: response.headers, protocol, isReused: call.reusedSocket })
     })
-    call.end(JSON.stringify({ message }))
+    call.end(more.method === 'GET' ? undefined : JSON.stringify({ message }))
   })
 }
 
@@ -116,6 +119,27 @@ describe('a client certificate', () => {
     const { status, headers } = await ask(server.port, pair)
     expect(status).toBe(401)
     expect(headers['www-authenticate']).toContain('MutualTLS realm="Test"')
+  })
+
+  it('a card that requires credentials is sent to callers with a certificate only', async () => {
+    const { server } = await open({}, {}, { card: { auth: true } })
+    const card = { path: '/.well-known/agent-card.json', method: 'GET' }
+    expect(await ask(server.port, undefined, {}, card)).toMatchObject({ status: 401 })
+    expect(await ask(server.port, stranger, {}, card)).toMatchObject({ status: 401 })
+    const { status, body } = await ask(server.port, billing, {}, card)
+    expect({ status, name: JSON.parse(body).name }).toEqual({ status: 200, name: 'Test' })
+  })
+
+  it('an operator can have connections without a valid certificate refused, and with them every page', async () => {
+    const { server } = await open({}, {}, { tls: { ...tls, requestCert: true, rejectUnauthorized: true } })
+    const card = { path: '/.well-known/agent-card.json', method: 'GET' }
+    expect(await ask(server.port, billing, {}, card)).toMatchObject({ status: 200 })
+    for (const pair of [undefined, stranger, expired]) {
+      await expect(ask(server.port, pair, {}, card)).rejects.toThrow()
+    }
+    await expect(open({}, {}, { tls: { ...tls, requestCert: false } })).rejects.toThrow(
+      'tls.requestCert: expected true, since a scheme in auth needs certificates',
+    )
   })
 
   it('an expiring certificate ends its streams, and later calls on the same connection get 401', async () => {

@@ -35,9 +35,9 @@ export const v0_2: ServerDialect = {
 /** Rejects requests that deviate from the specification. */
 export const v0_2Strict: ServerDialect = { ...v0_2, allowsMissingId: false, decodeRequest: decodeRequestStrictly }
 
-/** 0.2 clients reject cards with schemes of later types. */
+/** 0.2 clients reject cards with schemes of later types, and know nothing else that came with 0.3. */
 function encodeCard(card: AgentCard): JsonObject {
-  return encodeVersionedCard(card, { version: '0.2', protocolVersion: '0.2.6', unsupportedSchemes: ['mutual-tls'] })
+  return encodeVersionedCard(card, { version: '0.2', protocolVersion: '0.2.6', isBefore0_3: true })
 }
 
 /** 0.2 has no error for a missing extended card. */

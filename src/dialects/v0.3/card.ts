@@ -6,7 +6,6 @@ import type {
   AgentSkill,
   CardSignature,
   SecurityRequirement,
-  SecurityScheme,
 } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
@@ -15,7 +14,7 @@ import { readCarry, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 import { decodeRequirements, decodeSchemes, type EncodedSecurity, encodeSecurity } from './security.ts'
 
-const v0_3Card: CardVersion = { version: '0.3', protocolVersion: '0.3.0', unsupportedSchemes: [] }
+const v0_3Card: CardVersion = { version: '0.3', protocolVersion: '0.3.0' }
 
 export function decodeCard(value: unknown): AgentCard {
   return decodeVersionedCard(value, v0_3Card.version)
@@ -44,13 +43,14 @@ export interface InterfaceVersion {
 
 /** How 0.2 and 0.3 cards differ. */
 export interface CardVersion extends InterfaceVersion {
-  /** The types of security schemes that the version does not have. */
-  readonly unsupportedSchemes: readonly SecurityScheme['type'][]
+  /** Leaves out what came with 0.3: signatures, the security of skills, mutual TLS and the metadata of OAuth servers. */
+  readonly isBefore0_3?: boolean
 }
 
 /** Encodes a 0.2 or 0.3 card. */
 export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): JsonObject {
-  const security = encodeSecurity(card, cardVersion.unsupportedSchemes)
+  const { isBefore0_3 = false } = cardVersion
+  const security = encodeSecurity(card, cardVersion)
   const wire: Draft = {
     name: card.name,
     description: card.description,
@@ -59,7 +59,7 @@ export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): 
     capabilities: encodeCapabilities(card),
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
-    skills: card.skills.map((skill) => encodeSkill(skill, security)),
+    skills: card.skills.map((skill) => encodeSkill(skill, isBefore0_3 ? undefined : security)),
   }
   const { provider, documentationUrl, iconUrl, signatures, capabilities } = card
   if (provider !== undefined) wire.provider = { organization: provider.organization, url: provider.url }
@@ -69,7 +69,7 @@ export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): 
   if (card.security !== undefined) wire.security = security.encodeRequirements(card.security)
   const { extendedCard } = capabilities
   if (extendedCard !== undefined) wire.supportsAuthenticatedExtendedCard = extendedCard
-  if (signatures !== undefined) wire.signatures = signatures.map(encodeSignature)
+  if (signatures !== undefined && !isBefore0_3) wire.signatures = signatures.map(encodeSignature)
   return wire
 }
 
@@ -195,13 +195,13 @@ function encodeExtension({ uri, description, required, params }: AgentExtension)
   return wire
 }
 
-function encodeSkill(skill: AgentSkill, { encodeRequirements }: EncodedSecurity): JsonObject {
+function encodeSkill(skill: AgentSkill, encoded: EncodedSecurity | undefined): JsonObject {
   const { id, name, description, tags, examples, inputModes, outputModes, security } = skill
   const wire: Draft = { id, name, description, tags }
   if (examples !== undefined) wire.examples = examples
   if (inputModes !== undefined) wire.inputModes = inputModes
   if (outputModes !== undefined) wire.outputModes = outputModes
-  if (security !== undefined) wire.security = encodeRequirements(security)
+  if (security !== undefined && encoded) wire.security = encoded.encodeRequirements(security)
   return wire
 }
 

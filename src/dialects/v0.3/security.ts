@@ -69,11 +69,15 @@ export interface EncodedSecurity {
   encodeRequirements(requirements: readonly SecurityRequirement[]): readonly SecurityRequirement[]
 }
 
-/** Leaves out schemes of the types in `unsupported`, and requirements that name them. */
-export function encodeSecurity(card: AgentCard, unsupported: readonly SecurityScheme['type'][]): EncodedSecurity {
+/** Leaves out schemes that the version does not have, and requirements that name them. */
+export function encodeSecurity(card: AgentCard, { isBefore0_3 = false }: { isBefore0_3?: boolean }): EncodedSecurity {
   const all: Schemes = new Map(Object.entries(card.securitySchemes ?? {}))
+  const isUnsupported = (scheme: SecurityScheme) =>
+    isDeviceCode(scheme) || (isBefore0_3 && scheme.type === 'mutual-tls')
   const supported: Schemes = new Map(
-    [...all].filter(([, scheme]) => !unsupported.includes(scheme.type) && !isDeviceCode(scheme)),
+    [...all]
+      .filter(([, scheme]) => !isUnsupported(scheme))
+      .map(([name, scheme]) => [name, isBefore0_3 ? withoutMetadata(scheme) : scheme]),
   )
   const mainOf = mainSchemes(supported)
   const { unusable } = readCarry(card.carry)
@@ -158,6 +162,12 @@ type Schemes = ReadonlyMap<string, SecurityScheme>
 
 function isDeviceCode(scheme: SecurityScheme): boolean {
   return scheme.type === 'oauth2' && scheme.flow.type === 'device-code'
+}
+
+function withoutMetadata(scheme: SecurityScheme): SecurityScheme {
+  if (scheme.type !== 'oauth2') return scheme
+  const { metadataUrl: _, ...rest } = scheme
+  return rest
 }
 
 /** The names of main schemes, by the names of their flow schemes. */

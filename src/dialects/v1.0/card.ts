@@ -82,7 +82,7 @@ function decodeSkill({ securityRequirements, ...skill }: Infer<typeof wire.Agent
 
 function encodeInterface({ url, binding, protocolVersion, tenant }: AgentInterface): JsonObject {
   const wire: Draft = { url, protocolBinding: binding, protocolVersion }
-  if (tenant) wire.tenant = tenant
+  if (tenant !== undefined) wire.tenant = tenant
   return wire
 }
 
