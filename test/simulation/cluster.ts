@@ -108,7 +108,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
 
   function restartAt(index: ReplicaIndex, downFor: number): void {
     world.at(world.time + downFor, `${machines[index].name} comes back`, () => {
-      if (!replicas[index] && !staysDown) start(index)
+      if (!replicas[index] && (!staysDown || !replicas[1 - index])) start(index)
     })
   }
 

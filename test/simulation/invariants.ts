@@ -102,10 +102,12 @@ function checkError(call: CallRecord, { removesTasks, hasClockChanges }: Course)
       return code === 'task-ended' || code === 'conflict' ? [] : unexpected
     case 'cancel': {
       if (code !== 'task-not-cancelable') return unexpected
-      const { endedAt = Number.POSITIVE_INFINITY, phase } = task ?? {}
-      const hadEnded = endedAt <= call.startedAt || (hasClockChanges && endedAt < Number.POSITIVE_INFINITY)
-      const isEndedOtherwise = phase !== undefined && isEnded(phase) && phase !== 'canceled'
-      if (hadEnded || isEndedOtherwise) return []
+      const { phase, events = [] } = task ?? {}
+      const end = events.at(-1)?.event
+      if (!end || !phase || !isEnded(phase) || phase !== 'canceled') return end && endsTask(end) ? [] : unexpected
+      // The status has the time at which the run decided to end the task.
+      const hadEnded = end.type === 'status' && Date.parse(end.status.timestamp) <= call.startedAt
+      if (hadEnded || hasClockChanges) return []
       return [broken('concurrent cancels get the canceled task', `${call.label} was refused: task is ${phase}`)]
     }
     case 'get':

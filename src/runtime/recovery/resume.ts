@@ -1,3 +1,4 @@
+import type { JournalEntry } from '../../protocol/events.ts'
 import { hasOpenCalls } from '../calls/call-steps.ts'
 import type { RecoverySettings } from '../options.ts'
 import { type TaskFailure, unansweredFailure } from '../turns/failures.ts'
@@ -14,6 +15,11 @@ export interface PlannedTurn {
   readonly journal?: Journal
   /** The task is canceled. The turn is replayed only to cancel its open calls to other agents. */
   readonly isCanceled?: true
+}
+
+/** The journal entry of a turn that starts. */
+export function attemptEntry({ message, attempt }: PlannedTurn): JournalEntry {
+  return { type: 'attempt', message: message.generation, attempt }
 }
 
 /** What to do with a task that another run has left. */

@@ -6,12 +6,14 @@ import {
   toolResultOf,
   waitForQuestion,
 } from '../../../test/support/agents/questions.ts'
-import { callOf, createTestRuntime, messageOf } from '../../../test/support/agents/test-runtime.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { deferred, until } from '../../../test/support/async.ts'
 import { simulateProcesses, startTask, statusTextOf } from '../../../test/support/processes/simulated-processes.ts'
 import type { AgentFunction } from '../../agent/agent-function.ts'
 import { inputRequestIn } from '../../protocol/extensions/client-tools.ts'
 import type { Task } from '../../protocol/model.ts'
+import type { TaskLog } from '../../tasks/log.ts'
+import { createMemoryLog } from '../../tasks/memory-log.ts'
 
 const both: AgentFunction = async (turn) => {
   const answers = await Promise.all([turn.ask('A?'), turn.ask('B?')])
@@ -137,4 +139,38 @@ it('two questions with the same text differ by their ids', async () => {
   expect(requestIdOf(second)).not.toBe(requestIdOf(first))
   void answerWith(second, 'two')
   expect(statusTextOf(await ended(first.id))).toBe('one,two')
+})
+
+it('a message that arrives while a paused turn resumes is not lost', async () => {
+  const inner = createMemoryLog()
+  let [isAnswering, isResuming] = [false, false]
+  const log: TaskLog = {
+    ...inner,
+    async append(taskId, after, events, options) {
+      const appended = await inner.append(taskId, after, events, options)
+      if (isAnswering && events[0]?.type === 'message') [isAnswering, isResuming] = [false, true]
+      return appended
+    },
+    async read(taskId, after) {
+      const page = await inner.read(taskId, after)
+      if (!isResuming || after > 0) return page
+      isResuming = false
+      await send(service, 'also this', { taskId, returnImmediately: true })
+      await new Promise((resolve) => setTimeout(resolve, 20)) // the run has read the message by now
+      return page
+    },
+  }
+  const texts: string[] = []
+  const { service, gauges } = createTestRuntime(
+    async (turn) => {
+      texts.push(turn.task ? turn.text : (await turn.ask('Sure?')).text)
+      return 'done'
+    },
+    { log, recovery: 'resume' },
+  )
+  const task = await waitForQuestion(service, await startTask({ service }))
+  await until(() => gauges.runs() === 0)
+  isAnswering = true
+  expect(taskOf(await send(service, 'yes', { taskId: task.id })).status.state).toBe('completed')
+  expect(texts).toEqual(['yes', 'also this'])
 })

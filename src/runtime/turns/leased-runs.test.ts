@@ -99,3 +99,49 @@ it('a run whose lease has expired does not end the run that replaces it', async 
   expect(taskOf(await sent).status.state).toBe('completed')
   await until(() => gauges.runs() === 0)
 })
+
+it('a task that is canceled while its process shuts down is canceled', async () => {
+  const inner = createMemoryLog()
+  const log: TaskLog = {
+    ...inner,
+    async append(taskId, after, events, options) {
+      const isLast = events.some((event) => event.type === 'status' && event.status.state === 'failed')
+      if (isLast) await inner.append(taskId, after, [{ type: 'cancel' }], {})
+      return await inner.append(taskId, after, events, options)
+    },
+  }
+  const { service, drain } = createTestRuntime(
+    async (turn) => {
+      await turn.status('working')
+      await new Promise(() => {})
+    },
+    { log, cancelGrace: 20 },
+  )
+  const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
+  await drain(0)
+  expect(await inner.head(id)).toMatchObject({ phase: 'canceled' })
+})
+
+it('a run stops when it reads what another process has stored under a new lease', async () => {
+  const inner = createMemoryLog()
+  const log: TaskLog = { ...inner, renew: async () => [] }
+  const stopped = deferred<unknown>()
+  const { service } = createTestRuntime(
+    async (turn) => {
+      await turn.status('working')
+      turn.signal.addEventListener('abort', () => stopped.resolve(turn.signal.reason))
+      await stopped.promise
+    },
+    { log, leaseTtl: 40, recovery: 'retry' },
+  )
+  const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
+  let fence: number | undefined
+  await until(async () => {
+    fence = (await inner.acquire(id, { holder: 'other', ttl: 60_000 }))?.fence
+    return fence !== undefined
+  })
+  const entry = { type: 'attempt', message: 1, attempt: 2 } as const
+  const after = (await inner.head(id))?.generation ?? 0
+  await inner.append(id, after, [{ type: 'journal', entry }], { fence: fence ?? 0 })
+  expect(String(await stopped.promise)).toContain('lease-lost')
+})

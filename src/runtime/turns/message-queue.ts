@@ -69,9 +69,10 @@ export class MessageQueue {
     })
   }
 
-  /** Replaces the content. Messages up to `generation` that are not in it count as taken. */
+  /** Replaces the messages up to `generation`. Those that are not in `messages` count as taken. */
   reset(messages: readonly QueuedMessage[], generation: number): void {
-    this.#messages = [...messages]
+    const later = this.#messages?.filter((message) => message.generation > generation) ?? []
+    this.#messages = [...messages, ...later]
     for (const awaited of this.#onTaken?.keys() ?? []) {
       if (awaited <= generation && !messages.some((message) => message.generation === awaited)) this.#notify(awaited)
     }

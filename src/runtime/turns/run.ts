@@ -2,14 +2,14 @@ import { type AgentEvents, createAgentEvents } from '../../agent/content.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { operatorError } from '../../protocol/errors.ts'
-import type { JournalEntry, TaskEvent } from '../../protocol/events.ts'
+import type { JournalEntry, StatusEvent, TaskEvent } from '../../protocol/events.ts'
 import { lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { readJournal } from '../recovery/journal.ts'
-import { type PlannedTurn, planResume } from '../recovery/resume.ts'
+import { attemptEntry, type PlannedTurn, planResume } from '../recovery/resume.ts'
 import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { nextSnapshotAfter } from './snapshot-queue.ts'
@@ -52,6 +52,10 @@ export class Run implements WriterOwner {
   #idleAt = 0
   #idleWaiters: (() => void)[] | undefined
   #watching: AbortController | undefined
+  /** A caller has canceled the task: however it is stopped, it ends as canceled. */
+  #isCanceled = false
+  /** The final status of a stopped task, until it is stored. */
+  #finalStatus: StatusEvent | undefined
   #isOver = false
   #isLeaving = false
   /** Why the run could not store its events. */
@@ -138,7 +142,9 @@ export class Run implements WriterOwner {
   }
 
   /** A task with queued messages neither waits for input nor is completed: their turns come first. */
-  adjust(stored: TaskEvent): TaskEvent {
+  adjust(emitted: TaskEvent): TaskEvent {
+    const isCanceled = emitted === this.#finalStatus && this.#isCanceled
+    const stored = isCanceled ? this.#agentEvents.status('canceled') : emitted
     const event = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
     if (event.type !== 'status') return event
     const { state } = event.status
@@ -150,7 +156,10 @@ export class Run implements WriterOwner {
   }
 
   onExternalEvent(event: TaskEvent, generation: number): void {
-    if (event.type === 'cancel') this.stop('canceled')
+    if (event.type === 'cancel') {
+      this.#isCanceled = true
+      this.stop('canceled')
+    }
     if (event.type !== 'message') return
     const wasAwaited = this.#queue.push({ event, generation })
     const { whenFull, queueLimit } = this.#settings
@@ -271,9 +280,11 @@ export class Run implements WriterOwner {
   async #resume(isOrphan: boolean): Promise<PlannedTurn | undefined> {
     const { log, recovery, clock } = this.#settings
     const { taskId } = this.#task
-    const journal = await readJournal(log, taskId, this.#writer.generation)
+    // The writer may read further messages meanwhile. They stay in the queue.
+    const { generation } = this.#writer
+    const journal = await readJournal(log, taskId, generation)
     if (!journal && this.#message) return this.#plan(this.#message)
-    this.#queue.reset(journal?.queued ?? [], this.#writer.generation)
+    this.#queue.reset(journal?.queued ?? [], generation)
     const plan = planResume(journal, recovery, { isOrphan, now: clock.now() })
     switch (plan.type) {
       case 'run':
@@ -281,7 +292,7 @@ export class Run implements WriterOwner {
         return plan
       case 'wait':
         // The turn has taken all messages before, and waits for another one.
-        this.#queue.reset([], this.#writer.generation)
+        this.#queue.reset([], generation)
         return await this.#release(plan)
       case 'cancel':
         await this.#endTask('canceled')
@@ -336,12 +347,9 @@ export class Run implements WriterOwner {
     // As after a crash: the journal has what was stored, and the next attempt continues from there.
     if (reason === 'events-lost' && this.#settings.recovery.isJournaled) throw this.#failure
     if (reason === 'shutdown' && this.#settings.recovery.isJournaled) return await this.#handOver()
-    const agentEvents = this.#agentEvents
-    const status =
-      reason === 'canceled'
-        ? agentEvents.status('canceled')
-        : agentEvents.status('failed', stopText(reason, this.#settings))
-    await this.#writer.emit(status).catch((error) => {
+    if (reason === 'canceled') this.#isCanceled = true
+    this.#finalStatus = this.#agentEvents.status('failed', stopText(reason, this.#settings))
+    await this.#writer.emit(this.#finalStatus).catch((error) => {
       // The last event may have been stored although the store reported a failure.
       if (!isEnded(this.#writer.phase)) throw error
     })
@@ -388,8 +396,4 @@ export class Run implements WriterOwner {
 function deadlineOf({ event }: QueuedMessage, { calls }: RuntimeSettings): number | undefined {
   const { metadata } = event.message
   return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
-}
-
-function attemptEntry({ message, attempt }: PlannedTurn): JournalEntry {
-  return { type: 'attempt', message: message.generation, attempt }
 }

@@ -135,12 +135,19 @@ export class Writer {
       const stored: readonly StoredEvent[] = await this.#log.read(this.#taskId, this.#generation)
       if (stored.length === 0) return
       for (const { generation, event } of stored) {
+        if (isOutput(event) && !this.#eventsLost) this.#loseLease()
         this.#owner.onExternalEvent(event, generation)
         this.#generation = generation
         // Events of this writer may have been stored although the store reported a failure.
         if (this.#eventsLost) this.#phase = phaseAfter(event, this.#phase) ?? this.#phase
       }
     }
+  }
+
+  #loseLease(): void {
+    if (this.#leaseLost) return
+    this.#leaseLost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
+    this.#owner.onLeaseLost()
   }
 
   async #store(batch: readonly Emission[]): Promise<void> {
@@ -158,10 +165,7 @@ export class Writer {
           for (const emission of plan.allowed) emission.resolve()
           this.#owner.onStored()
           return this.#reject(plan.forbidden)
-        } else {
-          this.#leaseLost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
-          this.#owner.onLeaseLost()
-        }
+        } else this.#loseLease()
       }
     } catch (error) {
       // The agent gets the error, but may ignore it; the owner does not. The lease expires if the store does not recover.
@@ -273,6 +277,11 @@ function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
 /** Whether an event may be stored after a loss, because it does not claim that the task is complete. */
 function endsWithoutSuccess(event: TaskEvent): boolean {
   return event.type === 'status' && (event.status.state === 'failed' || event.status.state === 'canceled')
+}
+
+/** Whether only the holder of the lease can have stored the event. */
+function isOutput({ type }: TaskEvent): boolean {
+  return type === 'journal' || type === 'artifact' || type === 'reply'
 }
 
 function stateOrType(event: TaskEvent): string {
