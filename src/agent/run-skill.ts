@@ -66,11 +66,11 @@ export async function checkOutput(
   if (!schemas.output) return output as Content
   const result = await schemas.output.schema['~standard'].validate(output)
   if (result.issues) {
-    log.error({ skill: id, problem: describeIssues(result.issues) }, 'a skill gave what does not fit its schema')
-    throw new A2AError(
-      'invalid-agent-response',
-      `The skill "${id}" has failed: what it gave does not fit its own schema.`,
-    )
+    // Without the messages, which may contain the output. They are in the cause.
+    const fields = result.issues.map((issue) => issuePath(issue).replace(/^\./, ''))
+    log.error({ skill: id, fields }, 'a skill gave what does not fit its schema')
+    const text = `The skill "${id}" has failed: what it gave does not fit its own schema.`
+    throw new A2AError('invalid-agent-response', text, { cause: new TypeError(describeIssues(result.issues)) })
   }
   return dataPart(result.value ?? null)
 }

@@ -47,8 +47,8 @@ export function meshAgent(options: MeshAgentOptions): Agent {
       return void (await turn.data(data, method))
     } catch (error) {
       if (turn.signal.aborted || !(error instanceof A2AError)) throw error
-      turn.log.warn({ error, method }, 'a mesh peer rejected or failed a request')
       const { code, message, reason = code, retryAfter } = error
+      turn.log.warn({ code, reason, method }, 'a mesh peer rejected or failed a request')
       const details = { reason, code, ...(retryAfter !== undefined && { retryAfter }) }
       return void (await turn.fail([{ text: message }, { data: details, mediaType: 'application/json' }]))
     }

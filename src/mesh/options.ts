@@ -72,6 +72,8 @@ export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
   /** The URL that explains an error code. */
   readonly documentationUrl?: (code: StandardCode) => string | undefined
   readonly logger?: Logger
+  /** Logs the messages of errors that a method throws. They may contain what peers sent. Defaults to false. */
+  readonly errorMessages?: boolean
   /** Observes method calls, incoming and outgoing. */
   readonly telemetry?: Telemetry
   /** For tests. */

@@ -1,3 +1,4 @@
+import { summarizeError } from '../base/error-summary.ts'
 import { toHex } from '../base/hash.ts'
 import { consoleLogger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
@@ -22,7 +23,15 @@ const neverAborted = new AbortController().signal
 export interface ReceiveOptions
   extends Pick<
     MeshPeerOptions,
-    'authorize' | 'onMessage' | 'rateLimit' | 'replayCache' | 'maxBytes' | 'maxInFlight' | 'documentationUrl' | 'logger'
+    | 'authorize'
+    | 'onMessage'
+    | 'rateLimit'
+    | 'replayCache'
+    | 'maxBytes'
+    | 'maxInFlight'
+    | 'documentationUrl'
+    | 'logger'
+    | 'errorMessages'
   > {
   /** The agent ids of this peer. */
   readonly names: readonly string[]
@@ -124,11 +133,16 @@ export function createReceive(options: ReceiveOptions): Receive {
     }
   }
 
+  /** What the log records of an error of the author's code. Its message may contain what the peer sent. */
+  function describe(thrown: unknown): unknown {
+    return thrown instanceof StoreUnavailable || options.errorMessages ? operatorError(thrown) : summarizeError(thrown)
+  }
+
   async function reject(thrown: unknown, origin: MessageOrigin | undefined, senderId?: string): Promise<MeshReply> {
     // Errors from calling another peer must not reach this caller.
     const isPublic = thrown instanceof MeshError && thrown.peer === undefined
     const error = isPublic ? thrown : privateError(thrown)
-    if (error !== thrown) logger.error({ error: operatorError(thrown) }, 'A mesh message could not be answered')
+    if (error !== thrown) logger.error({ error: describe(thrown) }, 'A mesh message could not be answered')
     const status = httpStatusOf(error.code)
     const { code, message, details, retryAfter } = error
     const retry = retryAfter === undefined ? {} : { retryAfter }

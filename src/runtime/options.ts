@@ -79,6 +79,11 @@ export interface RuntimeOptions {
   readonly dedupeNewTasks?: boolean
   /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
   readonly reusedMessageId?: 'accept' | 'reject'
+  /**
+   * Logs the messages of errors that the agent throws. They may contain what callers sent. Defaults to false: the log has
+   * their type, their code and where they were thrown.
+   */
+  readonly errorMessages?: boolean
   /** Names this process in its leases, for operators who look into the store. Defaults to a random id. */
   readonly holder?: string
   /** Lets a caller see more than its own tasks: those of a team, of a tenant, or all. Called for every request. */
@@ -155,6 +160,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     cancelGrace: 5_000,
     leaseTtl: 15_000,
     dedupeNewTasks: false,
+    errorMessages: false,
     reusedMessageId: 'accept',
     holder: crypto.randomUUID(),
     ...options,

@@ -110,6 +110,11 @@ export interface TurnOptions {
   readonly leaseTtl?: number
   /** Name of this process in the leases it holds, for operators who inspect the store. */
   readonly leaseHolder?: string
+  /**
+   * Logs the messages of errors that the agent throws. They may contain what callers sent. Defaults to false: the log has
+   * their type, their code and where they were thrown.
+   */
+  readonly errorMessages?: boolean
   /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /**
@@ -203,6 +208,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   blockFor: milliseconds(),
   leaseTtl: milliseconds({ min: 1, infinite: false }),
   leaseHolder: text,
+  errorMessages: flag,
   dedupeNewTasks: flag,
   reusedMessageId: oneOf('accept', 'reject'),
 }

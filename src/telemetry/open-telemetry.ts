@@ -26,10 +26,13 @@ export interface OpenTelemetryOptions {
   readonly tracer?: Tracer
   /** Creates a span for every event of a task, from when it is emitted until it is stored. Defaults to false. */
   readonly events?: boolean
+  /** Records the messages of errors. They may contain what callers sent. Defaults to false. */
+  readonly errorMessages?: boolean
 }
 
 /** Creates spans by OpenTelemetry's draft conventions for generative AI. Without an OpenTelemetry SDK, traces are only passed on. */
-export function openTelemetry({ tracer, events = false }: OpenTelemetryOptions = {}): Telemetry {
+export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  const { tracer, events = false, errorMessages = false } = options
   return {
     watchesEvents: events,
     begin(activity, under) {
@@ -37,14 +40,14 @@ export function openTelemetry({ tracer, events = false }: OpenTelemetryOptions =
       const parent = contextOf(activity, under)
       const currentTracer = tracer ?? trace.getTracer('parley-a2a')
       const span = currentTracer.startSpan(name, { kind, attributes: attributesOf(activity) }, parent)
-      return new OpenSpan(span, parent, activity, under)
+      return new OpenSpan(span, parent, { activity, under, errorMessages })
     },
   }
 }
 
 /**
  * Names of spans and attributes come from OpenTelemetry's draft conventions for generative AI or, where these have none,
- * begin with `a2a.`. Contents of messages and inputs of tools are never recorded.
+ * begin with `a2a.`. Contents of messages and inputs of tools are never recorded, and messages of errors only by option.
  */
 function describe(activity: Activity): { readonly name: string; readonly kind: SpanKind } {
   switch (activity.type) {
@@ -144,17 +147,26 @@ function taskAttributes({ taskId, contextId }: { readonly taskId: string; readon
   return { 'a2a.task.id': taskId, 'gen_ai.conversation.id': contextId }
 }
 
+interface SpanOptions {
+  readonly activity: Activity
+  readonly under: Trace | undefined
+  readonly errorMessages: boolean
+}
+
 class OpenSpan implements Span {
   readonly trace: Trace | undefined
   readonly #span: OtelSpan
   readonly #context: Context
   readonly #activity: Activity
+  readonly #errorMessages: boolean
   #isOver = false
 
-  constructor(span: OtelSpan, parent: Context, activity: Activity, under: Trace | undefined) {
+  constructor(span: OtelSpan, parent: Context, { activity, under, errorMessages }: SpanOptions) {
     this.#span = span
     this.#context = trace.setSpan(parent, span)
     this.#activity = activity
+    // Why a delivery failed is written here, and says nothing about the task.
+    this.#errorMessages = errorMessages || activity.type === 'delivery'
     this.trace = traceOf(span) ?? under
   }
 
@@ -181,8 +193,8 @@ class OpenSpan implements Span {
     this.#span.setAttribute('error.type', type)
     // A caller's mistake is not an error of the server.
     if (this.#activity.type === 'operation' && this.#activity.side === 'server' && isCallerError(failure)) return
-    this.#span.setStatus({ code: SpanStatusCode.ERROR, message })
-    this.#span.recordException({ name: type, message })
+    this.#span.setStatus({ code: SpanStatusCode.ERROR, message: this.#errorMessages ? message : type })
+    this.#span.recordException(this.#errorMessages ? { name: type, message } : { name: type })
   }
 }
 

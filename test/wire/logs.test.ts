@@ -1,11 +1,16 @@
-import { expect, it } from 'vitest'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { skill } from '../../src/agent/skill.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { until } from '../support/async.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
-import { startTestServer } from '../support/servers/test-server.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { sendParams } from '../support/wire/wire-client.ts'
 
 interface Line {
   readonly level: string
@@ -39,8 +44,60 @@ it('log lines of a turn and of its failure contain task, context and trace ids',
   const ids = { taskId: task?.id, contextId: task?.contextId, traceId }
   expect(lines).toMatchObject([
     { level: 'info', message: 'looking', fields: { ...ids, step: 1 } },
-    { level: 'error', message: 'the agent failed', fields: { ...ids, error: { message: 'No more paper' } } },
+    { level: 'error', message: 'the agent failed', fields: { ...ids, error: { name: 'Error' } } },
   ])
+})
+
+describe('what callers send and what an author throws', () => {
+  const send = async (text: string, options: TestServerOptions) => {
+    const { lines, logger } = createRecordingLogger()
+    const { wire } = await startTestServer(
+      (turn) => {
+        if (turn.text.includes('reject')) throw new A2AError('unsupported-operation', `No such canary: ${turn.text}`)
+        throw new TypeError(`A canary from ${turn.text}`, { cause: new Error('another canary') })
+      },
+      { logger, ...options },
+    )
+    await wire.call('SendMessage', sendParams(text))
+    return { lines, text: inspect(lines, { depth: null }) }
+  }
+
+  it.each(['canary', 'reject a canary'])(
+    '%s: the log has the place of an error, and none of its text',
+    async (text) => {
+      const { lines, text: logged } = await send(text, {})
+      expect(logged).not.toContain('canary')
+      expect(lines).toHaveLength(1)
+      expect(lines[0]?.fields).toMatchObject({
+        error: {
+          name: text === 'canary' ? 'TypeError' : 'A2AError',
+          stack: expect.stringMatching(/logs\.test\.ts:\d+/),
+        },
+        hint: expect.stringContaining('turns.errorMessages'),
+      })
+    },
+  )
+
+  it('the log has the text of an error if the operator asks for it', async () => {
+    const { text: logged } = await send('canary', { turns: { errorMessages: true } })
+    expect(logged).toMatch(/TypeError: A canary from canary/)
+    expect(logged).toMatch(/another canary/)
+  })
+
+  it('the log has the fields of a wrong skill output, and not the output', async () => {
+    const { lines, logger } = createRecordingLogger()
+    const output = z.object({
+      name: z.string().refine((name) => name === 'x', { error: (issue) => `not ${issue.input}` }),
+    })
+    const skills = [skill({ id: 'lookup', name: 'Look up', output, run: () => ({ name: 'canary' }) })]
+    const { wire } = await startTestServer(undefined, { logger, profile: { name: 'Test', skills } })
+    await wire.call('SendMessage', sendParams('go'))
+    expect(inspect(lines, { depth: null })).not.toContain('canary')
+    expect(lines).toMatchObject([
+      { message: 'a skill gave what does not fit its schema', fields: { skill: 'lookup', fields: ['name'] } },
+      { message: 'the agent failed', fields: { error: { code: 'invalid-agent-response' } } },
+    ])
+  })
 })
 
 it('log lines of failed and rejected requests contain valid request and trace ids', async () => {

@@ -149,7 +149,7 @@ describe.each([
         },
         exchange: tokenExchange({ tokenUrl: exchange.tokenUrl, ...agentClient }),
       },
-      turns: { cancelGrace: 50 },
+      turns: { cancelGrace: 50, errorMessages: true },
     })
     onTestFinished(() => server.close())
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -142,7 +143,7 @@ it('failed turns and deliveries are error spans, and a caller’s mistake is onl
     .catch(() => {})
   await until(() => all().some(({ name }) => name.startsWith('push ')))
   expect(named('invoke_agent Broken')).toMatchObject({
-    status: { code: SpanStatusCode.ERROR, message: 'No more paper' },
+    status: { code: SpanStatusCode.ERROR, message: 'RangeError' },
     attributes: { 'error.type': 'RangeError', 'a2a.task.state': 'failed' },
     events: [{ name: 'exception' }],
   })
@@ -155,6 +156,34 @@ it('failed turns and deliveries are error spans, and a caller’s mistake is onl
     status: { code: SpanStatusCode.UNSET },
     attributes: { 'error.type': 'task-not-found' },
   })
+})
+
+it.each([false, true])('spans have the text of errors only if asked: %s', async (errorMessages) => {
+  const { all } = recordSpans()
+  const telemetry = openTelemetry({ errorMessages, events: true })
+  const server = await served(
+    { name: 'Broken' },
+    async (turn) => {
+      if (turn.text.includes('reject')) throw new A2AError('unsupported-operation', 'No such canary')
+      await turn.status('working', 'a canary')
+      throw new RangeError(`No more paper for the canary`)
+    },
+    { telemetry },
+  )
+  const client = await connect(server.url, { watch: observeClient(telemetry) })
+  await client.send('canary')
+  await client.send('reject the canary').catch(() => {})
+  await until(() => all().filter(({ name }) => name === 'invoke_agent Broken').length === 2)
+  const recorded = inspect(
+    all().map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
+    { depth: null },
+  )
+  if (!errorMessages) expect(recorded).not.toContain('canary')
+  else {
+    expect(recorded).toContain('No more paper for the canary')
+    expect(recorded).toContain('No such canary')
+    expect(recorded).not.toContain('a canary')
+  }
 })
 
 it('a failed call to another agent is an error span', async () => {
@@ -302,7 +331,7 @@ it('the span of a stream ends when its reader disconnects', async () => {
 
 it('the answer to a sensitive question is in no span, also if the turn fails with it', async () => {
   const { all, named } = recordSpans()
-  const events = { telemetry: openTelemetry({ events: true }) }
+  const events = { telemetry: openTelemetry({ events: true, errorMessages: true }) }
   const work: AgentImplementation = async (turn) => {
     const { text } = await turn.ask('Your password?', { sensitive: true })
     throw new Error(`${text} is wrong`)

@@ -1,7 +1,8 @@
 import { CallFailed } from '../../agent/call-agent.ts'
 import type { AgentEvents } from '../../agent/content.ts'
+import { summarizeError } from '../../base/error-summary.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { A2AError, isRejection, toStoredError } from '../../protocol/errors.ts'
+import { A2AError, isRejection, operatorError, StoreUnavailable, toStoredError } from '../../protocol/errors.ts'
 import type { ReplyEvent, StatusEvent } from '../../protocol/events.ts'
 import { clientTools, inputRequestIn } from '../../protocol/extensions/client-tools.ts'
 
@@ -55,6 +56,12 @@ export function failureEvent(
   const metadata = timeoutMetadata(error)
   const status = failedStatus(agentEvents, { text, ...(metadata && { metadata }) })
   return { event: { ...status, ...rejection }, reference, isRejected }
+}
+
+/** What the log records of an error of the agent. By default without its message, which may contain what callers sent. */
+export function errorFields(error: unknown, { errorMessages }: { readonly errorMessages: boolean }): object {
+  if (errorMessages || error instanceof StoreUnavailable) return { error: operatorError(error) }
+  return { error: summarizeError(error), hint: 'turns.errorMessages: true logs what the error says' }
 }
 
 /** A question that was not answered in time. Both members are milliseconds since 1970. */

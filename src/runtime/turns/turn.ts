@@ -21,7 +21,7 @@ import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.t
 import { contextHistory } from './context-history.ts'
 import { createDelegate } from './delegate.ts'
 import { DurableSteps } from './durable-steps.ts'
-import { continuedStatus, failedStatus, failureEvent } from './failures.ts'
+import { continuedStatus, errorFields, failedStatus, failureEvent } from './failures.ts'
 import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
@@ -195,8 +195,9 @@ export class TurnExecution {
       isTask: this.#isTask,
     })
     const redacted = this.#redact(error)
-    if (isRejected) this.#logger.info({ error: redacted }, 'the agent rejected a message')
-    else this.#logger.error({ reference, error: redacted }, 'the agent failed')
+    const fields = errorFields(redacted, this.#settings)
+    if (isRejected) this.#logger.info(fields, 'the agent rejected a message')
+    else this.#logger.error({ reference, ...fields }, 'the agent failed')
     span?.addDetails({ state: 'failed' })
     span?.end(redacted)
     return isEnded(writer.phase) ? undefined : writer.emit(this.#redact(event))
