@@ -31,10 +31,10 @@ const rules: readonly Rule[] = [
   },
   { pattern: /, too(?=[.,;:)]|$)/g, advice: 'use "also" or rewrite' },
   { pattern: /\b(?:be|were) (?:it|they) (?:ever|as|by|a|an|the)\b/gi, advice: 'write "even if" or "whether"' },
-  { pattern: /\b(?:goes|went|go|going) on\b/gi, advice: 'use continue or resume' },
+  { pattern: /\b(?:goes|went|going) on\b|\bgo on\b/gi, advice: 'use continue or resume' },
   {
     pattern:
-      /\b(?:is|are|was|were) no (?!longer\b|more\b|such\b|other\b)(?:object|list|string|number|JSON|URL|task|stream|message|error|part)\b/gi,
+      /(?<!there )\b(?:is|are|was|were) no (?!longer\b|more\b|such\b|other\b)(?:object|list|string|number|JSON|URL|task|stream|message|error|part)\b/gi,
     advice: 'write "is not a …"',
   },
   {

@@ -142,7 +142,7 @@ describe('skill', () => {
     await using connection = await createPair(agent({ name: 'Broken', skills: [broken, dated] }))
     await expect(connection.client.skill('broken', 'go')).rejects.toMatchObject({
       code: 'invalid-agent-response',
-      message: 'The skill "broken" has failed: what it gave does not fit its own schema.',
+      message: 'Invalid agent response: The skill "broken" has failed: what it gave does not fit its own schema.',
     })
     await expect(connection.client.skill('dated', 'go')).rejects.toMatchObject({
       code: 'invalid-agent-response',

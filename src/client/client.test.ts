@@ -281,7 +281,7 @@ describe('the capabilities of the card', () => {
     expect(events.at(-1)).toMatchObject({ isLast: true })
   })
 
-  it('the client goes on with the extended card', async () => {
+  it('the client continues with the extended card', async () => {
     const extended = { ...rpcCard, name: 'Extended', capabilities: { pushNotifications: true } }
     const peer = fakePeer(cardRoute({ ...rpcCard, capabilities: { extendedAgentCard: true } }), () =>
       Response.json({ jsonrpc: '2.0', result: extended }),

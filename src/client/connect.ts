@@ -110,7 +110,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
 
 /**
  * In 0.1, a send always waits for the task, and only a stream answers at once. So a send that returns immediately opens
- * a stream and leaves it after the first event: the task goes on.
+ * a stream and leaves it after the first event: the task continues.
  */
 function withImmediateReturn(service: Service): Service {
   const sendMessage: UnaryInterceptor<'sendMessage'> = async (request, call, next) => {

@@ -35,7 +35,7 @@ describe('the version of a card', () => {
   const shared = ['capabilities', 'defaultInputModes', 'defaultOutputModes', 'description', 'name', 'skills', 'version']
   const legacy = ['additionalInterfaces', 'preferredTransport', 'protocolVersion', 'url']
 
-  it('a caller that names 1.0 gets a card of 1.0 alone, with every member that strict readers need', async () => {
+  it('a caller that names 1.0 gets a pure 1.0 card with every member that strict readers need', async () => {
     const { card } = createEndpoint()
     for (const path of [cardPath, oldCardPath]) {
       const pure = await card({ 'a2a-version': '1.0' }, path)
@@ -167,7 +167,7 @@ describe('the members of older cards', () => {
     ])
   })
 
-  it('a card of 0.2 has no members that came with 0.3', async () => {
+  it('a 0.2 card has no members that came with 0.3', async () => {
     const { card } = createEndpoint({ auth }, profile)
     expect((await card({ 'a2a-version': '0.3' })).skills[0].security).toEqual([{ key: [] }])
     const v0_2 = await card({ 'a2a-version': '0.2' })

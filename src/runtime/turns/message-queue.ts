@@ -69,7 +69,7 @@ export class MessageQueue {
     })
   }
 
-  /** Replaces the messages up to `generation`. Those that are not in `messages` count as taken. */
+  /** Replaces the messages up to `generation`. Messages that are not in `messages` count as taken. */
   reset(messages: readonly QueuedMessage[], generation: number): void {
     const later = this.#messages?.filter((message) => message.generation > generation) ?? []
     this.#messages = [...messages, ...later]
