@@ -41,7 +41,8 @@ export class Run implements WriterOwner {
   readonly #fence: number
   readonly #message: QueuedMessage | undefined
   readonly #settings: RuntimeSettings
-  readonly #queue = new MessageQueue()
+  /** Created for the first message that waits, or that is waited for. Most runs have none. */
+  #queue: MessageQueue | undefined
   readonly #agentEvents: AgentEvents
   readonly #writer: Writer
   /** Stops the current turn. */
@@ -90,7 +91,7 @@ export class Run implements WriterOwner {
 
   /** How many messages wait for their turn. */
   get queueLength(): number {
-    return this.#queue.size
+    return this.#queue?.size ?? 0
   }
 
   /** The failure of the store because of which the run is over before the task is idle. */
@@ -138,7 +139,7 @@ export class Run implements WriterOwner {
   /** Calls back when the message of that generation is taken from the queue, or the run is over. */
   onDequeued(generation: number, callback: () => void): void {
     if (this.#isOver) callback()
-    else this.#queue.onTaken(generation, callback)
+    else this.#openQueue().onTaken(generation, callback)
   }
 
   /** A task with queued messages neither waits for input nor is completed: their turns come first. */
@@ -149,7 +150,7 @@ export class Run implements WriterOwner {
     if (event.type !== 'status') return event
     const { state } = event.status
     const isIdle = state === 'completed' || isInterrupted(state)
-    if (!isIdle || this.#queue.size === 0) return event
+    if (!isIdle || !this.#queue?.size) return event
     const working = { ...event, status: { ...event.status, state: 'working' } } as const
     const isAnswered = state === 'completed' && this.#settings.recovery.isJournaled
     return isAnswered ? { ...working, answered: Math.max(this.#answering, this.#queue.taken) } : working
@@ -161,9 +162,10 @@ export class Run implements WriterOwner {
       this.stop('canceled')
     }
     if (event.type !== 'message') return
-    const wasAwaited = this.#queue.push({ event, generation })
+    const queue = this.#openQueue()
+    const wasAwaited = queue.push({ event, generation })
     const { whenFull, queueLimit } = this.#settings
-    if (whenFull === 'fail' && this.#queue.size > queueLimit) this.stop('crowded')
+    if (whenFull === 'fail' && queue.size > queueLimit) this.stop('crowded')
     const isAnswer = wasAwaited || isInterrupted(this.#writer.phase)
     if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turnStop?.stop('interrupted')
   }
@@ -210,14 +212,13 @@ export class Run implements WriterOwner {
       this.#watching?.abort('done')
       this.#idleAt = Number.POSITIVE_INFINITY
       this.#wakeIdleWaiters()
-      this.#queue.clear() // the next run reads them from the log
+      this.#queue?.clear() // the next run reads them from the log
     }
   }
 
   async #runTurns(): Promise<void> {
     const message = this.#message
     const settings = this.#settings
-    const queue = this.#queue
     const writer = this.#writer
     // Nothing precedes the first message of a task, and without a journal there is nothing to read.
     const isNew = message && (message.generation === 1 || !settings.recovery.isJournaled)
@@ -236,7 +237,7 @@ export class Run implements WriterOwner {
       const turnReason = typeof interruption === 'object' || interruption === 'interrupted' ? undefined : interruption
       const reason = this.#stopReason ?? turnReason
       if (reason) return await this.#endTask(reason)
-      this.#answered = Math.max(next.message.generation, queue.taken)
+      this.#answered = Math.max(next.message.generation, this.#queue?.taken ?? 0)
       next = pause ? await this.#release(pause) : (this.#nextQueued() ?? (await this.#becomeIdle()))
     }
   }
@@ -259,7 +260,7 @@ export class Run implements WriterOwner {
       ...planned,
       stop,
       writer: this.#writer,
-      queue: this.#queue,
+      queue: () => this.#openQueue(),
       agentEvents: this.#agentEvents,
       trace,
     }
@@ -284,7 +285,7 @@ export class Run implements WriterOwner {
     const { generation } = this.#writer
     const journal = await readJournal(log, taskId, generation)
     if (!journal && this.#message) return this.#plan(this.#message)
-    this.#queue.reset(journal?.queued ?? [], generation)
+    this.#openQueue().reset(journal?.queued ?? [], generation)
     const plan = planResume(journal, recovery, { isOrphan, now: clock.now() })
     switch (plan.type) {
       case 'run':
@@ -292,7 +293,7 @@ export class Run implements WriterOwner {
         return plan
       case 'wait':
         // The turn has taken all messages before, and waits for another one.
-        this.#queue.reset([], generation)
+        this.#openQueue().reset([], generation)
         return await this.#release(plan)
       case 'cancel':
         await this.#endTask('canceled')
@@ -305,7 +306,7 @@ export class Run implements WriterOwner {
   }
 
   #nextQueued(): PlannedTurn | undefined {
-    const message = this.#queue.take()
+    const message = this.#queue?.take()
     return message && this.#plan(message)
   }
 
@@ -336,7 +337,7 @@ export class Run implements WriterOwner {
         return undefined
       }
       // An answer goes to the turn that asked for it.
-      if (this.#queue.size > 0) return pause ? await this.#resume(false) : this.#nextQueued()
+      if (this.queueLength > 0) return pause ? await this.#resume(false) : this.#nextQueued()
       if (await log.release(this.#task.taskId, this.#fence, writer.generation, pause?.wakeAt)) return undefined
       await writer.sync()
     }
@@ -360,6 +361,11 @@ export class Run implements WriterOwner {
     this.#isLeaving = true
     await this.#writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
     await this.#settings.log.renew([{ taskId: this.#task.taskId, fence: this.#fence }], 0)
+  }
+
+  #openQueue(): MessageQueue {
+    this.#queue ??= new MessageQueue()
+    return this.#queue
   }
 
   #wakeIdleWaiters(): void {

@@ -33,7 +33,8 @@ export interface TurnOptions extends PlannedTurn {
   readonly task: NewTask
   readonly stop: Stop
   readonly writer: Writer
-  readonly queue: MessageQueue
+  /** Creates the queue of the run on first use. */
+  readonly queue: () => MessageQueue
   readonly agentEvents: AgentEvents
   /** The position of the turn in its trace. Undefined if neither the caller nor the telemetry has one. */
   readonly trace: Trace | undefined
@@ -322,7 +323,7 @@ export class TurnExecution {
     const { writer, queue, stop, agentEvents } = this.#options
     return {
       writer,
-      queue,
+      queue: queue(),
       stop,
       clock: this.#settings.clock,
       emitWorking: () => this.#emitWorking(),
@@ -363,7 +364,7 @@ export class TurnExecution {
       trace,
       agentEvents,
       stop,
-      queue,
+      queue: queue(),
       secrets: this.#turnSecrets,
       settings: this.#settings,
       emit: this.#emit,
