@@ -13,6 +13,9 @@ import type { NewTask, Snapshot, TaskHead, TaskLog } from './log.ts'
 /** Below this many events, refolding is cheaper than storing a snapshot. */
 const minSnapshotEvents = 512
 
+/** Number of events after which a growing task gets its first snapshot. */
+const firstSnapshot = 1_024
+
 /** Number of pages after which other work gets a turn: some logs read without leaving the event loop. */
 const pagesPerTurn = 16
 
@@ -45,6 +48,11 @@ export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
 export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void> {
   const { fold } = await foldAll(log, task)
   await log.keepSnapshot(fold.snapshot())
+}
+
+/** The generation at which the next snapshot of a growing task is due. They double, so their cost per event is constant. */
+export function nextSnapshotAfter(generation: number): number {
+  return Math.max(firstSnapshot, 2 * generation)
 }
 
 /**

@@ -3,17 +3,16 @@ import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { operatorError } from '../../protocol/errors.ts'
 import type { JournalEntry, StatusEvent, TaskEvent } from '../../protocol/events.ts'
-import { lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'
+import { nextSnapshotAfter } from '../../tasks/fold.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { readJournal } from '../recovery/journal.ts'
 import { attemptEntry, type PlannedTurn, planResume } from '../recovery/resume.ts'
 import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
-import { nextSnapshotAfter } from './snapshot-queue.ts'
-import { Stop, type StopReason, stopText } from './stop.ts'
+import { deadlineOf, Stop, type StopReason, stopText } from './stop.ts'
 import { TurnExecution, type TurnOptions } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
 import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } from './writer.ts'
@@ -224,7 +223,7 @@ export class Run implements WriterOwner {
     const isNew = message && (message.generation === 1 || !settings.recovery.isJournaled)
     let next: PlannedTurn | undefined = isNew ? { message, attempt: 1 } : await this.#resume(message === undefined)
     while (next) {
-      const stop = new Stop(settings, deadlineOf(next.message, settings))
+      const stop = new Stop(settings, deadlineOf(next.message.event, settings))
       this.#turnStop = stop
       if (this.#stopReason) stop.stop(this.#stopReason)
       const interruption = await this.#runTurn(next, stop).catch((error) => {
@@ -377,29 +376,14 @@ export class Run implements WriterOwner {
   async #followLog(signal: AbortSignal): Promise<void> {
     const { clock } = this.#settings
     while (!signal.aborted) {
-      await this.#waitForEvents(signal).catch(async (error) => {
+      await this.#writer.watch(signal).catch(async (error) => {
         this.#logger().error({ error: operatorError(error) }, 'a task could not be watched; it is tried again')
         await new Promise<void>((resolve) => clock.setTimeout(resolve, watchPause))
       })
     }
   }
 
-  async #waitForEvents(signal: AbortSignal): Promise<void> {
-    const writer = this.#writer
-    const before = writer.generation
-    await this.#settings.log.wait(this.#task.taskId, before, signal)
-    await writer.settled()
-    // If the writer has moved on, the events are its own, or it has read the others before its append.
-    if (writer.generation === before && !signal.aborted) await writer.sync()
-  }
-
   #logger(): TaskLogger {
     return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#message?.event.trace)
   }
-}
-
-/** The deadline that the caller set for its message. */
-function deadlineOf({ event }: QueuedMessage, { calls }: RuntimeSettings): number | undefined {
-  const { metadata } = event.message
-  return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
 }

@@ -1,14 +1,6 @@
 import { keepSnapshot } from '../../tasks/fold.ts'
 import type { NewTask, TaskLog } from '../../tasks/log.ts'
 
-/** Number of events after which a growing task gets its first snapshot. */
-const firstSnapshot = 1_024
-
-/** The generation at which the next snapshot of a growing task is due. They double, so their cost per event is constant. */
-export function nextSnapshotAfter(generation: number): number {
-  return Math.max(firstSnapshot, 2 * generation)
-}
-
 /**
  * Stores snapshots of tasks that grow, so that reading a long task does not start at its first event. One at a time,
  * because each holds the whole task in memory.

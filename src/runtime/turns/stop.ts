@@ -1,4 +1,6 @@
 import { type Clock, setAlarm, type Timer } from '../../base/clock.ts'
+import type { MessageEvent } from '../../protocol/events.ts'
+import { lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
 import type { RuntimeSettings } from '../options.ts'
 
 /** Nothing that the agent could still do would be stored, so it gets no grace period. */
@@ -108,6 +110,12 @@ export class Stop {
   #abort(reason: StopReason): void {
     this.#controller?.abort(new Error(`The turn is stopped: ${reason}.`))
   }
+}
+
+/** The deadline that the caller set for its message, in milliseconds since 1970. */
+export function deadlineOf({ message }: MessageEvent, { calls }: RuntimeSettings): number | undefined {
+  const { metadata } = message
+  return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
 }
 
 /** What the caller reads when the task fails for that reason. */

@@ -107,6 +107,15 @@ export class Writer {
     return synced
   }
 
+  /** Waits until the log has events beyond those of this writer, and reads those that other code has appended. */
+  async watch(signal: AbortSignal): Promise<void> {
+    const before = this.#generation
+    await this.#log.wait(this.#taskId, before, signal)
+    await this.settled()
+    // If the generation has moved on, the events are of this writer, or it has read the others before its append.
+    if (this.#generation === before && !signal.aborted) await this.sync()
+  }
+
   /** One append at a time: events that are emitted during an append go into the next one. */
   async #work(): Promise<void> {
     await undefined // events that are emitted synchronously go into one batch
