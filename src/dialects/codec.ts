@@ -8,9 +8,6 @@ import type { DialectName } from './dialect.ts'
 
 // What the codecs of all dialects share.
 
-/** The timestamp of a status without one. It is written only if it was received. */
-const unknownTimestamp = '1970-01-01T00:00:00.000Z'
-
 const idString = string({ min: 1, max: 256 })
 
 /** Control characters and unpaired surrogates do not survive every log, header and database. */
@@ -126,10 +123,9 @@ export interface BareStatus {
 export function decodeBareStatus({ state, timestamp }: BareStatus, toCarry: ToCarry): TaskStatus {
   const extras: Draft = {}
   if (state === 'unknown') extras.state = state
-  if (timestamp === unknownTimestamp) extras.timestamp = timestamp
   return {
     state: state === 'unknown' ? 'working' : state,
-    timestamp: timestamp ?? unknownTimestamp,
+    ...(timestamp !== undefined && { timestamp }),
     ...toCarry(extras),
   }
 }
@@ -138,7 +134,7 @@ export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, readCa
   const extras = readCarry(carry)
   return {
     state: state === 'working' && extras.state === 'unknown' ? 'unknown' : state,
-    timestamp: timestamp === unknownTimestamp && extras.timestamp === undefined ? undefined : timestamp,
+    ...(timestamp !== undefined && { timestamp }),
   }
 }
 

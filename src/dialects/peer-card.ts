@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientDialects } from './client-dialects.ts'
+import type { DialectInfo } from './dialect.ts'
 
 /** The card of another agent, and how its version was determined. */
 export interface PeerCard extends Omit<DetectedVersions, 'versions'> {
@@ -78,7 +79,10 @@ function missingMemberOf0_2({ description, defaultInputModes, skills }: JsonObje
 
 /** Reads a card by the schemas of these versions. A card that breaks them is read leniently, as far as possible. */
 async function decodeCardAs(versions: readonly string[], wire: JsonObject): Promise<AgentCard> {
-  const candidates = versions.flatMap((version) => clientDialects.filter((dialect) => dialect.version === version))
+  // ProtoJSON does not distinguish a capability that is false from one that is not declared.
+  const isProto = ({ name }: DialectInfo) => name.endsWith('-proto')
+  const known = [...clientDialects.filter((dialect) => !isProto(dialect)), ...clientDialects.filter(isProto)]
+  const candidates = versions.flatMap((version) => known.filter((dialect) => dialect.version === version))
   const decoders = await Promise.all(candidates.map(({ load }) => load()))
   const strict = decoders.map(({ decodeCard }) => decodeCard)
   const lenient = decoders.map(({ decodeCard, decodeLenientCard }) => decodeLenientCard ?? decodeCard)

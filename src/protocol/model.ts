@@ -136,7 +136,8 @@ export interface TaskStatus {
   readonly state: TaskState
   readonly message?: Message
   /** The time of the status: ISO 8601, UTC, with milliseconds. */
-  readonly timestamp: string
+  /** Absent if another agent does not say when the status was set. */
+  readonly timestamp?: string
   readonly carry?: Carry
 }
 

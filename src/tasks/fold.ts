@@ -161,7 +161,7 @@ export function advanceHead(head: HeadState, events: readonly TaskEvent[], now: 
     if (event.type === 'status') {
       phase = event.status.state
       status = event.status
-      changed = parseTimestamp(status.timestamp)
+      if (status.timestamp !== undefined) changed = parseTimestamp(status.timestamp)
     } else if (event.type === 'message') {
       // As in the fold: an answered status message belongs to the history.
       dialect = event.dialect ?? dialect

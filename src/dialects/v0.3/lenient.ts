@@ -81,8 +81,9 @@ const cleanMessage = cleaner((message) => ({
   parts: cleanItems(message.parts, cleanPart),
 }))
 
+/** Agents in Go write an empty list as null. */
 function cleanItems(list: unknown, clean: Clean): unknown {
-  return Array.isArray(list) ? list.map(clean) : list
+  return Array.isArray(list) ? list.map(clean) : list === null ? [] : list
 }
 
 const cleanPart = cleaner((part) => {

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task, TaskStatus } from '../../protocol/model.ts'
@@ -38,13 +39,13 @@ export const decodeRequest: ServerDialect['decodeRequest'] = {
 }
 
 export const decodeResult: ClientDialect['decodeResult'] = {
-  sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, result)),
-  getTask: (result) => decodeTask(readResult(wire.Task, result)),
+  sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanResponse(result))),
+  getTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
   listTasks(result, { includeArtifacts = false }) {
-    const { tasks, ...page } = readResult(wire.ListTasksResponse, result)
+    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanPage(result))
     return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
   },
-  cancelTask: (result) => decodeTask(readResult(wire.Task, result)),
+  cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
   createPushConfig: (result) => readResult(wire.PushConfig, result),
   getPushConfig: (result) => readResult(wire.PushConfig, result),
   listPushConfigs(result) {
@@ -57,7 +58,7 @@ export const decodeResult: ClientDialect['decodeResult'] = {
 }
 
 export function decodeEvent(event: unknown): StreamEvent {
-  const response = readResult(wire.StreamResponse, event)
+  const response = readResult(wire.StreamResponse, cleanResponse(event))
   if ('statusUpdate' in response) {
     const { status, ...update } = response.statusUpdate
     const isLast = isEnded(status.state)
@@ -68,6 +69,22 @@ export function decodeEvent(event: unknown): StreamEvent {
   }
   const outcome = decodeOutcome(response)
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
+}
+
+function cleanResponse(response: unknown): unknown {
+  return isObject(response) && isObject(response.task) ? { ...response, task: cleanTask(response.task) } : response
+}
+
+function cleanPage(page: unknown): unknown {
+  return isObject(page) && Array.isArray(page.tasks) ? { ...page, tasks: page.tasks.map(cleanTask) } : page
+}
+
+/** Some agents keep messages without an id in the history: one of them must not make the task unreadable. */
+function cleanTask(task: unknown): unknown {
+  if (!isObject(task) || !Array.isArray(task.history)) return task
+  const withId = (message: unknown, index: number) =>
+    isObject(message) && !message.messageId ? { ...message, messageId: `history-${index}` } : message
+  return { ...task, history: task.history.map(withId) }
 }
 
 function decodeSend(params: unknown): SendRequest {

@@ -86,7 +86,8 @@ const Artifact = object({
 export const TaskStatus = object({
   state: State,
   message: optional(Message),
-  timestamp: optional(timestamp()),
+  // Some agents write times without a zone, in UTC.
+  timestamp: optional(timestamp({ zone: 'Z' })),
 })
 
 export const Task = object({

@@ -26,6 +26,10 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       requireSameId(data, body, url)
       const { error = isError ? data : undefined, result } = data
       if (isObject(error)) throw decodeWireError(toWireError(error), dialect)
+      // Java servers send an error as its name and its message.
+      if (typeof error === 'string' && result === undefined) {
+        throw decodeWireError({ code: -32603, message: `${error}: ${data.message ?? 'no message'}` }, dialect)
+      }
       // Some servers leave out the envelope.
       return result ?? data
     },
