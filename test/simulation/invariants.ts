@@ -106,7 +106,7 @@ function checkError(call: CallRecord, { removesTasks, hasClockChanges }: Course)
       const end = events.at(-1)?.event
       if (!end || !phase || !isEnded(phase) || phase !== 'canceled') return end && endsTask(end) ? [] : unexpected
       // The status has the time at which the run decided to end the task.
-      const hadEnded = end.type === 'status' && Date.parse(end.status.timestamp) <= call.startedAt
+      const hadEnded = end.type === 'status' && Date.parse(end.status.timestamp ?? '') <= call.startedAt
       if (hadEnded || hasClockChanges) return []
       return [broken('concurrent cancels get the canceled task', `${call.label} was refused: task is ${phase}`)]
     }
