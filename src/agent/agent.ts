@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
 import { type SkillMap, typedSkills } from '../protocol/extensions/typed-skills.ts'
+import { isMediaRange } from '../protocol/media-types.ts'
 import { type AgentImplementation, extensionsOf, type RuntimeFunction, toFunction } from './agent-function.ts'
 import type { ResolveAgent } from './call-agent.ts'
 import { runSkills, type SkillRunner } from './run-skill.ts'
@@ -23,7 +24,12 @@ export interface AgentProfile<S extends readonly SkillProfile[] = readonly Skill
   readonly version?: string
   /** Skills that are created by `skill(…)` have an implementation of their own. */
   readonly skills?: S
+  /**
+   * Media types of parts that the agent accepts, such as `image/png`, `text/*` or any type as a range. Parts of other
+   * types are rejected. Skills may have their own. Defaults to text and JSON.
+   */
   readonly inputModes?: readonly string[]
+  /** Media types that the agent produces. Skills may have their own. Defaults to text and JSON. */
   readonly outputModes?: readonly string[]
   readonly provider?: AgentProvider
   readonly documentationUrl?: string
@@ -55,6 +61,8 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
     requireText('skills[].name', skill.name)
   }
   for (const { uri } of profile.extensions ?? []) requireText('extensions[].uri', uri)
+  requireModes('', profile)
+  for (const skill of profile.skills ?? []) requireModes(`skills[${skill.id}].`, skill)
   const { name } = profile
   const extensions = extensionsIn(profile, work)
   const skills: readonly SkillProfile[] = profile.skills ?? []
@@ -82,6 +90,18 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
 function requireText(member: string, value: unknown): void {
   if (typeof value === 'string' && value.trim() !== '') return
   throw new TypeError(`agent(): expected ${member} to be a text that is not empty, got ${JSON.stringify(value)}`)
+}
+
+function requireModes(owner: string, modes: Pick<AgentProfile, 'inputModes' | 'outputModes'>): void {
+  for (const name of ['inputModes', 'outputModes'] as const) {
+    const list: unknown = modes[name]
+    if (list === undefined) continue
+    const isValid = (mode: unknown) => typeof mode === 'string' && isMediaRange(mode)
+    if (Array.isArray(list) && list.length > 0 && list.every(isValid)) continue
+    throw new TypeError(
+      `agent(): expected ${owner}${name} to be media types such as text/plain or image/*, got ${JSON.stringify(list)}`,
+    )
+  }
 }
 
 /** The extensions of the profile, and those of the implementation. */

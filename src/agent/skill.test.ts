@@ -62,7 +62,7 @@ describe('skill', () => {
       name: 'Forecast',
       description: 'Forecasts the weather for tomorrow.',
       tags: ['forecast'],
-      inputModes: ['application/json'],
+      inputModes: ['application/json', 'text/plain'],
       outputModes: ['application/json'],
     })
   })

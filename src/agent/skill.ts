@@ -8,6 +8,9 @@ import type { Turn } from './turn.ts'
 
 const json = ['application/json']
 
+/** Input is read from a data part, or from text: as it is, or as JSON. */
+const jsonOrText = ['application/json', 'text/plain']
+
 /** The options of `skill()`. */
 export interface SkillOptions<Id extends string, I extends Schema, O extends Schema> extends Partial<AgentSkill> {
   readonly id: Id
@@ -63,7 +66,7 @@ export function skill<const Id extends string, I extends Schema = undefined, O e
   if (input) requireSchema(`skill(${options.id}).input`, input)
   if (output) requireSchema(`skill(${options.id}).output`, output)
   return {
-    ...(input && { inputModes: json }),
+    ...(input && { inputModes: jsonOrText }),
     ...(output && { outputModes: json }),
     ...profile,
     schemas: {

@@ -19,7 +19,7 @@ async function inspect(turn: Turn): Promise<void> {
 
 describe('the input of send', () => {
   it('text, parts, files, bytes and data can be sent together', async () => {
-    const client = await connect(createLocalHandler(inspect))
+    const client = await connect(createLocalHandler(inspect, { inputModes: 'unchecked' }))
     const stream = new Blob(['three']).stream()
     const { artifacts } = await client.send([
       'text',

@@ -92,10 +92,10 @@ const rejections: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'context-not-found',
 ])
 
-/** Whether an agent that throws the error rejects the message. Errors of other agents, which it called, are no such. */
+/** Whether an agent that throws the error rejects the message. Errors of a call that the agent made have context. */
 export function isRejection(error: unknown): error is A2AError {
   if (!(error instanceof A2AError) || !rejections.has(error.code)) return false
-  return error.url === undefined && error.dialect === undefined && error.status === undefined
+  return contextNames.every((name) => error[name] === undefined)
 }
 
 /** An error that is stored for its caller, who may read it in another process. It has no cause. */

@@ -10,6 +10,7 @@ import type { PushOptions } from '../push/options.ts'
 import type { LogWithWebhooks } from '../push/push.ts'
 import type { VisibleOwners } from '../tasks/log.ts'
 import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
+import { createMediaTypeCheck, type MediaTypeCheck, type MediaTypeOptions } from './operations/media-types.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
 import { createSnapshotQueue, type SnapshotQueue } from './turns/snapshot-queue.ts'
 
@@ -48,7 +49,7 @@ export interface DelegationOptions {
   readonly tokenOf: (principal: Principal) => string | undefined
 }
 
-export interface RuntimeOptions {
+export interface RuntimeOptions extends MediaTypeOptions {
   readonly agent: Agent
   readonly log: LogWithWebhooks
   readonly logger?: Logger
@@ -111,13 +112,17 @@ export interface RuntimeOptions {
   readonly clock?: Clock
 }
 
-export type RuntimeSettings = Required<Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls'>> &
+export type RuntimeSettings = Required<
+  Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls' | 'inputModes' | 'outputModes'>
+> &
   Pick<RuntimeOptions, OptionalSetting> & {
     readonly recovery: RecoverySettings
     readonly retention: RetentionSettings
     readonly calls: CallSettings
     readonly secretStore: SecretStore
     readonly snapshotQueue: SnapshotQueue
+    /** Undefined if media types are not checked. */
+    readonly mediaTypes: MediaTypeCheck | undefined
   }
 
 /** The options without a default. */
@@ -172,6 +177,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     calls: readCallSettings(agent, options.calls),
     secretStore: createSecretStore(clock),
     snapshotQueue: createSnapshotQueue(options.log),
+    mediaTypes: createMediaTypeCheck(agent.profile, options),
   }
 }
 

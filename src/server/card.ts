@@ -2,8 +2,7 @@ import type { AgentProfile } from '../agent/agent.ts'
 import type { SkillProfile } from '../agent/skill.ts'
 import type { Binding, CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
-
-const defaultModes = ['text/plain']
+import { defaultModes } from '../protocol/media-types.ts'
 
 /** The card of an agent without its interfaces, which depend on the address of a request. */
 export function cardOf(

@@ -60,6 +60,16 @@ export interface HandlerOptions {
   readonly retention?: Retention
   /** What happens to turns whose process died. Defaults to the agent's own `recovery`. */
   readonly recovery?: Recovery
+  /**
+   * Whether parts of a media type that the agent, or the skill that the message names, does not declare are rejected.
+   * Defaults to `checked`.
+   */
+  readonly inputModes?: 'checked' | 'unchecked'
+  /**
+   * Whether requests are rejected whose `acceptedOutputModes` have nothing that the agent declares to produce. Only if
+   * the author declares `outputModes`. Defaults to `checked`.
+   */
+  readonly outputModes?: 'checked' | 'unchecked'
   /** Timeouts and queues of turns. */
   readonly turns?: TurnOptions
   /** Limits of HTTP requests and streams. */
@@ -255,6 +265,8 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   log: having('a task log such as createMemoryLog() or createSqliteLog()', 'append', 'head', 'read'),
   retention: object,
   recovery: anyOf("'fail', 'retry', 'resume' or { policy, attempts }", oneOf('fail', 'retry', 'resume'), object),
+  inputModes: oneOf('checked', 'unchecked'),
+  outputModes: oneOf('checked', 'unchecked'),
   turns: group(turnChecks),
   http: group(httpChecks),
   dialects: anyOf("a list of versions such as ['v1.0'], or an object", listOf(dialectName), group(dialectChecks)),

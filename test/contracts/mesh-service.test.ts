@@ -21,7 +21,7 @@ const fast = { minDelay: 5, maxDelay: 20 }
 const contract: ServiceContract = {
   endedTaskError: 'unsupported-operation',
   async open(run: AgentFunction) {
-    const handler = createHandler(agent({ name: 'Test' }, run), {
+    const handler = createHandler(agent({ name: 'Test', inputModes: ['*/*'] }, run), {
       auth: anonymousListsAll,
       logger: silentLogger,
       turns: { cancelGrace: 50 },

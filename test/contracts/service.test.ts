@@ -15,7 +15,7 @@ import { serviceContract } from './service.ts'
 /** A client with one dialect and binding, connected to the agent without a socket. */
 function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
   return async (run: AgentFunction) => {
-    const handler = createHandler(agent({ name: 'Test' }, run), {
+    const handler = createHandler(agent({ name: 'Test', inputModes: ['*/*'] }, run), {
       auth: anonymousListsAll,
       logger: silentLogger,
       turns: { cancelGrace: 50 },
@@ -29,7 +29,7 @@ function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
 /** A gRPC client, which needs a port. */
 function overGrpc(dialect: DialectName): ServiceContract['open'] {
   return async (run: AgentFunction) => {
-    const { server } = await startTestServer(run, { grpc: true })
+    const { server } = await startTestServer(run, { grpc: true, inputModes: 'unchecked' })
     const transport = grpc({ loopback: 'allow' })
     onTestFinished(() => transport.close())
     const { service } = await connect(server.url, { dialects: [dialect], bindings: [transport] })

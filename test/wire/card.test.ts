@@ -37,8 +37,8 @@ describe('the card', () => {
       description: 'Counts',
       version: '2.1.0',
       capabilities: { streaming: true, pushNotifications: false },
-      defaultInputModes: ['text/plain'],
-      defaultOutputModes: ['text/plain'],
+      defaultInputModes: ['text/plain', 'application/json'],
+      defaultOutputModes: ['text/plain', 'application/json'],
       skills: [{ id: 'count', name: 'Counting', description: 'Counting', tags: ['count'] }],
     })
   })

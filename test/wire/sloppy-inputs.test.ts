@@ -19,7 +19,7 @@ const sloppy: readonly (readonly [string, object])[] = [
   ['parts without kind or type', sending({ parts: [{ text: 'hi' }] })],
   [
     'a file with data instead of bytes',
-    sending({ parts: [part, { kind: 'file', file: { name: 'a', data: 'aGk=' } }] }),
+    sending({ parts: [part, { kind: 'file', file: { name: 'a', mimeType: 'text/plain', data: 'aGk=' } }] }),
   ],
   ['data that is a list', sending({ parts: [part, { kind: 'data', data: [1] }] })],
   ['empty ids', sending({ taskId: '', contextId: '' })],

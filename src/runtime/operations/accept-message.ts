@@ -113,11 +113,18 @@ function routeMessage(request: SendRequest, call: Call, context: MessageContext)
 async function createTask(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
   const { settings, runs, log } = context
   const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
-  if (settings.agent.check) await settings.agent.check(request)
+  const { alias } = request
+  try {
+    settings.mediaTypes?.requireForNewTask(request)
+    if (settings.agent.check) await settings.agent.check(request)
+  } catch (error) {
+    // A task of this alias may exist. Its messages are not the first ones.
+    if (alias === undefined || !(await log.find(aliasAddress(alias)))) throw error
+    return await continueTask(aliasAddress(alias), request, call, context)
+  }
   const task = log.newTask(request.message.contextId)
   const event = toMessageEvent(request, call, task, context)
   // A caller that named the task, or that does not wait for an answer, gets a task at once.
-  const { alias } = request
   const isTask = alias !== undefined || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [event]
   if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
@@ -182,6 +189,7 @@ async function continueTask(
     if (opening && !isAllowed) await settings.checkContinuation?.(opening, request, call)
     isAllowed = true
     if (isFirstMessage(opening, request, reusedMessageId)) return { task: head, generation: 1, isRepeated: true }
+    settings.mediaTypes?.requireForTask(request)
     await requireQueueSpace(head, address.taskId, context)
     if (hasResults(request.message)) await requireOpenRequests(head, address.taskId, request, log)
     const message = await appendMessage(head, request, call, messageContext, { address, claims, opening })

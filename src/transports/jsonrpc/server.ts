@@ -16,6 +16,7 @@ import {
   toCallerError,
   WireCall,
   withExtensionsHeader,
+  wrongBodyReason,
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
@@ -90,7 +91,7 @@ export const httpStatus: Readonly<Record<ErrorCode, number>> = {
   'push-not-supported': 200,
   'unsupported-operation': 200,
   'streaming-not-supported': 200,
-  'content-type-not-supported': 415,
+  'content-type-not-supported': 200,
   'invalid-agent-response': 200,
   'extended-card-not-configured': 200,
   'extension-required': 200,
@@ -189,7 +190,7 @@ function failureText(id: RequestId, error: WireError): string {
 
 function errorAnswer(id: RequestId, dialect: ServerDialect, error: A2AError, incoming: Incoming): TextAnswer {
   return {
-    status: httpStatus[error.code],
+    status: error.reason === wrongBodyReason ? 415 : httpStatus[error.code],
     headers: { ...jsonHeaders, ...errorHeaders(error) },
     body: failureText(id, encodeErrorFor(incoming, dialect, error)),
   }

@@ -219,15 +219,22 @@ async function readJsonBody(incoming: Incoming, limits: BodyLimits, isOptional: 
   return parseBody(bytes, limits)
 }
 
+/** The `reason` of errors about the HTTP body itself, as opposed to the parts of a message. */
+export const wrongBodyReason = 'wrong-body'
+
 /** A small compressed body could expand to a very large one, and A2A requests are small without compression. */
 function requireUncompressed({ header }: Incoming): void {
   const coding = header('content-encoding')
   if (coding === undefined || coding.toLowerCase() === 'identity') return
-  throw new A2AError('content-type-not-supported', 'The body must not be compressed: send it without Content-Encoding.')
+  throw wrongBody('The body must not be compressed: send it without Content-Encoding.')
 }
 
 function notJson(): A2AError {
-  return new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
+  return wrongBody('The body must be JSON, with Content-Type: application/json.')
+}
+
+function wrongBody(text: string): A2AError {
+  return new A2AError('content-type-not-supported', text, { reason: wrongBodyReason })
 }
 
 function bodyError(error: unknown, { bodyLimit }: BodyLimits): unknown {

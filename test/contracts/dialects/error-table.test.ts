@@ -97,7 +97,6 @@ const jsonRpcStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   unauthenticated: 401,
   forbidden: 403,
   'payload-too-large': 413,
-  'content-type-not-supported': 415,
   'rate-limited': 429,
   unavailable: 503,
 }

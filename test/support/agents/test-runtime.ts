@@ -15,7 +15,12 @@ export interface TestRuntime extends Runtime {
 /** Runs an agent on a log, without a transport. */
 export function createTestRuntime(run: AgentImplementation, options: Partial<RuntimeOptions> = {}): TestRuntime {
   const log = options.log ?? createMemoryLog()
-  const runtime = createRuntime({ agent: agent({ name: 'Test' }, run), logger: silentLogger, ...options, log })
+  const runtime = createRuntime({
+    agent: agent({ name: 'Test', inputModes: ['*/*'] }, run),
+    logger: silentLogger,
+    ...options,
+    log,
+  })
   return { ...runtime, log }
 }
 

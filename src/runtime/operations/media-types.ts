@@ -1,0 +1,117 @@
+import type { AgentProfile } from '../../agent/agent.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import { credentialsType } from '../../protocol/extensions/in-task-credentials.ts'
+import { requestedSkill } from '../../protocol/extensions/typed-skills.ts'
+import { defaultModes, isInRanges, mediaTypeOf } from '../../protocol/media-types.ts'
+import type { Part } from '../../protocol/model.ts'
+import type { SendRequest } from '../../protocol/service.ts'
+
+/** The types of parts that belong to extensions, which every agent accepts. */
+const extensionTypes: ReadonlySet<string> = new Set([toolUse, toolResult, credentialsType])
+
+export interface MediaTypeOptions {
+  /** Whether parts that the agent does not accept are rejected. Defaults to `checked`. */
+  readonly inputModes?: 'checked' | 'unchecked'
+  /** Whether requests are rejected whose caller accepts nothing that the agent produces. Defaults to `checked`. */
+  readonly outputModes?: 'checked' | 'unchecked'
+}
+
+/** Checks the media types of messages. Throws `content-type-not-supported`. */
+export interface MediaTypeCheck {
+  /** Requires that the skill that the message names, or the agent, accepts its parts and produces an accepted type. */
+  requireForNewTask(request: SendRequest): void
+  /** The same for a message to an existing task. Questions can be answered in text and JSON, whatever the agent accepts. */
+  requireForTask(request: SendRequest): void
+}
+
+/** Undefined if nothing is checked. */
+export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOptions): MediaTypeCheck | undefined {
+  const { inputModes = 'checked', outputModes = 'checked' } = options
+  if (inputModes === 'unchecked' && outputModes === 'unchecked') return undefined
+  const { skills = [] } = profile
+  const { inputModes: accepted = defaultModes, outputModes: produced } = profile
+  // A message without the name of a skill may be for any of them.
+  const input = [...accepted, ...skills.flatMap((skill) => skill.inputModes ?? [])]
+  // An author who declares nothing may produce anything: the accepted types are a wish, which the agent can read.
+  const output = produced && [...produced, ...skills.flatMap((skill) => skill.outputModes ?? [])]
+  const agentModes = createModes('This agent', input, output)
+  const answerModes = createModes('This agent', [...input, ...defaultModes], output)
+  const modesBySkill = new Map(
+    skills.map(({ id, inputModes = accepted, outputModes = produced }) => [
+      id,
+      createModes(`The skill "${id}"`, inputModes, outputModes),
+    ]),
+  )
+
+  function modesFor(request: SendRequest): Modes {
+    const skill = requestedSkill(request)
+    return (skill === undefined ? undefined : modesBySkill.get(skill)) ?? agentModes
+  }
+
+  function requireAccepted({ message, configuration }: SendRequest, modes: Modes): void {
+    if (inputModes === 'checked') requireInput(message.parts, modes)
+    const accepted = configuration?.acceptedOutputModes
+    if (accepted?.length && outputModes === 'checked') requireOutput(accepted, modes)
+  }
+
+  return {
+    requireForNewTask: (request) => requireAccepted(request, modesFor(request)),
+    requireForTask: (request) => requireAccepted(request, answerModes),
+  }
+}
+
+interface Modes {
+  readonly subject: string
+  readonly input: readonly string[]
+  readonly acceptsText: boolean
+  /** Undefined if the author declares none. */
+  readonly output: readonly string[] | undefined
+}
+
+function createModes(subject: string, input: readonly string[], output: readonly string[] | undefined): Modes {
+  return { subject, input: [...new Set(input)], acceptsText: isInRanges('text/plain', input), output }
+}
+
+function requireInput(parts: readonly Part[], modes: Modes): void {
+  const index = parts.findIndex((part) => !isAccepted(part, modes))
+  const part = parts[index]
+  if (!part) return
+  const { subject, input } = modes
+  const mediaType = mediaTypeOf(part)
+  const accepted = input.join(', ')
+  const actual = mediaType ?? 'a file without a media type'
+  const problem = `message.parts[${index}]: ${subject} accepts ${accepted}, not ${actual}.`
+  const advice = 'Send one of these types; the author of the agent declares further ones as inputModes.'
+  throw new A2AError('content-type-not-supported', `${problem} ${advice}`, {
+    violations: [{ field: `message.parts[${index}]`, description: `expected ${accepted}, got ${actual}` }],
+    metadata: { part: `${index}`, mediaType: mediaType ?? '', accepted },
+  })
+}
+
+function isAccepted(part: Part, { input, acceptsText }: Modes): boolean {
+  // Fast path: most parts are text.
+  if ('text' in part && !part.mediaType) return acceptsText
+  const mediaType = mediaTypeOf(part)
+  if (mediaType === undefined) return acceptsUnknownFiles(input)
+  if (extensionTypes.has(mediaType) || isInRanges(mediaType, input)) return true
+  // Data of a more specific type, such as the result of a tool, is JSON as well (RFC 6839 §3.1).
+  return 'data' in part && /\+json\s*(;|$)/i.test(mediaType) && isInRanges('application/json', input)
+}
+
+/** A file without a type counts as bytes, and may be of any type that is neither text nor JSON. */
+function acceptsUnknownFiles(input: readonly string[]): boolean {
+  const isForFiles = (mode: string) => !isInRanges(mode, ['text/*', 'application/json'])
+  return isInRanges('application/octet-stream', input) || input.some(isForFiles)
+}
+
+function requireOutput(accepted: readonly string[], { subject, output }: Modes): void {
+  if (!output || accepted.some((mode) => isInRanges(mode, output))) return
+  const produced = output.join(', ')
+  const problem = `configuration.acceptedOutputModes: ${subject} produces ${produced}, not ${accepted.join(', ')}.`
+  const advice = 'Accept one of these types, or leave the member out to accept any.'
+  throw new A2AError('content-type-not-supported', `${problem} ${advice}`, {
+    violations: [{ field: 'configuration.acceptedOutputModes', description: `expected one of ${produced}` }],
+    metadata: { accepted: accepted.join(', '), produced },
+  })
+}
