@@ -82,6 +82,8 @@ export interface AgentCapabilities {
   readonly pushNotifications?: boolean
   /** Whether authenticated callers can request a more detailed card. */
   readonly extendedCard?: boolean
+  /** Whether tasks keep the messages of earlier statuses. Only in cards before 1.0. */
+  readonly stateTransitionHistory?: boolean
   readonly extensions?: readonly AgentExtension[]
 }
 

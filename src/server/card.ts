@@ -1,13 +1,16 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import type { SkillProfile } from '../agent/skill.ts'
 import type { Binding, CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
-import type { AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
+import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
 import { defaultModes } from '../protocol/media-types.ts'
+
+/** The capabilities that depend on how an agent is served. */
+export type Capabilities = Omit<AgentCapabilities, 'extensions'>
 
 /** The card of an agent without its interfaces, which depend on the address of a request. */
 export function cardOf(
   profile: AgentProfile,
-  { extendedCard = false, pushNotifications = false } = {},
+  { extendedCard = false, pushNotifications = false, streaming = true, ...history }: Capabilities = {},
 ): Omit<AgentCard, 'interfaces'> {
   const { name, description = name, version = '1.0.0', extensions, skills = [] } = profile
   const { inputModes = defaultModes, outputModes = defaultModes } = profile
@@ -17,7 +20,7 @@ export function cardOf(
     name,
     description,
     version,
-    capabilities: { streaming: true, pushNotifications, ...(extendedCard && { extendedCard }), extensions },
+    capabilities: { streaming, pushNotifications, ...history, ...(extendedCard && { extendedCard }), extensions },
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,
     // A card must have a skill. An agent without skills gets one with its own name and description.

@@ -5,7 +5,7 @@ import { withTenants } from '../dialects/served-card.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import { createHostCheck } from '../http/host-check.ts'
 import { createLimits } from '../limits/limits.ts'
-import { operatorError, StoreUnavailable } from '../protocol/errors.ts'
+import { A2AError, operatorError, StoreUnavailable } from '../protocol/errors.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
@@ -15,7 +15,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { observeCalls } from '../telemetry/observe-service.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { authorizeCalls, createSkillAuthorization, createSkillLookup } from './authorization.ts'
-import { cardOf, interfacesAt } from './card.ts'
+import { type Capabilities, cardOf, interfacesAt } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-page.ts'
 import type { EndpointBackend } from './http-endpoint.ts'
 import { createMetricsPage } from './metrics-page.ts'
@@ -81,6 +81,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     // Without credentials, no principal has a tenant.
     auth && tenant !== undefined ? requireTenantMember(tenant, policy) : undefined,
     authorizeCalls(authentication, skills),
+    options.capabilities?.streaming === false ? rejectStreams : undefined,
     limits && limitCalls(limits, skillOf),
     serveExtendedCard(profile, authentication, signer, options),
   ].filter((interceptor) => interceptor !== undefined)
@@ -139,6 +140,15 @@ function serveExtendedCard(
   }
 }
 
-function capabilitiesOf({ extendedCard, push }: HostedAgentOptions) {
-  return { extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
+function capabilitiesOf({ extendedCard, push, capabilities }: HostedAgentOptions): Capabilities {
+  return { ...capabilities, extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
+}
+
+/** Rejects streams and subscriptions. */
+const rejectStreams: Interceptor = {
+  // biome-ignore lint/correctness/useYield: the stream fails before its first event
+  async *stream() {
+    const text = 'This agent does not stream: send the message without streaming, and get the task until it ends.'
+    throw new A2AError('streaming-not-supported', text)
+  },
 }

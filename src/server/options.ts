@@ -70,6 +70,8 @@ export interface HandlerOptions {
    * the author declares `outputModes`. Defaults to `checked`.
    */
   readonly outputModes?: 'checked' | 'unchecked'
+  /** What the agent offers. The card says it, and calls of other kinds are rejected. */
+  readonly capabilities?: CapabilityOptions
   /** Timeouts and queues of turns. */
   readonly turns?: TurnOptions
   /** Limits of HTTP requests and streams. */
@@ -132,6 +134,17 @@ export interface TurnOptions {
    * message (`accept`), or a conflict (`reject`). Defaults to `accept`. The same content is always the same message.
    */
   readonly reusedMessageId?: 'accept' | 'reject'
+}
+
+/** The capabilities of an agent that are a choice. Push notifications and the extended card follow from their options. */
+export interface CapabilityOptions {
+  /** Whether callers may stream and subscribe. Set it to false behind a proxy that buffers responses. Defaults to true. */
+  readonly streaming?: boolean
+  /**
+   * Whether cards before 1.0 say that the history of a task has the messages of its earlier statuses. It always has
+   * them. Without this option, the cards say nothing.
+   */
+  readonly stateTransitionHistory?: boolean
 }
 
 export interface HttpOptions {
@@ -267,6 +280,7 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   recovery: anyOf("'fail', 'retry', 'resume' or { policy, attempts }", oneOf('fail', 'retry', 'resume'), object),
   inputModes: oneOf('checked', 'unchecked'),
   outputModes: oneOf('checked', 'unchecked'),
+  capabilities: group<CapabilityOptions>({ streaming: flag, stateTransitionHistory: flag }),
   turns: group(turnChecks),
   http: group(httpChecks),
   dialects: anyOf("a list of versions such as ['v1.0'], or an object", listOf(dialectName), group(dialectChecks)),
@@ -316,6 +330,7 @@ export function mergeOptions<T extends Partial<HandlerOptions>>(shared: T, own: 
   return {
     ...shared,
     ...withoutUndefined(own),
+    capabilities: { ...shared.capabilities, ...own.capabilities },
     turns: { ...shared.turns, ...own.turns },
     http: { ...shared.http, ...own.http },
     dialects: { ...toDialectOptions(shared.dialects), ...toDialectOptions(own.dialects) },
@@ -336,7 +351,7 @@ export interface HostedAgentOptions
     HttpEndpointOptions,
     AddressOptions,
     Pick<HttpOptions, 'hosts'>,
-    Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard'> {
+    Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard' | 'capabilities'> {
   /** Load of the server: while it is too high, calls are rejected. */
   readonly load?: Load | undefined
   /** The host name for which the agent is served. */

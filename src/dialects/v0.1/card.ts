@@ -1,5 +1,12 @@
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
-import type { AgentCard, AgentProvider, AgentSkill, OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
+import type {
+  AgentCapabilities,
+  AgentCard,
+  AgentProvider,
+  AgentSkill,
+  OAuthFlow,
+  SecurityScheme,
+} from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { type Draft, readResult } from '../codec.ts'
@@ -11,10 +18,8 @@ const defaultModes = ['text/plain']
 
 export function decodeCard(result: unknown): AgentCard {
   const { url, provider, capabilities, authentication, skills, ...card } = readResult(wire.AgentCard, result)
-  const { stateTransitionHistory, ...others } = capabilities
   const { defaultInputModes, defaultOutputModes } = card
   const extras: Draft = {}
-  if (stateTransitionHistory !== undefined) extras.stateTransitionHistory = stateTransitionHistory
   if (authentication !== undefined) extras.authentication = { ...authentication }
   if (defaultInputModes === undefined) extras.anyInput = true
   if (defaultOutputModes === undefined) extras.anyOutput = true
@@ -22,7 +27,7 @@ export function decodeCard(result: unknown): AgentCard {
     description: '',
     ...card,
     interfaces: [{ url, binding: 'JSONRPC', protocolVersion: '0.1' }],
-    capabilities: others,
+    capabilities,
     defaultInputModes: defaultInputModes ?? defaultModes,
     defaultOutputModes: defaultOutputModes ?? defaultModes,
     skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
@@ -40,7 +45,7 @@ export function encodeCard(card: AgentCard): JsonObject {
     name: card.name,
     url: urlOf(card),
     version: card.version,
-    capabilities: encodeCapabilities(card),
+    capabilities: encodeCapabilities(card.capabilities),
     skills: card.skills.map(encodeSkill),
   }
   if (card.description) wire.description = card.description
@@ -191,9 +196,8 @@ function urlOf({ interfaces }: AgentCard): string {
   return v0_1.url
 }
 
-function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
-  const { streaming, pushNotifications } = capabilities
-  const { stateTransitionHistory } = readCarry(carry)
+function encodeCapabilities(capabilities: AgentCapabilities): JsonObject {
+  const { streaming, pushNotifications, stateTransitionHistory } = capabilities
   const wire: Draft = {}
   if (streaming !== undefined) wire.streaming = streaming
   if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications

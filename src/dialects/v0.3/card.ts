@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type {
+  AgentCapabilities,
   AgentCard,
   AgentExtension,
   AgentInterface,
@@ -28,10 +29,8 @@ export function encodeCard(card: AgentCard): JsonObject {
 export function decodeVersionedCard(value: unknown, defaultVersion: string): AgentCard {
   const card = readResult(wire.AgentCard, value)
   const addresses = readResult(wire.Addresses, value)
-  const { stateTransitionHistory } = card.capabilities
   const { unusable = {}, ...security } = decodeSecurity(card)
   const extras: Draft = { addresses: addresses as JsonObject }
-  if (stateTransitionHistory !== undefined) extras.stateTransitionHistory = stateTransitionHistory
   if (Object.keys(unusable).length > 0) extras.unusable = unusable
   return { ...decodeLegacyCard(card, decodeInterfaces(addresses, defaultVersion), security), ...toCarry(extras) }
 }
@@ -56,7 +55,7 @@ export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): 
     description: card.description,
     ...encodeInterfaces(card.interfaces, cardVersion, readCarry(card.carry).addresses),
     version: card.version,
-    capabilities: encodeCapabilities(card),
+    capabilities: encodeCapabilities(card.capabilities),
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
     skills: card.skills.map((skill) => encodeSkill(skill, isBefore0_3 ? undefined : security)),
@@ -75,7 +74,7 @@ export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): 
 
 /** A 0.2 or 0.3 card, in JSON or ProtoJSON, without its interfaces and security. */
 export interface LegacyCard extends Pick<AgentCard, SharedMember> {
-  readonly capabilities: Omit<AgentCard['capabilities'], 'extendedCard'> & { readonly stateTransitionHistory?: boolean }
+  readonly capabilities: Omit<AgentCard['capabilities'], 'extendedCard'>
   readonly supportsAuthenticatedExtendedCard?: boolean
   readonly skills: readonly Omit<AgentSkill, 'security'>[]
 }
@@ -88,13 +87,12 @@ export function decodeLegacyCard(
   interfaces: AgentCard['interfaces'],
   security: CardSecurity,
 ): AgentCard {
-  const { stateTransitionHistory: _, ...capabilities } = card.capabilities
   return {
     name: card.name,
     description: card.description,
     version: card.version,
     interfaces,
-    capabilities: { ...capabilities, extendedCard: card.supportsAuthenticatedExtendedCard },
+    capabilities: { ...card.capabilities, extendedCard: card.supportsAuthenticatedExtendedCard },
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
     skills: card.skills,
@@ -176,9 +174,8 @@ type SharedMember =
   | 'iconUrl'
   | 'signatures'
 
-function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
-  const { streaming, pushNotifications, extensions } = capabilities
-  const { stateTransitionHistory } = readCarry(carry)
+function encodeCapabilities(capabilities: AgentCapabilities): JsonObject {
+  const { streaming, pushNotifications, stateTransitionHistory, extensions } = capabilities
   const wire: Draft = {}
   if (streaming !== undefined) wire.streaming = streaming
   if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications
