@@ -136,10 +136,10 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const task = newTask()
-    await one.create(task, [message()], { lease: { ...lease, ttl: 100 } })
+    await one.create(task, [message()], { lease })
     expect(await two.acquire(task.taskId, lease)).toBeUndefined()
-    await sleep(120)
-    expect(await two.orphans(10)).toMatchObject([{ taskId: task.taskId }])
+    expect(await one.renew([{ taskId: task.taskId, fence: 1 }], 50)).toEqual([])
+    await expect.poll(() => two.orphans(10), { timeout: 10_000 }).toMatchObject([{ taskId: task.taskId }])
     expect(await two.acquire(task.taskId, lease)).toEqual({ fence: 2 })
     expect(await one.append(task.taskId, 1, [status('working')], { fence: 1 })).toEqual({ type: 'fenced' })
     expect(await one.renew([{ taskId: task.taskId, fence: 1 }], 100)).toEqual([task.taskId])
