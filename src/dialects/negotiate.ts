@@ -58,7 +58,7 @@ export function parseVersion(text: string | undefined): string | undefined {
 /** The version that a call claims, or that `missingVersion` assumes. */
 export function claimedVersion(
   version: string | undefined,
-  { missingVersion = 'infer' }: DialectSet,
+  { missingVersion = 'infer' }: Pick<DialectSet, 'missingVersion'>,
 ): string | undefined {
   return version ?? (missingVersion === 'strict' ? '0.3' : undefined)
 }

@@ -7,6 +7,7 @@ import type { GrpcOptions } from '../transports/grpc/server.ts'
 import { statusCodes } from '../transports/grpc/status.ts'
 import type { TenantCall } from '../transports/grpc/tenant.ts'
 import { withWireDefaults } from '../transports/server/options.ts'
+import { interfacesAt } from './card.ts'
 import type { HostedAgent } from './hosted-agent.ts'
 import type { Mount } from './mount.ts'
 import { unknownTenantService } from './tenants.ts'
@@ -42,13 +43,19 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
   })
 
   function exchangeFor(agent: HostedAgent): GrpcExchange {
-    const { options, authenticate, onError, rateHeaders, hostCheck, metrics, isReady } = agent
+    const { options, authenticate, onError, rateHeaders, hostCheck, metrics, isReady, signer } = agent
+    const dialects = serverDialects(options)
     const exchange = createGrpc({
       ...options,
       service: agent.serviceFor(options.grpcTenant),
       authenticate,
-      dialects: serverDialects(options),
+      dialects,
       originOf: (incoming) => originOf(incoming, options),
+      async publicCard(incoming) {
+        const origin = originOf(incoming, options)
+        const card = { ...agent.card, interfaces: interfacesAt(origin, dialects, options) }
+        return signer ? await signer.signCard(card, origin) : card
+      },
       onError,
       hostCheck,
       isReady,

@@ -10,6 +10,7 @@ import { type GrpcMessage, grpcClient, readAll } from '../support/grpc/grpc-clie
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
 const lf = 'lf.a2a.v1.A2AService'
+const v0_3 = 'a2a.v1.A2AService'
 
 async function start(run: (turn: Turn) => Promise<string | undefined>, options: TestServerOptions = {}) {
   const { server, wire } = await startTestServer(run, { grpc: true, ...options })
@@ -91,7 +92,7 @@ describe('a gRPC call', () => {
     expect(detailsOf(ended.metadata).details[0].reason).toBe('TASK_NOT_FOUND')
   })
 
-  test('both services return the extended card, and fail if there is none', async () => {
+  test('both services return the extended card; without one, 1.0 fails and 0.3 returns the public card', async () => {
     const methods = [`${lf}/GetExtendedAgentCard`, 'a2a.v1.A2AService/GetAgentCard'] as const
     const extendedCard = { skills: [{ id: 'secret', name: 'Secret', description: 'Only for some', tags: ['inner'] }] }
     const { client } = await start(echo, { extendedCard })
@@ -99,9 +100,47 @@ describe('a gRPC call', () => {
       expect(await client.unary(method, {})).toMatchObject({ name: 'Test', skills: [{ id: 'secret' }] })
     }
     const { client: without } = await start(echo)
-    const errors = await Promise.all(methods.map((method) => errorOf(without.unary(method, {}))))
-    expect(errors.map(({ code }) => code)).toEqual([status.FAILED_PRECONDITION, status.UNIMPLEMENTED])
-    for (const { metadata } of errors) expect(detailsOf(metadata).details[0].reason).toBe('UNSUPPORTED_OPERATION')
+    const error = await errorOf(without.unary(methods[0], {}))
+    expect(error.code).toBe(status.FAILED_PRECONDITION)
+    expect(detailsOf(error.metadata).details[0].reason).toBe('UNSUPPORTED_OPERATION')
+    const card = await without.unary(methods[1], {})
+    expect(card).toMatchObject({ name: 'Test', protocolVersion: '0.3.0', skills: [{ id: 'test' }] })
+    expect(card.additionalInterfaces).toContainEqual({
+      url: expect.stringMatching(/^127.0.0.1:\d+$/),
+      transport: 'GRPC',
+    })
+  })
+
+  test('a call without a version is 0.3 if the operator says so', async () => {
+    const { client } = await start(echo, { dialects: { missingVersion: 'strict' } })
+    const error = await errorOf(client.unary(`${lf}/SendMessage`, sendRequest('hello')))
+    expect(error).toMatchObject({
+      code: status.FAILED_PRECONDITION,
+      details: expect.stringContaining('does not speak A2A 0.3, the version of calls that name none. Supported: 1.0'),
+    })
+    const named = await client.unary(`${lf}/SendMessage`, sendRequest('hello'), { metadata: { 'a2a-version': '1.0' } })
+    expect(named.message.parts).toMatchObject([{ text: 'hi' }])
+    const { messages } = await readAll(client.stream(`${lf}/SendStreamingMessage`, sendRequest('one')))
+    expect(messages).toEqual([])
+    const proto = { request: { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hello' }] } }
+    expect((await client.unary(`${v0_3}/SendMessage`, proto)).msg.content).toMatchObject([{ text: 'hi' }])
+  })
+
+  test('tasks are listed in 0.3, and a page size of 0 means none in both versions', async () => {
+    const { client } = await start(echo)
+    const since = { seconds: Math.floor(Date.now() / 1000) - 60, nanos: 0 }
+    const { task } = await client.unary(`${lf}/SendMessage`, sendRequest('one'))
+    const { id, contextId } = task
+    await client.unary(`${lf}/SendMessage`, sendRequest('two'))
+    // Set explicitly, as Go clients do; in 0.3, the field has no presence.
+    expect((await client.unary(`${lf}/ListTasks`, { pageSize: 0 })).tasks).toHaveLength(2)
+    const page = await client.unary(`${v0_3}/ListTasks`, { pageSize: 0, contextId, lastUpdatedTime: since })
+    expect(page).toMatchObject({ tasks: [{ id, status: { state: 'TASK_STATE_COMPLETED' } }], totalSize: 1 })
+    const first = await client.unary(`${v0_3}/ListTasks`, { pageSize: 1, status: 'TASK_STATE_COMPLETED' })
+    expect(first).toMatchObject({ tasks: [{}], totalSize: 2, nextPageToken: expect.stringMatching(/./) })
+    const later = { lastUpdatedTime: { seconds: since.seconds + 3600, nanos: 0 } }
+    expect((await client.unary(`${v0_3}/ListTasks`, later)).tasks ?? []).toEqual([])
+    expect((await errorOf(client.unary(`${v0_3}/ListTasks`, { pageSize: 500 }))).code).toBe(status.INVALID_ARGUMENT)
   })
 
   test('the service of a disabled dialect is unimplemented', async () => {

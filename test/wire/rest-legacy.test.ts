@@ -145,6 +145,38 @@ describe('below /v1', () => {
     expect(body.tasks[0].artifacts).toMatchObject([{ parts: [{ text: 'hi' }] }])
   })
 
+  it.each([
+    ['0.3 ProtoJSON', '/v1', {}, 'camel-case ProtoJSON'],
+    ['0.3 JSON', '/v1', {}, 'JSON-RPC objects'],
+    ['1.0', '', version('1.0'), 'JSON-RPC objects'],
+  ] as const)('query names in snake_case are read in %s', async (_, prefix, headers, style) => {
+    const ask = served()
+    const { body: sent } = await jsonOf(ask('POST', '/v1/message:send', styles[style].body('hi')))
+    await ask('POST', '/v1/message:send', styles[style].body('ho'))
+    const { id, contextId } = sent.task ?? sent
+    const get = async (path: string) => (await jsonOf(ask('GET', `${prefix}${path}`, undefined, headers))).body
+    expect((await get(`/tasks/${id}`)).history).toHaveLength(1)
+    expect((await get(`/tasks/${id}?history_length=0`)).history ?? []).toEqual([])
+    expect((await get(`/tasks?context_id=${contextId}`)).tasks).toMatchObject([{ id }])
+    expect((await get('/tasks?page_size=1')).tasks).toHaveLength(1)
+    expect((await get('/tasks?page_size=1&include_artifacts=true')).tasks[0].artifacts).toHaveLength(1)
+    const { nextPageToken } = await get('/tasks?page_size=1')
+    expect((await get(`/tasks?page_size=1&page_token=${encodeURIComponent(nextPageToken)}`)).tasks).toMatchObject([
+      { id },
+    ])
+    const later = encodeURIComponent(new Date(Date.now() + 60_000).toISOString())
+    const since = prefix === '' ? 'status_timestamp_after' : 'last_updated_after'
+    expect((await get(`/tasks?${since}=${later}`)).tasks).toEqual([])
+  })
+
+  it('a page size of 0 means none in ProtoJSON', async () => {
+    const ask = served()
+    await ask('POST', '/v1/message:send', styles['camel-case ProtoJSON'].body('hi'))
+    for (const name of ['page_size', 'pageSize']) {
+      expect((await jsonOf(ask('GET', `/v1/tasks?${name}=0`))).body).toMatchObject({ tasks: [{}], pageSize: 50 })
+    }
+  })
+
   it('push configs are served under all their historical paths', async () => {
     const ask = served()
     const config = { pushNotificationConfig: { url: 'https://h.example' } }

@@ -16,6 +16,7 @@ import {
   cleanSendParams,
   cleanTask,
   cleanTaskPage,
+  withStatusTime,
 } from './lenient.ts'
 import { decodePart, decodeReferences, toCarry } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
@@ -33,7 +34,7 @@ export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
     return { ...request, taskId: name }
   },
   listTasks(params) {
-    const { status, statusTimestampAfter, ...request } = readParams(wire.ListTasksRequest, params)
+    const { status, statusTimestampAfter, ...request } = readParams(wire.ListTasksRequest, withStatusTime(params))
     return { ...request, state: status, statusSince: statusTimestampAfter }
   },
   cancelTask: (params) => ({ taskId: readParams(wire.TaskRequest, params).name }),

@@ -20,6 +20,11 @@ export function cleanListTasksParams(params: unknown): unknown {
   return cleaned.status === 'TASK_STATE_CANCELED' ? { ...cleaned, status: 'TASK_STATE_CANCELLED' } : cleaned
 }
 
+/** Over gRPC, the filter by time has the name that it has in a2a-go. */
+export function withStatusTime(params: unknown): unknown {
+  return isObject(params) ? renameMembers(params, { lastUpdatedTime: 'statusTimestampAfter' }) : params
+}
+
 /** Cleans a stream event, or the result of a send, which is one of them. */
 export function cleanEvent(event: unknown): unknown {
   if (!isObject(event)) return event

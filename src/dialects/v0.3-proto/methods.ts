@@ -6,7 +6,7 @@ import { operationsByMethod, type RestClientBinding, type RestServerBinding } fr
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
 import { configName, taskName } from './resource-names.ts'
 
-/** The gRPC methods; JSON-RPC has other objects. There is no method to list tasks, but a REST path. */
+/** The gRPC methods; JSON-RPC has other objects. The specification has no method to list tasks, but a REST path. */
 export const methods: Readonly<Partial<Record<Operation, string>>> = {
   sendMessage: 'SendMessage',
   streamMessage: 'SendStreamingMessage',
@@ -20,7 +20,10 @@ export const methods: Readonly<Partial<Record<Operation, string>>> = {
   getExtendedCard: 'GetAgentCard',
 }
 
-export const operations = /* @__PURE__ */ operationsByMethod(methods, {
+/** Clients of a2a-go call a method to list tasks. */
+export const serverMethods = { ...methods, listTasks: 'ListTasks' }
+
+export const operations = /* @__PURE__ */ operationsByMethod(serverMethods, {
   // The names up to 0.2.4.
   CreateTaskPushNotification: 'createPushConfig',
   GetTaskPushNotification: 'getPushConfig',

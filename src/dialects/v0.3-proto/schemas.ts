@@ -165,7 +165,7 @@ export const TaskRequest = object({ name: TaskName })
 export const ListTasksRequest = object({
   contextId: implicit(id),
   status: implicit(State),
-  pageSize: optional(pageSize),
+  pageSize: implicit(pageSize),
   pageToken,
   historyLength: optional(historyLength),
   statusTimestampAfter: optional(timestamp({ zone: 'Z' })),

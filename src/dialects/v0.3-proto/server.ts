@@ -5,7 +5,7 @@ import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
-import { methods, operations, restServerBinding } from './methods.ts'
+import { operations, restServerBinding, serverMethods } from './methods.ts'
 
 const wireNames = {
   'configuration.push': 'configuration.pushNotification',
@@ -18,8 +18,9 @@ export const v0_3Proto: ServerDialect = {
   name: 'v0.3-proto',
   version: '0.3',
   bindings: ['HTTP+JSON', 'GRPC'],
-  methods,
+  methods: serverMethods,
   operations,
+  namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult,
   encodeEvent,

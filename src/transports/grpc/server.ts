@@ -1,10 +1,13 @@
 import type { DescMethod } from '@bufbuild/protobuf'
+import { isObject, type Json } from '../../base/json.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
-import { versionNotSupported } from '../../dialects/negotiate.ts'
+import { claimedVersion, versionNotSupported } from '../../dialects/negotiate.ts'
 import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import type { HostCheck } from '../../http/host-check.ts'
 import type { Load } from '../../http/load.ts'
+import type { AgentCard } from '../../protocol/card.ts'
+import { A2AError } from '../../protocol/errors.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { generationOf } from '../event-numbers.ts'
@@ -27,7 +30,7 @@ import { type A2AService, a2aServices } from './services.ts'
 import { errorEncoder, StatusError } from './status.ts'
 
 export interface GrpcOptions
-  extends Pick<WireOptions, 'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError'> {
+  extends Pick<WireOptions, 'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError' | 'missingVersion'> {
   /** Each dialect with a gRPC binding gets its service. */
   readonly dialects: readonly ServerDialect[]
   /** Aborts when the server accepts no new work. Health checks then report NOT_SERVING. */
@@ -39,6 +42,8 @@ export interface GrpcOptions
   readonly metadataFor?: AnswerOptions['metadataFor']
   /** Refuses calls for hosts that are not the agent's. The `:authority` of a call is its host. */
   readonly hostCheck?: HostCheck | undefined
+  /** Returns the public card, for versions whose callers request it over gRPC. */
+  readonly publicCard?: (incoming: Incoming) => AgentCard | Promise<AgentCard>
 }
 
 /** Serves A2A over gRPC, with health checks and reflection. Slow to load: import this file only when gRPC is enabled. */
@@ -79,13 +84,24 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
 /** For health checks, reflection and unknown methods, which belong to no dialect. */
 const encodeError = errorEncoder(v1_0)
 
-type A2AOptions = Pick<WireOptions, 'service' | 'authenticate' | 'originOf'>
+type A2AOptions = Pick<GrpcOptions, 'service' | 'authenticate' | 'originOf' | 'missingVersion' | 'publicCard'>
+
+/** Clients of a2a-go set a page size of 0 where they mean none. */
+function withoutZeroPageSize(params: unknown): unknown {
+  if (!isObject(params) || params.pageSize !== 0) return params
+  const { pageSize: _, ...rest } = params
+  return rest
+}
+
+function isCardRequest(wireRequest: WireRequest<Operation>): wireRequest is WireRequest<'getExtendedCard'> {
+  return wireRequest.operation === 'getExtendedCard'
+}
 
 /** The methods of an A2A service by path. */
 function a2aRpcs(
-  { name, versions, ...errorForm }: A2AService,
+  { name, versions, hasPublicCard, ...errorForm }: A2AService,
   dialect: ServerDialect,
-  { service, authenticate, originOf }: A2AOptions,
+  { service, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
   const encodeError = errorEncoder(dialect, errorForm)
 
@@ -95,12 +111,25 @@ function a2aRpcs(
     read: ReadRequest,
     incoming: Incoming,
   ): Promise<WireRequest<O>> {
-    const version = readVersion(incoming)
+    const named = readVersion(incoming)
+    const version = claimedVersion(named, { missingVersion })
     if (version !== undefined && !versions.includes(version)) {
-      throw versionNotSupported(`${name} does not speak A2A ${version}`, { dialects: [dialect] })
+      const reason = named === undefined ? ', the version of calls that name none' : ''
+      throw versionNotSupported(`${name} does not speak A2A ${version}${reason}`, { dialects: [dialect] })
     }
     const call = new WireCall(incoming, await authenticate(incoming), { originOf })
-    return { dialect, operation, params: await read(), call }
+    return { dialect, operation, params: withoutZeroPageSize(await read()), call }
+  }
+
+  /** In versions with one method for both cards, an agent without an extended card returns the public one. */
+  async function cardOf(wireRequest: WireRequest<'getExtendedCard'>, incoming: Incoming): Promise<Json> {
+    try {
+      return await invokeOperation(service, wireRequest)
+    } catch (error) {
+      const isMissing = error instanceof A2AError && error.code === 'unsupported-operation'
+      if (!isMissing || !publicCard) throw error
+      return dialect.encodeResult.getExtendedCard(await publicCard(incoming), {})
+    }
   }
 
   function createRpc(method: DescMethod, operation: Operation): Rpc {
@@ -111,7 +140,10 @@ function a2aRpcs(
         encodeError,
         async answer(read, incoming, reply) {
           const wireRequest = await readRequest(operation, read, incoming)
-          const result = await invokeOperation(service, wireRequest)
+          const result =
+            hasPublicCard && isCardRequest(wireRequest)
+              ? await cardOf(wireRequest, incoming)
+              : await invokeOperation(service, wireRequest)
           reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)
           return result ?? {}
         },

@@ -5,6 +5,8 @@ import type { ErrorForm } from './status.ts'
 export interface A2AService extends ErrorForm {
   readonly name: string
   readonly dialect: DialectName
+  /** Whether a caller that requests the extended card gets the public one if there is no other. */
+  readonly hasPublicCard?: boolean
   /** The values of `a2a-version` that the service accepts. */
   readonly versions: readonly string[]
 }
@@ -22,5 +24,6 @@ export const a2aServices: readonly A2AService[] = [
       'streaming-not-supported': 'UNIMPLEMENTED',
     },
     namesErrors: true,
+    hasPublicCard: true,
   },
 ]
