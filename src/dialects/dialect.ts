@@ -35,6 +35,8 @@ export interface ServerDialect extends Dialect {
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
   /** Whether streams cannot resume after an event. A resumed stream starts with the complete task. */
   readonly cannotResume?: boolean
+  /** Whether callers can name the extensions that they know in a message, instead of in a header. */
+  readonly namesExtensionsInMessages?: boolean
   /** Whether the dialect has its own form for input requests. */
   readonly hasInputRequests?: boolean
   /** Whether the encoding of an event does not depend on its reader, so that it can be shared. */

@@ -35,6 +35,8 @@ const bindings: readonly (readonly [string, string, object, string, number])[] =
   ['1.0 REST', '/message:send', { message: v10Message }, 'a2a-extensions', 400],
   ['a 1.0 REST stream', '/message:stream', { message: v10Message }, 'a2a-extensions', 400],
   ['0.3 JSON-RPC', '/', rpc('message/send', { message: v03Message }), 'x-a2a-extensions', -32004],
+  ['a 0.3 JSON-RPC stream', '/', rpc('message/stream', { message: v03Message }), 'x-a2a-extensions', -32004],
+  ['0.2 JSON-RPC', '/?A2A-Version=0.2', rpc('message/send', { message: v03Message }), 'x-a2a-extensions', -32004],
   ['0.3 REST', '/v1/message:send', { message: protoMessage }, 'x-a2a-extensions', -32004],
   ['0.1 JSON-RPC', '/', rpc('tasks/send', v01Params), 'x-a2a-extensions', -32004],
 ]
@@ -63,6 +65,25 @@ describe.each(bindings)('over %s', (_, path, body, header, code) => {
       expect(text).toContain(stars)
       expect(text).not.toContain(moons)
     }
+  })
+
+  it('a required extension that only the message names counts before 1.0', async () => {
+    const { url } = await start(true)
+    const named = JSON.stringify(body).replace('"role":', `"extensions":["${stars}"],"role":`)
+    const response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: named,
+    })
+    const text = await response.text()
+    if (header === 'a2a-extensions') {
+      expect(text).toContain(`"code":${code}`)
+      expect(text).toContain('Name them in the header A2A-Extensions.')
+      return
+    }
+    expect(text).toContain(`"text":"${stars}"`)
+    expect(response.headers.get(header)).toBe(stars)
+    expect((await post(url)).text).toContain('Name them in the header X-A2A-Extensions or in message.extensions.')
   })
 
   it('a response without active extensions has no extensions header', async () => {

@@ -97,6 +97,7 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
         parts: message.parts.map(decodePart),
         contextId: sessionId,
         metadata: message.metadata,
+        ...(message.extensions && { extensions: message.extensions }),
       },
       configuration: {
         historyLength,

@@ -195,7 +195,7 @@ describe('encodeResult and encodeEvent', () => {
 
 describe('encodeRequest', () => {
   const message: Message = { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }], extensions: ['https://e'] }
-  const messageOnTheWire = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
+  const messageOnTheWire = { role: 'user', parts: [{ type: 'text', text: 'hi' }], extensions: ['https://e'] }
 
   it('a message continues its task, or else creates one with its own id', () => {
     expect(encodeRequest.sendMessage({ message })).toStrictEqual({ id: 'm-1', message: messageOnTheWire })

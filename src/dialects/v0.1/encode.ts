@@ -208,7 +208,7 @@ function encodeSend({ alias, message, configuration = {}, metadata }: SendReques
   return withoutUndefined({
     // A new task has the id of its first message, so that a repeated send creates no second task.
     id: alias ?? message.taskId ?? message.messageId,
-    message: encodeMessage(message),
+    message: withoutUndefined({ ...encodeMessage(message), extensions: message.extensions }),
     sessionId: message.contextId,
     pushNotification: push && encodePushConfig(push),
     historyLength: historyLength || undefined,

@@ -140,6 +140,8 @@ export const SendParams = object({
   message: object({
     role: withHint(literal('user'), hintForRole),
     parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
+    // Not in the schema. 0.1 has no other way to name the extensions that an agent requires.
+    extensions: implicit(nonEmptyStrings),
     metadata,
   }),
   pushNotification: optional(PushConfig),

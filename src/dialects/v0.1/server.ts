@@ -12,7 +12,7 @@ const wireNames = {
   pushConfig: 'pushNotificationConfig',
   'message.contextId': 'sessionId',
   contextId: 'sessionId',
-  'header A2A-Extensions': 'header X-A2A-Extensions',
+  'header A2A-Extensions': 'header X-A2A-Extensions or in message.extensions',
 }
 
 export const v0_1: ServerDialect = {
@@ -22,6 +22,7 @@ export const v0_1: ServerDialect = {
   methods,
   operations,
   allowsMissingId: true,
+  namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult,
   // Artifact indexes are relative to a stream.

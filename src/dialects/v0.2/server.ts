@@ -20,6 +20,7 @@ export const v0_2: ServerDialect = {
   recognises,
   // Up to 0.2.1.
   allowsMissingId: true,
+  namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
   encodeEvent,

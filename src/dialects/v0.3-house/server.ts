@@ -36,6 +36,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     recognises,
     operationFor,
     hasInputRequests: true,
+    namesExtensionsInMessages: true,
     decodeRequest: holdStreamOnInput ? holdOnInput(decode) : decode,
     encodeResult,
     encodeEvent,

@@ -19,6 +19,7 @@ export const v0_3: ServerDialect = {
   bindings: ['JSONRPC', 'HTTP+JSON'],
   methods,
   operations,
+  namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult,
   encodeEvent,

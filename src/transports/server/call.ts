@@ -19,7 +19,7 @@ export interface WireRequest<O extends Operation> {
   readonly dialect: ServerDialect
   readonly operation: O
   readonly params: unknown
-  readonly call: Call
+  readonly call: WireCall
 }
 
 /** Decodes the parameters, calls the service and encodes the result, in the caller's dialect. */
@@ -67,8 +67,8 @@ export function openStream<O extends StreamOperation>(
 export class WireCall implements Call {
   readonly principal: Principal
   readonly idempotencyKey: string | undefined
-  readonly extensions: readonly string[] | undefined
-  readonly activated: Set<string> | undefined
+  extensions: readonly string[] | undefined
+  activated: Set<string> | undefined
   readonly trace: Trace | undefined
   readonly #incoming: Incoming
   readonly #originOf: WireOptions['originOf']
@@ -82,6 +82,12 @@ export class WireCall implements Call {
     this.trace = traceparent ? readTrace(traceparent, () => incoming.header('tracestate')) : undefined
     this.#incoming = incoming
     this.#originOf = originOf
+  }
+
+  /** Adds extensions that the caller names in a message. */
+  declareExtensions(uris: readonly string[]): void {
+    this.extensions = [...new Set([...(this.extensions ?? []), ...uris])]
+    this.activated ??= new Set()
   }
 
   get signal(): AbortSignal {
@@ -171,8 +177,11 @@ export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Reco
   }
 }
 
-function decodeRequest<O extends Operation>({ dialect, operation, params }: WireRequest<O>): RequestOf<O> {
+function decodeRequest<O extends Operation>({ dialect, operation, params, call }: WireRequest<O>): RequestOf<O> {
   const request = dialect.decodeRequest[operation](params)
+  if (dialect.namesExtensionsInMessages && 'message' in request && request.message.extensions) {
+    call.declareExtensions(request.message.extensions)
+  }
   // Later events about the task, and its webhooks, are encoded in the same dialect.
   return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
 }
