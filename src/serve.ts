@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
 import { consoleLogger, type Logger } from './base/logger.ts'
@@ -27,7 +28,7 @@ import type { HostedAgent } from './server/hosted-agent.ts'
 import { withHostCheck } from './server/http-endpoint.ts'
 import { type HandlerOptions, mergeOptions } from './server/options.ts'
 import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
-import type { TaskLog } from './tasks/log.ts'
+import { ForeignLog, type TaskLog } from './tasks/log.ts'
 
 /** How long callers may take to read the end of their responses after all turns have ended, in milliseconds. */
 const readDeadline = 2_000
@@ -52,6 +53,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   try {
     for (const [mount, agent] of Object.entries(agents)) {
       const hosted = mounts.add(agent, options.log ? { mount, log: options.log } : { mount })
+      await hosted.reserved
       first ??= hosted
     }
     listening = await listenFor(host, settings, () => mesh)
@@ -236,7 +238,7 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
       }
       const merged = mergeOptions({ ...shared, logger }, mount)
       const isLocal = isLocalOnly({ ...merged, host: settings.options.host })
-      const opened = mount.log ? undefined : createSqliteLog({ file: join(directory, logFileOf(agent, mount)), logger })
+      const opened = mount.log ? undefined : openLog(directory, agent, mount, logger)
       try {
         const hosted = host.add(agent, {
           ...merged,
@@ -272,11 +274,20 @@ function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
   return { ...shared, http: limits }
 }
 
-/** A file name that no agent with another mount has. */
-function logFileOf({ profile }: Agent, { mount = '', hostname, tenant }: AddOptions): string {
+/** Opens the log of an agent at its mount. If its file belongs to an agent with a similar name, it gets another one. */
+function openLog(directory: string, { profile }: Agent, options: AddOptions, logger: Logger): TaskLog {
+  const { mount = '', hostname, tenant } = options
   const path = mount.replace(/^\/+|\/+$/g, '')
   const address = [hostname, path, tenant && `~${tenant}`].filter((part) => part).join('/')
-  return address === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(address)}.db`
+  const agent = address === '' ? profile.name : `${profile.name} at ${address}`
+  const base = address === '' ? slug(profile.name) : `${slug(profile.name)}@${encodeURIComponent(address)}`
+  try {
+    return createSqliteLog({ file: join(directory, `${base}.db`), agent, logger })
+  } catch (error) {
+    if (!(error instanceof ForeignLog)) throw error
+    const digest = createHash('sha256').update(agent).digest('hex').slice(0, 16)
+    return createSqliteLog({ file: join(directory, `${base}-${digest}.db`), agent, logger })
+  }
 }
 
 function listenFor(

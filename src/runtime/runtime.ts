@@ -1,6 +1,6 @@
 import { linkSignals } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, operatorError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
@@ -28,6 +28,8 @@ export interface Runtime {
   /** Undefined if the agent sends no push notifications. */
   readonly push: PushAdmin | undefined
   readonly gauges: RuntimeGauges
+  /** Rejects if the log belongs to another agent. Then every operation fails. */
+  readonly reserved: Promise<void>
   /** Removes tasks with everything that belongs to them, and returns what it removed. */
   erase(request: EraseRequest): Promise<Erased>
   /** Accepts no new messages, lets turns finish for `deadline` milliseconds, then ends turns and streams. */
@@ -47,6 +49,8 @@ export interface RuntimeGauges {
 export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
   const { log, policy, logger, holder, clock, telemetry } = settings
+  const reserved = Promise.resolve(log.reserveFor?.(settings.agent.profile.name))
+  reserved.catch((error) => logger.error({ error: operatorError(error) }, 'the task log cannot be used'))
   const runs = createRuns(settings)
   const push =
     settings.push &&
@@ -107,6 +111,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   return {
     service,
     push: push?.admin,
+    reserved,
     gauges: { runs: () => runs.size, queued: () => runs.queued, webhooks: () => push?.size() ?? 0 },
     async lastDialect(address, principal) {
       const head = await logOf(principal, 'getTask').find(address)

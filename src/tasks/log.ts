@@ -156,6 +156,19 @@ export interface ErasedTask extends NewTask {
   readonly webhooks?: readonly { readonly owner: string; readonly id: string }[]
 }
 
+/** The store belongs to another agent, which would run the tasks of this one. */
+export class ForeignLog extends Error {
+  override readonly name = 'ForeignLog'
+
+  /** `store` names the store, `remedy` what to give each agent instead. */
+  constructor(store: string, remedy: string, { agent, owner }: { readonly agent: string; readonly owner: string }) {
+    super(
+      `${store} holds the tasks of the agent "${owner}", and "${agent}" would run them as its own. Give each agent ` +
+        `${remedy}. If "${owner}" was renamed, or both share it on purpose, set its option agent to "${owner}".`,
+    )
+  }
+}
+
 /**
  * The source of truth about tasks: an append-only list of numbered events per task.
  *
@@ -163,6 +176,12 @@ export interface ErasedTask extends NewTask {
  * are durable when the promise resolves.
  */
 export interface TaskLog {
+  /**
+   * Reserves the store for an agent, by its name. Throws or rejects with `ForeignLog` if it belongs to another one: an
+   * agent that finds tasks of another in its log would run them.
+   */
+  reserveFor?(agent: string): void | Promise<void>
+
   /** Creates a task with generations 1, 2, …, and leases it to its writer. */
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions): Promise<Created>
 

@@ -9,6 +9,7 @@ import {
   type Claim,
   type ClaimRecord,
   type ErasedTask,
+  ForeignLog,
   isWithin,
   type Lease,
   type LeaseRequest,
@@ -23,12 +24,16 @@ import {
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */
   readonly keepEnded?: number
+  /** Name of the agent whose tasks it holds. Defaults to that of the first agent that uses it. */
+  readonly agent?: string
   /** For tests. */
   readonly clock?: Clock
 }
 
 /** A log in memory: the reference implementation, for tests and for agents whose tasks may end with their process. */
-export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: MemoryLogOptions = {}): TaskLog {
+export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
+  const { keepEnded = 10_000, clock = systemClock } = options
+  let { agent } = options
   const wakeups = createWakeups()
   const table = createTaskTable({ keepEnded, clock, onChange: (taskId) => wakeups.wake(taskId) })
   const { tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove } = table
@@ -49,6 +54,11 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
   }
 
   return {
+    reserveFor(name) {
+      agent ??= name
+      if (agent !== name) throw new ForeignLog('This log in memory', 'its own log', { agent: name, owner: agent })
+    },
+
     async create(task, events, options) {
       const claimed = findClaim(task.owner, options.claims)
       if (claimed) return { type: 'known', claimed }

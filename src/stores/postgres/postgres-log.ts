@@ -1,6 +1,7 @@
+import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
-import type { Appended, Created, TaskLog } from '../../tasks/log.ts'
+import { type Appended, type Created, ForeignLog, type TaskLog } from '../../tasks/log.ts'
 import { createRecentEvents, type EventBatch, encodeRowPerEvent } from '../event-batches.ts'
 import { type Append, createAppendAll } from './append.ts'
 import { createAppendByWriter, isWriterAppend } from './append-fast-path.ts'
@@ -13,6 +14,7 @@ import { createListener } from './listener.ts'
 import { createPostgresPushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase } from './schema.ts'
+import { decodeText, encodeText } from './sql-text.ts'
 import {
   createNotifyReplicas,
   createSharedReads,
@@ -28,6 +30,8 @@ export interface PostgresLogOptions {
   readonly pool: PostgresPool
   /** The schema of the tables, created if missing. Logs in different schemas are independent. Defaults to `parley`. */
   readonly schema?: string
+  /** Name of the agent whose tasks the schema holds. Defaults to that of the first agent that uses it. */
+  readonly agent?: string
   /** How long an operation waits for an unreachable database before it fails, in milliseconds. Defaults to 15 seconds. */
   readonly patience?: number
   /** Timeout of one statement, in milliseconds. Defaults to 10 seconds. */
@@ -76,6 +80,9 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const listHeads = createListHeads(db)
   const retention = createRetention(db)
   const snapshots = createSnapshots(db)
+  const reserve = db.prepare<{ readonly name: string }>(`
+    INSERT INTO ${db.name('log_agent')} AS reserved (name) VALUES ($1)
+    ON CONFLICT (id) DO UPDATE SET name = reserved.name RETURNING name`)
   // Shows whether the database can be written, without changing it.
   const rewriteFormat = db.prepare(`UPDATE ${db.name('format')} SET format = format`)
   const notifyReplicas = createNotifyReplicas(db, channel, sender)
@@ -129,13 +136,23 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   }
 
   let ending: Promise<void> | undefined
+  /** Pending while the owner of the schema is unknown, and rejected if it is another agent. */
+  let reserving: Promise<void> | undefined
 
   function requireOpen() {
     if (ending) throw new Error(`The task log in schema ${schema} of PostgreSQL is closed.`)
   }
 
+  async function reserveFor(agent: string): Promise<void> {
+    const [row] = await db.withRetry(() => reserve(encodeText(agent)))
+    const owner = decodeText(row?.name ?? '')
+    const store = `The task log in schema ${schema} of PostgreSQL`
+    if (owner !== agent) throw new ForeignLog(store, 'its own schema', { agent, owner })
+  }
+
   async function query<T>(run: () => Promise<T>): Promise<T> {
     requireOpen()
+    if (reserving) await reserving
     return await db.withRetry(run)
   }
 
@@ -165,22 +182,39 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   return {
     webhooks: createPostgresPushStore(db, query),
 
-    async create(task, taskEvents, options) {
+    reserveFor(agent) {
+      const reserved = reserveFor(options.agent ?? agent)
+      reserving = reserved.then(
+        () => {
+          reserving = undefined
+        },
+        (error) => {
+          if (error instanceof ForeignLog) throw new StoreUnavailable(error)
+          reserving = undefined
+        },
+      )
+      reserving.catch(() => {}) // every operation reports it
+      return reserved
+    },
+
+    async create(task, taskEvents, createOptions) {
       requireOpen()
+      if (reserving) await reserving
       const { taskId } = task
       const batch = encodeRowPerEvent(taskEvents)
       const queriedAt = waiters.beginRead(taskId)
-      const created = await creates.write({ taskId, task, after: 0, batch, ...options, token: newToken() })
+      const created = await creates.write({ taskId, task, after: 0, batch, ...createOptions, token: newToken() })
       if (created.type === 'exists') throw new Error(`task ${taskId} exists already`)
       if (created.type === 'stored') publish(taskId, queriedAt, created.generation, batch)
       return created
     },
 
-    async append(taskId, after, taskEvents, options) {
+    async append(taskId, after, taskEvents, appendOptions) {
       requireOpen()
+      if (reserving) await reserving
       const batch = encodeRowPerEvent(taskEvents)
       const queriedAt = waiters.beginRead(taskId)
-      const appended = await append({ taskId, after, batch, ...options, token: newToken() })
+      const appended = await append({ taskId, after, batch, ...appendOptions, token: newToken() })
       if (appended.type === 'stored') publish(taskId, queriedAt, appended.generation, batch)
       return appended
     },

@@ -225,6 +225,12 @@ export const migrations: readonly Migration[] = [
     CREATE TABLE $.registry_catalogs (url text COLLATE "C" PRIMARY KEY, catalog text NOT NULL);
     `,
   },
+  {
+    sql: `
+    CREATE TABLE $.log_agent (id int PRIMARY KEY DEFAULT 1 CHECK (id = 1), name text NOT NULL);
+    COMMENT ON TABLE $.log_agent IS 'One row: the name of the agent whose tasks are in this schema.';
+    `,
+  },
 ]
 
 function isCurrent({ format, oldest }: Format, available: readonly Migration[]): boolean {

@@ -162,6 +162,10 @@ export const migrations: readonly string[] = [
   -- Catalogs of others that are read again: each is a JSON document.
   CREATE TABLE registry_catalogs (url TEXT PRIMARY KEY, catalog TEXT NOT NULL) STRICT;
   `,
+  `
+  -- One row: the name of the agent whose tasks are in this file.
+  CREATE TABLE log_agent (name TEXT NOT NULL) STRICT;
+  `,
 ]
 
 /** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */
@@ -218,6 +222,21 @@ function migrate(db: SqliteDatabase): void {
     for (const migration of migrations.slice(format)) db.exec(migration)
     db.exec(`PRAGMA user_version = ${newest}`)
   })
+}
+
+/** Reserves the file for an agent, unless it belongs to one. Returns the name of the agent that it belongs to. */
+export function reserveFile(db: SqliteDatabase, agent: string): string {
+  const select = db.prepare('SELECT name FROM log_agent')
+  const owner = () => (select.get() as { readonly name: string } | undefined)?.name
+  const known = owner()
+  if (known !== undefined) return known
+  try {
+    const insert = db.prepare('INSERT INTO log_agent (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM log_agent)')
+    whileBusy(() => void insert.run(agent))
+  } catch {
+    return agent // the file cannot be written now, and later operations report why
+  }
+  return owner() ?? agent
 }
 
 /** Writes the format that is there. Shows whether the file can be written, without changing it. */

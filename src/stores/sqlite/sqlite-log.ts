@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
-import type { TaskLog } from '../../tasks/log.ts'
+import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
 import { createRecentEvents, type EventBatch, encodeBatch } from '../event-batches.ts'
 import { explainError, nodeDriver, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
@@ -13,7 +13,7 @@ import { createLeases } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
-import { openDatabase, rewriteFormat } from './schema.ts'
+import { openDatabase, reserveFile, rewriteFormat } from './schema.ts'
 
 export interface SqliteLogOptions {
   /** The database file, created with its directory if missing. Processes of one machine may share it. */
@@ -22,6 +22,8 @@ export interface SqliteLogOptions {
   readonly driver?: SqliteDriver
   /** How long an operation waits for a file that another process has locked, in milliseconds. Defaults to 15 seconds. */
   readonly patience?: number
+  /** Name of the agent whose tasks the file holds. Defaults to that of the first agent that uses it. */
+  readonly agent?: string
   /** Receives warnings about a locked file. Defaults to the console. */
   readonly logger?: Logger
   /** Clock for leases and retention, including those of webhooks. For tests. */
@@ -37,6 +39,12 @@ export interface SqliteLog extends TaskLog {
 export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const { file, driver = nodeDriver, clock = systemClock, patience, logger = consoleLogger } = options
   const db = open(file, driver)
+  try {
+    if (options.agent !== undefined) reserveFor(options.agent)
+  } catch (error) {
+    db.close()
+    throw error
+  }
   const disk = createWalSync(db, file)
   const lockReport = createLockReport(logger, file)
   const commit = createGroupCommit(db, { disk, lockReport, ...(patience !== undefined && { patience }) })
@@ -51,6 +59,11 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const wakeups = createWakeups()
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
   let closing: Promise<void> | undefined
+
+  function reserveFor(agent: string): void {
+    const owner = checked(() => reserveFile(db, agent))
+    if (owner !== agent) throw new ForeignLog(`The task log ${file}`, 'its own file', { agent, owner })
+  }
 
   function checked<T>(work: () => T): T {
     try {
@@ -109,19 +122,21 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   return {
     webhooks: createSqlitePushStore(db, { query, write }, clock.now),
 
-    async create(task, taskEvents, options) {
+    reserveFor: (agent) => reserveFor(options.agent ?? agent),
+
+    async create(task, taskEvents, createOptions) {
       const batch = encodeBatch(taskEvents)
-      const created = await write(() => events.create(task, batch, options))
+      const created = await write(() => events.create(task, batch, createOptions))
       if (created.type === 'exists') throw new Error(`task ${task.taskId} exists already`)
       if (created.type === 'stored') publish(task.taskId, created.generation, batch)
       return created
     },
 
-    async append(taskId, after, taskEvents, options) {
+    async append(taskId, after, taskEvents, appendOptions) {
       const batch = encodeBatch(taskEvents)
       // A turn must not fail because another process keeps the file locked. Its caller can still get an answer.
-      const isPatient = options.fence !== undefined
-      const appended = await write(() => events.append(taskId, after, batch, options), isPatient)
+      const isPatient = appendOptions.fence !== undefined
+      const appended = await write(() => events.append(taskId, after, batch, appendOptions), isPatient)
       if (appended.type === 'stored') publish(taskId, appended.generation, batch)
       return appended
     },
