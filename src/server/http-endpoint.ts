@@ -77,10 +77,10 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     originOf: (incoming) => originOf(incoming, options),
   }
   const dialects = serverDialects(options)
-  // The path of JSON-RPC takes precedence over the one for house clients.
+  // At a common path, 0.3 clients are house clients: the house dialect includes 0.3.
   const rpcByPath = new Map<string, JsonRpcHandler>([
-    ...withAndWithoutSlash(housePath, createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })),
     ...withAndWithoutSlash(path, createJsonRpc({ ...wire, dialects })),
+    ...withAndWithoutSlash(housePath, createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })),
   ])
   const answerRest = createRest({ ...wire, dialects })
   const pages = new Map<string, Page>([['/healthz', () => healthPage(backend)]])

@@ -117,11 +117,22 @@ describe('the house dialect over REST', () => {
       body: { error: { code: 500, message: 'Task not found', data: { reason: 'TASK_NOT_FOUND' } } },
     })
     const { body } = await jsonOf(post('/api/a2a', call('message/send', unknownTask)))
-    expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+    expect(body.error).toMatchObject({ code: -32004, message: 'Task not found' })
   })
 })
 
 describe('options of the house dialect', () => {
+  it('an agent at the path of the house speaks the house dialect there, and its card names the path', async () => {
+    const { server } = await startTestServer(search, { path: '/api/a2a' })
+    const card = await (await fetch(`${server.url}/.well-known/agent-card.json`)).json()
+    expect(card.url).toBe(`${server.url}/api/a2a`)
+    const [task] = await collect(jsonRpc(card.url).stream('message/stream', searchMessage))
+    const subscription = jsonRpc(card.url).stream('tasks/get', { taskId: task?.result.id })
+    const { value: first } = await subscription.next()
+    await subscription.return(undefined)
+    expect(first?.result).toMatchObject({ kind: 'status-update', status: { state: 'input-required' } })
+  })
+
   it('holdStreamOnInput keeps a stream open while its task waits for input', async () => {
     const { server } = await startTestServer(search, { dialects: { house: { holdStreamOnInput: true } } })
     const rpc = jsonRpc(`${server.url}/api/a2a`)
@@ -139,18 +150,14 @@ describe('options of the house dialect', () => {
     expect(answered.at(-1)?.result).toEqual(rest.at(-1)?.result)
   })
 
-  it('timeoutAsError reports an input timeout as an error as well', async () => {
+  it('timeoutAsError ends the stream with an error instead of a status', async () => {
     const askBriefly = async (turn: Turn) => (await turn.ask('Which one?', { timeout: 100 })).text
     const { server } = await startTestServer(askBriefly, {
       dialects: { house: { holdStreamOnInput: true, timeoutAsError: true } },
     })
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', searchMessage))
     expect(events[0]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
-    expect(events.at(-2)?.result).toMatchObject({
-      final: true,
-      status: { state: 'failed' },
-      metadata: { reason: 'INPUT_TIMEOUT', timeoutSeconds: 0.1 },
-    })
+    expect(events.filter(({ result }) => result?.final)).toEqual([])
     const { id: taskId } = events[0]?.result ?? {}
     const data = { reason: 'INPUT_TIMEOUT', taskId, timeoutSeconds: 0.1 }
     expect(events.at(-1)?.error).toMatchObject({ code: -32050, data })

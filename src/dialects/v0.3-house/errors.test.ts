@@ -29,12 +29,22 @@ describe('errors', () => {
     expect(legacyError('input-timeout')).toEqual({ code: -32001, message: 'Input timeout' })
     expect(legacyError('tool-failed')).toEqual({ code: -32002, message: 'Tool execution failed' })
     expect(legacyError('context-not-found')).toEqual({ code: -32003, message: 'Context not found' })
-    expect(legacyError('task-not-found')).toEqual({ code: -32001, message: 'Task not found' })
+    expect(legacyError('task-not-found')).toEqual({ code: -32004, message: 'Task not found' })
     expect(legacyError('forbidden')).toEqual({ code: -32603, message: 'Forbidden: no.' })
     expect(legacyError('unsupported-operation')).toEqual({
-      code: -32004,
+      code: -32014,
       message: 'This operation is not supported: no.',
     })
+    const kinds = [
+      'input-timeout',
+      'tool-failed',
+      'context-not-found',
+      'task-not-found',
+      'task-not-cancelable',
+    ] as const
+    const others = ['push-not-supported', 'unsupported-operation', 'content-type-not-supported'] as const
+    const numbers = [...kinds, ...others].map((code) => legacyError(code).code)
+    expect(new Set(numbers).size).toBe(numbers.length)
     expect(legacy.encodeError(timeout).data).toEqual(v0_3House.encodeError(timeout).data)
   })
 
@@ -47,7 +57,10 @@ describe('errors', () => {
       data: { reason: 'FORBIDDEN', ...facts },
     })
     expect(v0_3House.encodeError(forbidden)).toMatchObject({ code: -31403, message: 'Insufficient permissions: more.' })
-    expect(legacy.encodeHttpError(forbidden)).toMatchObject({ status: 403, body: { error: { code: 403 } } })
+    expect(legacy.encodeHttpError(forbidden)).toMatchObject({
+      status: 403,
+      body: { error: { code: -32603, message: "Forbidden: Insufficient permissions for skill 'pay'" } },
+    })
     expect(legacy.encodeHttpError(new A2AError('unauthenticated', 'no'))).toMatchObject({ status: 401 })
   })
 
@@ -100,19 +113,19 @@ describe('input timeouts', () => {
 
   const dialect = createHouseDialect({ timeoutAsError: true })
 
-  it('a task that failed on an input timeout also ends with an error if that is enabled', () => {
+  it('a task that failed on an input timeout ends with an error if that is enabled', () => {
     const withMessage = { state: 'failed', timestamp: '2026-05-01T08:00:00.000Z', message }
     const task = { id: 't-1', contextId: 'c', status: withMessage, artifacts: [], history: [], generation: 3 }
     const taskEvent: StreamEvent = { type: 'task', task, isLast: true } as StreamEvent
     for (const failed of [event({ metadata: late }), event({ status: withMessage }), taskEvent]) {
-      expect(dialect.errorAfter?.(failed)).toMatchObject({
+      expect(dialect.errorInsteadOf?.(failed)).toMatchObject({
         code: 'input-timeout',
         metadata: { taskId: 't-1', timeoutSeconds: '300' },
       })
-      expect(v0_3House.errorAfter?.(failed)).toBeUndefined()
+      expect(v0_3House.errorInsteadOf?.(failed)).toBeUndefined()
     }
     const legacy = createHouseDialect({ timeoutAsError: true, legacyCodes: true })
-    const error = legacy.errorAfter?.(event({ metadata: late }))
+    const error = legacy.errorInsteadOf?.(event({ metadata: late }))
     expect(error && legacy.encodeError(error)).toMatchObject({
       code: -32001,
       message: 'Input timeout',
@@ -128,9 +141,9 @@ describe('input timeouts', () => {
       event({ status }),
       event({ isLast: false, metadata: late }),
     ]
-    expect(others.map((other) => dialect.errorAfter?.(other))).toEqual([undefined, undefined, undefined, undefined])
+    expect(others.map((other) => dialect.errorInsteadOf?.(other))).toEqual([undefined, undefined, undefined, undefined])
     expect(
-      dialect.errorAfter?.({ type: 'message', message: { messageId: 'm', role: 'agent', parts: [] } }),
+      dialect.errorInsteadOf?.({ type: 'message', message: { messageId: 'm', role: 'agent', parts: [] } }),
     ).toBeUndefined()
   })
 })

@@ -8,11 +8,15 @@ import * as v0_3 from '../v0.3/errors.ts'
 /** The `reason` of a task that failed on an input timeout, in the metadata of its last status or of the message there. */
 const inputTimeoutReason = 'INPUT_TIMEOUT'
 
-/** Over REST, the house has one error, 500. Rejected callers get the HTTP status of the error: clients act on it. */
+/**
+ * Over REST, the house has one error, 500. Rejected callers get the HTTP status of the error, since clients act on it,
+ * and a forbidden skill has the same code and text as over JSON-RPC.
+ */
 export function encodeLegacyHttpError(error: A2AError): HttpError {
   const isRejected = ['unauthenticated', 'forbidden', 'rate-limited', 'unavailable'].includes(error.code)
   const status = isRejected ? v0_3.encodeHttpError(error).status : 500
-  return { status, body: { error: { ...encodeLegacyError(error), code: status } } }
+  const wire = encodeLegacyError(error)
+  return { status, body: { error: { ...wire, code: error.code === 'forbidden' ? wire.code : status } } }
 }
 
 /** The message takes precedence over the number, which may be one of the house or of 0.3. */
@@ -24,7 +28,7 @@ export function decodeError(error: WireError): A2AError {
     : toError(code, error.message, { metadata: toStrings(facts) }, error)
 }
 
-/** The error for an event that ends a task by an input timeout: the house may send it after the event. */
+/** The error for an event that ends a task by an input timeout: the house may send it instead of the event. */
 export function inputTimeoutIn(event: StreamEvent): A2AError | undefined {
   const update = event.type === 'task' ? { ...event.task, taskId: event.task.id } : event
   if (!event.isLast || !('status' in update) || update.status.state !== 'failed') return undefined
@@ -41,7 +45,7 @@ export function inputTimeoutIn(event: StreamEvent): A2AError | undefined {
 export function encodeLegacyError(error: A2AError): WireError {
   const wire = encodeError(error)
   const kind = houseKinds[error.code]
-  if (kind === undefined) return wire
+  if (kind === undefined) return { ...wire, code: movedCodes.get(wire.code) ?? wire.code }
   const { code, title, hasDetail } = kind
   return { ...wire, code, message: hasDetail ? `${title}: ${detailOf(error)}` : title }
 }
@@ -66,11 +70,18 @@ const houseKinds: Readonly<Partial<Record<ErrorCode, HouseKind>>> = {
   'input-timeout': { code: -32001, title: 'Input timeout', reason: 'INPUT_TIMEOUT' },
   'tool-failed': { code: -32002, title: 'Tool execution failed', reason: 'TOOL_EXECUTION_FAILED' },
   'context-not-found': { code: -32003, title: 'Context not found', reason: 'CONTEXT_NOT_FOUND' },
-  // The error table of the house has another number, its example this one.
-  'task-not-found': { code: -32001, title: 'Task not found', reason: 'TASK_NOT_FOUND' },
-  'task-expired': { code: -32001, title: 'Task expired', reason: 'TASK_EXPIRED' },
+  // An example of the house has the number of the input timeout; its error table has this one.
+  'task-not-found': { code: -32004, title: 'Task not found', reason: 'TASK_NOT_FOUND' },
+  'task-expired': { code: -32004, title: 'Task expired', reason: 'TASK_EXPIRED' },
   forbidden: { code: -32603, title: 'Forbidden', reason: 'FORBIDDEN', hasDetail: true },
 }
+
+/** The errors of 0.3 whose numbers mean something else in the house. */
+const movedCodes: ReadonlyMap<number, number> = new Map([
+  [-32002, -32012],
+  [-32003, -32013],
+  [-32004, -32014],
+])
 
 interface HouseKind {
   /** The JSON-RPC error code of the house. Three of them have another meaning in 0.3. */

@@ -17,7 +17,7 @@ export interface HouseOptions extends RestOptions {
   readonly legacyCodes?: boolean
   /** Rejects requests that deviate from 0.3 and the house. */
   readonly strict?: boolean
-  /** Ends a stream with an error, after the last status, if the task failed because an answer did not come in time. */
+  /** Ends a stream with an error instead of the last status if the task failed because an answer did not come in time. */
   readonly timeoutAsError?: boolean
   /** Keeps streams open while the task waits for input. */
   readonly holdStreamOnInput?: boolean
@@ -41,7 +41,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     encodeResult,
     encodeEvent,
     pushFormat: bareTaskPushFormat(encodeTask),
-    ...(timeoutAsError && { errorAfter: inputTimeoutIn }),
+    ...(timeoutAsError && { errorInsteadOf: inputTimeoutIn }),
     ...withWireNames(
       wireNames,
       legacyCodes

@@ -51,12 +51,12 @@ function stream(events: readonly StreamEvent[], failure?: unknown, dialect: Serv
 }
 
 describe('eventFrames', () => {
-  it('a stream ends with the error that the dialect has for an event', async () => {
+  it('a stream ends with the error that the dialect has instead of an event', async () => {
     const late = new A2AError('input-timeout', 'Too late')
-    const dialect = { ...v1_0, errorAfter: (event: StreamEvent) => (event === working ? late : undefined) }
+    const dialect = { ...v1_0, errorInsteadOf: (event: StreamEvent) => (event === working ? late : undefined) }
     const { frames, reported } = stream([started, working, chunk], undefined, dialect)
-    const [, status, last, ...more] = await Array.fromAsync(frames)
-    expect(status).toContain('TASK_STATE_WORKING')
+    const [status, last, ...more] = await Array.fromAsync(frames)
+    expect(status).toContain('TASK_STATE_SUBMITTED')
     expect(last).toMatch(/^event: error\ndata: .*-32050/)
     expect([...more, ...reported]).toEqual([])
   })

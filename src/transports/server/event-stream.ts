@@ -76,6 +76,8 @@ export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<
   let hasStarted = false
   try {
     for await (const event of events) {
+      const failure = dialect.errorInsteadOf?.(event)
+      if (failure) throw failure
       const lines = encodeLines(adapt ? adapt(event) : event, { dialect, request, rewrite })
       for (const [n, line] of lines.entries()) {
         // If one event becomes several, the last carries its number: a reader resumes after all of them.
@@ -83,8 +85,6 @@ export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<
         yield eventText({ id, follows: event.follows, data: `${start}${line}${end}` })
         hasStarted = true
       }
-      const failure = dialect.errorAfter?.(event)
-      if (failure) throw failure
     }
   } catch (error) {
     if (!hasStarted) throw error
