@@ -1,9 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState, TaskStatus } from '../protocol/model.ts'
-import { int32 } from '../schema/proto.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
-import { string } from '../schema/values.ts'
+import { int32, string } from '../schema/values.ts'
 import type { DialectName } from './dialect.ts'
 
 // What the codecs of all dialects share.

@@ -1,6 +1,7 @@
 import type { Infer, Schema } from '../schema/schema.ts'
 import { nullable, nullValue, type StrictSchema, strict } from '../schema/strict.ts'
-import { type Fields, literal, object, optional, struct } from '../schema/values.ts'
+import { literal } from '../schema/unions.ts'
+import { type Fields, object, optional, struct } from '../schema/values.ts'
 import {
   AgentAnnouncementPayload,
   type AgentCard,

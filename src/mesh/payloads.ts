@@ -1,5 +1,6 @@
 import { number, strict, titled, withDefault } from '../schema/strict.ts'
-import { boolean, list, literal, object, optional, string, struct, union } from '../schema/values.ts'
+import { literal, union } from '../schema/unions.ts'
+import { boolean, list, object, optional, string, struct } from '../schema/values.ts'
 
 /** Schemas of the eight mesh messages. Patterns alone define formats, so that every language reads them alike. */
 

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { jsonSchemaOf } from './json-schema.ts'
-import { bytes, int32, protoEnum, timestamp } from './proto.ts'
 import type { Schema } from './schema.ts'
 import { nullable, nullValue, number, titled, withDefault } from './strict.ts'
+import { literal, tagged, taggedAs, union } from './unions.ts'
 import {
   boolean,
+  bytes,
   implicit,
+  int32,
   json,
   list,
-  literal,
   map,
   object,
   optional,
+  protoEnum,
   string,
   struct,
-  tagged,
-  taggedAs,
-  union,
+  timestamp,
 } from './values.ts'
 
 const closed = { additionalProperties: false }

@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 /**
  * Describes a JSON value once. The description yields a reader, a TypeScript type (`Infer`), a check that does not
  * convert (strict.ts) and a JSON Schema (json-schema.ts). `read` normalises, so it accepts more spellings than the
- * other two, which know only the one that we write. Schemas are made by the functions of values.ts and proto.ts.
+ * other two, which know only the one that we write. Schemas are made by the functions of values.ts and unions.ts.
  */
 export interface Schema<T> {
   /** Throws a `Violation`. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { violationOf } from '../../test/support/schema/violation-of.ts'
-import { timestamp } from './proto.ts'
 import type { Schema } from './schema.ts'
 import { nullable, nullValue, number, strict, titled } from './strict.ts'
-import { boolean, json, list, literal, object, optional, string, struct, union } from './values.ts'
+import { literal, union } from './unions.ts'
+import { boolean, json, list, object, optional, string, struct, timestamp } from './values.ts'
 
 function check(schema: Schema<unknown>, value: unknown): string | undefined {
   const violation = strict(schema).check(value)

@@ -1,19 +1,20 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { bytes, int32, timestamp } from '../../schema/proto.ts'
 import { type Infer, type Schema, Violation, wrongType } from '../../schema/schema.ts'
+import { literal, tagged } from '../../schema/unions.ts'
 import {
   boolean,
+  bytes,
   implicit,
+  int32,
   json,
   list,
-  literal,
   object,
   optional,
   readObject,
   string,
   struct,
-  tagged,
+  timestamp,
   withHint,
 } from '../../schema/values.ts'
 import { historyLength, id, maxListItems, maxParts, withKeys, withoutKeys } from '../codec.ts'

@@ -1,16 +1,20 @@
 import type * as model from '../../protocol/model.ts'
-import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schema/proto.ts'
 import {
   boolean,
+  bytes,
   defaultsTo,
   implicit,
+  int32,
   list,
   map,
   object,
   optional,
+  protoEnum,
   string,
   struct,
+  timestamp,
   withHint,
+  withUnspecified,
 } from '../../schema/values.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'

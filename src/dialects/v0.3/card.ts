@@ -138,6 +138,8 @@ export function encodeInterfaces(
 }
 
 function decodeSecurity(card: WireCard): DecodedSecurity {
+  const isOpen = [card, ...card.skills].every(({ security }) => security === undefined)
+  if (isOpen && card.securitySchemes === undefined) return { skills: card.skills }
   const { schemes, unusable, flowSchemes } = decodeSchemes(card.securitySchemes ?? {}, schemeNamesIn(card))
   const decodeSecurityOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
     security && decodeRequirements(security, flowSchemes)

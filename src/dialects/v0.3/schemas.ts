@@ -1,19 +1,19 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { bytes, int32, timestamp } from '../../schema/proto.ts'
 import { type Infer, type Schema, wrongValue } from '../../schema/schema.ts'
+import { literal, tagged, taggedAs } from '../../schema/unions.ts'
 import {
   boolean,
+  bytes,
+  int32,
   list,
-  literal,
   map,
   object,
   optional,
   readObject,
   string,
   struct,
-  tagged,
-  taggedAs,
+  timestamp,
   withHint,
 } from '../../schema/values.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'

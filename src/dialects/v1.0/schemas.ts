@@ -1,16 +1,19 @@
 import type * as model from '../../protocol/model.ts'
-import { bytes, int32, protoEnum, timestamp } from '../../schema/proto.ts'
 import {
   boolean,
+  bytes,
   defaultsTo,
   implicit,
+  int32,
   json,
   list,
   map,
   object,
   optional,
+  protoEnum,
   string,
   struct,
+  timestamp,
   withHint,
 } from '../../schema/values.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'

@@ -45,7 +45,8 @@ export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOp
   )
 
   function modesFor(request: SendRequest): Modes {
-    const skill = requestedSkill(request)
+    // Only metadata names a skill, and most messages have none.
+    const skill = request.metadata || request.message.metadata ? requestedSkill(request) : undefined
     return (skill === undefined ? undefined : modesBySkill.get(skill)) ?? agentModes
   }
 
