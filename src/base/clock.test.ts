@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createVirtualClock } from '../testing/virtual-clock.ts'
-import { setAlarm, sleep } from './clock.ts'
+import { monotonicOf, setAlarm, sleep, systemClock } from './clock.ts'
 
 it('an alarm rings at its moment, however far away', async () => {
   const clock = createVirtualClock(0)
@@ -24,4 +24,20 @@ it('sleep ends after its time or when the signal aborts', async () => {
   await sleeping
   await sleep(1_000, caller.signal, clock)
   expect(clock.now()).toBe(1_000)
+})
+
+describe('monotonicOf', () => {
+  it('the monotonic time goes on when the clock is set back', () => {
+    let now = 1_000
+    const time = monotonicOf({ ...systemClock, now: () => now, monotonic: undefined })
+    const steps = [5, -500, 5, 0, -1_000, 20].map((step) => {
+      now += step
+      return time()
+    })
+    expect(steps).toEqual([1_005, 1_005, 1_010, 1_010, 1_010, 1_030])
+  })
+
+  it('the monotonic time of a clock is used if it has one', () => {
+    expect(monotonicOf({ ...systemClock, monotonic: () => 42 })()).toBe(42)
+  })
 })

@@ -2,8 +2,13 @@ export type Timer = number | { ref?(): void; unref?(): void }
 
 /** The time source and timers that tasks and calls use. Tests pass a virtual one. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. It jumps when the clock of the machine is set. */
   now(): number
+  /**
+   * Milliseconds since some moment. It neither goes back nor jumps, so leases go by it. Processes that share leases share
+   * the moment. Without it, leases go by `now`, as long as that moves forward.
+   */
+  monotonic?(): number
   setTimeout(act: () => void, milliseconds: number): Timer
   setInterval(act: () => void, milliseconds: number): Timer
   /** Clears timeouts and intervals. */
@@ -14,10 +19,24 @@ export type Timers = Pick<Clock, 'setTimeout' | 'clearTimeout'>
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   setTimeout: (act, milliseconds) => setTimeout(act, milliseconds),
   setInterval: (act, milliseconds) => setInterval(act, milliseconds),
   // Every platform gets back the kind of timer it returned.
   clearTimeout: (timer) => clearTimeout(timer as number | undefined),
+}
+
+/** The time that leases go by: it never goes back. */
+export function monotonicOf(clock: Clock): () => number {
+  if (clock.monotonic) return clock.monotonic.bind(clock)
+  let last = clock.now()
+  let offset = 0
+  return () => {
+    const time = clock.now() + offset
+    if (time < last) offset += last - time // the clock was set back
+    last = Math.max(last, time)
+    return last
+  }
 }
 
 /** Timers hold at most 2³¹ − 1 ms, about 24.8 days, so a longer wait is split. */

@@ -1,15 +1,16 @@
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, monotonicOf, systemClock } from '../base/clock.ts'
 import { serializeKey } from './delivery/checkpoints.ts'
 import type { NewWebhook, PushStore, StoredWebhook, WebhookKey } from './store.ts'
 
-const unleased = { holder: '', leaseUntil: 0 }
+const unleased = { holder: '', leaseUntil: Number.NEGATIVE_INFINITY }
 
 /** The reference store, for tests and for agents whose tasks need not survive their process. */
 export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
   const entries = new Map<string, Entry>()
   let lastPlace = 0
 
-  const isLeased = ({ leaseUntil }: Entry) => leaseUntil > clock.now()
+  const leaseTime = monotonicOf(clock)
+  const isLeased = ({ leaseUntil }: Entry) => leaseUntil > leaseTime()
   const entryOf = (key: WebhookKey) => entries.get(serializeKey(key))
 
   /** The entry, if it still has the revision that the writer has read. */
@@ -30,7 +31,7 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
       const { taskId, owner, id, due, webhook } = added
       const stored = { taskId, owner, id, due, webhook, revision: 1, place: ++lastPlace }
       const now = clock.now()
-      const leased = lease ? { holder: lease.holder, leaseUntil: now + lease.ttl } : unleased
+      const leased = lease ? { holder: lease.holder, leaseUntil: leaseTime() + lease.ttl } : unleased
       entries.set(serializeKey(added), { stored, touched: now, ...leased })
       return stored
     },
@@ -58,7 +59,7 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
       const due = [...entries.values()].filter((entry) => (entry.stored.due ?? now + 1) <= now && !isLeased(entry))
       due.sort((one, other) => (one.stored.due ?? 0) - (other.stored.due ?? 0))
       return due.slice(0, limit).map((entry) => {
-        Object.assign(entry, { holder, leaseUntil: now + ttl })
+        Object.assign(entry, { holder, leaseUntil: leaseTime() + ttl })
         return entry.stored
       })
     },
@@ -66,7 +67,7 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
       return held.filter((stored) => {
         const entry = atRevision(stored)
         if (entry?.holder !== holder) return true
-        entry.leaseUntil = clock.now() + ttl
+        entry.leaseUntil = leaseTime() + ttl
         return false
       })
     },

@@ -5,6 +5,9 @@ import type { EndedPhase, Phase } from '../protocol/states.ts'
 /** The most that one `read` returns, so that a slow reader holds little memory. */
 export const readLimit = { events: 256, bytes: 256 * 1024 }
 
+/** How many times longer than usual a lease may last: processes may have different settings. */
+export const clockTolerance = 3
+
 /** The owners whose tasks a policy adds to a caller's own. */
 export type VisibleOwners = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
 
@@ -219,8 +222,12 @@ export interface TaskLog {
    * has taken it by `wakeAt` (milliseconds since 1970), the task becomes an orphan.
    */
   release(taskId: string, fence: number, after: number, wakeAt?: number): Promise<boolean>
-  /** Finds tasks that no process works on although one should: their lease has expired, or `wakeAt` has passed. */
-  orphans(limit: number): Promise<readonly TaskHead[]>
+  /**
+   * Finds tasks that no process works on although one should: their lease has expired, or `wakeAt` has passed. With the
+   * usual `ttl` of leases, it also shortens those that last `clockTolerance` times longer: the clock they were taken by
+   * was set back since, or was that of another machine.
+   */
+  orphans(limit: number, ttl?: number): Promise<readonly TaskHead[]>
 
   /** Removes the content of tasks that ended before that time in one of these phases. Returns how many tombstones it left. */
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<number>

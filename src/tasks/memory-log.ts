@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, monotonicOf, systemClock } from '../base/clock.ts'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded, isTask } from '../protocol/states.ts'
 import { advanceHead, type HeadState, initialHead } from './fold.ts'
@@ -35,7 +35,8 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
   const { keepEnded = 10_000, clock = systemClock } = options
   let { agent } = options
   const wakeups = createWakeups()
-  const table = createTaskTable({ keepEnded, clock, onChange: (taskId) => wakeups.wake(taskId) })
+  const leaseTime = monotonicOf(clock)
+  const table = createTaskTable({ keepEnded, clock, leaseTime, onChange: (taskId) => wakeups.wake(taskId) })
   const { tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove } = table
   const yieldAfterBurst = createYielder()
   let lastKey = 0
@@ -73,7 +74,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
         key: ++lastKey,
         fence: 1,
         isHeld: true,
-        leaseUntil: created + options.lease.ttl,
+        leaseUntil: leaseTime() + options.lease.ttl,
       }
       tasks.set(task.taskId, entry)
       claim(entry, 1, options.claims)
@@ -143,7 +144,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
     },
 
     async renew(leases, ttl) {
-      const until = clock.now() + ttl
+      const until = leaseTime() + ttl
       return leases.flatMap(({ taskId, fence }) => {
         const entry = tasks.get(taskId)
         if (entry?.fence !== fence || !entry.isHeld || entry.leaseUntil === undefined) return [taskId]
@@ -157,15 +158,17 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
       if (!entry || entry.fence !== fence) return true
       if (entry.head.generation !== after) return false
       entry.isHeld = false
-      entry.leaseUntil = isOver(entry) ? undefined : wakeAt
+      entry.leaseUntil = undefined
+      entry.wakeAt = isOver(entry) ? undefined : wakeAt
       return true
     },
 
     async orphans(limit) {
-      const now = clock.now()
+      const [now, time] = [clock.now(), leaseTime()]
       const orphans: TaskHead[] = []
       for (const entry of tasks.values()) {
-        if (entry.leaseUntil !== undefined && entry.leaseUntil <= now) orphans.push(headOf(entry))
+        const { leaseUntil = Number.POSITIVE_INFINITY, wakeAt = Number.POSITIVE_INFINITY } = entry
+        if (leaseUntil <= time || wakeAt <= now) orphans.push(headOf(entry))
         if (orphans.length === limit) break
       }
       return orphans
@@ -217,14 +220,17 @@ interface TaskEntry {
   readonly key: number
   fence: number
   isHeld: boolean
-  /** When the lease expires. Without a holder: when the task becomes an orphan. */
+  /** When the lease expires, by `monotonicOf(clock)`. */
   leaseUntil?: number
+  /** When a task without a lease becomes an orphan, in milliseconds since 1970. */
+  wakeAt?: number
 }
 
 interface TaskTableOptions {
   /** How many ended tasks are kept, and as many tombstones. */
   readonly keepEnded: number
   readonly clock: Clock
+  readonly leaseTime: () => number
   /** Called after events of a task were stored. */
   readonly onChange: (taskId: string) => void
 }
@@ -247,7 +253,7 @@ interface TaskTable {
 }
 
 /** The tasks and claims of a memory log, with a limit for ended tasks. */
-function createTaskTable({ keepEnded, clock, onChange }: TaskTableOptions): TaskTable {
+function createTaskTable({ keepEnded, clock, leaseTime, onChange }: TaskTableOptions): TaskTable {
   const tasks = new Map<string, TaskEntry>()
   const records = new Map<string, ClaimRecord>()
   const ended = new Set<TaskEntry>()
@@ -282,6 +288,7 @@ function createTaskTable({ keepEnded, clock, onChange }: TaskTableOptions): Task
 
   function retire(entry: TaskEntry) {
     entry.leaseUntil = undefined
+    entry.wakeAt = undefined
     ended.add(entry)
     if (ended.size <= keepEnded + burst) return
     for (const oldest of ended) {
@@ -310,11 +317,12 @@ function createTaskTable({ keepEnded, clock, onChange }: TaskTableOptions): Task
   }
 
   function grantLease(entry: TaskEntry, { ttl }: LeaseRequest): Lease | undefined {
-    const now = clock.now()
-    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
+    const time = leaseTime()
+    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > time)) return undefined
     entry.fence++
     entry.isHeld = true
-    entry.leaseUntil = now + ttl
+    entry.leaseUntil = time + ttl
+    entry.wakeAt = undefined
     return { fence: entry.fence }
   }
 

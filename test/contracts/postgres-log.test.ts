@@ -25,6 +25,34 @@ test('processes that start together migrate once', async () => {
   ])
 })
 
+test('an orphan is found although the clock of the database is set back twice', async () => {
+  const pool = await openPool({ options: '-c search_path=test_time,pg_catalog' })
+  await pool.query('CREATE SCHEMA test_time; CREATE TABLE test_time.clock AS SELECT pg_catalog.now() AS time')
+  for (const name of ['clock_timestamp', 'statement_timestamp']) {
+    await pool.query(`CREATE FUNCTION test_time.${name}() RETURNS timestamptz LANGUAGE sql VOLATILE
+      AS 'SELECT time FROM test_time.clock'`)
+  }
+  const pass = (milliseconds: number) =>
+    pool.query(`UPDATE test_time.clock SET time = time + ${milliseconds} * interval '1 millisecond'`)
+  const [first, second] = [await createPostgresLog({ pool }), await createPostgresLog({ pool })]
+  onTestFinished(() => Promise.all([first.close(), second.close()]).then(() => {}))
+  const [ttl, hour] = [1_000, 60 * 60 * 1000]
+  const [orphan, held] = [newTask(), newTask()]
+  for (const task of [orphan, held])
+    await first.create(task, [message(), status('working')], { lease: { ...lease, ttl } })
+  expect(await first.orphans(10, ttl)).toEqual([])
+  for (const log of [first, second]) {
+    await pass(-hour)
+    expect(await log.orphans(10, ttl)).toEqual([])
+  }
+  for (let renewal = 0; renewal < 6; renewal++) {
+    await pass(ttl / 2)
+    await first.renew([{ taskId: held.taskId, fence: 1 }], ttl)
+  }
+  await pass(1)
+  for (const log of [first, second]) expect(await log.orphans(10, ttl)).toMatchObject([{ taskId: orphan.taskId }])
+})
+
 test('an old version keeps working while new versions migrate the schema', async () => {
   const pool = await openPool()
   const old = await createPostgresLog({ pool })

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Clock } from '../../src/base/clock.ts'
+import { type Clock, monotonicOf } from '../../src/base/clock.ts'
 import { anonymous, ownerOf } from '../../src/protocol/model.ts'
 import { createPostgresLog } from '../../src/stores/postgres/postgres-log.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/sqlite-log.ts'
@@ -113,6 +113,7 @@ function createForwardingClock(current: () => Clock | undefined): Clock {
   }
   return {
     now: () => clock().now(),
+    monotonic: () => monotonicOf(clock())(),
     setTimeout: (act, milliseconds) => clock().setTimeout(act, milliseconds),
     setInterval: (act, milliseconds) => clock().setInterval(act, milliseconds),
     clearTimeout: (timer) => clock().clearTimeout(timer),

@@ -136,10 +136,10 @@ export function connectStore({ world, history, process, log, beforeCall }: Store
         () => `release ${nameOf(taskId)} (${fence}) at ${after}`,
         () => log.release(taskId, fence, after, wakeAt),
       ),
-    orphans: (limit) =>
+    orphans: (limit, ttl) =>
       call(
         () => `orphans`,
-        () => log.orphans(limit),
+        () => log.orphans(limit, ttl),
       ),
     expire: (endedBefore, limit, phases) =>
       call(

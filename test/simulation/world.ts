@@ -134,6 +134,7 @@ export function createWorld(isTraced = false): World {
         setTimer({ label: `timer of ${milliseconds} ms`, act, process, every }, milliseconds)
       return {
         now: () => time + process.clockOffset,
+        monotonic: () => time - start,
         setTimeout: (act, milliseconds) => set(act, milliseconds),
         setInterval: (act, milliseconds) => set(act, milliseconds, milliseconds),
         clearTimeout(timer: Timer | undefined) {

@@ -36,7 +36,7 @@ export function startMaintenance(
     try {
       for (let recovered = 0; ; ) {
         // Runs of this process are alive, even if their renewal is late.
-        const orphans = (await log.orphans(batchSize)).filter(({ taskId }) => !runs.get(taskId))
+        const orphans = (await log.orphans(batchSize, leaseTtl)).filter(({ taskId }) => !runs.get(taskId))
         const results = await Promise.all(orphans.map(takeOver))
         recovered += results.filter(Boolean).length
         if (orphans.length < batchSize || !results.includes(true)) return recovered

@@ -1,17 +1,18 @@
-import type { HeldLease, Lease, LeaseRequest, TaskHead } from '../../tasks/log.ts'
+import { clockTolerance, type HeldLease, type Lease, type LeaseRequest, type TaskHead } from '../../tasks/log.ts'
 import type { Database } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
 
 /**
  * Leases are columns of the task row: `fence`, `lease_until` and `lease_holder`. They run by the clock of the database,
- * which all replicas share. See `TaskLog` for each method.
+ * which all replicas share. If that is set back, the leases before it would last too long, so they are shortened. See
+ * `TaskLog` for each method.
  */
 export interface Leases {
   acquire(taskId: string, request: LeaseRequest): Promise<Lease | undefined>
   renew(leases: readonly HeldLease[], ttl: number): Promise<readonly string[]>
   release(taskId: string, fence: number, after: number, wakeAt?: number): Promise<boolean>
-  orphans(limit: number): Promise<readonly TaskHead[]>
+  orphans(limit: number, ttl?: number): Promise<readonly TaskHead[]>
 }
 
 export function createLeases(db: Database): Leases {
@@ -42,8 +43,16 @@ export function createLeases(db: Database): Leases {
       WHERE task_id = $1 AND fence = $2 AND generation = $3 RETURNING key
     )
     SELECT EXISTS (SELECT FROM updated) OR NOT EXISTS (SELECT FROM ${tasks} WHERE task_id = $1 AND fence = $2) AS released`)
-  const selectExpired = db.prepare<HeadRow>(`
-    ${selectHeads(db)} WHERE task.lease_until <= statement_timestamp() ORDER BY task.lease_until LIMIT $1`)
+  // Always returns a row, for the time of the database.
+  const selectExpired = db.prepare<ExpiredRow>(`
+    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, head.* FROM (SELECT) AS one LEFT JOIN LATERAL (
+      ${selectHeads(db)} WHERE task.lease_until <= statement_timestamp() ORDER BY task.lease_until LIMIT $1
+    ) AS head ON true`)
+  const shortenLeases = db.prepare<{ readonly shortened: boolean }>(`
+    UPDATE ${tasks} SET lease_until = ${leaseEndSql('$1::float8')}
+    WHERE lease_holder IS NOT NULL AND lease_until > ${leaseEndSql('$1::float8')}`)
+  /** The time of the database at the last look for orphans, in seconds. */
+  let lastNow: number | undefined
 
   return {
     async acquire(taskId, { holder, ttl }) {
@@ -67,7 +76,14 @@ export function createLeases(db: Database): Leases {
       const [row] = await releaseLease(encodeText(taskId), fence, after, wakeAt ?? null)
       return row?.released === true
     },
-    orphans: async (limit) => (await selectExpired(limit)).map(decodeHead),
+    async orphans(limit, ttl) {
+      const rows = await selectExpired(limit)
+      const now = rows[0]?.now ?? 0
+      const mayBeSetBack = lastNow === undefined || now < lastNow
+      lastNow = now
+      if (mayBeSetBack && ttl !== undefined) await shortenLeases(clockTolerance * ttl)
+      return rows.filter(isHead).map(decodeHead)
+    },
   }
 }
 
@@ -78,6 +94,13 @@ export function leaseEndSql(ttl: string): string {
 
 /** SQL condition: the task has no lease, or it has expired, or it was released until a set time. */
 export const isFreeSql = '(lease_until IS NULL OR lease_until <= clock_timestamp() OR lease_holder IS NULL)'
+
+/** An orphan, or only the time if there is none. */
+type ExpiredRow = { readonly now: number } & (HeadRow | { readonly task_id: null })
+
+function isHead(row: ExpiredRow): row is { readonly now: number } & HeadRow {
+  return row.task_id !== null
+}
 
 interface HeldRow {
   readonly task_id: string

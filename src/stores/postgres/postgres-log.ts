@@ -239,7 +239,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     acquire: (taskId, lease) => query(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => query(() => leases.renew(held, ttl)),
     release: (taskId, fence, after, wakeAt) => query(() => leases.release(taskId, fence, after, wakeAt)),
-    orphans: (limit) => query(() => leases.orphans(limit)),
+    orphans: (limit, ttl) => query(() => leases.orphans(limit, ttl)),
     expire: async (endedBefore, limit, phases) =>
       dropRecent(await query(() => retention.expire(endedBefore, limit, phases))),
     forget: async (endedBefore, limit) => dropRecent(await query(() => retention.forget(endedBefore, limit))),

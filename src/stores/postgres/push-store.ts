@@ -1,4 +1,5 @@
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from '../../push/store.ts'
+import { clockTolerance } from '../../tasks/log.ts'
 import type { Database } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
@@ -9,7 +10,9 @@ export function createPostgresPushStore(db: Database, query: <T>(run: () => Prom
   const columns = 'place, task_id, owner, id, revision, due, webhook'
   const hasKey = 'task_id = $1 AND owner = $2 AND id = $3'
   const clock = 'extract(epoch FROM clock_timestamp()) * 1000'
-  const isFree = '(lease_until IS NULL OR lease_until <= clock_timestamp())'
+  // A lease that lasts too long was taken before the clock of the database was set back.
+  const isFree = (ttl: string) =>
+    `(lease_until IS NULL OR lease_until <= clock_timestamp() OR lease_until > ${leaseEndSql(`${clockTolerance} * ${ttl}`)})`
   /** Joins several webhooks, passed as columns, with their rows. Every statement locks them in the same order. */
   const joinRows = (types = '', names = '') => `
     SELECT stored.place, input.* FROM ${webhooks} AS stored
@@ -32,7 +35,8 @@ export function createPostgresPushStore(db: Database, query: <T>(run: () => Prom
   const selectAll = db.prepare<Row>(`SELECT ${columns} FROM ${webhooks} WHERE place > $1 ORDER BY place LIMIT $2`)
   const claimDue = db.prepare<Row>(`
     UPDATE ${webhooks} SET lease_holder = $1, lease_until = ${leaseEndSql('$2::float8')} WHERE place IN (
-      SELECT place FROM ${webhooks} WHERE due <= ${clock} AND ${isFree} ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED)
+      SELECT place FROM ${webhooks} WHERE due <= ${clock} AND ${isFree('$2::float8')} ORDER BY due LIMIT $3
+      FOR UPDATE SKIP LOCKED)
     RETURNING ${columns}`)
   const renewLeases = db.prepare<KeyRow>(`
     WITH held AS MATERIALIZED (

@@ -77,7 +77,9 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
     UPDATE tasks SET generation = ?, phase = ?, status_row = coalesce(?, status_row), status_answered = ?,
       dialect = coalesce(?, dialect), changed = ?
     WHERE key = ?`)
-  const setEnd = db.prepare('UPDATE tasks SET ended = 1, lease_until = NULL, lease_holder = NULL WHERE key = ?')
+  const setEnd = db.prepare(
+    'UPDATE tasks SET ended = 1, lease_until = NULL, lease_holder = NULL, wake_at = NULL WHERE key = ?',
+  )
   const selectAfter = db.prepare(`
     SELECT generation, events FROM events
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
@@ -111,7 +113,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
         dialect ?? null,
         now,
         changed,
-        now + lease.ttl,
+        leases.endOf(lease),
         lease.holder,
       )
       if (!changes) return { type: 'exists' }

@@ -7,6 +7,7 @@ import type {
   WebhookKey,
   WebhookQuery,
 } from '../../push/store.ts'
+import { clockTolerance } from '../../tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
 /** How the log accesses its database: writes in groups, and reads return nothing that is not on disk. */
@@ -15,9 +16,14 @@ export interface LogAccess {
   write<T>(work: () => T): Promise<T>
 }
 
-/** Stores webhooks in the file of the log. */
-export function createSqlitePushStore(db: SqliteDatabase, { query, write }: LogAccess, clock: () => number): PushStore {
-  const webhooks = createWebhookTable(db, clock)
+/** Stores webhooks in the file of the log. Leases go by `leaseTime`, which never goes back. */
+export function createSqlitePushStore(
+  db: SqliteDatabase,
+  { query, write }: LogAccess,
+  clock: () => number,
+  leaseTime: () => number,
+): PushStore {
+  const webhooks = createWebhookTable(db, clock, leaseTime)
   return {
     add(webhook, lease) {
       const text = JSON.stringify(webhook.webhook)
@@ -61,7 +67,7 @@ export interface WebhookTable {
   expire(idleBefore: number, limit: number): number
 }
 
-function createWebhookTable(db: SqliteDatabase, clock: () => number): WebhookTable {
+function createWebhookTable(db: SqliteDatabase, clock: () => number, leaseTime: () => number): WebhookTable {
   const columns = 'place, task_id, owner, id, revision, due, webhook'
   const key = 'task_id = ? AND owner = ? AND id = ?'
   const insert = db.prepare(`
@@ -77,7 +83,8 @@ function createWebhookTable(db: SqliteDatabase, clock: () => number): WebhookTab
   const selectAll = db.prepare(`SELECT ${columns} FROM webhooks WHERE place > ? ORDER BY place LIMIT ?`)
   const claimDue = db.prepare(`
     UPDATE webhooks SET lease_holder = ?, lease_until = ? WHERE place IN (
-      SELECT place FROM webhooks WHERE due <= ? AND (lease_until IS NULL OR lease_until <= ?) ORDER BY due LIMIT ?)
+      SELECT place FROM webhooks
+      WHERE due <= ? AND (lease_until IS NULL OR lease_until <= ? OR lease_until > ?) ORDER BY due LIMIT ?)
     RETURNING ${columns}`)
   const renewLease = db.prepare(
     `UPDATE webhooks SET lease_until = ? WHERE ${key} AND revision = ? AND lease_holder = ?`,
@@ -97,7 +104,7 @@ function createWebhookTable(db: SqliteDatabase, clock: () => number): WebhookTab
     add(added, text, lease) {
       const { taskId, owner, id, due, webhook } = added
       const now = clock()
-      const leased = lease ? ([lease.holder, now + lease.ttl] as const) : ([null, null] as const)
+      const leased = lease ? ([lease.holder, leaseTime() + lease.ttl] as const) : ([null, null] as const)
       const { changes, lastInsertRowid } = insert.run(taskId, owner, id, due ?? null, text, now, ...leased)
       return changes ? { taskId, owner, id, due, webhook, revision: 1, place: Number(lastInsertRowid) } : undefined
     },
@@ -116,11 +123,12 @@ function createWebhookTable(db: SqliteDatabase, clock: () => number): WebhookTab
       return (rows as Row[]).map(decode)
     },
     claim({ holder, ttl }, limit) {
-      const now = clock()
-      return (claimDue.all(holder, now + ttl, now, now, limit) as Row[]).map(decode)
+      const begin = leaseTime()
+      const end = begin + clockTolerance * ttl
+      return (claimDue.all(holder, begin + ttl, clock(), begin, end, limit) as Row[]).map(decode)
     },
     renew({ holder, ttl }, { taskId, owner, id, revision }) {
-      return renewLease.run(clock() + ttl, taskId, owner, id, revision, holder).changes > 0
+      return renewLease.run(leaseTime() + ttl, taskId, owner, id, revision, holder).changes > 0
     },
     settle(holder, { due = null, taskId, owner, id, revision }, text, isReleased) {
       const released = isReleased ? 1 : 0

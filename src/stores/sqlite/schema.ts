@@ -166,6 +166,15 @@ export const migrations: readonly string[] = [
   -- One row: the name of the agent whose tasks are in this file.
   CREATE TABLE log_agent (name TEXT NOT NULL) STRICT;
   `,
+  `
+  -- Leases go by the time since the start of the machine; the old ones by the time of day, so they end here. When a task
+  -- without a lease wakes up is a time of day.
+  ALTER TABLE tasks ADD COLUMN wake_at REAL;
+  UPDATE tasks SET wake_at = lease_until, lease_until = NULL WHERE lease_holder IS NULL;
+  UPDATE tasks SET lease_until = 0 WHERE lease_holder IS NOT NULL;
+  CREATE INDEX tasks_waking ON tasks (wake_at) WHERE wake_at IS NOT NULL;
+  UPDATE webhooks SET lease_until = 0 WHERE lease_until IS NOT NULL;
+  `,
 ]
 
 /** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../base/clock.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { SqliteDriver } from './connection.ts'
 import { createSqliteRegistryStore } from './registry-store.ts'
+import { migrations } from './schema.ts'
 import { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 
 const task = { taskId: 't', contextId: 'c', owner: 'alice' }
@@ -49,6 +51,76 @@ test('no statement numbers its placeholders, which Node before 22.20 and 24.6 bi
   createSqliteRegistryStore({ file: newFile(), driver })
   expect(statements.length).toBeGreaterThan(50)
   expect(statements.filter((sql) => /\?\d/.test(sql))).toEqual([])
+})
+
+describe('a clock that is set back', () => {
+  const hour = 60 * 60 * 1000
+  const held = { holder: 'dead', ttl: 1_000 }
+
+  function createSettableClock(start: number) {
+    let time = start
+    return {
+      clock: { ...systemClock, now: () => time, monotonic: undefined },
+      pass(milliseconds: number) {
+        time += milliseconds
+      },
+    }
+  }
+
+  test('it hides no orphan from a process that runs meanwhile', async () => {
+    const { clock, pass } = createSettableClock(Date.now())
+    const log = open({ file: newFile(), clock })
+    await log.create(task, [chunk('x')], { lease: held })
+    for (const milliseconds of [-hour, 500, -hour, 499]) {
+      pass(milliseconds)
+      expect(await log.orphans(10, held.ttl)).toEqual([])
+    }
+    pass(1)
+    expect(await log.orphans(10, held.ttl)).toMatchObject([{ taskId: 't' }])
+  })
+
+  test('it hides no orphan from a process that starts later', async () => {
+    const file = newFile()
+    const { clock, pass } = createSettableClock(Date.now())
+    await open({ file, clock }).create(task, [chunk('x')], { lease: held })
+    pass(-hour)
+    const log = open({ file, clock })
+    expect(await log.orphans(10, held.ttl)).toEqual([])
+    pass(-hour)
+    expect(await log.orphans(10, held.ttl)).toEqual([])
+    pass(3 * held.ttl)
+    expect(await log.orphans(10, held.ttl)).toMatchObject([{ taskId: 't' }])
+    expect(await log.acquire('t', lease)).toEqual({ fence: 2 })
+  })
+
+  test('the lease of a process that works ends with the machine, not with the time of day', async () => {
+    const file = newFile()
+    const beforeRestart = { ...systemClock, monotonic: () => hour }
+    await open({ file, clock: beforeRestart }).create(task, [chunk('x')], { lease: held })
+    let uptime = 10
+    const log = open({ file, clock: { ...systemClock, monotonic: () => uptime } })
+    expect(await log.orphans(10, held.ttl)).toEqual([])
+    uptime += 3 * held.ttl
+    expect(await log.orphans(10, held.ttl)).toMatchObject([{ taskId: 't' }])
+  })
+
+  test('leases of an older format end when the file is opened', async () => {
+    const file = newFile()
+    const format = migrations.findIndex((sql) => sql.includes('wake_at'))
+    const db = new DatabaseSync(file)
+    for (const sql of migrations.slice(0, format)) db.exec(sql)
+    const values = `'c', 'alice', 1, 'received', 0, 0, 0, 0, 1`
+    const columns = 'context_id, owner, generation, phase, status_answered, created, changed, ended, fence'
+    const insert = `INSERT INTO tasks (task_id, lease_until, lease_holder, ${columns})`
+    db.exec(`${insert} VALUES ('held', ${Date.now() + hour}, 'dead', ${values})`)
+    db.exec(
+      `${insert} VALUES ('paused', ${Date.now() - 1}, NULL, ${values}), ('later', ${Date.now() + hour}, NULL, ${values})`,
+    )
+    db.exec(`PRAGMA user_version = ${format}`)
+    db.close()
+    const log = open({ file })
+    expect((await log.orphans(10)).map(({ taskId }) => taskId)).toEqual(['held', 'paused'])
+  })
 })
 
 describe.skipIf(process.platform === 'win32')('permissions', () => {

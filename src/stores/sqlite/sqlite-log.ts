@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Clock, monotonicOf } from '../../base/clock.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
@@ -9,7 +9,7 @@ import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createGroupCommit, createWalSync } from './group-commit.ts'
 import { createHeads, createListHeads } from './heads.ts'
-import { createLeases } from './leases.ts'
+import { createLeases, machineClock } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
@@ -37,7 +37,7 @@ export interface SqliteLog extends TaskLog {
 
 /** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
 export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
-  const { file, driver = nodeDriver, clock = systemClock, patience, logger = consoleLogger } = options
+  const { file, driver = nodeDriver, clock = machineClock, patience, logger = consoleLogger } = options
   const db = open(file, driver)
   try {
     if (options.agent !== undefined) reserveFor(options.agent)
@@ -50,7 +50,8 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const commit = createGroupCommit(db, { disk, lockReport, ...(patience !== undefined && { patience }) })
   const claims = createClaims(db)
   const heads = createHeads(db)
-  const leases = createLeases(db, clock.now)
+  const leaseTime = monotonicOf(clock)
+  const leases = createLeases(db, leaseTime, clock.now)
   const events = createEvents(db, claims, leases, clock.now)
   const snapshots = createSnapshots(db)
   const listHeads = createListHeads(db)
@@ -120,7 +121,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   }
 
   return {
-    webhooks: createSqlitePushStore(db, { query, write }, clock.now),
+    webhooks: createSqlitePushStore(db, { query, write }, clock.now, leaseTime),
 
     reserveFor: (agent) => reserveFor(options.agent ?? agent),
 
@@ -170,7 +171,12 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
     acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => write(() => leases.renew(held, ttl)),
     release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt), true),
-    orphans: (limit) => query(() => leases.orphans(limit)),
+
+    async orphans(limit, ttl) {
+      if (ttl !== undefined && (await query(() => leases.hasTooLong(ttl)))) await write(() => leases.shorten(ttl))
+      return await query(() => leases.orphans(limit))
+    },
+
     expire: async (endedBefore, limit, phases) =>
       dropRecent(await write(() => retention.expire(endedBefore, limit, phases))),
     forget: async (endedBefore, limit) => dropRecent(await write(() => retention.forget(endedBefore, limit))),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TaskLog } from '../../../src/tasks/log.ts'
 import {
   chunk,
@@ -139,6 +139,25 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
     await log.release(held, 1, 2)
     expect(await log.orphans(10)).toEqual([])
+  })
+
+  test('an orphan is found although the time of day is set back twice', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const log = await openForTest(open)
+    const task = newTask()
+    const hour = 60 * 60 * 1000
+    vi.setSystemTime(Date.now() - hour)
+    await log.create(task, [message(), status('working')], { lease: short })
+    const held = await createTask(log, {}, status('working'))
+    vi.setSystemTime(Date.now() - hour)
+    await sleep(60)
+    expect(await log.orphans(10, lease.ttl)).toMatchObject([{ taskId: task.taskId }])
+    expect(await log.acquire(held, lease)).toBeUndefined()
+    vi.setSystemTime(Date.now() + 3 * hour)
+    expect(await log.orphans(10, lease.ttl)).toMatchObject([{ taskId: task.taskId }])
+    expect(await log.acquire(held, lease)).toBeUndefined()
+    expect(await log.acquire(task.taskId, lease)).toEqual({ fence: 2 })
   })
 
   test('a lease that is renewed for 0 ms makes the task an orphan at once', async () => {
