@@ -5,12 +5,13 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
 /**
  * Three projects, run one after the other, because they tolerate different load on the machine:
  *
- * - `unit`: tests beside the source, and contract suites. They use all cores.
+ * - `unit`: tests beside the source, contract suites and the simulation. They use all cores.
  * - `wire`: tests that start servers on loopback and send requests to them. They measure neither time nor memory, so
  *   two files run side by side.
  * - `process`: tests that start processes or measure time and memory. One file runs at a time, after all others, so
  *   that no other test distorts the measurement.
  */
+const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
 const wireTests = ['interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 )
@@ -30,7 +31,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/contracts/**/*.test.ts'],
+          include: ['src/**/*.test.ts', ...unitTests],
           pool: 'forks',
           maxWorkers: '100%',
           ...unitTimeouts,
@@ -51,7 +52,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/contracts/**', ...wireTests],
+          exclude: [...unitTests, ...wireTests],
           pool: 'forks',
           ...serverTimeouts,
           fileParallelism: false,
