@@ -7,6 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
 import { until } from '../../test/support/async.ts'
+import type { Json } from '../base/json.ts'
+import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import type { Part, Task } from '../protocol/model.ts'
 import type { AgentFunction } from './agent-function.ts'
 
@@ -52,6 +54,58 @@ describe.each(['fail', 'resume'] as const)('turn.ask with the recovery policy %s
     expect(textsIn(again)?.[1]).toMatch(/^The last answer does not fit: nights: .*Please answer again\.$/)
     expect(textsIn(await answer(id, { text: 'a nice place' }))?.[1]).toMatch(/does not fit/)
     expect(textsIn(await answer(id, { data: { to: 'Oslo', nights: 3 } }))).toEqual(['3 nights in Oslo'])
+  })
+
+  /** The id of the request that the task waits on. */
+  const requestIn = ({ status }: Task) => `${inputRequestIn(status.message)?.requestId}`
+
+  it.each<[string, Json, Json, string]>([
+    ['a wrapped text', { value: 'key-123' }, 'key-123', 'key-123'],
+    ['a wrapped object', { value: { a: 1 } }, { a: 1 }, '{"a":1}'],
+    ['a wrapped null', { value: null }, null, 'null'],
+    ['a plain text', 'key-123', 'key-123', 'key-123'],
+    ['an object with more members', { value: 1, unit: 'm' }, { value: 1, unit: 'm' }, '{"value":1,"unit":"m"}'],
+  ])('the value of an answer is the result of its tool result: %s', async (_, result, value, text) => {
+    let answered: unknown
+    const { service, answer } = startRuntime(async (turn) => {
+      const { value, text } = await turn.ask('Key?')
+      answered = { value, text }
+      return 'done'
+    })
+    const asked = taskOf(await send(service, 'go'))
+    const part = { data: { toolUseId: requestIn(asked), result }, mediaType: toolResult }
+    await answer(asked.id, { text: 'Here is the requested input:' }, part)
+    expect(answered).toEqual({ value, text })
+  })
+
+  it('an answer without a tool result has its data or its text as value', async () => {
+    const answers: unknown[] = []
+    const { service, answer } = startRuntime(async (turn) => {
+      const { value, text } = await turn.ask('Which?')
+      answers.push({ value, text })
+      return 'done'
+    })
+    const first = taskOf(await send(service, 'go'))
+    await answer(first.id, { text: 'blue' })
+    const second = taskOf(await send(service, 'go'))
+    await answer(second.id, { text: 'as data' }, { data: ['blue'] })
+    expect(answers).toEqual([
+      { value: 'blue', text: 'blue' },
+      { value: ['blue'], text: 'as data' },
+    ])
+  })
+
+  it.each<[string, StandardSchemaV1, Json]>([
+    ['a string', z.string(), { value: 'key-123' }],
+    ['an object with a member of the name value', z.object({ value: z.string() }), { value: 'key-123' }],
+    ['an object', z.object({ key: z.string() }), { value: { key: 'key-123' } }],
+  ])('a schema of %s validates a wrapped result', async (_, schema, result) => {
+    const { service, answer } = startRuntime(async (turn) => JSON.stringify(await turn.ask('Key?', { schema })))
+    const asked = taskOf(await send(service, 'go'))
+    const part = { data: { toolUseId: requestIn(asked), result }, mediaType: toolResult }
+    const done = await answer(asked.id, part)
+    expect(done.status.state).toBe('completed')
+    expect(textsIn(done)?.[0]).toContain('key-123')
   })
 
   it('a string schema gets the text unparsed', async () => {

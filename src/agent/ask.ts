@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { clientTools, toolResult } from '../protocol/extensions/client-tools.ts'
@@ -42,8 +42,13 @@ export interface AskOptions {
 
 /** The caller's answer to a question. */
 export interface Answer {
-  /** The text of the message. */
+  /** The value of the answer as text: its string, or its JSON. For an answer in plain words, the text of the message. */
   readonly text: string
+  /**
+   * The value of the answer: the `result` of a tool result, or what that has as its only member `value`; otherwise the
+   * first data of the message, otherwise its text.
+   */
+  readonly value: Json
   readonly message: Message
   /** The metadata of the request. */
   readonly metadata: JsonObject
@@ -103,6 +108,12 @@ export function answerLost(): A2AError {
   return new A2AError('unavailable', text, { reason: 'answer-gone' })
 }
 
+/** The value of a tool result: callers may wrap it as `{ value }`. */
+export function resultValue(result: Json): Json {
+  const isWrapped = isObject(result) && result.value !== undefined && Object.keys(result).length === 1
+  return isWrapped ? (result.value ?? null) : result
+}
+
 export function readExpiry(where: string, value: Date | string | number): number {
   const expiresAt = new Date(value).getTime()
   if (Number.isNaN(expiresAt)) {
@@ -146,7 +157,8 @@ function withRequest(question: StatusEvent, { schema, sensitive = false }: AskOp
 }
 
 function readAnswer({ message, metadata = {}, principal }: MessageEvent): Answer {
-  return { text: textOf(message) || message.parts.map(resultText).join(''), message, metadata, principal }
+  const value = answerValue(message)
+  return { text: answerText(message, value), value, message, metadata, principal }
 }
 
 /** A replaying turn gets by without the content. Code that reads it anyway gets an error. */
@@ -157,26 +169,42 @@ function lostAnswer({ metadata = {}, principal }: MessageEvent): Answer {
     get text(): never {
       throw answerLost()
     },
+    get value(): never {
+      throw answerLost()
+    },
     get message(): never {
       throw answerLost()
     },
   }
 }
 
-/** An answer to a request by its id is in the result of a tool result. */
-function resultText(part: Part): string {
-  const content = 'data' in part && part.mediaType === toolResult ? contentOf(part) : ''
-  return typeof content === 'string' ? content : JSON.stringify(content)
+function answerValue(message: Message): Json {
+  const [result] = resultsIn(message)
+  if (result !== undefined) return resultValue(result)
+  return dataIn(message)?.data ?? textOf(message)
 }
 
-function contentOf({ data, mediaType }: Extract<Part, { data: Json }>): Json {
-  const isResult = mediaType === toolResult && typeof data === 'object' && data !== null && 'result' in data
-  return isResult ? (data.result ?? null) : data
+/** A text beside a tool result only announces it. Data without a tool result may have an answer in words beside it. */
+function answerText(message: Message, value: Json): string {
+  const hasResult = resultsIn(message).length > 0
+  return hasResult ? (typeof value === 'string' ? value : JSON.stringify(value)) : textOf(message)
+}
+
+/** The results by which a message answers requests. */
+function resultsIn({ parts }: Message): readonly Json[] {
+  return parts.flatMap((part) => {
+    const isResult = 'data' in part && part.mediaType === toolResult && isObject(part.data) && 'result' in part.data
+    return isResult ? [(part.data as JsonObject).result ?? null] : []
+  })
+}
+
+function dataIn({ parts }: Message): Extract<Part, { data: Json }> | undefined {
+  return parts.find((part) => 'data' in part)
 }
 
 type CheckedAnswer<T> = { readonly value: T } | { readonly problem: string }
 
-/** Validates the first data part of an answer, or else its text: as it is, or as JSON. */
+/** Validates the value of a tool result, or the first data part of an answer, or else its text: as it is, or as JSON. */
 async function checkAnswer<S extends StandardSchemaV1>(
   schema: S,
   message: Message,
@@ -191,6 +219,8 @@ async function checkAnswer<S extends StandardSchemaV1>(
 }
 
 function candidatesIn(message: Message): readonly unknown[] {
-  const data = message.parts.find((part) => 'data' in part)
-  return data ? [contentOf(data)] : textCandidates(textOf(message))
+  const [result] = resultsIn(message)
+  if (result !== undefined) return [...new Set([resultValue(result), result])]
+  const data = dataIn(message)
+  return data ? [data.data] : textCandidates(textOf(message))
 }

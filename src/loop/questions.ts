@@ -1,6 +1,6 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { Invocation } from '../agent/agent-function.ts'
-import { type AnswerDeadline, answerLost, type OnTimeout } from '../agent/ask.ts'
+import { type AnswerDeadline, answerLost, type OnTimeout, resultValue } from '../agent/ask.ts'
 import type { AgentEvents } from '../agent/content.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { StatusEvent } from '../protocol/events.ts'
@@ -67,7 +67,7 @@ export function createQuestions(
       const request = { requestId, prompt, sensitive: false, tool: name }
       const answer = await ask([{ text: prompt }], request, inputTimeout, onInputTimeout)
       const result = findResult(answer, requestId)
-      const word = result === undefined ? textOf(answer) : String(result.result)
+      const word = result === undefined ? textOf(answer) : String(resultValue(result.result ?? null))
       return /^\s*(yes|y|true|ok|approved?)\b/i.test(word)
     },
   }

@@ -169,6 +169,24 @@ describe('options of the house dialect', () => {
     expect(events.at(-1)?.result.status.state).toBe('input-required')
   })
 
+  it('turn.ask resolves with the value of an answer in house form, and a waiting turn does not delay close', async () => {
+    const asks = async (turn: Turn) => {
+      const { text, value } = await turn.ask('Enter API key:')
+      return JSON.stringify({ text, value })
+    }
+    const { server } = await startTestServer(asks, { drainDeadline: 2 ** 30 })
+    const rpc = jsonRpc(`${server.url}/api/a2a`)
+    const asked = (await collect(rpc.stream('message/stream', searchMessage))).at(-1)?.result
+    const { requestId: toolUseId } = asked.status.message.inputRequest
+    const answer = { kind: 'tool-result', toolUseId, result: { value: 'key-123' } }
+    const parts = [{ kind: 'text', text: 'Here is the requested input:' }, answer]
+    const events = await collect(rpc.stream('message/stream', messageOf(parts, { referenceTaskIds: [asked.id] })))
+    const reply = events.at(-1)?.result.status.message
+    expect(JSON.parse(reply.parts[0].text)).toEqual({ text: 'key-123', value: 'key-123' })
+    await collect(rpc.stream('message/stream', searchMessage))
+    await server.close()
+  })
+
   /** Works until it is aborted. */
   async function endless(turn: Turn): Promise<undefined> {
     await turn.status('working', 'on it')

@@ -38,6 +38,34 @@ it('a turn that exceeds the deadline of the drain fails', async () => {
   expect(JSON.stringify((await log.head(id))?.status)).toContain('shut down')
 })
 
+it('turns that wait for an answer do not delay the drain', async () => {
+  const go = deferred()
+  const ended: string[] = []
+  const { service, drain, log } = createTestRuntime(
+    async (turn) => {
+      if (turn.text === 'later') {
+        await turn.status('working')
+        await go.promise
+      }
+      if (turn.text === 'credentials') await turn.requireAuth({ scheme: 'github' })
+      else await turn.ask('Sure?')
+    },
+    { cancelGrace: 20 },
+  )
+  const asking = taskOf(await send(service, 'now')).id
+  const { id: needing, status } = taskOf(await send(service, 'credentials'))
+  expect(status.state).toBe('auth-required')
+  const working = taskOf(await send(service, 'later', { returnImmediately: true })).id
+  const drained = drain(2 ** 30).then(() => ended.push('drain'))
+  await until(async () => (await log.head(asking))?.phase === 'failed')
+  await until(async () => (await log.head(needing))?.phase === 'failed')
+  expect((await log.head(working))?.phase).toBe('working')
+  expect(ended).toEqual([])
+  go.resolve()
+  await drained
+  expect(JSON.stringify((await log.head(working))?.status)).toContain('shut down')
+})
+
 it('the lease of a long turn is renewed', async () => {
   const { service } = createTestRuntime(
     async (turn) => {

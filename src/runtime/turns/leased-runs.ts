@@ -19,7 +19,10 @@ export interface Runs {
   get(taskId: string): Run | undefined
   /** Announces that a run may start, so that `drain` waits. Returns a function to call when that is decided. */
   expect(): () => void
-  /** Waits until no task runs. After `deadline` milliseconds, the remaining runs are stopped, and soon left behind. */
+  /**
+   * Waits until no task runs. Runs that wait for an answer are stopped at once. After `deadline` milliseconds, the
+   * remaining runs are stopped, and soon left behind.
+   */
   drain(deadline: number): Promise<void>
 }
 
@@ -33,6 +36,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
   })
   let watchTimer: Timer | undefined
   let expected = 0
+  let isDraining = false
   let isPastDeadline = false
   const drains: (() => void)[] = []
 
@@ -86,6 +90,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
         finish(taskId, run)
         options.onDone?.()
       })
+      if (isDraining) run.drain()
       if (isPastDeadline) run.stop('shutdown')
     },
     get: (taskId) => runs.get(taskId)?.run,
@@ -98,6 +103,8 @@ export function createRuns(settings: RuntimeSettings): Runs {
     },
     async drain(deadline) {
       let isOver = false
+      isDraining = true
+      for (const { run } of runs.values()) run.drain()
       const stop = () => {
         isPastDeadline = true
         for (const { run } of runs.values()) run.stop('shutdown')

@@ -13,6 +13,7 @@ export class MessageQueue {
   #taken = 0
   /** Callbacks by the generation of the message that they wait for. */
   #onTaken: Map<number, () => void> | undefined
+  #onAwaited: (() => void) | undefined
 
   get size(): number {
     return this.#messages?.length ?? 0
@@ -66,6 +67,7 @@ export class MessageQueue {
       }
       receivers.push(deliver)
       signal.addEventListener('abort', stop, { once: true })
+      this.#onAwaited?.()
     })
   }
 
@@ -89,6 +91,12 @@ export class MessageQueue {
     this.#onTaken ??= new Map()
     this.#onTaken.set(generation, callback)
     if (generation <= this.#taken) this.#notify(generation)
+  }
+
+  /** Calls back whenever a receiver waits for a message, and at once if one does. */
+  onAwaited(callback: () => void): void {
+    this.#onAwaited = callback
+    if (this.#receivers?.length) callback()
   }
 
   #markTaken(generation: number): void {

@@ -108,6 +108,11 @@ export class Run implements WriterOwner {
     this.#turnStop?.stop(reason)
   }
 
+  /** Stops as soon as a turn waits for a message: a runtime that drains accepts none. */
+  drain(): void {
+    this.#openQueue().onAwaited(() => this.stop('shutdown'))
+  }
+
   /** Reads a message or a cancellation that this process has appended to the log. */
   sync(): void {
     this.#writer
