@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { HttpError, ServerDialect } from '../../../src/dialects/dialect.ts'
 import { decodeError } from '../../../src/dialects/errors.ts'
@@ -66,6 +67,37 @@ const v1_0_0Statuses: Readonly<Partial<Record<ErrorCode, readonly [number, strin
   'version-not-supported': [400, 'UNIMPLEMENTED'],
 }
 
+/** When an error is sent, for the table in the docs. */
+const causes: Readonly<Record<ErrorCode, string>> = {
+  'parse-error': 'the body is not JSON',
+  'invalid-request': 'the body is not a JSON-RPC request',
+  'method-not-found': 'the version has no such method or path',
+  'invalid-params': 'a field is missing or wrong',
+  internal: 'the server failed; the cause is in its log',
+  'task-not-found': 'there is no such task, or it belongs to another caller',
+  'task-expired': 'the task ended and its retention has passed',
+  'task-not-cancelable': 'the task has ended',
+  'push-not-supported': 'the agent sends no notifications to webhooks',
+  'streaming-not-supported': 'the agent does not stream',
+  'task-ended': 'a message or subscription for a task that has ended',
+  'unsupported-operation': 'the agent does not have the operation',
+  'content-type-not-supported': 'the agent does not accept the media type',
+  'invalid-agent-response': 'the agent returned something that is no answer',
+  'extended-card-not-configured': 'another agent, called by this one, has no extended card',
+  'extension-required': 'the caller does not support a required extension',
+  'version-not-supported': 'the server does not speak the version',
+  conflict: 'an idempotency key was used for another request, or the task is busy',
+  'payload-too-large': 'the body exceeds the limit',
+  unauthenticated: 'credentials are missing or wrong',
+  forbidden: 'the caller lacks a scope or a permission',
+  'rate-limited': 'the caller exceeded a limit',
+  unavailable: 'the server is overloaded, shutting down or without its store',
+  timeout: 'another agent or service did not answer in time',
+  'input-timeout': 'the caller did not answer a question in time',
+  'tool-failed': 'a tool of the agent failed',
+  'context-not-found': 'there is no such context',
+}
+
 const unsupported = 'This operation is not supported'
 
 /** The text that the specification gives to an error in 0.2 and 0.3, and in 1.0 if it differs. */
@@ -104,6 +136,20 @@ const jsonRpcStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
 function statusesOf({ status, body }: HttpError): readonly unknown[] {
   return [status, (body.error as { readonly status?: string }).status]
 }
+
+it('the table of errors in the docs is up to date (update it with UPDATE_DOCS=1)', () => {
+  const page = new URL('../../../docs/errors.md', import.meta.url)
+  const number = (code: number) => `${code}`.replace('-', '−')
+  const rows = (Object.entries(table) as [ErrorCode, Row][]).map(([code, [v0_1, v0_3, v1_0, http, grpc]]) => {
+    const numbers = [v1_0, v0_3, v0_1].map(number).join(' | ')
+    return `| \`${code}\` | ${causes[code]} | ${numbers} | ${http} | \`${grpc}\` |`
+  })
+  const head = ['| code | sent if | 1.0 | 0.2, 0.3 | 0.1 | REST | gRPC |', '|---|---|---|---|---|---|---|']
+  const [before, after] = readFileSync(page, 'utf8').split(/(?<=<!-- errors -->\n).*(?=<!-- \/errors -->)/s)
+  const updated = `${before}\n${[...head, ...rows].join('\n')}\n\n${after}`
+  if (process.env.UPDATE_DOCS) writeFileSync(page, updated)
+  expect(readFileSync(page, 'utf8')).toBe(updated)
+})
 
 describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code, row) => {
   const [v0_1Number, v0_3Number, v1_0Number, http, grpc, reason] = row
