@@ -9,7 +9,16 @@ const entries = readdirSync(folder)
   .toSorted()
 
 /** Entries that must run where there is no Node: browsers, Workers, Deno without flags. */
-const nodeFree = ['server.ts', 'client.ts', 'client-auth.ts', 'auth.ts', 'push.ts', 'registry.ts', 'mesh.ts']
+const nodeFree = [
+  'server.ts',
+  'client.ts',
+  'client-auth.ts',
+  'client-compat.ts',
+  'auth.ts',
+  'push.ts',
+  'registry.ts',
+  'mesh.ts',
+]
 
 describe('the public API', () => {
   it('the exported names of every entry are those in public-api.txt', async () => {

@@ -1,0 +1,1 @@
+export { type A2AClient, A2AClientImpl, type A2AStreamEvent, type MessageSendParams } from '../client/compat.ts'

@@ -1,0 +1,1 @@
+export { AgentLoop, type CompatEvent } from '../loop/compat.ts'
