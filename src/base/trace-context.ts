@@ -1,3 +1,5 @@
+import { toHex } from './hash.ts'
+
 const version00 = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** Later versions start alike and may append fields. */
@@ -27,6 +29,15 @@ export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, 
 
 export function spanIdOf({ traceparent }: Trace): string {
   return traceparent.slice(36, 52)
+}
+
+/** A new span in the trace of `parent`. Without a parent, it starts a trace. */
+export function startSpan(parent: Trace | undefined): Trace {
+  const spanId = randomHex(8)
+  // A new trace counts as sampled: the agents that are called within it decide for themselves whether they record it.
+  if (!parent) return { traceparent: `00-${randomHex(16)}-${spanId}-01` }
+  const { traceparent } = parent
+  return { ...parent, traceparent: `${traceparent.slice(0, 36)}${spanId}${traceparent.slice(52)}` }
 }
 
 /** 0 to 255; the lowest bit is the sampled flag. */
@@ -62,6 +73,13 @@ export function readTrace(traceparent: string | undefined, tracestate?: () => st
 
 export function traceIdOf({ traceparent }: Trace): string {
   return traceparent.slice(3, 35)
+}
+
+/** Never all zeros, which trace context forbids. */
+function randomHex(length: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(length))
+  bytes[0] = (bytes[0] ?? 0) | 1
+  return toHex(bytes)
 }
 
 function readParent(text: string): string | undefined {

@@ -148,6 +148,8 @@ export interface RestServerBinding {
   readonly missingCardIsNotFound?: boolean
   /** Whether a task is canceled if its caller leaves the stream before it ends. */
   readonly cancelsOnDisconnect?: boolean
+  /** Whether the events of a stream include their position in the trace, if the caller sends one. */
+  readonly tellsTrace?: boolean
 }
 
 /** The client's side of a dialect over REST. */

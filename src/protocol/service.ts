@@ -141,6 +141,8 @@ export interface SubscribeRequest extends TaskAddress {
   readonly endOnAuth?: boolean
   /** Stay open while the task waits for input. */
   readonly holdOnInput?: boolean
+  /** Include the position in the trace in the events of the stream. */
+  readonly traceMetadata?: boolean
 }
 
 /** A request about one webhook of a task. */

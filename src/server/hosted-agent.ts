@@ -13,6 +13,7 @@ import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { observeCalls } from '../telemetry/observe-service.ts'
+import { traceEvents } from '../telemetry/trace-events.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { authorizeCalls, createSkillAuthorization, createSkillLookup } from './authorization.ts'
 import { type Capabilities, cardOf, interfacesAt } from './card.ts'
@@ -78,6 +79,9 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   // The pipeline of every call. The first interceptor is the outermost: it sees a call first and its result last.
   const pipeline = [
     telemetry && observeCalls(telemetry, { side: 'server', agent: profile.name }),
+    options.traceMetadata === false
+      ? undefined
+      : traceEvents({ hasSpans: options.telemetry !== undefined, always: options.traceMetadata === true }),
     // Without credentials, no principal has a tenant.
     auth && tenant !== undefined ? requireTenantMember(tenant, policy) : undefined,
     authorizeCalls(authentication, skills),

@@ -27,13 +27,13 @@ export interface ObserveOptions {
 
 /** Reports every operation as an activity. Activities below it belong to the same trace. */
 export function observeCalls(telemetry: Telemetry, { side, agent }: ObserveOptions): Interceptor {
-  const callWithin = side === 'server' ? serverCall : clientCall
+  const callOf = side === 'server' ? serverCall : clientCall
   const activityOf = (operation: Operation): Activity => ({ type: 'operation', side, operation, agent })
   return {
     unary: (operation, request, call, next) =>
       observe(telemetry, activityOf(operation), call.trace, async (span): Promise<ResultOf<typeof operation>> => {
         span?.addDetails(idsOfRequest(request))
-        const result: ResultOf<typeof operation> = await next(request, callWithin(call, span))
+        const result: ResultOf<typeof operation> = await next(request, callOf(call, span))
         span?.addDetails(idsOfResult(operation, result))
         return result
       }),
@@ -42,20 +42,24 @@ export function observeCalls(telemetry: Telemetry, { side, agent }: ObserveOptio
       span.addDetails(idsOfRequest(request))
       yield* observeStream(
         span,
-        () => next(request, callWithin(call, span)),
+        () => next(request, callOf(call, span)),
         (event) => span.addDetails({ event: event.type, ...idsOfEvent(event) }),
       )
     },
   }
 }
 
-/** A call from the wire has getters, which an object spread would lose. */
 function serverCall(call: Call, span: Span | undefined): Call {
+  return callWithin(call, span?.trace ?? call.trace)
+}
+
+/** The call with another trace. A call from the wire has getters, which an object spread would lose. */
+export function callWithin(call: Call, trace: Trace | undefined): Call {
   const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, headers } = call
   return {
     principal,
     signal,
-    trace: span?.trace ?? call.trace,
+    trace,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(origin !== undefined && { origin }),
     ...(extensions && { extensions }),

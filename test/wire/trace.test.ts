@@ -82,43 +82,77 @@ it('webhooks carry the trace that started the task, even if they or later messag
 })
 
 describe('trace metadata of events', () => {
-  const stamp = { traceId, spanId }
-  const metadataOf = async (url: string, path: string, version: string) => {
-    const call = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'message/stream',
-      params: { message: { kind: 'message', role: 'user', messageId: 'm', parts: [{ kind: 'text', text: 'hi' }] } },
-    }
-    const response = await fetch(`${url}${path}`, {
+  const message = { kind: 'message', role: 'user', messageId: 'm', parts: [{ kind: 'text', text: 'hi' }] }
+
+  const eventsOf = async (url: string, body: object, traceHeaders: Readonly<Record<string, string>> = headers) => {
+    const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'a2a-version': version, ...headers },
-      body: JSON.stringify(call),
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...traceHeaders },
+      body: JSON.stringify(body),
     })
     const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: '))
-    const results = lines.map((line) => JSON.parse(line.slice(6)).result)
-    return results.filter(({ kind }) => kind !== 'task').map(({ metadata }) => metadata)
+    return lines.map((line) => JSON.parse(line.slice(6))).map((event) => event.result ?? event)
   }
+  const metadataOf = async (url: string, body: object, traceHeaders: Readonly<Record<string, string>> = headers) =>
+    (await eventsOf(url, body, traceHeaders)).map(({ metadata }) => metadata)
+  const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+  const stream = () => call('message/stream', { message: { ...message, messageId: crypto.randomUUID() } })
+  const restBody = () => ({ message: { ...message, messageId: crypto.randomUUID() } })
+
   const work = async function* () {
     yield 'a chunk'
   }
 
-  it('events have trace metadata only in the house dialect by default', async () => {
-    const { server } = await startTestServer(work)
-    const stamped = await metadataOf(server.url, '/api/a2a', '0.3')
+  /** All events are in the same span, which is not that of the caller. */
+  function expectOwnSpan(stamped: readonly { readonly traceId: string; readonly spanId: string }[], expected?: string) {
     expect(stamped.length).toBeGreaterThan(1)
-    expect(stamped).toEqual(stamped.map(() => expect.objectContaining(stamp)))
-    const plain = await metadataOf(server.url, '/', '0.3')
-    expect(plain.length).toBeGreaterThan(1)
+    const [first] = stamped
+    expect(first?.traceId).toMatch(/^[0-9a-f]{32}$/)
+    expect(first?.spanId).toMatch(/^[0-9a-f]{16}$/)
+    expect(first?.spanId).not.toBe(spanId)
+    if (expected) expect(first?.traceId).toBe(expected)
+    else expect(first?.traceId).not.toBe(traceId)
+    for (const metadata of stamped) expect(metadata).toMatchObject({ ...first })
+  }
+
+  it('every event of the house endpoint is in a span of the server, in the trace of the caller or a new one', async () => {
+    const { server } = await startTestServer(work)
+    expectOwnSpan(await metadataOf(`${server.url}/api/a2a`, stream()), traceId)
+    expectOwnSpan(await metadataOf(`${server.url}/api/a2a`, stream(), {}))
+    expectOwnSpan(await metadataOf(`${server.url}/v1/message:stream`, restBody()), traceId)
+  })
+
+  it('REST callers without a trace, and callers of other dialects, get no trace metadata', async () => {
+    const { server } = await startTestServer(work)
+    const plain = [
+      ...(await metadataOf(server.url, stream())),
+      ...(await metadataOf(`${server.url}/v1/message:stream`, restBody(), {})),
+    ]
+    expect(plain.length).toBeGreaterThan(3)
     for (const metadata of plain) expect(metadata ?? {}).not.toHaveProperty('traceId')
+  })
+
+  it('a house client that reads the task later gets trace metadata in every event, and turns continue the span', async () => {
+    const seen: (Trace | undefined)[] = []
+    const { server } = await startTestServer(async (turn) => {
+      seen.push(turn.trace)
+      await turn.requireInput('Which?')
+    })
+    const [task] = await eventsOf(`${server.url}/api/a2a`, stream())
+    expect(seen[0]?.traceparent).toBe(`00-${task.metadata.traceId}-${task.metadata.spanId}-01`)
+    expect(seen[0]?.tracestate).toBe(trace.tracestate)
+    const reading = metadataOf(`${server.url}/api/a2a`, call('tasks/get', { taskId: task.id }))
+    await eventsOf(`${server.url}/api/a2a`, call('tasks/cancel', { id: task.id }))
+    const read = await reading
+    expect(read.length).toBeGreaterThan(0)
+    for (const metadata of read) expect(metadata.traceId).toBe(traceId)
   })
 
   it('traceMetadata enables or disables trace metadata in every dialect', async () => {
     const every = await startTestServer(work, { dialects: { traceMetadata: true } })
-    const stamped = await metadataOf(every.server.url, '/', '0.3')
-    expect(stamped).toEqual(stamped.map(() => stamp))
+    expectOwnSpan(await metadataOf(every.server.url, stream()), traceId)
     const none = await startTestServer(work, { dialects: { traceMetadata: false } })
-    for (const metadata of await metadataOf(none.server.url, '/api/a2a', '0.3')) {
+    for (const metadata of await metadataOf(`${none.server.url}/api/a2a`, stream())) {
       expect(metadata ?? {}).not.toHaveProperty('traceId')
     }
   })

@@ -54,7 +54,7 @@ function createRequestDecoder(decode: ServerDialect['decodeRequest']): ServerDia
     streamMessage: (params) => decodeSend(params, 'streamMessage'),
     getTask: (params) => decode.getTask(withId(params)),
     subscribeToTask(params): HouseSubscribeRequest {
-      return { ...decode.subscribeToTask(withId(params)), statusFirst: hasTaskIdOnly(params) }
+      return { ...decode.subscribeToTask(withId(params)), statusFirst: hasTaskIdOnly(params), traceMetadata: true }
     },
   }
 }

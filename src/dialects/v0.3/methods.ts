@@ -38,6 +38,8 @@ export const restServerBinding: RestServerBinding = {
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,
+  // Over REST, most calls of the house cannot be distinguished from those of 0.3.
+  tellsTrace: true,
   recognises: ({ body, query }) =>
     isObject(body) ? isJsonRpcMessage(body.message) || isJsonRpcConfig(body) : isJsonRpcState(query.status),
   params({ operation, taskId, configId, query, body }) {

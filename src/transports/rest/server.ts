@@ -74,6 +74,7 @@ export function createRest(options: WireOptions): RestHandler {
         onError,
         after: readResumePoint(incoming),
         ...(dialect.rest?.cancelsOnDisconnect && { cancelOnDisconnect: true }),
+        ...(dialect.rest?.tellsTrace && call.trace && { traceMetadata: true }),
         framing: framingFor(dialect),
         heartbeat,
         clock,

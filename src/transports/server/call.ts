@@ -38,6 +38,8 @@ export interface StreamOptions {
   /** The generation of the last event that the reader has seen. */
   readonly after: number | undefined
   readonly cancelOnDisconnect?: boolean
+  /** Include the position in the trace in the events. */
+  readonly traceMetadata?: boolean
 }
 
 export interface OpenedStream<O extends StreamOperation> {
