@@ -1,5 +1,7 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { generateSigningKey, MeshError, MeshRefusal, signEnvelope } from '../../src/entries/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
 import { meshPair, meshRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
@@ -94,6 +96,23 @@ describe('an HTTP link', () => {
     const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+  })
+
+  it.each([false, true])('the log has the text of an error of a method only if asked: %s', async (errorMessages) => {
+    const logged: object[] = []
+    const logger = { ...silentLogger, error: (fields: object) => void logged.push(fields) }
+    const methods = {
+      fail: ({ symbol = null }) => {
+        throw new RangeError(`No canary: ${symbol}`)
+      },
+    }
+    const { shop, price } = await meshPair({ methods, logger, errorMessages })
+    const { endpoint } = await startMeshServer(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    await expect(link.request('fail', { symbol: 'TEA' })).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+    const text = inspect(logged, { depth: null })
+    expect(text).toContain('RangeError')
+    expect(text.includes('canary')).toBe(errorMessages)
   })
 
   it('maxBytes counts bytes, not characters', async () => {

@@ -1,8 +1,13 @@
 import { request as httpRequest } from 'node:http'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
+import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
+import { silentLogger } from '../support/logger.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { cardAt, post, request, startRegistryServer, teaProfile } from './registry-fixtures.ts'
 
 describe('the registry over HTTP', () => {
@@ -46,6 +51,27 @@ describe('the registry over HTTP', () => {
     expect(unchanged).toMatchObject({ status: 304, body: undefined })
     await registry.remove(`${origin}/a.json`)
     expect((await request(`${url}/agents`, { headers: { 'if-none-match': etag } })).status).toBe(200)
+  })
+
+  it('a registry whose file cannot be written answers 503, and the log names the cause', async () => {
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
+    let db: DatabaseSync | undefined
+    const driver = (file: string) => {
+      db = new DatabaseSync(file)
+      return db
+    }
+    const entries = createSqliteRegistryStore({ file: join(await temporaryDirectory(), 'registry.db'), driver })
+    const errors: unknown[] = []
+    const logger = { ...silentLogger, error: (fields: { error?: unknown }) => void errors.push(fields.error) }
+    const { url } = await startRegistryServer({ entries, logger })
+    db?.exec('PRAGMA query_only = ON')
+    const refused = await post(`${url}/agents`, { url: server.url })
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(JSON.stringify(refused.body)).not.toContain('registry.db')
+    expect(errors).toMatchObject([{ message: expect.stringMatching(/^The registry .*registry\.db cannot be written/) }])
+    db?.exec('PRAGMA query_only = OFF')
+    expect((await post(`${url}/agents`, { url: server.url })).status).toBe(201)
   })
 
   it('invalid requests are answered with what was expected', async () => {

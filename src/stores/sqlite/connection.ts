@@ -32,20 +32,34 @@ export const nodeDriver: SqliteDriver = (file) => {
 }
 
 /** An error for the operator: which file, what is wrong, what to do. */
-export function explainError(error: unknown, file: string): Error {
+export function explainError(error: unknown, file: string, subject = 'The task log'): Error {
   const message = error instanceof Error ? error.message : String(error)
   const failure = failures.find((candidate) => isFailure(error, candidate))
   const explanation = failure ? `${failure.advice} (${message})` : `cannot be used: ${message}`
-  return new Error(`The task log ${file} ${explanation}`, { cause: error })
+  return new Error(`${subject} ${file} ${explanation}`, { cause: error })
 }
 
 /** The error of a failed operation: `StoreUnavailable` if the file cannot be used, with the explanation as its cause. */
-export function storeError(error: unknown, file: string): Error {
-  const explained = explainError(error, file)
+export function storeError(error: unknown, file: string, subject?: string): Error {
+  const explained = explainError(error, file, subject)
   const isUnusable =
     failures.some((failure) => isFailure(error, failure)) || error instanceof TooManyWrites || isSystemError(error)
   return isUnusable ? new StoreUnavailable(explained) : explained
 }
+
+/** A store whose async methods fail with `storeError`. */
+export function withStoreErrors<T extends object>(store: T, file: string, subject: string): T {
+  const methods = Object.entries<AsyncMethod>(store as Record<string, AsyncMethod>).map(([name, method]) => [
+    name,
+    (...values: unknown[]) =>
+      method(...values).catch((error) => {
+        throw storeError(error, file, subject)
+      }),
+  ])
+  return Object.fromEntries(methods) as T
+}
+
+type AsyncMethod = (...values: unknown[]) => Promise<unknown>
 
 /** More writes wait than memory should hold: the file is locked, or the disk is too slow. */
 export class TooManyWrites extends Error {

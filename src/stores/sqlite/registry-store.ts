@@ -20,7 +20,13 @@ import {
   planQuery,
   type QueryPlan,
 } from '../registry-query.ts'
-import { nodeDriver, type SqliteDatabase, type SqliteDriver, type SqliteStatement } from './connection.ts'
+import {
+  nodeDriver,
+  type SqliteDatabase,
+  type SqliteDriver,
+  type SqliteStatement,
+  withStoreErrors,
+} from './connection.ts'
 import { createTransaction } from './group-commit.ts'
 import { openDatabase } from './schema.ts'
 
@@ -158,7 +164,7 @@ export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): 
     }, pollInterval).unref()
   }
 
-  return {
+  const store: RegistryStore = {
     async put(entry, index, { maxOwned } = {}) {
       return change(() => {
         const existing = get(entry.id)
@@ -248,6 +254,7 @@ export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): 
       db.close()
     },
   }
+  return withStoreErrors(store, file, 'The registry')
 }
 
 /** The search terms of entries and the number of entries per term. Written in a transaction. */
