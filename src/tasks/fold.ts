@@ -179,19 +179,59 @@ export function isClosing({ artifact, append, lastChunk }: Omit<ArtifactEvent, '
   return append === true && lastChunk === true && artifact.parts.length === 0
 }
 
-async function foldAll(log: FoldedLog, task: NewTask) {
-  const snapshot = await log.snapshot(task.taskId)
-  const fold = createFold(task, snapshot)
-  let isOver = false
-  for (let page = 1; ; page++) {
-    const stored = await log.read(task.taskId, fold.generation)
-    if (stored.length === 0) return { fold, snapshotAt: snapshot?.generation ?? 0, isOver }
-    for (const event of stored) {
-      fold.apply(event)
-      isOver ||= endsTask(event)
-    }
-    if (page % pagesPerTurn === 0) await new Promise<void>((resolve) => setTimeout(resolve, 0))
+/** Folds of tasks that are longer than a page and may be in memory at once. */
+const maxLargeFolds = 4
+
+let largeFolds = 0
+
+/** Readers of large tasks that wait for others to finish. They hold nothing of their task. */
+const waiting: (() => void)[] = []
+
+async function foldAll(log: FoldedLog, task: NewTask): Promise<FoldedPages> {
+  const folded = await foldPages(log, task, false)
+  if (folded) return folded
+  await new Promise<void>((resolve) => waiting.push(resolve))
+  return (await foldPages(log, task, true)) as FoldedPages
+}
+
+interface FoldedPages {
+  readonly fold: Fold
+  readonly snapshotAt: number
+  readonly isOver: boolean
+}
+
+/** Returns undefined if the task is large and the reader has no slot. A slot is released at the end. */
+async function foldPages(log: FoldedLog, task: NewTask, ownsSlot: boolean): Promise<FoldedPages | undefined> {
+  let hasSlot = ownsSlot
+  const mayGrow = (): boolean => {
+    hasSlot ||= largeFolds < maxLargeFolds && ++largeFolds > 0
+    return hasSlot
   }
+  try {
+    const snapshot = await log.snapshot(task.taskId)
+    if (snapshot && !mayGrow()) return undefined
+    const fold = createFold(task, snapshot)
+    let isOver = false
+    for (let page = 1; ; page++) {
+      const stored = await log.read(task.taskId, fold.generation)
+      if (stored.length === 0) return { fold, snapshotAt: snapshot?.generation ?? 0, isOver }
+      if (page > 1 && !mayGrow()) return undefined
+      for (const event of stored) {
+        fold.apply(event)
+        isOver ||= endsTask(event)
+      }
+      if (page % pagesPerTurn === 0) await new Promise<void>((resolve) => setTimeout(resolve, 0))
+    }
+  } finally {
+    if (hasSlot) releaseSlot()
+  }
+}
+
+/** Hands the slot to the reader that has waited longest. */
+function releaseSlot(): void {
+  const next = waiting.shift()
+  if (next) next()
+  else largeFolds--
 }
 
 function endsTask({ event }: StoredEvent): boolean {

@@ -137,8 +137,13 @@ export interface ListQuery extends Scope {
   readonly limit: number
 }
 
+/** A head with its position in the list: with `changed` it is the cursor after it. */
+export interface ListedHead extends TaskHead {
+  readonly key: number
+}
+
 export interface HeadPage {
-  readonly heads: readonly TaskHead[]
+  readonly heads: readonly ListedHead[]
   readonly total: number
   readonly next?: ListCursor
 }

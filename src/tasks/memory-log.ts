@@ -128,7 +128,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
       const page = rest.slice(0, limit)
       const last = rest.length > limit ? page.at(-1) : undefined
       return {
-        heads: page.map(headOf),
+        heads: page.map((entry) => ({ ...headOf(entry), key: entry.key })),
         total: matching.length,
         next: last && { changed: last.head.changed, key: last.key },
       }

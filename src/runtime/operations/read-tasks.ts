@@ -7,6 +7,9 @@ import type { CallerLog } from '../caller-log.ts'
 
 const defaultPageSize = 50
 
+/** A page with artifacts or history ends after this many characters, so that any list can be built and sent. */
+const maxPageLength = 8 * 2 ** 20
+
 export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<Task> {
   const head = await log.task(request)
   const task = (await loadFold(log, head)).task()
@@ -28,12 +31,32 @@ export async function listTasks(request: ListTasksRequest, log: CallerLog): Prom
   })
   const isBrief = historyLength === 0 && !includeArtifacts
   const tasks: Task[] = []
-  for (const head of heads) {
+  let length = 0
+  for (const [n, head] of heads.entries()) {
     const task = isBrief ? taskOfHead(head) : (await loadFold(log, head)).task()
-    if (task) tasks.push(limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength))
+    if (!task) continue
+    const listed = limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength)
+    if (!isBrief) {
+      length += lengthOf(listed.artifacts) + lengthOf(listed.history)
+      const previous = heads[n - 1]
+      if (length > maxPageLength && tasks.length > 0 && previous) {
+        const nextPageToken = encodeToken(previous, filter)
+        return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
+      }
+    }
+    tasks.push(listed)
   }
   const nextPageToken = next ? encodeToken(next, filter) : ''
   return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
+}
+
+/** About the number of characters of a value in JSON. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 4
+  let length = 2
+  for (const key of Object.keys(value)) length += key.length + 4 + lengthOf(value[key as keyof typeof value])
+  return length
 }
 
 /** A token is only a position in the list: the caller's scope is checked for every page. */

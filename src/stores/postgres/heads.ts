@@ -72,7 +72,8 @@ export function createListHeads(db: Database): ListHeads {
     const pageRows = rows.slice(0, limit)
     const last = rows.length > limit ? pageRows.at(-1) : undefined
     const next = last && { changed: last.changed, key: last.key }
-    return { heads: pageRows.map(decodeHead), total: counted?.total ?? 0, next }
+    const heads = pageRows.map((row) => ({ ...decodeHead(row), key: row.key }))
+    return { heads, total: counted?.total ?? 0, next }
   }
 }
 

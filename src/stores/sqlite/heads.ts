@@ -87,7 +87,11 @@ export function createListHeads(db: SqliteDatabase): ListHeads {
     const rows = page.all(...values, limit + 1) as HeadRow[]
     const pageRows = rows.slice(0, limit)
     const last = rows.length > limit ? pageRows.at(-1) : undefined
-    return { heads: pageRows.map(decodeHead), total, next: last && { changed: last.changed, key: last.key } }
+    return {
+      heads: pageRows.map((row) => ({ ...decodeHead(row), key: row.key })),
+      total,
+      next: last && { changed: last.changed, key: last.key },
+    }
   }
 }
 
