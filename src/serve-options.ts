@@ -115,7 +115,11 @@ const serveChecks: OptionChecks<ServeOptions> = {
     requestTimeout: milliseconds({ min: 1 }),
     keepAliveTimeout: milliseconds({ min: 1 }),
     unreadTimeout: milliseconds({ min: 1 }),
-    overload: anyOf('false, or an object with heap, requests, bodyBytes, connections', oneOf(false), object),
+    overload: anyOf(
+      'false, or an object with heap, requests, bodyBytes, responseBytes, connections',
+      oneOf(false),
+      object,
+    ),
   }),
   directory: text,
   drainDeadline: milliseconds(),

@@ -1,5 +1,5 @@
 import { isJson } from './json.ts'
-import { Overloaded, retryAfterOverload } from './load.ts'
+import { type LargeResponse, Overloaded, retryAfterOverload } from './load.ts'
 
 /** A client certificate. The TLS handshake has proven possession of its key. */
 export interface PeerCertificate {
@@ -35,13 +35,21 @@ export interface Incoming {
   certificate(): PeerCertificate | undefined
   /** The network address of the peer, where the platform exposes it. Behind a proxy, it is the proxy's. */
   address?(): string | undefined
+  /**
+   * Counts a large response in the load of the server, where the platform has one: until it is released, or the response
+   * has ended. Undefined if the server has no room for it.
+   */
+  reserve?(response: LargeResponse, caller: string): (() => void) | undefined
 }
 
 export interface Outgoing {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** A stream is pulled only as fast as the caller reads. */
-  readonly body?: string | AsyncIterable<string>
+  /**
+   * A list of texts is sent one after the other, so that a long text can be shared by several responses. A stream is
+   * pulled only as fast as the caller reads.
+   */
+  readonly body?: string | readonly string[] | AsyncIterable<string>
 }
 
 /**
@@ -71,6 +79,15 @@ export async function runExchange(
   }
 }
 
+/** Counts a large response in the load. Undefined if the server has no room for it. */
+export function reserveResponse(
+  incoming: Pick<Incoming, 'reserve'>,
+  response: LargeResponse,
+  caller: string,
+): (() => void) | undefined {
+  return incoming.reserve ? incoming.reserve(response, caller) : () => {}
+}
+
 /** The same request with a body that is already being read; `bytes` may be called repeatedly, with any limit. */
 export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incoming {
   // `bytes` rejects with the same error; without a call it would be an unhandled rejection.
@@ -83,6 +100,7 @@ export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incomin
     secure: incoming.secure,
     certificate: () => incoming.certificate(),
     address: () => incoming.address?.(),
+    reserve: (response, caller) => reserveResponse(incoming, response, caller),
     header: incoming.header,
     async bytes(limit) {
       const bytes = await body
@@ -93,6 +111,34 @@ export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incomin
       return incoming.signal
     },
   }
+}
+
+export type OutgoingBody = NonNullable<Outgoing['body']>
+
+/** Whether the length of a body is known before it is sent. */
+export function isComplete(body: OutgoingBody): body is string | readonly string[] {
+  return typeof body === 'string' || Array.isArray(body)
+}
+
+/** Characters of one write of a long text. */
+const sliceLength = 64 * 1024
+
+/** Cuts long texts into slices, so that a platform encodes and buffers no more than one slice ahead of its reader. */
+export function* slicesOf(body: string | readonly string[]): Generator<string> {
+  for (const text of typeof body === 'string' ? [body] : body) {
+    for (let at = 0; at < text.length; ) {
+      let end = at + sliceLength
+      // The two halves of a surrogate pair must be encoded together.
+      if ((text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++
+      yield text.slice(at, end)
+      at = end
+    }
+  }
+}
+
+/** Whether a text is written at once. */
+export function isShort(body: string | readonly string[]): body is string {
+  return typeof body === 'string' && body.length <= sliceLength
 }
 
 export class BodyTooLarge extends Error {

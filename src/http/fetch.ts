@@ -1,4 +1,4 @@
-import { BodyTooLarge, type Exchange, type Incoming, runExchange, securityHeaders } from './exchange.ts'
+import { BodyTooLarge, type Exchange, type Incoming, isComplete, runExchange, securityHeaders } from './exchange.ts'
 import { readLimited } from './read-limited.ts'
 
 export interface FetchOptions {
@@ -20,7 +20,10 @@ export function toFetch(
     const { status, headers: ownHeaders, body } = await runExchange(exchange, incoming, onError)
     const headers = { ...securityHeaders, ...ownHeaders }
     const hasBody = request.method !== 'HEAD'
-    if (typeof body !== 'object') return new Response(hasBody ? body : null, { status, headers })
+    if (body === undefined || isComplete(body)) {
+      const text = typeof body === 'object' ? body.join('') : body
+      return new Response(hasBody ? text : null, { status, headers })
+    }
     const stream = toStream(body, {
       onCancel: () => disconnected.abort(),
       onError: (error) => incoming.signal.aborted || onError(error),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isJson, JsonError, parseJson, parseJsonText } from './json.ts'
+import { isJson, JsonError, parseJson, parseJsonBody, parseJsonText } from './json.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string, depth?: number): unknown => parseJson(encode(text), depth === undefined ? {} : { depth })
@@ -15,11 +15,11 @@ describe('accepted JSON', () => {
     )
   })
 
-  it('is exactly the JSON that JSON.parse accepts, apart from duplicate keys', () => {
+  it('is exactly the JSON that JSON.parse accepts, apart from duplicate keys and infinite numbers', () => {
     fc.assert(
       fc.property(almostJson(), (text) => {
         const ours = attempt(() => parse(text))
-        fc.pre(!ours.error?.startsWith('duplicate'))
+        fc.pre(!/^duplicate|^a number/.test(ours.error ?? ''))
         const engine = attempt(() => JSON.parse(text))
         expect(ours.value).toEqual(engine.value)
         expect(ours.error === undefined).toBe(engine.error === undefined)
@@ -130,11 +130,44 @@ describe('rejected JSON', () => {
     expect(() => parse('['.repeat(5_000_000))).toThrow(new JsonError('nested deeper than 64 levels'))
   })
 
-  it('is not searched for an error deep in a large body', () => {
-    expect(() => parse(`[${'1,'.repeat(1_000_000)}]`)).toThrow(
-      /^not valid JSON, or a duplicate key, after position \d+$/,
-    )
+  it('has a number that a double cannot hold', () => {
+    const error = new JsonError('a number is too large for JSON: expected at most 1.7976931348623157e308')
+    for (const text of ['1e400', '[-1e400]', `{"a":[{"b":${'9'.repeat(400)}}]}`]) {
+      expect(() => parse(text)).toThrow(error)
+      expect(() => parseJsonText(text)).toThrow(error)
+    }
+    expect(parse('[1.7976931348623157e308,1e-400]')).toEqual([Number.MAX_VALUE, 0])
   })
+
+  it('has more values than the limit', () => {
+    const limits = { values: 10 }
+    const error = /^more than 10 values and names/
+    expect(parseJson(encode(`[${'0,'.repeat(8)}0]`), limits)).toHaveLength(9)
+    for (const text of ['0,', '[],', '"",', '{"a":0},'].map((item) => `[${item.repeat(11)}0]`)) {
+      expect(() => parseJson(encode(text), limits)).toThrow(error)
+    }
+    expect(parseJson(encode(JSON.stringify(',[{:"\\'.repeat(20))), limits)).toBe(',[{:"\\'.repeat(20))
+    expect(() => parse(`[${'[],'.repeat(3_000_000)}0]`)).toThrow(/^more than 500000 values/)
+  })
+
+  it('is not searched for an error deep in a large body', () => {
+    expect(() => parse(`[${'1,'.repeat(400_000)}]`)).toThrow(/^not valid JSON, or a duplicate key, after position \d+$/)
+  })
+})
+
+it('between two large bodies, other work of the event loop runs', async () => {
+  const body = encode(JSON.stringify({ text: 'x'.repeat(2 ** 18) }))
+  const order: string[] = []
+  const parsed = ['first', 'second', 'third'].map(async (name) => {
+    await parseJsonBody(body, {})
+    order.push(name)
+    setImmediate(() => order.push('other work'))
+  })
+  const broken = Promise.resolve(parseJsonBody(body.slice(1), {}))
+  await expect(broken).rejects.toThrow(JsonError)
+  await Promise.all(parsed)
+  expect(order.slice(0, 5)).toEqual(['first', 'other work', 'second', 'other work', 'third'])
+  expect(parseJsonBody(encode('[1]'), {})).toEqual([1])
 })
 
 it('parseJsonText parses text and limits its depth', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLoad, type LoadOptions, type LoadState } from './load.ts'
 
 function open(options: Partial<LoadOptions> = {}) {
-  const load = createLoad({ requests: 2, bodyBytes: 1_000, memory: () => 0, ...options })
+  const load = createLoad({ requests: 2, bodyBytes: 1_000, responseBytes: 1_000, memory: () => 0, ...options })
   onTestFinished(load.stop)
   return load
 }
@@ -28,6 +28,39 @@ describe('a load', () => {
     load.end(1_200)
     expect(load.isOverloaded()).toBe(false)
     expect(load.take(1_000)).toBe(true)
+  })
+
+  it('has room for large responses up to its limit, and for a quarter of it per caller', () => {
+    const load = open()
+    const first = load.reserve({ bytes: 200 }, 'ann')
+    expect(load.reserve({ bytes: 100 }, 'ann')).toBeUndefined()
+    expect(load.reserve({ bytes: 700 }, 'bob')).toBeDefined()
+    expect(load.reserve({ bytes: 200 }, 'cid')).toBeUndefined()
+    first?.()
+    first?.()
+    expect(load.reserve({ bytes: 300 }, 'cid')).toBeDefined()
+    expect(load.isOverloaded()).toBe(false)
+  })
+
+  it('counts a shared response once, but for each of its callers', () => {
+    const load = open()
+    const shared = { bytes: 900 }
+    const releases = ['ann', 'bob', 'cid'].map((caller) => load.reserve(shared, caller))
+    expect(releases).not.toContain(undefined)
+    expect(load.reserve(shared, 'ann')).toBeUndefined()
+    for (const release of releases.slice(1)) release?.()
+    expect(load.reserve({ bytes: 200 }, 'dan')).toBeUndefined()
+    releases[0]?.()
+    expect(load.reserve({ bytes: 200 }, 'dan')).toBeDefined()
+  })
+
+  it('has room for a response beyond its limit while there is no other', () => {
+    const load = open()
+    const release = load.reserve({ bytes: 5_000 }, 'ann')
+    expect(release).toBeDefined()
+    expect(load.reserve({ bytes: 1 }, 'bob')).toBeUndefined()
+    release?.()
+    expect(load.reserve({ bytes: 1 }, 'bob')).toBeDefined()
   })
 
   it('checks the memory periodically, also without requests', async () => {
@@ -64,7 +97,7 @@ describe('a load', () => {
     const load = open({ memory: () => memory })
     const unwatch = load.watch((isOverloaded, state) => reports.push([isOverloaded, state]))
     memory = 1.5
-    await expect.poll(() => reports).toEqual([[true, { requests: 0, bodyBytes: 0, memory: 1.5 }]])
+    await expect.poll(() => reports).toEqual([[true, { requests: 0, bodyBytes: 0, responseBytes: 0, memory: 1.5 }]])
     memory = 0
     await expect.poll(() => reports.length, { timeout: 5_000 }).toBe(2)
     expect(reports[1]?.[0]).toBe(false)

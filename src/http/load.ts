@@ -19,6 +19,11 @@ export interface LoadLimits {
   readonly requests: number
   /** Bytes of request bodies held at once. */
   readonly bodyBytes: number
+  /**
+   * Bytes of large responses that callers have not read yet. One caller may hold a quarter of them. A response for which
+   * there is no room becomes 503; short responses and callers that read are not affected.
+   */
+  readonly responseBytes: number
 }
 
 export interface LoadOptions extends LoadLimits {
@@ -30,6 +35,7 @@ export interface LoadOptions extends LoadLimits {
 export interface LoadState {
   readonly requests: number
   readonly bodyBytes: number
+  readonly responseBytes: number
   readonly memory: number
 }
 
@@ -44,6 +50,12 @@ export interface Load {
   end(taken: number): void
   /** Counts bytes of a body that is being read. Returns false if they exceed the limit. */
   take(bytes: number): boolean
+  /**
+   * Counts a large response until it is released. Returns undefined if there is no room for it. A text that several
+   * responses share counts once, but for each of their callers. A response that is too large for the limit has room while
+   * there is no other.
+   */
+  reserve(response: LargeResponse, caller: string): (() => void) | undefined
   /** Whether the server should refuse another call. */
   isOverloaded(): boolean
   /** Reports when an overload begins and when it has passed. Returns a function that removes the listener. */
@@ -52,7 +64,16 @@ export interface Load {
   stop(): void
 }
 
-export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
+/** A response that is held until its caller has read it. Its identity shows which responses share it. */
+export interface LargeResponse {
+  readonly bytes: number
+}
+
+/** The share of `responseBytes` that one caller may hold. */
+const callerShare = 1 / 4
+
+export function createLoad({ requests, bodyBytes, responseBytes, memory }: LoadOptions): Load {
+  const responses = createHeldResponses(responseBytes)
   const listeners = new Set<Parameters<Load['watch']>[0]>()
   let activeRequests = 0
   let heldBytes = 0
@@ -72,7 +93,12 @@ export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
     if (isReported ? calmChecks < calmChecksNeeded : calmChecks > 0) return
     isReported = !isReported
     for (const notify of [...listeners])
-      notify(isReported, { requests: activeRequests, bodyBytes: heldBytes, memory: memoryUse })
+      notify(isReported, {
+        requests: activeRequests,
+        bodyBytes: heldBytes,
+        responseBytes: responses.bytes(),
+        memory: memoryUse,
+      })
   }
   const timer = setInterval(check, checkInterval)
   timer.unref()
@@ -93,6 +119,10 @@ export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
       if (bytesSince >= maxUncheckedBytes) check()
       return heldBytes <= bodyBytes
     },
+    reserve(response, caller) {
+      check()
+      return responses.reserve(response, caller)
+    },
     isOverloaded: isOverloaded,
     watch(listener) {
       listeners.add(listener)
@@ -100,6 +130,42 @@ export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
     },
     stop: () => clearInterval(timer),
   }
+}
+
+function createHeldResponses(limit: number) {
+  /** How many callers wait for a response. */
+  const readers = new Map<LargeResponse, number>()
+  const bytesOfCallers = new Map<string, number>()
+  let total = 0
+
+  return {
+    bytes: () => total,
+    reserve(response: LargeResponse, caller: string): (() => void) | undefined {
+      const count = readers.get(response) ?? 0
+      const held = bytesOfCallers.get(caller) ?? 0
+      const added = count === 0 ? response.bytes : 0
+      if (total > 0 && total + added > limit) return undefined
+      if (held > 0 && held + response.bytes > limit * callerShare) return undefined
+      total += added
+      readers.set(response, count + 1)
+      bytesOfCallers.set(caller, held + response.bytes)
+      let isHeld = true
+      return () => {
+        if (!isHeld) return
+        isHeld = false
+        if (!decrease(readers, response, 1)) total -= response.bytes
+        decrease(bytesOfCallers, caller, response.bytes)
+      }
+    },
+  }
+}
+
+/** Returns what is left. An entry without anything left is removed. */
+function decrease<K>(amounts: Map<K, number>, key: K, amount: number): number {
+  const left = (amounts.get(key) ?? 0) - amount
+  if (left > 0) amounts.set(key, left)
+  else amounts.delete(key)
+  return left
 }
 
 /** The server stopped reading a body because it is overloaded. */

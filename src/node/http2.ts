@@ -9,21 +9,26 @@ import type { Socket } from 'node:net'
 import {
   BodyTooLarge,
   type Exchange,
+  isComplete,
+  isShort,
   type PeerCertificate,
   runExchange,
+  slicesOf,
   withSecurityHeaders,
 } from '../http/exchange.ts'
-import type { Load } from '../http/load.ts'
+import type { LargeResponse, Load } from '../http/load.ts'
 import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import { createHttp2Connections, createSlowRequests, type Http2Connections } from './http2-connections.ts'
 import {
   type BodyBudget,
+  byteLength,
   callerLeft,
   certificateOf,
   collectBody,
   isBodiless,
   joinedHeader,
   nextIteration,
+  releaseOnce,
 } from './incoming.ts'
 
 export interface Http2Options {
@@ -69,7 +74,7 @@ export function createHttp2(options: Http2Options): Http2 {
       if (!stream.closed) onError(error)
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     } finally {
-      load?.end(incoming.taken)
+      incoming.end()
       slowRequests.forget(stream)
     }
   }
@@ -81,6 +86,8 @@ export function createHttp2(options: Http2Options): Http2 {
       session.on('error', () => {})
       session.on('stream', onStream)
       connections.add(session, socket)
+      // HTTP/1.1 servers keep half-open connections. In HTTP/2, responses would wait for a caller that has left.
+      socket.once('end', () => socket.destroy())
     },
     close() {
       slowRequests.stop()
@@ -108,7 +115,8 @@ class Http2Incoming implements GrpcIncoming, BodyBudget {
   readonly #stream: ServerHttp2Stream
   readonly #load: Load | undefined
   /** The bytes of the body that count in the load. */
-  taken = 0
+  #taken = 0
+  #releases: Set<() => void> | undefined
   #signal: AbortSignal | undefined
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], load?: Load) {
@@ -134,8 +142,22 @@ class Http2Incoming implements GrpcIncoming, BodyBudget {
   }
 
   take(bytes: number): boolean {
-    this.taken += bytes
+    this.#taken += bytes
     return this.#load?.take(bytes) ?? true
+  }
+
+  reserve(response: LargeResponse, caller: string): (() => void) | undefined {
+    if (!this.#load) return () => {}
+    const release = this.#load.reserve(response, caller)
+    if (!release) return undefined
+    this.#releases ??= new Set()
+    return releaseOnce(release, this.#releases)
+  }
+
+  /** The response has ended: nothing of the request counts in the load any more. */
+  end(): void {
+    this.#load?.end(this.#taken)
+    for (const release of this.#releases ?? []) release()
   }
 
   get signal(): AbortSignal {
@@ -171,7 +193,7 @@ async function answerGrpc(
 ): Promise<void> {
   const outgoing = await grpc(incoming)
   if ('rest' in outgoing) await sendGrpcStream(stream, outgoing, unreadTimeout)
-  else await sendGrpcMessage(stream, outgoing)
+  else await sendGrpcMessage(stream, outgoing, unreadTimeout)
   cancelRequest(stream)
 }
 
@@ -194,12 +216,15 @@ async function sendGrpcStream(
 async function sendGrpcMessage(
   stream: ServerHttp2Stream,
   { headers, message, trailers }: Exclude<GrpcOutgoing, GrpcStream>,
+  unreadTimeout: number,
 ): Promise<void> {
   await nextIteration()
   if (stream.closed) return
   if (message) {
     respondWithTrailers(stream, headers, () => trailers)
-    stream.end(message)
+    if (message.length <= sliceBytes) return void stream.end(message)
+    await writeAll(stream, toIterator([message]), unreadTimeout)
+    stream.end()
   } else {
     stream.respond({ ':status': 200, ...headers, ...trailers }, { endStream: true })
   }
@@ -223,9 +248,9 @@ async function answerHttp(
     ':status': outgoing.status,
     ...withSecurityHeaders(outgoing.headers, incoming.method, incoming.header('content-type')),
   }
-  if (typeof body === 'string') {
+  if (isComplete(body)) {
     await nextIteration()
-    if (!stream.closed) sendText(stream, head, body, isHead)
+    if (!stream.closed) await sendText(stream, head, body, isHead, unreadTimeout)
   } else {
     if (!stream.closed) stream.respond(head, { endStream: isHead })
     await writeAll(stream, body[Symbol.asyncIterator](), unreadTimeout)
@@ -236,14 +261,33 @@ async function answerHttp(
 
 type ResponseHead = { readonly ':status': number } & Readonly<Record<string, string | number>>
 
-function sendText(stream: ServerHttp2Stream, head: ResponseHead, text: string, isHead: boolean): void {
-  const sized = isBodiless(head[':status']) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
-  if (isHead || text === '') {
+async function sendText(
+  stream: ServerHttp2Stream,
+  head: ResponseHead,
+  body: string | readonly string[],
+  isHead: boolean,
+  unreadTimeout: number,
+): Promise<void> {
+  const sized = isBodiless(head[':status']) ? head : { ...head, 'content-length': byteLength(body) }
+  if (isHead || body === '') {
     stream.respond(sized, { endStream: true })
-  } else {
-    stream.respond(sized)
-    stream.end(text)
+    return
   }
+  stream.respond(sized)
+  if (isShort(body)) return void stream.end(body)
+  await writeAll(stream, toIterator(typeof body === 'string' ? [body] : body), unreadTimeout)
+  stream.end()
+}
+
+/** Bytes of one write of a long message. */
+const sliceBytes = 64 * 1024
+
+function* bytesOf(message: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < message.length; at += sliceBytes) yield message.subarray(at, at + sliceBytes)
+}
+
+async function* toIterator<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
 }
 
 /**
@@ -265,7 +309,11 @@ async function writeAll<R>(
     if (stream.writableNeedDrain) await drained(stream, unreadTimeout)
     const { done, value } = await source.next()
     if (done) return value
-    if (!isOver(stream)) stream.write(value)
+    for (const slice of typeof value === 'string' ? slicesOf(value) : bytesOf(value)) {
+      if (isOver(stream)) return undefined
+      if (stream.writableNeedDrain) await drained(stream, unreadTimeout)
+      if (!isOver(stream)) stream.write(slice)
+    }
   }
   return undefined
 }

@@ -44,6 +44,15 @@ export function collectBody(
   })
 }
 
+/** Keeps a release function among those of a request until it is called, by the response or at its end. */
+export function releaseOnce(release: () => void, pending: Set<() => void>): () => void {
+  const finish = (): void => {
+    if (pending.delete(finish)) release()
+  }
+  pending.add(finish)
+  return finish
+}
+
 export function callerLeft(): Error {
   return new Error('the caller left before its body had come')
 }
@@ -104,6 +113,11 @@ export function ambiguityIn({
 export function joinedHeader(raw: readonly string[], name: string): string | undefined {
   const values = raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === name)
   return values.length === 0 ? undefined : values.join(', ')
+}
+
+export function byteLength(body: string | readonly string[]): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return body.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 /** RFC 9110 §8.6: responses with these statuses have no `Content-Length`. */

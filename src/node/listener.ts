@@ -6,20 +6,25 @@ import {
   type Exchange,
   type Incoming,
   internalError,
+  isComplete,
+  isShort,
   type Outgoing,
   type PeerCertificate,
   runExchange,
+  slicesOf,
   withSecurityHeaders,
 } from '../http/exchange.ts'
-import type { Load } from '../http/load.ts'
+import type { LargeResponse, Load } from '../http/load.ts'
 import {
   ambiguityIn,
   type BodyBudget,
+  byteLength,
   callerLeft,
   certificateOf,
   collectBody,
   isBodiless,
   joinedHeader,
+  releaseOnce,
 } from './incoming.ts'
 import { refusalOf } from './refuse-request.ts'
 
@@ -49,7 +54,7 @@ export function toListener(
       if (response.headersSent) response.socket?.destroySoon()
       else await send(response, internalError)
     } finally {
-      load?.end(incoming.taken)
+      incoming.end()
     }
   }
 }
@@ -66,11 +71,11 @@ export function toStrictListener(exchange: Exchange, options: ListenerOptions): 
   }
 }
 
-/** Sends a complete response, with its length, in one write. */
+/** Sends a complete response with its length: a short one in one write, a long one as fast as the caller reads it. */
 async function sendText(
   response: ServerResponse,
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
-  text: string,
+  body: string | readonly string[],
   unreadTimeout?: number,
 ): Promise<void> {
   // An exchange that does not read the body is faster than the body, which may have arrived already.
@@ -78,16 +83,37 @@ async function sendText(
   if (response.closed) return
   const { req } = response
   const safe = withSecurityHeaders(headers, req.method, req.headers['content-type'])
-  const sized = isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(text) }
+  const sized = isBodiless(status) ? safe : { ...safe, 'content-length': byteLength(body) }
+  if (!isShort(body)) {
+    const head = response.req.complete ? sized : { ...sized, connection: 'close' }
+    return await sendSlices(response.writeHead(status, head), body, unreadTimeout)
+  }
   if (response.req.complete) {
-    response.writeHead(status, sized).end(text)
+    response.writeHead(status, sized).end(body)
     cutSlowReader(response.socket, unreadTimeout)
     return
   }
   // RFC 9112 §9.6: closing while the caller still sends would reset the connection and could lose the response.
   response.writeHead(status, { ...sized, connection: 'close' }).flushHeaders()
-  response.write(text)
+  response.write(body)
   await discardBody(response.req)
+  response.end()
+  cutSlowReader(response.socket, unreadTimeout)
+}
+
+/** Holds the text until the caller has read it, so that it counts in the load of the server for that long. */
+async function sendSlices(
+  response: ServerResponse,
+  body: string | readonly string[],
+  unreadTimeout: number | undefined,
+): Promise<void> {
+  if (response.req.method !== 'HEAD') {
+    for (const slice of slicesOf(body)) {
+      if (response.closed) return
+      if (!response.write(slice)) await drained(response, unreadTimeout)
+    }
+  }
+  if (!response.req.complete) await discardBody(response.req)
   response.end()
   cutSlowReader(response.socket, unreadTimeout)
 }
@@ -116,7 +142,8 @@ class Http1Incoming implements Incoming, BodyBudget {
   readonly #response: ServerResponse
   readonly #load: Load | undefined
   /** The bytes of the body that count in the load. */
-  taken = 0
+  #taken = 0
+  #releases: Set<() => void> | undefined
   #signal: AbortSignal | undefined
 
   constructor(request: ExpressRequest, response: ServerResponse, load?: Load) {
@@ -143,8 +170,22 @@ class Http1Incoming implements Incoming, BodyBudget {
   }
 
   take(bytes: number): boolean {
-    this.taken += bytes
+    this.#taken += bytes
     return this.#load?.take(bytes) ?? true
+  }
+
+  reserve(response: LargeResponse, caller: string): (() => void) | undefined {
+    if (!this.#load) return () => {}
+    const release = this.#load.reserve(response, caller)
+    if (!release) return undefined
+    this.#releases ??= new Set()
+    return releaseOnce(release, this.#releases)
+  }
+
+  /** The response has ended: nothing of the request counts in the load any more. */
+  end(): void {
+    this.#load?.end(this.#taken)
+    for (const release of this.#releases ?? []) release()
   }
 
   get signal(): AbortSignal {
@@ -200,7 +241,7 @@ function signalOf(response: ServerResponse): AbortSignal {
 
 function send(response: ServerResponse, outgoing: Outgoing, unreadTimeout?: number): Promise<void> {
   const { body = '' } = outgoing
-  return typeof body === 'string'
+  return isComplete(body)
     ? sendText(response, outgoing, body, unreadTimeout)
     : sendStream(response, outgoing, body, unreadTimeout)
 }
@@ -232,7 +273,10 @@ async function pump(iterator: AsyncIterator<string>, response: ServerResponse, t
   for (;;) {
     const { done, value } = await iterator.next()
     if (done || response.closed) return
-    if (!response.write(value)) await drained(response, timeout)
+    for (const slice of slicesOf(value)) {
+      if (!response.write(slice)) await drained(response, timeout)
+      if (response.closed) return
+    }
   }
 }
 

@@ -24,10 +24,11 @@ export function createServerLoad(options: OverloadOptions): ServerLoad {
     heap = 0.85,
     requests = Math.ceil(memory / memoryPerRequest),
     bodyBytes = Math.max(minBodyBytes, memory * bodyShare),
+    responseBytes = Math.max(minResponseBytes, memory * responseShare),
     connections = 4 * requests,
   } = options
-  requirePositive({ heap, requests, bodyBytes, connections })
-  const load = createLoad({ requests, bodyBytes, memory: () => heapInUse() / (limit * heap) })
+  requirePositive({ heap, requests, bodyBytes, responseBytes, connections })
+  const load = createLoad({ requests, bodyBytes, responseBytes, memory: () => heapInUse() / (limit * heap) })
   return { ...load, connections }
 }
 
@@ -38,6 +39,10 @@ const bodyShare = 1 / 16
 
 /** A body of the default limit must fit in a small process as well. */
 const minBodyBytes = 16 * 2 ** 20
+
+const responseShare = 1 / 8
+
+const minResponseBytes = 16 * 2 ** 20
 
 /** The space of V8 for new objects, which it adds to the given limit: at most three times 64 MiB. */
 const newSpace = 192 * 2 ** 20

@@ -1,6 +1,6 @@
 import { isObject } from '../base/json.ts'
 import { type Incoming, withBody } from '../http/exchange.ts'
-import { isJson, parseJson } from '../http/json.ts'
+import { isJson, parseJsonBody } from '../http/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { createService, type Interceptor } from '../protocol/intercept.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
@@ -72,7 +72,7 @@ export async function readTenant(incoming: Incoming, { bodyLimit, jsonDepth }: B
   const body = incoming.bytes(bodyLimit)
   const buffered = withBody(incoming, body)
   try {
-    return { tenant: tenantIn(parseJson(await body, { depth: jsonDepth })), incoming: buffered }
+    return { tenant: tenantIn(await parseJsonBody(await body, { depth: jsonDepth })), incoming: buffered }
   } catch {
     return { tenant: undefined, incoming: buffered }
   }

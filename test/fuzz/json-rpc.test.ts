@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { BodyTooLarge, type Incoming } from '../../src/http/exchange.ts'
+import { BodyTooLarge, type Incoming, isComplete } from '../../src/http/exchange.ts'
 import { createHandler, type Handler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { echo } from '../support/agents/echo-agent.ts'
@@ -61,7 +61,7 @@ async function throughExchange(handler: Handler, request: RawRequest): Promise<R
   }
   const { status, headers, body = '' } = await handler.exchange(incoming)
   const type = headers['content-type']
-  if (typeof body === 'string') return { status, type, body }
+  if (isComplete(body)) return { status, type, body: [body].flat().join('') }
   // The caller disconnects after the first chunk of a stream.
   const chunks = body[Symbol.asyncIterator]()
   const { value = '' } = await chunks.next()

@@ -1,7 +1,8 @@
 import { base64Encode } from '@bufbuild/protobuf/wire'
-import type { Incoming } from '../../http/exchange.ts'
+import { type Incoming, reserveResponse } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { toCallerError } from '../server/call.ts'
+import { reserveAnswer } from '../server/large-answers.ts'
 import type { WireOptions } from '../server/options.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessage, readMessages, requireEncoding } from './frames.ts'
@@ -119,7 +120,9 @@ async function answerUnary(rpc: RpcOf<'unary'>, call: RunningCall): Promise<Grpc
   const result = await deadline.limit(rpc.answer(() => readRequest(call), deadline.incoming, call))
   requireTime(deadline)
   deadline.release()
-  return { headers: headersOf(call), message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
+  const message = encodeFrame(rpc.method.output, result)
+  if (call.target) reserveAnswer({ bytes: message.length }, call.target)
+  return { headers: headersOf(call), message, trailers: okTrailers }
 }
 
 /** Headers wait for the first message, so that a failure before it needs no messages and no trailers of its own. */
@@ -143,7 +146,11 @@ async function* encodeFrames(
   let begun = false
   try {
     for await (const message of messages) {
-      yield encodeFrame(rpc.method.output, message.json, message)
+      const frame = encodeFrame(rpc.method.output, message.json, message)
+      const release = call.target && reserveAnswer({ bytes: frame.length }, call.target)
+      yield frame
+      // The next message is pulled when the reader has taken this one.
+      release?.()
       begun = true
     }
     requireTime(deadline)
@@ -211,7 +218,8 @@ function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
   const bytes: Incoming['bytes'] = (limit) => incoming.bytes(limit)
   const certificate = () => incoming.certificate()
   const address = () => incoming.address?.()
-  return { method, path, query, base, secure, header, bytes, signal, certificate, address }
+  const reserve: Incoming['reserve'] = (response, caller) => reserveResponse(incoming, response, caller)
+  return { method, path, query, base, secure, header, bytes, signal, certificate, address, reserve }
 }
 
 const Status = messageNamed('google.rpc.Status')

@@ -23,7 +23,7 @@ test('Watch reports when the server becomes overloaded, recovers and drains', as
   const incoming = { signal } as Parameters<typeof watch.answer>[1]
   const statuses = watch.answer(async () => ({}), incoming, { headers: {} })[Symbol.asyncIterator]()
   const next = async () => (await statuses.next()).value?.json
-  const state = { requests: 0, bodyBytes: 0, memory: 1 }
+  const state = { requests: 0, responseBytes: 0, bodyBytes: 0, memory: 1 }
   const after = async (change: () => void) => {
     const coming = next()
     await expect.poll(() => watchers).toBe(1)

@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Json } from '../../base/json.ts'
 import type { Incoming } from '../../http/exchange.ts'
+import type { AnswerTarget } from '../server/large-answers.ts'
 import type { EventNumbers } from './codec.ts'
 import type { ErrorEncoder } from './status.ts'
 
@@ -42,6 +43,8 @@ export type ReadRequest = () => Promise<unknown>
 /** What the server sends before the messages. */
 export interface Reply {
   headers: Metadata
+  /** Where long messages are counted while they wait for their reader. Known once the caller is authenticated. */
+  target?: AnswerTarget
 }
 
 /** One message of a stream, with its event number if a caller can resume after it. */

@@ -20,6 +20,7 @@ import {
   type WireRequest,
   withExtensionsHeader,
 } from '../server/call.ts'
+import { targetOf } from '../server/large-answers.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { type AnswerOptions, answerRpc, errorTrailers, refusalHeaders } from './answer-call.ts'
 import { healthRpcs } from './health.ts'
@@ -140,6 +141,7 @@ function a2aRpcs(
         encodeError,
         async answer(read, incoming, reply) {
           const wireRequest = await readRequest(operation, read, incoming)
+          reply.target = targetOf(incoming, wireRequest.call.principal)
           const result =
             hasPublicCard && isCardRequest(wireRequest)
               ? await cardOf(wireRequest, incoming)
@@ -155,6 +157,7 @@ function a2aRpcs(
       encodeError,
       async *answer(read, incoming, reply) {
         const wireRequest = await readRequest(operation, read, incoming)
+        reply.target = targetOf(incoming, wireRequest.call.principal)
         const { request, events, adapt } = openStream(service, wireRequest, { after: readResumePoint(incoming) })
         for await (const event of events) {
           reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
 import type { CallFeatures, ServerDialect, WireError } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
@@ -9,7 +9,7 @@ import { anonymous } from '../../protocol/model.ts'
 import {
   acceptsStream,
   errorHeaders,
-  invokeOperation,
+  invokeForText,
   readBody,
   readResumePoint,
   readVersion,
@@ -19,6 +19,7 @@ import {
   wrongBodyReason,
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
+import { joinAnswer, targetOf } from '../server/large-answers.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 
 const jsonHeaders = { 'content-type': 'application/json' }
@@ -63,8 +64,10 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       expectsStream = isStream(operation) && features.acceptsStream
       const call = new WireCall(incoming, principal, options)
       if (!isStream(operation)) {
-        const result = await invokeOperation(service, { dialect, operation, params, call })
-        return { status: 200, headers: withExtensionsHeader(jsonHeaders, call, dialect), body: successText(id, result) }
+        const target = targetOf(incoming, principal)
+        const result = await invokeForText(service, { dialect, operation, params, call }, { target })
+        const body = joinAnswer(successStart(id), result, '}')
+        return { status: 200, headers: withExtensionsHeader(jsonHeaders, call, dialect), body }
       }
       const after = readResumePoint(incoming)
       const framing = framingFor(id, dialect, incoming)
@@ -173,10 +176,6 @@ function isMeshEnvelope({ jsonrpc, message_id, message_type, sender_id }: Envelo
 
 function invalidRequest(message: string): A2AError {
   return new A2AError('invalid-request', message)
-}
-
-function successText(id: RequestId, result: Json): string {
-  return `${successStart(id)}${JSON.stringify(result)}}`
 }
 
 /** The text before a result. After it comes the end of the object. */

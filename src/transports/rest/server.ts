@@ -7,7 +7,7 @@ import { isStream } from '../../protocol/intercept.ts'
 import type { Operation, TaskAddress } from '../../protocol/service.ts'
 import {
   errorHeaders,
-  invokeOperation,
+  invokeForText,
   readOptionalBody,
   readResumePoint,
   readVersion,
@@ -16,6 +16,7 @@ import {
   withExtensionsHeader,
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
+import { targetOf } from '../server/large-answers.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { matchRoute, type Route } from './routes.ts'
 
@@ -61,9 +62,13 @@ export function createRest(options: WireOptions): RestHandler {
     const { operation } = rest
     const params = dialect.rest?.params(rest)
     if (!isStream(operation)) {
-      const result = await invokeOperation(service, { dialect, operation, params, call })
+      const body = await invokeForText(
+        service,
+        { dialect, operation, params, call },
+        { target: targetOf(incoming, call.principal), wrap: (result) => wrapResult(result, operation, dialect) },
+      )
       const headers = withExtensionsHeader({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
-      return { status: 200, headers, body: JSON.stringify(wrapResult(result, operation, dialect)) }
+      return { status: 200, headers, body }
     }
     const { heartbeat, clock } = settings
     return await answerStream(

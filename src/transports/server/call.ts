@@ -4,14 +4,15 @@ import type { Dialect, ServerDialect } from '../../dialects/dialect.ts'
 import { expandInputRequestsInEvent, expandInputRequestsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
-import { isJson, JsonError, parseJson } from '../../http/json.ts'
+import { isJson, JsonError, parseJsonBody } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
 import { A2AError, invalidParams, StoreUnavailable } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
 import { callStream, callUnary } from '../../protocol/intercept.ts'
-import type { Principal } from '../../protocol/model.ts'
+import { ownerOf, type Principal, type Task } from '../../protocol/model.ts'
 import type { Call, Operation, RequestOf, Service, StreamOperation, UnaryOperation } from '../../protocol/service.ts'
+import { type AnswerTarget, answersOf, encodeAnswer } from './large-answers.ts'
 import type { WireOptions } from './options.ts'
 
 /** A call whose parameters a transport has read, and that is not decoded yet. */
@@ -27,11 +28,43 @@ export async function invokeOperation<O extends UnaryOperation>(
   service: Service,
   wireRequest: WireRequest<O>,
 ): Promise<Json> {
+  const { call } = prepareOperation(service, wireRequest)
+  return (await call()).encode()
+}
+
+export interface TextOptions {
+  readonly target: AnswerTarget
+  /** Converts the encoded result, as REST does in some dialects. */
+  readonly wrap?: (result: Json) => Json
+}
+
+/** The same, with the result as a JSON text that is counted until it is sent. */
+export async function invokeForText<O extends UnaryOperation>(
+  service: Service,
+  wireRequest: WireRequest<O>,
+  { target, wrap }: TextOptions,
+): Promise<string> {
+  const { key, call } = prepareOperation(service, wireRequest)
+  // A task looks the same to all callers that may see it, until its next event.
+  const answers = wireRequest.operation === 'getTask' ? answersOf(service, key) : undefined
+  answers?.requireRoom(target)
+  const { result, encode } = await call()
+  const encoded = wrap ? () => wrap(encode()) : encode
+  return answers ? answers.encode(encoded, (result as Task).generation, target) : encodeAnswer(encoded, target)
+}
+
+function prepareOperation<O extends UnaryOperation>(service: Service, wireRequest: WireRequest<O>) {
   const { dialect, operation, call } = wireRequest
   const request = decodeRequest(wireRequest)
-  const result = await callUnary(service, operation, request, call)
-  const expanded = knowsInputRequests(dialect, call) ? result : expandInputRequestsInResult(operation, result)
-  return dialect.encodeResult[operation](expanded, request)
+  return {
+    /** Identifies what is requested, for whom and in which form. */
+    key: () => JSON.stringify([ownerOf(call.principal), dialect.name, call.extensions, request]),
+    async call() {
+      const result = await callUnary(service, operation, request, call)
+      const expanded = knowsInputRequests(dialect, call) ? result : expandInputRequestsInResult(operation, result)
+      return { result, encode: () => dialect.encodeResult[operation](expanded, request) }
+    },
+  }
 }
 
 export interface StreamOptions {
@@ -256,9 +289,14 @@ function bodyError(error: unknown, { bodyLimit }: BodyLimits): unknown {
 
 function parseBody(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
   try {
-    return parseJson(bytes, { depth: jsonDepth })
+    const body = parseJsonBody(bytes, { depth: jsonDepth })
+    return body instanceof Promise ? body.catch(throwParseError) : body
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error
-    throw new A2AError('parse-error', `${error.message}.`, { cause: error })
+    throwParseError(error)
   }
+}
+
+function throwParseError(error: unknown): never {
+  if (!(error instanceof JsonError)) throw error
+  throw new A2AError('parse-error', `${error.message}.`, { cause: error })
 }

@@ -16,6 +16,7 @@ import {
   type WireRequest,
   withExtensionsHeader,
 } from './call.ts'
+import { type AnswerTarget, reserveAnswer, targetOf } from './large-answers.ts'
 
 /**
  * Long chunks are encoded once for all their readers. Readers of one task read it nearly in step, so a few chunks are
@@ -47,7 +48,8 @@ export async function answerStream<O extends StreamOperation>(
   const { dialect, call } = wireRequest
   const { signal } = incoming
   const opened = openStream(service, wireRequest, options)
-  const frames = await openFrames({ ...opened, dialect, framing, incoming, onError }, heartbeat, clock)
+  const target = targetOf(incoming, call.principal)
+  const frames = await openFrames({ ...opened, dialect, framing, incoming, onError, target }, heartbeat, clock)
   return {
     status: 200,
     headers: withExtensionsHeader(sseHeaders, call, dialect),
@@ -66,11 +68,13 @@ export interface Framing extends Pick<EncodeLinesOptions, 'rewrite'> {
 export interface EventFramesOptions extends OpenedStream<StreamOperation>, ErrorContext {
   readonly dialect: ServerDialect
   readonly framing: Framing
+  /** Where long events are counted while they wait for their reader. */
+  readonly target?: AnswerTarget
 }
 
 /** The server-sent events of a stream. A failure before the first event is thrown; a later one is the last event. */
 export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<string> {
-  const { events, dialect, request, framing, adapt } = options
+  const { events, dialect, request, framing, adapt, target } = options
   const { before, after, rewrite } = framing
   const [start, end] = [oneLine(before), oneLine(after)]
   let hasStarted = false
@@ -82,7 +86,10 @@ export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<
       for (const [n, line] of lines.entries()) {
         // If one event becomes several, the last carries its number: a reader resumes after all of them.
         const id = n === lines.length - 1 ? generationOf(event) : undefined
+        const release = target && reserveAnswer({ bytes: line.length }, target)
         yield eventText({ id, follows: event.follows, data: `${start}${line}${end}` })
+        // The next event is pulled when the reader has taken this one.
+        release?.()
         hasStarted = true
       }
     }

@@ -22,7 +22,9 @@ export function listingContract(open: OpenLog): void {
     await createTask(log, {}, reply)
     expect(await log.list({ owner: 'alice', limit: 10 })).toEqual({ heads: [], total: 0, next: undefined })
     await log.append(taskId, 1, [status('completed')], { fence: 1 })
-    expect((await log.list({ owner: 'alice', limit: 10 })).heads).toEqual([{ ...(await log.head(taskId)), key: expect.any(Number) }])
+    expect((await log.list({ owner: 'alice', limit: 10 })).heads).toEqual([
+      { ...(await log.head(taskId)), key: expect.any(Number) },
+    ])
     await log.expire(2_000, 10)
     expect(await log.list({ owner: 'alice', limit: 10 })).toEqual({ heads: [], total: 0, next: undefined })
   })

@@ -75,6 +75,13 @@ async function run(turn: Turn): Promise<string | undefined> {
       while (!existsSync(join(directory, until)) && !turn.signal.aborted) await pause(5)
       return `Let go of ${hoard.length} numbers`
     }
+    case 'fill': {
+      const filling = turn.artifact('filling')
+      const chunk = 'x'.repeat(2 ** 18)
+      for (let n = 0; n < 4 * Number(name); n++) await filling.write(chunk)
+      await filling.close()
+      return undefined
+    }
     case 'ignore':
       await turn.status('working', 'Ignoring')
       return await new Promise(() => {})
