@@ -65,9 +65,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
     checkpoints.track(stored, () => stopping.abort())
     const done = deliverWebhook(stored, context, stopping.signal)
-      .catch((error) => taskLogger.error({ error }, 'failed to deliver to a webhook; will retry'))
+      .catch((error) => taskLogger.error({ error: operatorError(error) }, 'failed to deliver to a webhook; will retry'))
       .then(() => checkpoints.release(stored))
-      .catch((error) => taskLogger.error({ error }, 'failed to release the lease of a webhook'))
+      .catch((error) => taskLogger.error({ error: operatorError(error) }, 'failed to release the lease of a webhook'))
       .finally(() => {
         active.delete(name)
         if (stopping.signal.aborted) void claimDue()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Load } from '../../http/load.ts'
 import { healthRpcs } from './health.ts'
@@ -36,4 +36,32 @@ test('Watch reports when the server becomes overloaded, recovers and drains', as
   expect(await after(() => draining.abort())).toEqual({ status: 'NOT_SERVING' })
   expect((await statuses.next()).done).toBe(true)
   expect(watchers).toBe(0)
+})
+
+test('Watch reports when the store cannot be used, and when it works again', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { signal: draining } = new AbortController()
+  let isReady = true
+  const rpcs = healthRpcs({
+    encodeError: errorEncoder(v1_0),
+    services: [],
+    draining,
+    isReady: async () => isReady,
+  })
+  const watch = rpcs.find(({ method }) => method.name === 'Watch')
+  if (watch?.type !== 'stream') throw new Error('there is no Watch')
+  const incoming = { signal: new AbortController().signal } as Parameters<typeof watch.answer>[1]
+  const statuses = watch.answer(async () => ({}), incoming, { headers: {} })[Symbol.asyncIterator]()
+  const next = async () => (await statuses.next()).value?.json
+  expect(await next()).toEqual({ status: 'SERVING' })
+  for (const [ready, status] of [
+    [false, 'NOT_SERVING'],
+    [true, 'SERVING'],
+  ] as const) {
+    isReady = ready
+    const coming = next()
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await coming).toEqual({ status })
+  }
 })
