@@ -100,13 +100,13 @@ export function isFile(value: unknown): value is File {
 export function readMetadata(value: unknown, name: string): JsonObject {
   const metadata = isPlainObject(value) ? readData(value, name) : undefined
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) return metadata as JsonObject
-  throw invalidContent(`${name}: expected a JSON object, got ${describe(value)}`)
+  throw new InvalidContent(`${name}: expected a JSON object, got ${describe(value)}`)
 }
 
 /** Throws `invalid-agent-response` if the value is not a list of texts. */
 export function readTexts(value: unknown, name: string): readonly string[] {
   if (isList(value) && value.every((item) => typeof item === 'string' && item !== '')) return [...value] as string[]
-  throw invalidContent(`${name}: expected a list of texts, got ${describe(value)}`)
+  throw new InvalidContent(`${name}: expected a list of texts, got ${describe(value)}`)
 }
 
 /** An event that an author emits as it is, with its content checked. */
@@ -114,7 +114,7 @@ export function readEvent(event: StatusEvent | ArtifactEvent): StatusEvent | Art
   const metadata = event.metadata && { metadata: readMetadata(event.metadata, 'metadata') }
   if (event.type === 'artifact') {
     const { artifact } = event
-    if (typeof artifact.artifactId !== 'string') throw invalidContent('artifact.artifactId: expected text')
+    if (typeof artifact.artifactId !== 'string') throw new InvalidContent('artifact.artifactId: expected text')
     const closes = event.append && isList(artifact.parts) && artifact.parts.length === 0
     const parts = closes ? artifact.parts : readItems(artifact.parts)
     return { ...event, ...metadata, artifact: { ...artifact, parts } }
@@ -156,25 +156,27 @@ export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => num
   }
 }
 
-/** The error for a value of an author that cannot be sent. Its text is for the caller, so it never has the value. */
-export function invalidContent(problem: string, cause?: unknown): A2AError {
-  return new A2AError('invalid-agent-response', `The agent gave an answer that cannot be sent: ${problem}.`, { cause })
+/** A value of an author that cannot be sent. The text is for callers and logs, so it never has the value. */
+export class InvalidContent extends A2AError {
+  constructor(problem: string, cause?: unknown) {
+    super('invalid-agent-response', `The agent gave an answer that cannot be sent: ${problem}.`, { cause })
+  }
 }
 
 function readMessage(message: Message): Message {
-  if (!isMessage(message)) throw invalidContent(`status.message: expected a message, got ${describe(message)}`)
+  if (!isMessage(message)) throw new InvalidContent(`status.message: expected a message, got ${describe(message)}`)
   const messageId = typeof message.messageId === 'string' ? message.messageId : crypto.randomUUID()
   return { ...message, messageId, role: 'agent', ...readContent(message) }
 }
 
 function readItems(items: unknown): readonly Part[] {
   if (!isList(items) || items.length === 0) {
-    throw invalidContent(`expected ${expected}, got ${isList(items) ? 'an empty list' : describe(items)}`)
+    throw new InvalidContent(`expected ${expected}, got ${isList(items) ? 'an empty list' : describe(items)}`)
   }
   return items.map((item, index) => {
     const part = readItem(item)
     if (part) return part
-    throw invalidContent(
+    throw new InvalidContent(
       `item ${index + 1} of the list: expected text, a part, a file or bytes, got ${describe(item)}; wrap data as { data: … }`,
     )
   })
@@ -186,16 +188,16 @@ function readItem(item: unknown): Part | undefined {
   if (item instanceof Uint8Array) return { raw: toBase64(item) }
   if (!isPlainObject(item)) {
     if (isList(item)) return undefined
-    throw invalidContent(`expected ${expected}, got ${describe(item)}`)
+    throw new InvalidContent(`expected ${expected}, got ${describe(item)}`)
   }
   if (isFile(item)) return filePart(item)
   const names = contentNames.filter((name) => item[name] !== undefined)
   const missing = names.length === 0 ? contentNames.find((name) => name in item) : undefined
-  if (missing) throw invalidContent(`${missing}: expected a value, got undefined`)
+  if (missing) throw new InvalidContent(`${missing}: expected a value, got undefined`)
   if (names.length === 0) return undefined
   if (names.length > 1 || !hasOnly(item, partNames)) {
     const members = Object.keys(item).slice(0, 8).join(', ')
-    throw invalidContent(
+    throw new InvalidContent(
       `an object with the members ${members} can be a part or data: write { data: … } for data, and for a part one of ${contentNames.join(', ')} with filename, mediaType and metadata`,
     )
   }
@@ -204,7 +206,7 @@ function readItem(item: unknown): Part | undefined {
 
 function readPart({ filename, mediaType, metadata, carry, ...content }: Members): Part {
   for (const [name, value] of Object.entries({ filename, mediaType })) {
-    if (value !== undefined && typeof value !== 'string') throw invalidContent(expectedText(name, value))
+    if (value !== undefined && typeof value !== 'string') throw new InvalidContent(expectedText(name, value))
   }
   return {
     ...readPartContent(content),
@@ -218,17 +220,17 @@ function readPart({ filename, mediaType, metadata, carry, ...content }: Members)
 function readPartContent({ text, raw, url, ...content }: Members): Part {
   if (text !== undefined) {
     if (typeof text === 'string') return { text }
-    throw invalidContent(expectedText('text', text))
+    throw new InvalidContent(expectedText('text', text))
   }
   if (raw !== undefined) {
     if (raw instanceof Uint8Array) return { raw: toBase64(raw) }
     if (typeof raw === 'string' && isBase64(raw)) return { raw }
-    throw invalidContent(`raw: expected bytes, or a text in base64, got ${describe(raw)}`)
+    throw new InvalidContent(`raw: expected bytes, or a text in base64, got ${describe(raw)}`)
   }
   if (url !== undefined) {
     if (url instanceof URL) return { url: url.href }
     if (typeof url === 'string' && URL.canParse(url)) return { url }
-    throw invalidContent(`url: expected an absolute URL, got ${describe(url)}`)
+    throw new InvalidContent(`url: expected an absolute URL, got ${describe(url)}`)
   }
   return { data: readData(content.data, 'data') }
 }
@@ -242,7 +244,7 @@ function readData(value: unknown, name: string): Json {
   } catch (error) {
     // Besides the errors above, the recursion may exceed the stack, and getters may throw anything.
     const problem = error instanceof TypeError ? error.message : `${name}: expected a value that JSON can hold`
-    throw invalidContent(problem.replace(/\.$/, ''), error)
+    throw new InvalidContent(problem.replace(/\.$/, ''), error)
   }
 }
 

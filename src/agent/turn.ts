@@ -21,7 +21,7 @@ import {
   dataPart,
   type File,
   filePart,
-  invalidContent,
+  InvalidContent,
   isFile,
   type MessageFields,
   readContent,
@@ -236,7 +236,7 @@ export function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId
     },
     data: (value, name = 'data', options) => start(name, options).send({ parts: [dataPart(value)] }, true),
     file(file, options) {
-      if (!isFile(file)) throw invalidContent('turn.file(): expected { name, content } with text, bytes or a URL')
+      if (!isFile(file)) throw new InvalidContent('turn.file(): expected { name, content } with text, bytes or a URL')
       return start(file.name, options).send({ parts: [filePart(file)] }, true)
     },
   }

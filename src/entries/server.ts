@@ -92,6 +92,7 @@ export { createHost, type Host, type MountOptions } from '../server/host.ts'
 export type { HostedAgent } from '../server/hosted-agent.ts'
 export type { MetricsOptions } from '../server/metrics-page.ts'
 export type {
+  CapabilityOptions,
   CardOptions,
   CompatibilityOptions,
   DialectOptions,

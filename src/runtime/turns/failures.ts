@@ -1,5 +1,6 @@
 import { CallFailed } from '../../agent/call-agent.ts'
 import type { AgentEvents } from '../../agent/content.ts'
+import { InvalidContent } from '../../agent/content.ts'
 import { summarizeError } from '../../base/error-summary.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { A2AError, isRejection, operatorError, StoreUnavailable, toStoredError } from '../../protocol/errors.ts'
@@ -60,7 +61,8 @@ export function failureEvent(
 
 /** What the log records of an error of the agent. By default without its message, which may contain what callers sent. */
 export function errorFields(error: unknown, { errorMessages }: { readonly errorMessages: boolean }): object {
-  if (errorMessages || error instanceof StoreUnavailable) return { error: operatorError(error) }
+  const isSafe = error instanceof StoreUnavailable || error instanceof InvalidContent
+  if (errorMessages || isSafe) return { error: operatorError(error) }
   return { error: summarizeError(error), hint: 'turns.errorMessages: true logs what the error says' }
 }
 
