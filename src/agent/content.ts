@@ -2,7 +2,7 @@ import { toBase64 } from '../base/base64.ts'
 import { isList, type Json, type JsonObject, toJson } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { type Message, type Part, type TaskState, toTimestamp } from '../protocol/model.ts'
+import { type Message, type Part, type TaskState, type TaskStatus, toTimestamp } from '../protocol/model.ts'
 
 /** Readers limit the nesting of JSON to 64 levels. This many are left for data within a list of tasks. */
 const maxDepth = 50
@@ -125,19 +125,26 @@ export function readEvent(event: StatusEvent | ArtifactEvent): StatusEvent | Art
   return { ...event, ...metadata, status }
 }
 
-/** The ids that an event needs. */
+/** What the events of a task need: its ids, and its status if it has one, which holds the metadata of the task. */
 export interface TaskIds {
   readonly taskId: string
   readonly contextId: string
+  readonly status?: TaskStatus | undefined
 }
 
 /** Creates the messages and status events of an agent, from content that is known to be valid. */
 export interface AgentEvents {
   message(content: string | MessageFields): Message
   status(state: TaskState, content?: string | MessageFields): StatusEvent
+  /** Adds members to the metadata of the task, which every later status has. */
+  addTaskMetadata(members: JsonObject): void
+  /** A status of another source, with the metadata of the task. */
+  withTaskMetadata(event: StatusEvent): StatusEvent
 }
 
-export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => number = Date.now): AgentEvents {
+export function createAgentEvents({ taskId, contextId, status }: TaskIds, now: () => number = Date.now): AgentEvents {
+  let taskMetadata = status?.taskMetadata
+
   function message(content: string | MessageFields): Message {
     const fields = typeof content === 'string' ? { parts: [{ text: content }] } : content
     return { messageId: crypto.randomUUID(), role: 'agent', ...fields, taskId, contextId }
@@ -151,8 +158,14 @@ export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => num
         state,
         message: content === undefined ? undefined : message(content),
         timestamp: toTimestamp(now()),
+        ...(taskMetadata && { taskMetadata }),
       },
     }),
+    addTaskMetadata(members) {
+      taskMetadata = { ...taskMetadata, ...members }
+    },
+    withTaskMetadata: (event) =>
+      taskMetadata && !event.status.taskMetadata ? { ...event, status: { ...event.status, taskMetadata } } : event,
   }
 }
 

@@ -89,6 +89,11 @@ export interface Turn extends TurnOutput, AgentCalls {
   step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>): Promise<T>
   /** Asks the caller a question and ends the turn: return after it. The answer starts a new turn. */
   requireInput(question: Content): Promise<void>
+  /**
+   * Adds members to the metadata of the task, as a status of its own that carries them. Every reader of the task gets
+   * them, also after later turns.
+   */
+  setMetadata(metadata: JsonObject): Promise<void>
   fail(reason: Content): Promise<void>
   reject(reason: Content): Promise<void>
 }
@@ -115,6 +120,7 @@ export interface TurnContext extends EventSink {
   readonly calls: () => AgentCalls
   readonly requireAuth: RequireAuth
   readonly delegate: Turn['delegate']
+  readonly setMetadata: Turn['setMetadata']
 }
 
 export function createTurn(context: TurnContext): Turn {
@@ -156,6 +162,7 @@ export function createTurn(context: TurnContext): Turn {
       return (await context.step(name, (sink) => work(createTurnOutput(agentEvents, sink)))) as T
     },
     requireInput: (question) => status('input-required', question),
+    setMetadata: (metadata) => context.setMetadata(readMetadata(metadata, 'metadata')),
     fail: (reason) => status('failed', reason),
     reject: (reason) => status('rejected', reason),
   }

@@ -25,9 +25,14 @@ export interface SendOptions extends CallOptions {
   readonly contextId?: string
   /** Continues a task. */
   readonly taskId?: string
+  /** Other tasks that the message refers to. */
   readonly referenceTaskIds?: readonly string[]
   /** Metadata of the request. */
   readonly metadata?: JsonObject
+  /** Metadata of the message itself, which the task keeps in its history. */
+  readonly messageMetadata?: JsonObject
+  /** URIs of the extensions that the message uses. They are requested for this call, besides those of `connect`. */
+  readonly extensions?: readonly string[]
   /** The id of the skill that the message is for. */
   readonly skill?: string
   /** Media types that the caller accepts. */
@@ -44,14 +49,15 @@ export interface SendOptions extends CallOptions {
 }
 
 export async function createSendRequest(input: Input, options: SendOptions): Promise<SendRequest> {
-  const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata } = options
+  const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata, messageMetadata, extensions } = options
   const { acceptedOutputModes, historyLength, returnImmediately, skill } = options
+  const ofMessage = skill ? { ...messageMetadata, skillId: skill } : messageMetadata
   const push = options.push && (await pushConfigOf(options.push))
   const message: Message = {
     messageId,
     role: 'user',
     parts: await toParts(input),
-    ...definedOnly({ contextId, taskId, referenceTaskIds, metadata: skill ? { skillId: skill } : undefined }),
+    ...definedOnly({ contextId, taskId, referenceTaskIds, extensions, metadata: ofMessage }),
   }
   const configuration = definedOnly({ acceptedOutputModes, historyLength, push, returnImmediately })
   return {
@@ -62,8 +68,9 @@ export async function createSendRequest(input: Input, options: SendOptions): Pro
 }
 
 /** The call of a request. Its principal is anonymous: a client authenticates by the credentials of its wire requests. */
-export function callOf({ signal = neverAborted, timeout, headers, idempotencyKey }: SendOptions = {}): CallWithTimeout {
-  return { principal: anonymous, signal, timeout, headers, idempotencyKey }
+export function callOf(options: SendOptions = {}): CallWithTimeout {
+  const { signal = neverAborted, timeout, headers, idempotencyKey, extensions } = options
+  return { principal: anonymous, signal, timeout, headers, idempotencyKey, ...(extensions && { extensions }) }
 }
 
 const neverAborted = new AbortController().signal

@@ -138,6 +138,8 @@ export interface TaskStatus {
   /** The time of the status: ISO 8601, UTC, with milliseconds. */
   /** Absent if another agent does not say when the status was set. */
   readonly timestamp?: string
+  /** The metadata of the task at this time. It is stored with the status, and sent as a member of the task. */
+  readonly taskMetadata?: JsonObject
   readonly carry?: Carry
 }
 

@@ -44,7 +44,7 @@ export function isEnded(phase: Phase): boolean {
 }
 
 /** Whether the task waits for its caller: a blocking call returns then. */
-export function isInterrupted(phase: Phase): boolean {
+export function isInterrupted(phase: Phase): phase is 'input-required' | 'auth-required' {
   return phase === 'input-required' || phase === 'auth-required'
 }
 

@@ -76,6 +76,8 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly leaseTtl?: number
   /** What happens to turns whose process is gone. Defaults to the policy of the agent. */
   readonly recovery?: Recovery
+  /** Keeps the metadata of requests as the metadata of their task. Defaults to false. */
+  readonly keepMetadata?: boolean
   /** Also treats two *new* messages with the same `messageId` as one. Off by default, because real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
@@ -165,6 +167,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     cancelGrace: 5_000,
     leaseTtl: 15_000,
     dedupeNewTasks: false,
+    keepMetadata: false,
     errorMessages: false,
     reusedMessageId: 'accept',
     holder: crypto.randomUUID(),

@@ -127,6 +127,8 @@ export interface TurnOptions {
    * their type, their code and where they were thrown.
    */
   readonly errorMessages?: boolean
+  /** Keeps the metadata of requests as the metadata of their task, for every reader of it. Defaults to false. */
+  readonly keepMetadata?: boolean
   /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /**
@@ -233,6 +235,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   leaseHolder: text,
   errorMessages: flag,
   dedupeNewTasks: flag,
+  keepMetadata: flag,
   reusedMessageId: oneOf('accept', 'reject'),
 }
 

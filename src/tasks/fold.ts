@@ -118,7 +118,8 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
     task() {
       if (!status) return undefined
       const { generation } = fold
-      return { id: taskId, contextId, status, artifacts: assemble(artifacts), history: [...history], generation }
+      const parts = { artifacts: assemble(artifacts), history: [...history], generation }
+      return { id: taskId, contextId, ...splitStatus(status), ...parts }
     },
     messages: () => [...history],
     snapshot: () => ({
@@ -236,6 +237,13 @@ function releaseSlot(): void {
 
 function endsTask({ event }: StoredEvent): boolean {
   return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
+}
+
+/** The status of a task, and the metadata of the task that is stored with it. */
+export function splitStatus(stored: TaskStatus): Pick<Task, 'status' | 'metadata'> {
+  if (!stored.taskMetadata) return { status: stored }
+  const { taskMetadata: metadata, ...status } = stored
+  return { status, metadata }
 }
 
 /** The status after its message has moved to the history. */

@@ -120,7 +120,7 @@ function diagnoseInterceptor({ diagnose }: ResilienceOptions): Interceptor {
 
 /** The call with a deadline. All attempts of a send share one idempotency key. */
 function withTimeout(operation: Operation, caller: CallWithTimeout, limit: number, clock: Clock) {
-  const { principal, headers, idempotencyKey } = caller
+  const { principal, headers, idempotencyKey, extensions } = caller
   const expired = () =>
     new A2AError('timeout', `There was no answer within ${limit / 1000} seconds.`, { reason: 'deadline' })
   const { signal, release } = withDeadline(caller.signal, limit, expired, clock)
@@ -129,6 +129,7 @@ function withTimeout(operation: Operation, caller: CallWithTimeout, limit: numbe
     principal,
     signal,
     headers,
+    extensions,
     idempotencyKey: idempotencyKey ?? (isSend ? newId() : undefined),
     deadline: Number.isFinite(limit) ? clock.now() + limit : undefined,
   }

@@ -105,7 +105,11 @@ export function openRemoteTask(
       return reader
     },
     child,
-    send: (called, request, key) => open(called.service.streamMessage(request, createCall(called, key))),
+    send(called, request, key) {
+      const { extensions } = request.message
+      const call = { ...createCall(called, key), ...(extensions && { extensions }) }
+      return open(called.service.streamMessage(request, call))
+    },
     attach: (called, taskId) =>
       open(called.service.subscribeToTask({ taskId, includeEnded: true }, createCall(called))),
     async cancel(id) {

@@ -128,7 +128,11 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   const isTask = alias !== undefined || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [event]
   if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
-  if (isTask) events.push({ ...createAgentEvents(task, settings.clock.now).status('working'), implied: true })
+  if (isTask) {
+    const agentEvents = createAgentEvents(task, settings.clock.now)
+    if (request.metadata && settings.keepMetadata) agentEvents.addTaskMetadata(request.metadata)
+    events.push({ ...agentEvents.status('working'), implied: true })
+  }
   const isDeduplicated = call.idempotencyKey !== undefined || dedupeNewTasks
   let claims: readonly Claim[] = []
   if (isDeduplicated) claims = await claimsForNewTask(request, call, settings)

@@ -1,7 +1,7 @@
 import { invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'
 import type { GetTaskRequest, ListTasksRequest, TaskPage } from '../../protocol/service.ts'
-import { limitHistory, loadFold } from '../../tasks/fold.ts'
+import { limitHistory, loadFold, splitStatus } from '../../tasks/fold.ts'
 import type { ListCursor, TaskHead } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
 
@@ -74,7 +74,7 @@ function decodeToken(token: string, filter: string): ListCursor {
 
 /** Most lists need neither history nor artifacts, so no events have to be read. */
 function taskOfHead({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
-  return status && { id: taskId, contextId, status, artifacts: [], history: [], generation }
+  return status && { id: taskId, contextId, ...splitStatus(status), artifacts: [], history: [], generation }
 }
 
 function encodeToken({ changed, key }: ListCursor, filter: string): string {

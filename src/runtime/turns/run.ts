@@ -1,8 +1,8 @@
-import { type AgentEvents, createAgentEvents } from '../../agent/content.ts'
+import { type AgentEvents, createAgentEvents, type TaskIds } from '../../agent/content.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { operatorError } from '../../protocol/errors.ts'
-import type { JournalEntry, StatusEvent, TaskEvent } from '../../protocol/events.ts'
+import type { JournalEntry, MessageEvent, StatusEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'
 import { nextSnapshotAfter } from '../../tasks/fold.ts'
@@ -21,7 +21,7 @@ import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } 
 const watchPause = 1_000
 
 export interface RunOptions {
-  readonly task: NewTask
+  readonly task: NewTask & Pick<TaskIds, 'status'>
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
@@ -80,6 +80,7 @@ export class Run implements WriterOwner {
     this.#settings = settings
     this.#snapshotAt = nextSnapshotAfter(generation)
     this.#agentEvents = createAgentEvents(task, settings.clock.now)
+    if (message) this.#keepMetadata(message.event)
     const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase }
     const { telemetry } = settings
     this.#writer = telemetry?.watchesEvents
@@ -150,8 +151,9 @@ export class Run implements WriterOwner {
   adjust(emitted: TaskEvent): TaskEvent {
     const isCanceled = emitted === this.#finalStatus && this.#isCanceled
     const stored = isCanceled ? this.#agentEvents.status('canceled') : emitted
-    const event = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
-    if (event.type !== 'status') return event
+    const traced = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
+    if (traced.type !== 'status') return traced
+    const event = this.#agentEvents.withTaskMetadata(traced)
     const { state } = event.status
     const isIdle = state === 'completed' || isInterrupted(state)
     if (!isIdle || !this.#queue?.size) return event
@@ -161,6 +163,7 @@ export class Run implements WriterOwner {
   }
 
   onExternalEvent(event: TaskEvent, generation: number): void {
+    if (event.type === 'message') this.#keepMetadata(event)
     if (event.type === 'cancel') {
       this.#isCanceled = true
       this.stop('canceled')
@@ -370,6 +373,10 @@ export class Run implements WriterOwner {
   #openQueue(): MessageQueue {
     this.#queue ??= new MessageQueue()
     return this.#queue
+  }
+
+  #keepMetadata({ metadata }: MessageEvent): void {
+    if (metadata && this.#settings.keepMetadata) this.#agentEvents.addTaskMetadata(metadata)
   }
 
   #wakeIdleWaiters(): void {

@@ -82,3 +82,23 @@ export function isWorkingStatus(event: OutputEvent): boolean {
 export function never(): Promise<never> {
   return new Promise(() => {})
 }
+
+/** The same ids in every attempt, so that an artifact of a later attempt replaces that of an earlier one. */
+export function createNumberedIds(prefix: string): () => string {
+  let last = 0
+  return () => `${prefix}-${++last}`
+}
+
+/** The events are stored as part of the step. */
+export function createStepSink(emit: EventSink['emit'], generation: number, step: string): EventSink {
+  const path = `${generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
+  return { emit: (event) => emit({ ...event, step }), newArtifactId: createNumberedIds(`artifact-${path}`) }
+}
+
+export function randomId(): string {
+  return crypto.randomUUID()
+}
+
+export function secretInStep(name: string): string {
+  return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
+}

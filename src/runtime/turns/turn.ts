@@ -4,7 +4,7 @@ import { type AgentEvents, type Content, type MessageFields, readContent } from 
 import type { RequireAuth } from '../../agent/require-auth.ts'
 import { createTurn, type EventSink, rejected, type Turn } from '../../agent/turn.ts'
 import type { Timer } from '../../base/clock.ts'
-import type { Json } from '../../base/json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
@@ -25,8 +25,24 @@ import { continuedStatus, errorFields, failedStatus, failureEvent } from './fail
 import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
-import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, type StopReason } from './stop.ts'
-import type { PausedTurn, QuestionOptions, StepExecutor, TurnScope } from './turn-scope.ts'
+import {
+  createInactivityTimer,
+  type InactivityTimer,
+  overText,
+  type Settled,
+  type Stop,
+  type StopReason,
+} from './stop.ts'
+import {
+  createNumberedIds,
+  createStepSink,
+  type PausedTurn,
+  type QuestionOptions,
+  randomId,
+  type StepExecutor,
+  secretInStep,
+  type TurnScope,
+} from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
 export interface TurnOptions extends PlannedTurn {
@@ -130,6 +146,7 @@ export class TurnExecution {
       observe: (activity, work) => observe(telemetry, activity, trace, work),
       calls: () => this.#agentCalls,
       requireAuth: (need, options) => this.#authRequirement(need, options),
+      setMetadata: this.#setMetadata,
       delegate: (audience, scopes) => createDelegate(this.#turnScope, this.#answers)(audience, scopes),
     })
   }
@@ -179,7 +196,6 @@ export class TurnExecution {
     if (isEnded(writer.phase) || (result === undefined && isInterrupted(writer.phase))) return undefined
     let content: MessageFields | undefined
     try {
-      // A status without text has no message.
       content = result === undefined || (result === '' && this.#isTask) ? undefined : this.#redact(readContent(result))
     } catch (error) {
       return this.#fail(error)
@@ -236,17 +252,24 @@ export class TurnExecution {
     }
   }
 
-  // The next three are properties, because the turn and its helpers call them without `this`.
+  // The next four are properties, because the turn and its helpers call them without `this`.
 
   readonly #emit = (event: OutputEvent): Promise<void> => {
     const { stop, writer } = this.#options
-    if (stop.isOver) return rejected(this.#overText())
+    if (stop.isOver) return rejected(overText(this.#options.task.taskId, this.#options.stop))
     this.#inactivity?.touch()
     this.#isTouched = true
     if (event.type === 'status') this.#isTask = this.#hasStatus = true
     else this.#markAsTask()
     const redacted = this.#redact(event)
     return this.#executor ? this.#executor.emit(redacted) : writer.emit(redacted)
+  }
+
+  readonly #setMetadata = (members: JsonObject): Promise<void> => {
+    const { writer, agentEvents } = this.#options
+    agentEvents.addTaskMetadata(this.#redact(members))
+    const state = isInterrupted(writer.phase) ? writer.phase : 'working'
+    return this.#emit({ ...agentEvents.status(state), metadata: members })
   }
 
   readonly #step = async (name: string, work: (sink: EventSink) => unknown): Promise<Json | undefined> => {
@@ -264,7 +287,7 @@ export class TurnExecution {
     question: StatusEvent,
     options: Omit<QuestionOptions, 'again'> = {},
   ): Promise<MessageEvent> => {
-    if (this.#options.stop.isOver) return await rejected(this.#overText())
+    if (this.#options.stop.isOver) return await rejected(overText(this.#options.task.taskId, this.#options.stop))
     this.#isTask = this.#hasStatus = this.#isTouched = true
     this.#inactivity?.hold()
     const redacted = this.#redact(question)
@@ -293,11 +316,7 @@ export class TurnExecution {
   /** With a key, the events are stored as part of the step of that key. */
   #sinkFor(step: string | undefined): EventSink {
     if (step === undefined) return { emit: this.#emit, newArtifactId: this.#newArtifactId }
-    const path = `${this.#options.message.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
-    return {
-      emit: (event) => this.#emit({ ...event, step }),
-      newArtifactId: createNumberedIds(`artifact-${path}`),
-    }
+    return createStepSink(this.#emit, this.#options.message.generation, step)
   }
 
   #markAsTask(): void {
@@ -381,23 +400,4 @@ export class TurnExecution {
     }
     return this.#scope
   }
-
-  #overText(): string {
-    const { task, stop } = this.#options
-    return `This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`
-  }
-}
-
-/** The same ids in every attempt, so that an artifact of a later attempt replaces that of an earlier one. */
-function createNumberedIds(prefix: string): () => string {
-  let last = 0
-  return () => `${prefix}-${++last}`
-}
-
-function randomId(): string {
-  return crypto.randomUUID()
-}
-
-function secretInStep(name: string): string {
-  return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
 }

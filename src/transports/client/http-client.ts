@@ -199,9 +199,9 @@ export async function verifiedResult(
 /** The service parameters of a call, for headers or gRPC metadata (A2A 1.0 §3.2.6). */
 export function serviceParametersOf(
   { dialect, extensions = [] }: WireClientOptions,
-  { idempotencyKey, headers }: Pick<Call, 'idempotencyKey' | 'headers'>,
+  { idempotencyKey, headers, extensions: ofCall = [] }: Pick<Call, 'idempotencyKey' | 'headers' | 'extensions'>,
 ): Readonly<Record<string, string>> {
-  const uris = extensions.join(', ')
+  const uris = [...new Set([...extensions, ...ofCall])].join(', ')
   return {
     ...headers,
     'a2a-version': dialect.version,
