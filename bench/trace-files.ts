@@ -9,7 +9,7 @@ import { sendForTask } from './calls.ts'
 import { withDirectory } from './work-directory.ts'
 
 /**
- * Lists the files of src/ that run code during every one of five warm calls, with the functions that ran in each:
+ * Lists the files of src/ that run code during every one of twenty warm calls, with the functions that ran in each:
  *
  *     node bench/trace-files.ts send      handles a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
  *     node bench/trace-files.ts connect   connects to an agent with a 0.3 card and sends it a message
@@ -19,7 +19,7 @@ import { withDirectory } from './work-directory.ts'
 const root = fileURLToPath(new URL('../src/', import.meta.url))
 
 /** Functions that did not run in each of several calls belong to a timer and not to the call. */
-const tracedCalls = 5
+const tracedCalls = 20
 
 const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   async send(directory) {

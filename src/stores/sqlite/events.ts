@@ -61,7 +61,16 @@ export interface Events {
   read(taskId: string, after: number): readonly StoredEvent[]
 }
 
-export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases, clock: () => number): Events {
+export interface EventsOptions {
+  readonly claims: Claims
+  readonly leases: Leases
+  /** The time of day. */
+  readonly now: () => number
+  /** The time by which leases end, which never goes back. */
+  readonly leaseTime: () => number
+}
+
+export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTime }: EventsOptions): Events {
   const insertTask = db.prepare(`
     INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, dialect,
       created, changed, ended, fence, lease_until, lease_holder)
@@ -85,7 +94,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
     ORDER BY generation`)
 
-  const appendByWriter = createAppendByWriter(db, clock)
+  const appendByWriter = createAppendByWriter(db, now)
 
   function insertEvents(task: number, after: number, { rows }: EventBatch) {
     let generation = after
@@ -100,8 +109,8 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
       const { events } = batch
       const claimed = claims.findAny(task.owner, newClaims)
       if (claimed) return { type: 'known', claimed }
-      const now = clock()
-      const { generation, phase, dialect, changed } = advanceHead(initialHead(now), events, clock)
+      const created = now()
+      const { generation, phase, dialect, changed } = advanceHead(initialHead(created), events, now)
       const { changes, lastInsertRowid } = insertTask.run(
         task.taskId,
         task.contextId,
@@ -111,9 +120,9 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
         statusRow(batch, 0),
         isAnswered(events),
         dialect ?? null,
-        now,
+        created,
         changed,
-        leases.endOf(lease),
+        leaseTime() + lease.ttl,
         lease.holder,
       )
       if (!changes) return { type: 'exists' }
@@ -140,7 +149,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
       if (fence !== undefined && fence !== task.fence) return { type: 'fenced' }
       if (task.generation !== after) return { type: 'behind', generation: task.generation }
 
-      const { generation, phase, dialect, changed } = advanceHead(task, events, clock)
+      const { generation, phase, dialect, changed } = advanceHead(task, events, now)
       if (events.every(keepsTaskRow)) setGeneration.run(generation, task.key)
       else {
         const statusAt = statusRow(batch, after)

@@ -1,22 +1,12 @@
-import { hrtime } from 'node:process'
-import { type Clock, systemClock } from '../../base/clock.ts'
 import { clockTolerance, type HeldLease, type Lease, type LeaseRequest, type TaskHead } from '../../tasks/log.ts'
 import type { SqliteDatabase } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
-
-/**
- * The clock of the machine. Its monotonic time counts from the start of the machine, so it is the same in all processes
- * that share a file, and no change of the time of day affects it.
- */
-export const machineClock: Clock = { ...systemClock, monotonic: () => Number(hrtime.bigint()) / 1e6 }
 
 /**
  * Leases are columns of the task row: `fence`, `lease_until`, `lease_holder`, and `wake_at` while there is none. See
  * `TaskLog` for each method.
  */
 export interface Leases {
-  /** When a lease ends that begins now. */
-  endOf(request: LeaseRequest): number
   acquire(taskId: string, request: LeaseRequest): Lease | undefined
   renew(leases: readonly HeldLease[], ttl: number): readonly string[]
   release(taskId: string, fence: number, after: number, wakeAt?: number): boolean
@@ -46,7 +36,6 @@ export function createLeases(db: SqliteDatabase, time: () => number, now: () => 
   const longest = (ttl: number) => time() + clockTolerance * ttl
 
   return {
-    endOf: ({ ttl }) => time() + ttl,
     acquire(taskId, { holder, ttl }) {
       const begin = time()
       const row = acquireLease.get(begin + ttl, holder, taskId, begin) as Lease | undefined

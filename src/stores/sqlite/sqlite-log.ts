@@ -1,4 +1,5 @@
-import { type Clock, monotonicOf } from '../../base/clock.ts'
+import { hrtime } from 'node:process'
+import { type Clock, monotonicOf, systemClock } from '../../base/clock.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
@@ -9,11 +10,17 @@ import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createGroupCommit, createWalSync } from './group-commit.ts'
 import { createHeads, createListHeads } from './heads.ts'
-import { createLeases, machineClock } from './leases.ts'
+import { createLeases } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase, reserveFile, rewriteFormat } from './schema.ts'
+
+/**
+ * The clock of the machine. Its monotonic time counts from the start of the machine, so it is the same in all processes
+ * that share a file, and no change of the time of day affects it.
+ */
+const machineClock: Clock = { ...systemClock, monotonic: () => Number(hrtime.bigint()) / 1e6 }
 
 export interface SqliteLogOptions {
   /** The database file, created with its directory if missing. Processes of one machine may share it. */
@@ -52,7 +59,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const heads = createHeads(db)
   const leaseTime = monotonicOf(clock)
   const leases = createLeases(db, leaseTime, clock.now)
-  const events = createEvents(db, claims, leases, clock.now)
+  const events = createEvents(db, { claims, leases, now: clock.now, leaseTime })
   const snapshots = createSnapshots(db)
   const listHeads = createListHeads(db)
   const retention = createRetention(db)
