@@ -64,7 +64,7 @@ const services: readonly (readonly [string, ServiceContract])[] = [
   ['1.0 over JSON-RPC', { open: over('v1.0', 'JSONRPC'), ...newest }],
   ['1.0 over REST', { open: over('v1.0', 'HTTP+JSON'), ...newest }],
   ['1.0 over gRPC', { open: overGrpc('v1.0'), ...newest }],
-  ['0.3 over gRPC', { open: overGrpc('v0.3-proto'), ...older, canList: false }],
+  ['0.3 over gRPC', { open: overGrpc('v0.3-proto'), ...older, canList: false, hasOneCard: true }],
   ['0.3 over JSON-RPC', { open: over('v0.3', 'JSONRPC'), ...older }],
   ['0.3 over REST', { open: over('v0.3-proto', 'HTTP+JSON'), ...older }],
   ['0.3 over REST with JSON-RPC objects', { open: over('v0.3', 'HTTP+JSON'), ...older }],

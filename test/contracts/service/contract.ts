@@ -14,6 +14,8 @@ export interface ServiceContract {
   readonly hasMessages?: boolean
   /** Whether a stream begins with the task; otherwise with its status. */
   readonly startsWithTask?: boolean
+  /** Whether one operation returns the extended card or, without one, the public card. */
+  readonly hasOneCard?: boolean
   /** Whether a send can return before the task has ended. */
   readonly canReturnImmediately?: boolean
   readonly canList?: boolean
