@@ -27,7 +27,7 @@ it('sleep ends after its time or when the signal aborts', async () => {
 })
 
 describe('monotonicOf', () => {
-  it('the monotonic time goes on when the clock is set back', () => {
+  it('the monotonic time continues when the clock is set back', () => {
     let now = 1_000
     const time = monotonicOf({ ...systemClock, now: () => now, monotonic: undefined })
     const steps = [5, -500, 5, 0, -1_000, 20].map((step) => {

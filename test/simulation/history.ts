@@ -81,7 +81,7 @@ export function createHistory(now: () => number): History {
       const task = tasks.get(taskId)
       if (!task || result.type !== 'stored') return
       if (fence === undefined) {
-        const output = events.find(({ type }) => type !== 'message' && type !== 'cancel')
+        const output = events.find(({ type }, at) => type !== 'message' && type !== 'cancel' && !isAccepted(events, at))
         if (output)
           report(
             'a task has one writer',
@@ -101,6 +101,12 @@ export function createHistory(now: () => number): History {
       if (task && lease) grant(process, task, lease)
     },
   }
+}
+
+/** Whether an event says that the message before it is being answered. */
+function isAccepted(events: readonly TaskEvent[], at: number): boolean {
+  const event = events[at]
+  return events[at - 1]?.type === 'message' && event?.type === 'status' && event.status.state === 'working'
 }
 
 /** Whether a task waits for a message and got none since it asked. */

@@ -98,7 +98,7 @@ const clockFaults: readonly fc.WeightedArbitrary<Action>[] = [
   },
 ]
 
-/** Half of the schedules have no faults: what goes wrong in them has no excuse. */
+/** A third of the schedules has no faults: no task may fail in them. A third has faults, and a third also changes clocks. */
 export const schedules: fc.Arbitrary<Schedule> = fc.noBias(
   fc.oneof(
     scheduleOf(callerActions, 0),
