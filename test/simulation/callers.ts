@@ -30,13 +30,19 @@ export interface CallRecord {
   error?: unknown
 }
 
+export interface SentMessage {
+  readonly message: Message
+  readonly isImmediate: boolean
+}
+
 export interface Callers {
   readonly calls: readonly CallRecord[]
   /** Messages in the order in which they were first sent. */
-  readonly messages: readonly Message[]
+  readonly messages: readonly SentMessage[]
   readonly streams: readonly CallRecord[]
   send(replica: Replica, text: string, reading: Reading, task?: RecordedTask): void
-  repeat(replica: Replica, message: Message, reading: Reading): void
+  /** Sends a message again, as a caller does that got no answer. A repeated request must be equal. */
+  repeat(replica: Replica, sent: SentMessage, reading: Reading): void
   cancel(replica: Replica, task: RecordedTask): void
   get(replica: Replica, task: RecordedTask): void
   subscribe(replica: Replica, task: RecordedTask, after?: number): void
@@ -47,7 +53,7 @@ type NewCall = Pick<CallRecord, 'type' | 'label' | 'task' | 'message' | 'reading
 /** Callers of the replicas. They record what they get, and never judge it. */
 export function createCallers(world: World): Callers {
   const calls: CallRecord[] = []
-  const messages: Message[] = []
+  const messages: SentMessage[] = []
 
   /** The request arrives at the process in a step of its own: a frozen process gets it when it is thawed. */
   function begin(
@@ -102,10 +108,10 @@ export function createCallers(world: World): Callers {
   function sendMessage(replica: Replica, message: Message, reading: Reading, task?: RecordedTask): void {
     const label = `"${message.parts.map((part) => ('text' in part ? part.text : ''))}" (${message.messageId}, ${reading})`
     const call: NewCall = { type: reading === 'stream' ? 'stream' : 'send', label, message, reading, task }
-    const request = { message, configuration: { returnImmediately: reading === 'immediate' } }
+    const request = { message, ...(reading === 'immediate' && { configuration: { returnImmediately: true } }) }
     const record = begin(replica, call, (service, context) =>
       reading === 'stream'
-        ? readAll(service.streamMessage({ message }, context), record.received)
+        ? readAll(service.streamMessage(request, context), record.received)
         : service.sendMessage(request, context),
     )
   }
@@ -124,10 +130,13 @@ export function createCallers(world: World): Callers {
         parts: [{ text }],
         ...(task && { taskId: task.taskId }),
       }
-      messages.push(message)
+      messages.push({ message, isImmediate: reading === 'immediate' })
       sendMessage(replica, message, reading, task)
     },
-    repeat: (replica, message, reading) => sendMessage(replica, message, reading),
+    repeat(replica, { message, isImmediate }, reading) {
+      const repeated = reading === 'immediate' ? 'wait' : reading
+      sendMessage(replica, message, isImmediate ? 'immediate' : repeated)
+    },
     cancel(replica, task) {
       begin(replica, { type: 'cancel', label: `a cancel of task ${task.number}`, task }, (service, context) =>
         service.cancelTask({ taskId: task.taskId }, context),

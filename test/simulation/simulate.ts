@@ -173,8 +173,8 @@ async function act(action: Action, { world, history, callers, cluster }: Simulat
     case 'continue':
       return task && callers.send(replica, 'more', action.reading, task)
     case 'repeat': {
-      const message = at(callers.messages, action.message)
-      return message && callers.repeat(replica, message, action.reading)
+      const sent = at(callers.messages, action.message)
+      return sent && callers.repeat(replica, sent, action.reading)
     }
     case 'cancel':
       return task && callers.cancel(replica, task)

@@ -23,7 +23,8 @@ export interface Step {
 
 /**
  * The scheduler and the time of a simulation. Nothing happens by itself: whatever processes do asynchronously becomes a
- * step, and `step` runs one of them. Time passes only between steps.
+ * step, and `step` runs one of them. Time passes only between steps. Unlike those of `createVirtualClock`, timers need not
+ * fire in order: their process may be frozen, and the schedule may run other steps first.
  */
 export interface World {
   /** Milliseconds since 1970, as a perfect clock has them. */
