@@ -11,10 +11,10 @@ import {
   toolCalls,
 } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.node.ts'
-import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
+import { inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'
+import { progressKey } from '../protocol/extensions/progress.ts'
 import { createPair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
-import { progressKey } from './output.ts'
 import type { LoopEvent } from './run-loop.ts'
 import { clientTool, localTool } from './tools/tool.ts'
 
@@ -49,6 +49,40 @@ describe('an agent loop', () => {
     expect(lastToolResults(scripted)).toEqual([{ type: 'json', value: { sum: 3 } }])
     expect(scripted.doStreamCalls[0]?.prompt[0]).toEqual({ role: 'system', content: 'Count.' })
     expect(scripted.doStreamCalls[0]?.tools).toMatchObject([{ name: 'add', inputSchema: { required: ['a', 'b'] } }])
+  })
+
+  it('toolMessages sends the caller the calls and results of tools that the agent runs', async () => {
+    const fails = localTool({ name: 'fails', input: z.object({}), run: () => Promise.reject(new Error('no paper')) })
+    const ask = clientTool({ name: 'locate', input: z.object({}) })
+    const steps = () => [toolCalls(['add', '{"a":1,"b":2}'], ['fails', '{}'], ['locate', '{}']), textReply('Done')]
+    const partsWith = async (toolMessages: boolean) => {
+      const model = scriptedModel(...steps())
+      await using connection = await connectTo({ model, tools: [add, fails, ask], toolMessages })
+      const { client } = connection
+      const asked = await client.send('go')
+      const taskId = asked.task?.id ?? ''
+      const { requestId } = inputRequestIn(asked.task?.status.message) ?? {}
+      const answer = (toolUseId: unknown) =>
+        client.send({ data: { toolUseId: `${toolUseId}`, result: 'Bern' }, mediaType: toolResult }, { taskId })
+      // The calls of the agent's own tools cannot be answered by the caller.
+      const uses = asked.task?.history.flatMap(({ parts }) => parts).filter(({ mediaType }) => mediaType === toolUse)
+      for (const part of uses ?? []) {
+        const id = 'data' in part ? (part.data as { toolUseId: string }).toolUseId : ''
+        if (id !== requestId) await expect(answer(id)).rejects.toMatchObject({ code: 'invalid-params' })
+      }
+      const { task } = await answer(requestId)
+      expect(task?.status.state).toBe('completed')
+      const messages = task?.history.filter(({ role, metadata }) => role === 'agent' && metadata?.[progressKey]) ?? []
+      return messages.flatMap(({ parts }) => parts).flatMap((part) => ('data' in part ? [part] : []))
+    }
+    expect(await partsWith(false)).toEqual([])
+    const toolUseId = expect.any(String)
+    expect(await partsWith(true)).toEqual([
+      { mediaType: toolUse, data: { toolUseId, name: 'add', arguments: { a: 1, b: 2 } } },
+      { mediaType: toolUse, data: { toolUseId, name: 'fails', arguments: {} } },
+      { mediaType: toolResult, data: { toolUseId, result: { sum: 3 } } },
+      { mediaType: toolResult, data: { toolUseId, result: 'The tool "fails" failed: no paper', isError: true } },
+    ])
   })
 
   it.each([

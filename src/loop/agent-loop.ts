@@ -43,6 +43,11 @@ export interface AgentLoopOptions {
   readonly inputTimeout?: number
   /** When that time is over: `fail` fails the task (default); `continue` reports it to the model. */
   readonly onInputTimeout?: OnTimeout
+  /**
+   * Sends the caller the calls and results of the tools that the agent runs (local, MCP, other agents), as parts of the
+   * types of `toolUse` and `toolResult` in progress messages. Defaults to false.
+   */
+  readonly toolMessages?: boolean
   /** Observes invocations without an agent. The server observes those of an agent. */
   readonly telemetry?: Telemetry
   /** Name of the loop in that telemetry. */
@@ -68,9 +73,15 @@ export interface AgentLoop {
 }
 
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
-  const { model, instructions, operators = [], history, telemetry, name = 'loop', onError } = options
+  const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
+  const { onError } = options
   const toolbox = createToolbox(options.tools ?? [])
-  const settings = { model, instructions, toolbox, ...readLimits(options) }
+  if (typeof toolMessages !== 'boolean') {
+    throw new TypeError(
+      `createAgentLoop(): expected toolMessages to be true or false, got ${JSON.stringify(toolMessages)}`,
+    )
+  }
+  const settings = { model, instructions, toolbox, toolMessages, ...readLimits(options) }
   const running = new Map<string, AbortController>()
 
   function run(parts: readonly Part[], invocation: AbortableInvocation, emit: Emit): Promise<void> {

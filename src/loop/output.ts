@@ -1,13 +1,8 @@
 import type { AgentEvents } from '../agent/content.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { type Artifact, toTimestamp } from '../protocol/model.ts'
-
-/**
- * Metadata key of status messages that only report progress. Its value has the `type` `reasoning`, or `tool` with `tool`
- * and `toolCallId`. Such messages are not part of the model's history.
- */
-export const progressKey = 'https://parley.dev/ext/progress/v1'
+import { progressKey } from '../protocol/extensions/progress.ts'
+import { type Artifact, type Part, toTimestamp } from '../protocol/model.ts'
 
 /** Emits the model's text as chunks of one artifact. */
 export interface ResponseArtifact {
@@ -56,7 +51,7 @@ export function createResponseArtifact(artifactId: string, emit: (event: Artifac
 
 /** Emits progress and artifacts other than the response. Events of a journal step carry its mark. */
 export interface LoopOutput {
-  progress(text: string, details: JsonObject, mark: string | undefined): void
+  progress(content: string | readonly Part[], details: JsonObject, mark: string | undefined): void
   /** `source` is the tool call or model step that produced the artifact, `number` counts its artifacts. */
   artifact(source: string, number: number, artifact: Pick<Artifact, 'name' | 'parts'>, mark: string | undefined): void
 }
@@ -68,8 +63,9 @@ export function createLoopOutput(
   emit: (event: StatusEvent | ArtifactEvent) => void,
 ): LoopOutput {
   return {
-    progress(text, details, step) {
-      const message = { ...agentEvents.message(text), metadata: { [progressKey]: details } }
+    progress(content, details, step) {
+      const fields = typeof content === 'string' ? content : { parts: content }
+      const message = { ...agentEvents.message(fields), metadata: { [progressKey]: details } }
       const status = { state: 'working' as const, message, timestamp: toTimestamp() }
       emit(step === undefined ? { type: 'status', status } : { type: 'status', status, step })
     },

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { isProgress } from '../protocol/extensions/progress.ts'
 import type { Message, Part } from '../protocol/model.ts'
-import { progressKey } from './output.ts'
 
 export interface PromptOptions {
   readonly instructions: string | undefined
@@ -50,8 +50,8 @@ function newestWithin(messages: readonly LanguageModelV4Message[], tokens: numbe
 }
 
 /** Leaves out progress messages, and empty ones, which some providers refuse. */
-function isContent({ metadata, parts }: Message): boolean {
-  return metadata?.[progressKey] === undefined && parts.some((part) => asText(part) !== '')
+function isContent(message: Message): boolean {
+  return !isProgress(message) && message.parts.some((part) => asText(part) !== '')
 }
 
 function toModelMessage({ role, parts }: Message): LanguageModelV4Message {

@@ -9,7 +9,7 @@ import { createAbortListeners, createModelTimeout } from './model-stream.ts'
 import { createLoopOutput, createResponseArtifact } from './output.ts'
 import { createPrompt } from './prompt.ts'
 import { createQuestions, type InputPolicy } from './questions.ts'
-import { callTool } from './tools/call-tool.ts'
+import { callTool, emitResults } from './tools/call-tool.ts'
 import { decodeToolCall, toPromptPart } from './tools/run-tool.ts'
 import { inputJsonSchema, type Tool } from './tools/tool.ts'
 import type { Toolbox } from './tools/toolbox.ts'
@@ -29,6 +29,7 @@ export interface LoopSettings extends InputPolicy {
   readonly toolTimeout: number
   readonly historyTokens: number
   readonly observer: LoopObserver | undefined
+  readonly toolMessages: boolean
 }
 
 export type LoopEvent = StatusEvent | ArtifactEvent
@@ -40,7 +41,7 @@ export async function runLoop(
   settings: LoopSettings,
   emit: (event: LoopEvent) => void,
 ): Promise<void> {
-  const { toolbox, maxSteps, maxToolCalls, toolTimeout, observer } = settings
+  const { toolbox, maxSteps, maxToolCalls, toolTimeout, observer, toolMessages } = settings
   const { taskId, contextId, turn, signal, journal, newArtifactId = randomId, isReplaying, trace } = invocation
   const agentEvents = createAgentEvents(invocation)
   const response = createResponseArtifact(newArtifactId(), emit)
@@ -69,6 +70,7 @@ export async function runLoop(
     trace,
     questions,
     isReplaying,
+    toolMessages,
   }
 
   function end(state: 'completed' | 'failed', text: string | undefined, finish?: string): void {
@@ -102,6 +104,7 @@ export async function runLoop(
       messages.push({ role: 'assistant', content: [...step.said, ...calls.map(toPromptPart)] })
       const content = await Promise.all(calls.map((call) => callTool(call, tools, toolContext)))
       signal.throwIfAborted()
+      emitResults(calls, content, tools, toolContext)
       messages.push({ role: 'tool', content })
     }
     end('failed', `The model did not finish within ${maxSteps} steps.`)

@@ -94,6 +94,32 @@ it('calls in one context continue the conversation with the other agent, and oth
   expect((await client.send('go')).text.split(',')[0]).not.toBe(third)
 })
 
+it.each([
+  ['status', ['Asked Writer.', "Received Writer's result."]],
+  ['none', []],
+] as const)('with the relay "%s", progress of a call is %j', async (relay, expected) => {
+  const url = await start(agent({ name: 'Writer' }, (turn) => turn.artifact('text').close('A text')))
+  const planner = agent({ name: 'Planner' }, async (turn) => (await turn.call(url, 'write', { relay })).text)
+  const events = await collect((await connect(await start(planner))).stream('go'))
+  const statuses = events.flatMap((event) =>
+    event.type === 'task' ? event.task.status : event.type === 'status' ? event.status : [],
+  )
+  const messages = statuses.flatMap(({ state, message }) => (state === 'working' && message ? message : []))
+  expect(messages.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))).toEqual(expected)
+  for (const { referenceTaskIds } of messages) expect(referenceTaskIds).toHaveLength(1)
+})
+
+it('a call whose task fails reports no result', async () => {
+  const url = await start(agent({ name: 'Writer' }, (turn) => turn.fail('No ink')))
+  const planner = agent({ name: 'Planner' }, async (turn) => {
+    await turn.call(url, 'write').catch(() => {})
+    return 'done'
+  })
+  const events = await collect((await connect(await start(planner))).stream('go'))
+  expect(JSON.stringify(events)).toContain('Asked Writer.')
+  expect(JSON.stringify(events)).not.toContain('Received Writer')
+})
+
 it('a turn relays the progress of the called agent with a link to its task', async () => {
   const writer = agent({ name: 'Writer' }, async (turn) => {
     await turn.status('working', 'Coming')

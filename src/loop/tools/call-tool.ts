@@ -9,14 +9,17 @@ import {
   runTool,
   runToolOnce,
   type ToolRunContext,
+  toolUsePart,
   type ValidCall,
 } from './run-tool.ts'
 import type { ClientTool, Tool } from './tool.ts'
-import { toOutput } from './tool-result.ts'
+import { toOutput, toolResultPart } from './tool-result.ts'
 
 export interface ToolCallContext extends ToolRunContext {
   readonly questions: Questions
   readonly isReplaying: (() => boolean) | undefined
+  /** Whether the caller sees the calls of tools that the agent runs, and their results. */
+  readonly toolMessages: boolean
 }
 
 /** Runs a tool that the model has called, and returns the result for the model. */
@@ -26,8 +29,27 @@ export async function callTool(
   context: ToolCallContext,
 ): Promise<LanguageModelV4ToolResultPart> {
   const { toolCallId, toolName } = decoded.call
-  context.output.progress(`Calling ${toolName}`, progressDetails(decoded.call), undefined)
+  const text = `Calling ${toolName}`
+  const content = isShown(decoded, tools, context) ? [{ text }, toolUsePart(decoded)] : text
+  context.output.progress(content, progressDetails(decoded.call), undefined)
   return { type: 'tool-result', toolCallId, toolName, output: await outputOf(decoded, tools, context) }
+}
+
+/**
+ * Emits the results of a step as tool results. In the order of the calls, not of their ends: a resumed turn must emit
+ * them in the same order.
+ */
+export function emitResults(
+  calls: readonly DecodedCall[],
+  results: readonly LanguageModelV4ToolResultPart[],
+  tools: Tools,
+  context: ToolCallContext,
+): void {
+  for (const [index, decoded] of calls.entries()) {
+    const result = results[index]
+    if (!result || !isShown(decoded, tools, context)) continue
+    context.output.progress([toolResultPart(result)], progressDetails(decoded.call), undefined)
+  }
 }
 
 type Tools = ReadonlyMap<string, Tool>
@@ -60,6 +82,11 @@ async function outputOf(decoded: DecodedCall, tools: Tools, context: ToolCallCon
     abortListeners.signal.throwIfAborted()
     return failed(`The tool "${toolName}" failed: ${messageOf(error)}`)
   }
+}
+
+/** The caller runs client tools itself, and knows their calls and results. */
+function isShown({ call }: DecodedCall, tools: Tools, { toolMessages }: ToolCallContext): boolean {
+  return toolMessages && tools.get(call.toolName)?.type !== 'client'
 }
 
 function failed(value: string): Output {

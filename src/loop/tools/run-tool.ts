@@ -4,7 +4,8 @@ import { rejected, type Turn } from '../../agent/turn.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { redactionMark } from '../../protocol/model.ts'
+import { toolUse } from '../../protocol/extensions/client-tools.ts'
+import { type Part, redactionMark } from '../../protocol/model.ts'
 import { type LoopObserver, observeTool } from '../call-model.ts'
 import type { AbortListeners, ToolCall } from '../model-stream.ts'
 import type { LoopOutput } from '../output.ts'
@@ -40,6 +41,12 @@ export function toPromptPart(decoded: DecodedCall): LanguageModelV4ToolCallPart 
   const { toolCallId, toolName, providerMetadata } = decoded.call
   const part = { type: 'tool-call' as const, toolCallId, toolName, input: 'input' in decoded ? decoded.input : {} }
   return providerMetadata ? { ...part, providerOptions: providerMetadata } : part
+}
+
+/** The call as a part of a message. */
+export function toolUsePart(decoded: DecodedCall): Part {
+  const { toolCallId: toolUseId, toolName: name } = decoded.call
+  return { data: { toolUseId, name, arguments: 'input' in decoded ? decoded.input : {} }, mediaType: toolUse }
 }
 
 export interface ToolRunContext {

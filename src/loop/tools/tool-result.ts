@@ -1,5 +1,6 @@
-import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
-import { type JsonObject, toJson } from '../../base/json.ts'
+import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
+import { type Json, type JsonObject, toJson } from '../../base/json.ts'
+import { toolResult } from '../../protocol/extensions/client-tools.ts'
 import type { Part } from '../../protocol/model.ts'
 import { asText, toModelContent } from '../prompt.ts'
 
@@ -37,6 +38,22 @@ export function toOutput(value: unknown): Output {
   if (isToolResult(value)) return outputOfParts(value)
   // The provider's JSON type has mutable arrays; toJson returns a copy, so the cast is safe.
   return { type: 'json', value: (toJson(value, 'What the tool returns') ?? null) as never }
+}
+
+/** The result of a tool as a part of a message. Files are described, not included. */
+export function toolResultPart({ toolCallId: toolUseId, output }: LanguageModelV4ToolResultPart): Part {
+  const isError = ['error-text', 'error-json', 'execution-denied'].includes(output.type)
+  const data = { toolUseId, result: resultOf(output), ...(isError && { isError }) }
+  return { data, mediaType: toolResult }
+}
+
+function resultOf(output: Output): Json {
+  if (output.type === 'execution-denied') return output.reason ?? 'The call was refused.'
+  if (output.type !== 'content') return toJson(output.value, 'What the tool returns') ?? null
+  return output.value.map((item): JsonObject => {
+    if (item.type === 'text') return { type: item.type, text: item.text }
+    return { type: item.type, ...('mediaType' in item && { mediaType: item.mediaType }) }
+  })
 }
 
 function isToolResult(value: unknown): value is ToolResult {

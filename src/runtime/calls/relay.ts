@@ -39,15 +39,20 @@ export function createRelay(
       if (event.type === 'task' && kind === 'all') {
         for (const artifact of event.task.artifacts) await emit(forwardedArtifact({ type: 'artifact', artifact }, link))
       }
-      const { state, message } = event.type === 'task' ? event.task.status : event.status
-      const isProgress = !isEnded(state) && !isInterrupted(state) && message !== undefined
-      if (!isProgress && hasStatus) return
       // A working status would replace an open question to our caller.
       if (isAsking()) return
-      const parts = isProgress ? message.parts : [{ text: `Asked ${link.agent}.` }]
-      hasStatus = true
-      const forwarded = { link, parts, message: isProgress ? message : undefined, childState: state }
-      await emit(forwardedStatus(agentEvents, 'working', forwarded))
+      const { state, message } = event.type === 'task' ? event.task.status : event.status
+      const isProgress = !isEnded(state) && !isInterrupted(state) && message !== undefined
+      if (isProgress || !hasStatus) {
+        hasStatus = true
+        const parts = isProgress ? message.parts : [{ text: `Asked ${link.agent}.` }]
+        const forwarded = { link, parts, message: isProgress ? message : undefined, childState: state }
+        await emit(forwardedStatus(agentEvents, 'working', forwarded))
+      }
+      if (state === 'completed') {
+        const parts = [{ text: `Received ${link.agent}'s result.` }]
+        await emit(forwardedStatus(agentEvents, 'working', { link, parts, childState: state }))
+      }
     },
     question({ asks, question }, link) {
       const message = question && withOurIds(collapseInputRequest(question), link.taskId)

@@ -1,6 +1,7 @@
 import { isObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import { inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import { isProgress } from '../../protocol/extensions/progress.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { loadFold } from '../../tasks/fold.ts'
@@ -82,6 +83,7 @@ function requestIdIn(part: Part): string | undefined {
 }
 
 function requestsIn(message: Message): readonly string[] {
+  if (isProgress(message)) return []
   const uses = message.parts.filter(({ mediaType }) => mediaType === toolUse).map(requestIdIn)
   const ids = [inputRequestIn(message)?.requestId, ...uses]
   return [...new Set(ids.filter((id) => typeof id === 'string'))]
