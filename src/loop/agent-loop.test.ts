@@ -17,6 +17,7 @@ import { createPair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
 import type { LoopEvent } from './run-loop.ts'
 import { clientTool, localTool } from './tools/tool.ts'
+import { partsResult } from './tools/tool-result.ts'
 
 type Part = LanguageModelV4StreamPart
 
@@ -32,6 +33,20 @@ async function connectTo(options: AgentLoopOptions) {
 }
 
 const invocation = { taskId: 'task', contextId: 'context' }
+
+/** A model that sends the same chunk until it is canceled, with a pause of some milliseconds. */
+function endlessModel(part: Part, pause: number) {
+  return new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: new ReadableStream<Part>({
+        async pull(controller) {
+          await new Promise((resolve) => setTimeout(resolve, pause))
+          for (let n = 0; n < (pause === 0 ? 500 : 1); n++) controller.enqueue(part)
+        },
+      }),
+    }),
+  })
+}
 
 describe('an agent loop', () => {
   it('model text streams as chunks of one artifact, and the final status has the total usage', async () => {
@@ -109,6 +124,77 @@ describe('an agent loop', () => {
     ])
   })
 
+  const endless: readonly (readonly [string, Part])[] = [
+    ['tool-input deltas', { type: 'tool-input-delta', id: '1', delta: 'x' }],
+    ['empty tool-input deltas', { type: 'tool-input-delta', id: '1', delta: '' }],
+    ['raw chunks', { type: 'raw', rawValue: {} }],
+    ['metadata', { type: 'response-metadata', id: '1' }],
+    ['empty text', { type: 'text-delta', id: '1', delta: '' }],
+    ['empty reasoning', { type: 'reasoning-delta', id: '1', delta: '' }],
+    ['starts of text', { type: 'text-start', id: '1' }],
+    ['sources', { type: 'source', sourceType: 'url', id: '1', url: 'https://example.com' }],
+    ['files', { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: '' } }],
+  ]
+
+  it.each(endless)('a model that sends %s without end fails the task', async (_, part) => {
+    const model = endlessModel(part, 0)
+    const loop = createAgentLoop({ model, maxTextLength: 1_000 })
+    const { status } = await loop.invokeSync([{ text: 'go' }], invocation)
+    expect(status).toMatchObject({
+      state: 'failed',
+      message: { parts: [{ text: expect.stringMatching(/more than \d+/) }] },
+    })
+  })
+
+  it.each(endless.slice(1, 6))('a model that sends %s slowly has sent nothing', async (_, part) => {
+    const loop = createAgentLoop({ model: endlessModel(part, 5), modelTimeout: 30 })
+    const { status } = await loop.invokeSync([{ text: 'go' }], invocation)
+    expect(status).toMatchObject({
+      state: 'failed',
+      message: { parts: [{ text: expect.stringContaining('sent nothing') }] },
+    })
+  })
+
+  it('a model that sends content slowly without end fails the task after answerTimeout', async () => {
+    const model = endlessModel({ type: 'text-delta', id: '1', delta: 'x' }, 5)
+    const loop = createAgentLoop({ model, answerTimeout: 60, modelTimeout: 60_000 })
+    const { status } = await loop.invokeSync([{ text: 'go' }], invocation)
+    expect(status).toMatchObject({
+      state: 'failed',
+      message: { parts: [{ text: expect.stringContaining('took longer') }] },
+    })
+  })
+
+  it('the model receives long tool results cut, with a note', async () => {
+    const input = z.object({})
+    const text = localTool({ name: 'text', input, run: () => 'x'.repeat(5_000) })
+    const json = localTool({ name: 'json', input, run: () => ({ list: Array.from({ length: 5_000 }, () => 1) }) })
+    const error = localTool({ name: 'error', input, run: () => Promise.reject(new Error('y'.repeat(5_000))) })
+    const parts = localTool({
+      name: 'parts',
+      input,
+      run: () =>
+        partsResult([{ text: 'z'.repeat(800) }, { text: 'z'.repeat(800) }, { raw: 'AAAA', mediaType: 'image/png' }]),
+    })
+    const scripted = scriptedModel(
+      toolCalls(['text', '{}'], ['json', '{}'], ['error', '{}'], ['parts', '{}']),
+      textReply('Long'),
+    )
+    const loop = createAgentLoop({ model: scripted, tools: [text, json, error, parts], maxResultLength: 1_000 })
+    await loop.invokeSync([{ text: 'go' }], invocation)
+    const results = lastToolResults(scripted) as { readonly type: string; readonly value: unknown }[]
+    expect(results.map(({ type }) => type)).toEqual(['text', 'text', 'error-text', 'content'])
+    expect(results[0]?.value).toBe(
+      `${'x'.repeat(1_000)}\n[Cut: 4000 of 5000 characters are left out. Request a smaller part.]`,
+    )
+    for (const { value } of results.slice(0, 3)) expect(`${value}`.length).toBeLessThan(1_200)
+    expect(results[3]?.value).toMatchObject([
+      { text: 'z'.repeat(800) },
+      { text: expect.stringMatching(/^z{200}\n\[Cut: 600 of 800/) },
+      { type: 'file' },
+    ])
+  })
+
   it('the loop awaits asynchronous schemas, and the model receives an error for one that throws', async () => {
     const slow = z.object({}).refine(async () => false, 'is taken')
     const broken = z.object({}).refine(() => {
@@ -144,6 +230,12 @@ describe('an agent loop', () => {
     ['ends its stream without a finish part', {}, [textReply('Well').slice(0, 1)], 'broke off'],
     ['sends nothing until the timeout', { modelTimeout: 20 }, [], 'sent nothing for 0.02 seconds'],
     ['exceeds maxTextLength', { maxTextLength: 9 }, [textReply('la la la', 'la la la')], 'more than 9 characters'],
+    [
+      'calls too many tools at once',
+      { maxToolCalls: 2 },
+      [toolCalls(['a', ''], ['b', ''], ['c', ''])],
+      'more than 2 times',
+    ],
     [
       'reports an error',
       {},

@@ -33,11 +33,15 @@ export interface AgentLoopOptions {
   readonly maxToolCalls?: number
   /** Timeout of a tool, in milliseconds. Defaults to 60 seconds. */
   readonly toolTimeout?: number
-  /** Time that the model may send nothing, in milliseconds. Defaults to 2 minutes. */
+  /** Maximum number of characters of a tool result that the model receives. The rest is cut off with a note. Defaults to 100,000. */
+  readonly maxResultLength?: number
+  /** Time that the model may send no content, in milliseconds. Defaults to 2 minutes. */
   readonly modelTimeout?: number
+  /** Time that one answer of the model may take, in milliseconds. Defaults to 10 minutes. */
+  readonly answerTimeout?: number
   /** Retries of a model call that has sent nothing yet and failed with a retryable provider error. Defaults to 2. */
   readonly modelRetries?: number
-  /** Maximum number of characters that the model may send in one step. Defaults to 1,000,000. */
+  /** Maximum number of characters, and of chunks of any type, that the model may send in one step. Defaults to 1,000,000. */
   readonly maxTextLength?: number
   /** Time that the caller may take to run a tool or to approve a call, in milliseconds. Defaults to 5 minutes. */
   readonly inputTimeout?: number
@@ -165,7 +169,9 @@ const defaults = {
   maxSteps: 16,
   maxToolCalls: 64,
   toolTimeout: 60_000,
+  maxResultLength: 100_000,
   modelTimeout: 120_000,
+  answerTimeout: 600_000,
   modelRetries: 2,
   maxTextLength: 1_000_000,
   inputTimeout: 300_000,

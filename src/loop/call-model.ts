@@ -41,6 +41,7 @@ export interface ModelCallerOptions extends ModelCallLimits {
 export interface ModelCallLimits {
   /** Maximum number of characters that the model may send. */
   readonly maxTextLength: number
+  readonly maxToolCalls: number
   readonly modelRetries: number
   readonly report: (error: unknown) => void
   readonly timeout: ModelTimeout

@@ -34,18 +34,30 @@ export interface ModelStep {
   readonly finish: string
 }
 
+export interface StepLimits {
+  readonly timeout: ModelTimeout
+  /** Maximum number of characters in one step. Every chunk counts as at least one, whatever its type. */
+  readonly maxTextLength: number
+  readonly maxToolCalls: number
+}
+
+/** Files that a model may send in one step. */
+const maxFiles = 100
+
 /** Calls the model once and reports its output as it arrives. A single function because every chunk passes through it. */
 export async function streamStep(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   { onText, onReasoning, onFile }: ModelListener,
-  { timeout, maxTextLength }: { readonly timeout: ModelTimeout; readonly maxTextLength: number },
+  { timeout, maxTextLength, maxToolCalls }: StepLimits,
 ): Promise<ModelStep> {
   const calls: ToolCall[] = []
   const content: ModelStep['said'] = []
   let text = ''
   let reasoning = ''
   let charactersLeft = maxTextLength
+  let inputLeft = maxTextLength
+  let files = 0
   let usage: LanguageModelV4Usage | undefined
   let finish: string | undefined
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
@@ -59,13 +71,19 @@ export async function streamStep(
     for (;;) {
       const { done, value: part } = await reader.read()
       if (done) break
-      timeout.keepAlive()
+      charactersLeft--
+      // Raw chunks, metadata and empty text are no sign of progress: a model could send them for ever.
+      if (hasContent(part)) timeout.keepAlive()
       switch (part.type) {
         case 'text-delta':
           if (part.delta === '') break
-          charactersLeft -= part.delta.length
+          charactersLeft -= part.delta.length - 1
           text += part.delta
           onText(part.delta)
+          break
+        case 'tool-input-delta':
+          // The complete input follows as a tool call and counts there.
+          inputLeft -= part.delta.length
           break
         case 'reasoning-delta':
           charactersLeft -= part.delta.length
@@ -79,6 +97,7 @@ export async function streamStep(
         case 'tool-call': {
           if (part.providerExecuted) break
           charactersLeft -= part.input.length
+          if (calls.length >= maxToolCalls) throw tooManyCalls(maxToolCalls)
           const { toolName, input, providerMetadata } = part
           const toolCallId = uniqueId(part.toolCallId, calls)
           calls.push(
@@ -87,6 +106,8 @@ export async function streamStep(
           break
         }
         case 'file':
+          if (++files > maxFiles)
+            throw new A2AError('internal', `The model sent more than ${maxFiles} files in one step.`)
           onFile(part)
           break
         case 'finish':
@@ -96,8 +117,8 @@ export async function streamStep(
         case 'error':
           throw part.error
       }
-      if (charactersLeft < 0) {
-        throw new A2AError('internal', `The model sent more than ${maxTextLength} characters in one step.`)
+      if (charactersLeft < 0 || inputLeft < 0) {
+        throw new A2AError('internal', `The model sent more than ${maxTextLength} characters or chunks in one step.`)
       }
     }
     timeout.signal.throwIfAborted()
@@ -116,7 +137,20 @@ export async function streamStep(
   return { said: content, text, calls, inputTokens, outputTokens, finish }
 }
 
-/** Aborts a model call when the model sends nothing for too long, or when the loop is aborted. It cannot be reused after that. */
+/** The error for a model that calls tools again and again. */
+export function tooManyCalls(maxToolCalls: number): A2AError {
+  return new A2AError('internal', `The model called tools more than ${maxToolCalls} times.`)
+}
+
+function hasContent(part: LanguageModelV4StreamPart): boolean {
+  if ('delta' in part) return part.delta !== ''
+  return part.type !== 'raw' && part.type !== 'response-metadata' && part.type !== 'stream-start'
+}
+
+/**
+ * Aborts a model call when the model sends nothing for too long, when one answer takes too long, or when the loop is
+ * aborted. It cannot be reused after that.
+ */
 export interface ModelTimeout {
   readonly signal: AbortSignal
   /** Starts the timeout for a model call. */
@@ -129,13 +163,25 @@ export interface ModelTimeout {
   close(): void
 }
 
-/** Aborts after one to two times the given milliseconds, so that a chunk costs no more than an increment. */
-export function createModelTimeout(abortListeners: AbortListeners, milliseconds: number): ModelTimeout {
+export interface ModelTimes {
+  /** Milliseconds that the model may send nothing. */
+  readonly modelTimeout: number
+  /** Milliseconds that one answer of the model may take. */
+  readonly answerTimeout: number
+}
+
+/** Aborts after one to two times the shorter time, so that a chunk costs no more than an increment. */
+export function createModelTimeout(abortListeners: AbortListeners, times: ModelTimes): ModelTimeout {
+  const { modelTimeout, answerTimeout } = times
+  const interval = Math.min(modelTimeout, answerTimeout)
   const controller = new AbortController()
   let timer: ReturnType<typeof setInterval> | undefined
   let isRunning = false
   let activity = 0
   let lastActivity = 0
+  /** Full intervals without content, and since the start of the answer. */
+  let silent = 0
+  let running = 0
 
   function abort(reason: unknown): void {
     controller.abort(reason)
@@ -149,10 +195,17 @@ export function createModelTimeout(abortListeners: AbortListeners, milliseconds:
 
   /** The timer outlives a step, because the next step usually starts before it fires. */
   function check(): void {
-    if (!isRunning) clear()
-    else if (activity === lastActivity)
-      abort(new A2AError('timeout', `The model sent nothing for ${milliseconds / 1000} seconds.`))
+    if (!isRunning) {
+      clear()
+      return
+    }
+    running++
+    silent = activity === lastActivity ? silent + 1 : 0
     lastActivity = activity
+    if (silent * interval >= modelTimeout)
+      abort(new A2AError('timeout', `The model sent nothing for ${modelTimeout / 1000} seconds.`))
+    else if (running > 1 && (running - 1) * interval >= answerTimeout)
+      abort(new A2AError('timeout', `The answer of the model took longer than ${answerTimeout / 1000} seconds.`))
   }
 
   const release = abortListeners.onAbort(abort)
@@ -162,7 +215,8 @@ export function createModelTimeout(abortListeners: AbortListeners, milliseconds:
     start() {
       activity++
       isRunning = true
-      if (Number.isFinite(milliseconds)) timer ??= setInterval(check, milliseconds)
+      running = 0
+      if (Number.isFinite(interval)) timer ??= setInterval(check, interval)
     },
     stop() {
       isRunning = false

@@ -5,7 +5,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import { createModelCaller, type LoopObserver } from './call-model.ts'
-import { createAbortListeners, createModelTimeout } from './model-stream.ts'
+import { createAbortListeners, createModelTimeout, tooManyCalls } from './model-stream.ts'
 import { createLoopOutput, createResponseArtifact } from './output.ts'
 import { createPrompt } from './prompt.ts'
 import { createQuestions, type InputPolicy } from './questions.ts'
@@ -22,10 +22,12 @@ export interface LoopSettings extends InputPolicy {
   /** Receives errors that do not stop the loop. */
   readonly report: (error: unknown) => void
   readonly modelTimeout: number
+  readonly answerTimeout: number
   readonly modelRetries: number
   readonly maxTextLength: number
   readonly maxSteps: number
   readonly maxToolCalls: number
+  readonly maxResultLength: number
   readonly toolTimeout: number
   readonly historyTokens: number
   readonly observer: LoopObserver | undefined
@@ -41,13 +43,13 @@ export async function runLoop(
   settings: LoopSettings,
   emit: (event: LoopEvent) => void,
 ): Promise<void> {
-  const { toolbox, maxSteps, maxToolCalls, toolTimeout, observer, toolMessages } = settings
+  const { toolbox, maxSteps, maxToolCalls, maxResultLength, toolTimeout, observer, toolMessages } = settings
   const { taskId, contextId, turn, signal, journal, newArtifactId = randomId, isReplaying, trace } = invocation
   const agentEvents = createAgentEvents(invocation)
   const response = createResponseArtifact(newArtifactId(), emit)
   const output = createLoopOutput(agentEvents, response.artifactId, emit)
   const abortListeners = createAbortListeners(signal)
-  const timeout = createModelTimeout(abortListeners, settings.modelTimeout)
+  const timeout = createModelTimeout(abortListeners, settings)
   const questions = createQuestions(agentEvents, { ...invocation, ...settings }, emit)
   const usage = { inputTokens: 0, outputTokens: 0, steps: 0, toolCalls: 0 }
   /** Model answers and tool results since the caller's message. */
@@ -66,6 +68,7 @@ export async function runLoop(
     output,
     abortListeners,
     toolTimeout,
+    maxResultLength,
     observer,
     trace,
     questions,
@@ -98,8 +101,7 @@ export async function runLoop(
         return end('failed', `The model gave an empty answer (${step.finish}).`, step.finish)
       }
       usage.toolCalls += step.calls.length
-      if (usage.toolCalls > maxToolCalls)
-        return end('failed', `The model called tools more than ${maxToolCalls} times.`)
+      if (usage.toolCalls > maxToolCalls) return end('failed', tooManyCalls(maxToolCalls).message)
       const calls = step.calls.map((call) => decodeToolCall(call, step.isReplayed === true))
       messages.push({ role: 'assistant', content: [...step.said, ...calls.map(toPromptPart)] })
       const content = await Promise.all(calls.map((call) => callTool(call, tools, toolContext)))

@@ -98,6 +98,27 @@ const addresses: readonly (readonly [string, () => McpAddress | Promise<McpAddre
   ],
 ]
 
+it('a regular expression of an MCP server that takes exponential time is not evaluated', async () => {
+  const evil = '^(([a-z])+.)+[A-Z]([a-z])+$'
+  const properties = {
+    text: { type: 'string', pattern: evil },
+    pattern: { type: 'number' },
+    other: { not: { type: 'string', pattern: evil } },
+  }
+  const tool = {
+    name: 'match',
+    inputSchema: { type: 'object', properties, patternProperties: { [evil]: {} }, additionalProperties: false },
+    outputSchema: { type: 'object', properties: { text: { type: 'string', pattern: evil } } },
+  }
+  const tools = toolsOf(badServerWith(tool))
+  const text = 'a'.repeat(60)
+  const { result, scripted } = await call(tools, 'match', JSON.stringify({ text, other: text, [text]: 1, pattern: 1 }))
+  expect(result).toEqual({ type: 'text', value: expect.stringContaining('called match') })
+  expect(scripted.doStreamCalls[0]?.tools).toMatchObject([{ inputSchema: { properties } }])
+  const { result: refused } = await call(tools, 'match', '{"pattern":"text"}')
+  expect(refused).toMatchObject({ type: 'error-text', value: expect.stringContaining('do not fit') })
+})
+
 describe.each(addresses)('MCP tools over %s', (_, open) => {
   it('tools are offered to the model and return structured results', async () => {
     const tools = toolsOf(await open())

@@ -51,6 +51,48 @@ export function readTool(value: unknown): Tool {
   return value as Tool
 }
 
+/**
+ * A schema without regular expressions, for checks on this side: those of a foreign server could block the event loop
+ * for hours. It accepts everything that the original accepts, and the server checks its arguments itself. Keywords that
+ * would reject more without the patterns inside of them are removed as a whole.
+ */
+export function withoutPatterns<T>(schema: T): T {
+  return mayHavePatterns(schema) ? (relax(schema) as T) : schema
+}
+
+/** Keywords that a looser schema inside can make reject more. */
+const reversingKeywords = ['not', 'oneOf', 'if', 'contains']
+
+const schemaMaps = ['properties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']
+
+const plainValues = ['const', 'enum', 'default', 'examples', 'required', 'dependentRequired']
+
+function relax(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(relax)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const removed = ['pattern', 'patternProperties', 'unevaluatedProperties', 'unevaluatedItems']
+  if ('patternProperties' in schema) removed.push('additionalProperties')
+  const members: [string, unknown][] = []
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (removed.includes(keyword) || (reversingKeywords.includes(keyword) && mayHavePatterns(value))) continue
+    if (plainValues.includes(keyword)) members.push([keyword, value])
+    else if (schemaMaps.includes(keyword)) members.push([keyword, relaxMap(value)])
+    else members.push([keyword, relax(value)])
+  }
+  return Object.fromEntries(members)
+}
+
+/** The names of properties and definitions are not keywords. */
+function relaxMap(schemas: unknown): unknown {
+  if (typeof schemas !== 'object' || schemas === null) return schemas
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, relax(schema)]))
+}
+
+/** Also if a reference may lead to a pattern. */
+function mayHavePatterns(schema: unknown): boolean {
+  return /"(?:pattern|patternProperties|\$ref|\$dynamicRef|\$recursiveRef)":/.test(JSON.stringify(schema) ?? '')
+}
+
 const anyPage: StandardSchemaV1<unknown, Page> = {
   '~standard': {
     version: 1,

@@ -9,7 +9,7 @@ import { type LocalTool, localTool, type Tool, type ToolContext } from '../tools
 import { partsResult } from '../tools/tool-result.ts'
 import type { ToolSource } from '../tools/toolbox.ts'
 import { createConnection, loadMcp } from './connection.ts'
-import { listTools, readTool } from './list-tools.ts'
+import { listTools, readTool, withoutPatterns } from './list-tools.ts'
 import type { McpAddress, McpProblem, McpToolsOptions } from './options.ts'
 
 /** The longest delay of a timer: the loop has its own timeout for calls. */
@@ -89,8 +89,11 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
       const params = { name: tool.name, arguments: input as Record<string, unknown> }
       // MCP carries the trace context in _meta.
       const request = trace ? { ...params, _meta: traceHeaders(trace) } : params
+      // The client checks structured results against the output schema.
+      const { outputSchema } = tool
+      const toolDefinition = outputSchema ? { ...tool, outputSchema: withoutPatterns(outputSchema) } : tool
       const onprogress = (update: Progress) => progress(describeProgress(tool, update))
-      const result = await client.callTool(request, { signal, onprogress, timeout: noTimeout, toolDefinition: tool })
+      const result = await client.callTool(request, { signal, onprogress, timeout: noTimeout, toolDefinition })
       const parts = toParts(result)
       const files = parts.filter((part) => 'raw' in part || 'url' in part)
       if (options.artifacts && files.length > 0) context.artifact({ name: tool.name, parts: files })
@@ -168,7 +171,7 @@ function toolName(name: string, prefix: string | undefined): string {
 /** Throws if the server's JSON Schema is invalid. */
 function compileSchema({ name, inputSchema }: McpTool, fromJsonSchema: FromJsonSchema): StandardSchemaV1 {
   try {
-    return fromJsonSchema(inputSchema as JsonSchemaType)
+    return fromJsonSchema(withoutPatterns(inputSchema) as JsonSchemaType)
   } catch (error) {
     throw new Error(`the input schema of the tool "${name}" is invalid: ${messageOf(error)}`)
   }

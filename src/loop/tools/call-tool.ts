@@ -13,13 +13,15 @@ import {
   type ValidCall,
 } from './run-tool.ts'
 import type { ClientTool, Tool } from './tool.ts'
-import { toOutput, toolResultPart } from './tool-result.ts'
+import { limitOutput, toOutput, toolResultPart } from './tool-result.ts'
 
 export interface ToolCallContext extends ToolRunContext {
   readonly questions: Questions
   readonly isReplaying: (() => boolean) | undefined
   /** Whether the caller sees the calls of tools that the agent runs, and their results. */
   readonly toolMessages: boolean
+  /** Maximum number of characters of a result that the model receives. */
+  readonly maxResultLength: number
 }
 
 /** Runs a tool that the model has called, and returns the result for the model. */
@@ -32,7 +34,8 @@ export async function callTool(
   const text = `Calling ${toolName}`
   const content = isShown(decoded, tools, context) ? [{ text }, toolUsePart(decoded)] : text
   context.output.progress(content, progressDetails(decoded.call), undefined)
-  return { type: 'tool-result', toolCallId, toolName, output: await outputOf(decoded, tools, context) }
+  const output = limitOutput(await outputOf(decoded, tools, context), context.maxResultLength)
+  return { type: 'tool-result', toolCallId, toolName, output }
 }
 
 /**

@@ -56,6 +56,50 @@ function resultOf(output: Output): Json {
   })
 }
 
+/** Cuts a result that is too long for the model, and adds a note that says so. */
+export function limitOutput(output: Output, limit: number): Output {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value.length <= limit ? output : { ...output, value: cut(output.value, limit) }
+    case 'json':
+    case 'error-json': {
+      const text = JSON.stringify(output.value)
+      if (text.length <= limit) return output
+      return { type: output.type === 'json' ? 'text' : 'error-text', value: cut(text, limit) }
+    }
+    case 'content':
+      return limitContent(output, limit)
+    case 'execution-denied':
+      return output
+  }
+}
+
+/** Characters of base64 that a file in a result may have. Files are not text, and the limit of texts would end most images. */
+const maxFileLength = 8 * 2 ** 20
+
+/** All texts together count. */
+function limitContent(output: Extract<Output, { type: 'content' }>, limit: number): Output {
+  let left = limit
+  const value = output.value.map((item) => {
+    if (item.type === 'text') {
+      const text = item.text.length <= left ? item.text : cut(item.text, left)
+      left = Math.max(0, left - item.text.length)
+      return { ...item, text }
+    }
+    const { length } = JSON.stringify(item)
+    return length <= maxFileLength
+      ? item
+      : { type: 'text' as const, text: `[A file of ${length} characters is left out.]` }
+  })
+  return { ...output, value }
+}
+
+function cut(text: string, limit: number): string {
+  const kept = text.slice(0, limit).toWellFormed()
+  return `${kept}\n[Cut: ${text.length - limit} of ${text.length} characters are left out. Request a smaller part.]`
+}
+
 function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && resultParts in value
 }

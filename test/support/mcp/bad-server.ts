@@ -14,5 +14,9 @@ for await (const line of createInterface(process.stdin)) {
     respond(id, { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'bad', version: '1' } })
   }
   if (method === 'tools/list') respond(id, { tools, nextCursor: `${Number(params?.cursor ?? 0) + 1}` })
-  if (method === 'tools/call') respond(id, { content: [{ type: 'text', text: `called ${params.name}` }] })
+  if (method === 'tools/call') {
+    const structured = { structuredContent: { text: 'a'.repeat(60) } }
+    const hasOutput = tools.some((tool: { readonly outputSchema?: unknown } | null) => tool?.outputSchema)
+    respond(id, { content: [{ type: 'text', text: `called ${params.name}` }], ...(hasOutput && structured) })
+  }
 }
