@@ -54,11 +54,12 @@ export async function acceptMessage(
 }
 
 /**
- * Whether the message is text without metadata, as most messages are. Then it has nothing that belongs to an extension:
- * neither credentials nor the results of tools.
+ * Whether the message is text without metadata, as most messages are, and its caller accepts any answer. Then it has
+ * nothing that belongs to an extension, neither credentials nor the results of tools, and no media type to check.
  */
-function isPlain({ message, metadata }: SendRequest): boolean {
-  return !metadata && !message.metadata && message.parts.every((part) => !('data' in part))
+function isPlain({ message, metadata, configuration }: SendRequest): boolean {
+  if (metadata || message.metadata || configuration?.acceptedOutputModes) return false
+  return message.parts.every((part) => 'text' in part && !part.mediaType)
 }
 
 /** Rejects a forbidden webhook before the message is stored, and registers a valid one before the answer. */
@@ -112,10 +113,10 @@ function routeMessage(request: SendRequest, call: Call, context: MessageContext)
 
 async function createTask(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
   const { settings, runs, log } = context
-  const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
+  const { holder, leaseTtl, dedupeNewTasks, recovery, mediaTypes } = settings
   const { alias } = request
   try {
-    settings.mediaTypes?.requireForNewTask(request)
+    if (!(mediaTypes?.acceptsPlainText && isPlain(request))) mediaTypes?.requireForNewTask(request)
     if (settings.agent.check) await settings.agent.check(request)
   } catch (error) {
     // A task of this alias may exist. Its messages are not the first ones.

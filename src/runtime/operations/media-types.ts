@@ -19,6 +19,8 @@ export interface MediaTypeOptions {
 
 /** Checks the media types of messages. Throws `content-type-not-supported`. */
 export interface MediaTypeCheck {
+  /** Whether every message of plain text is accepted whose caller accepts any type. Such messages need no check. */
+  readonly acceptsPlainText: boolean
   /** Requires that the skill that the message names, or the agent, accepts its parts and produces an accepted type. */
   requireForNewTask(request: SendRequest): void
   /** The same for a message to an existing task. Questions can be answered in text and JSON, whatever the agent accepts. */
@@ -45,8 +47,7 @@ export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOp
   )
 
   function modesFor(request: SendRequest): Modes {
-    // Only metadata names a skill, and most messages have none.
-    const skill = request.metadata || request.message.metadata ? requestedSkill(request) : undefined
+    const skill = requestedSkill(request)
     return (skill === undefined ? undefined : modesBySkill.get(skill)) ?? agentModes
   }
 
@@ -57,6 +58,7 @@ export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOp
   }
 
   return {
+    acceptsPlainText: inputModes === 'unchecked' || agentModes.acceptsText,
     requireForNewTask: (request) => requireAccepted(request, modesFor(request)),
     requireForTask: (request) => requireAccepted(request, answerModes),
   }

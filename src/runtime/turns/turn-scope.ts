@@ -95,10 +95,6 @@ export function createStepSink(emit: EventSink['emit'], generation: number, step
   return { emit: (event) => emit({ ...event, step }), newArtifactId: createNumberedIds(`artifact-${path}`) }
 }
 
-export function randomId(): string {
-  return crypto.randomUUID()
-}
-
 export function secretInStep(name: string): string {
   return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
 }

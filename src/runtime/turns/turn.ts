@@ -38,7 +38,6 @@ import {
   createStepSink,
   type PausedTurn,
   type QuestionOptions,
-  randomId,
   type StepExecutor,
   secretInStep,
   type TurnScope,
@@ -68,7 +67,7 @@ export class TurnExecution {
   readonly #logger: TaskLogger
   readonly #messageEvent: MessageEvent
   readonly #lineage: Lineage
-  readonly #newArtifactId: () => string
+  readonly #newArtifactId: () => string = () => crypto.randomUUID()
   readonly #inactivity: InactivityTimer | undefined
   /** Messages that the turn took after the first one. */
   readonly #answers: MessageEvent[] = []
@@ -94,7 +93,7 @@ export class TurnExecution {
     this.#messageEvent = this.#restore(message.event)
     const { metadata } = this.#messageEvent.message
     this.#lineage = metadata ? readLineage(metadata, settings.calls.self.ids) : noLineage
-    this.#newArtifactId = recovery.isJournaled ? createNumberedIds(`artifact-${message.generation}`) : randomId
+    if (recovery.isJournaled) this.#newArtifactId = createNumberedIds(`artifact-${message.generation}`)
     this.#isTask = writer.phase !== 'received'
     // A turn that continues a task starts with a status from the runtime.
     this.#hasStatus = !this.#isFirst

@@ -20,7 +20,6 @@ import {
   type WireRequest,
   withExtensionsHeader,
 } from '../server/call.ts'
-import { targetOf } from '../server/large-answers.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { type AnswerOptions, answerRpc, errorTrailers, refusalHeaders } from './answer-call.ts'
 import { healthRpcs } from './health.ts'
@@ -141,7 +140,7 @@ function a2aRpcs(
         encodeError,
         async answer(read, incoming, reply) {
           const wireRequest = await readRequest(operation, read, incoming)
-          reply.target = targetOf(incoming, wireRequest.call.principal)
+          reply.target = { incoming, principal: wireRequest.call.principal }
           const result =
             hasPublicCard && isCardRequest(wireRequest)
               ? await cardOf(wireRequest, incoming)
@@ -157,7 +156,7 @@ function a2aRpcs(
       encodeError,
       async *answer(read, incoming, reply) {
         const wireRequest = await readRequest(operation, read, incoming)
-        reply.target = targetOf(incoming, wireRequest.call.principal)
+        reply.target = { incoming, principal: wireRequest.call.principal }
         const { request, events, adapt } = openStream(service, wireRequest, { after: readResumePoint(incoming) })
         for await (const event of events) {
           reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)

@@ -19,7 +19,7 @@ import {
   wrongBodyReason,
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
-import { joinAnswer, targetOf } from '../server/large-answers.ts'
+import { minLargeLength } from '../server/large-answers.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 
 const jsonHeaders = { 'content-type': 'application/json' }
@@ -64,9 +64,9 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       expectsStream = isStream(operation) && features.acceptsStream
       const call = new WireCall(incoming, principal, options)
       if (!isStream(operation)) {
-        const target = targetOf(incoming, principal)
+        const target = { incoming, principal }
         const result = await invokeForText(service, { dialect, operation, params, call }, { target })
-        const body = joinAnswer(successStart(id), result, '}')
+        const body = successBody(id, result)
         return { status: 200, headers: withExtensionsHeader(jsonHeaders, call, dialect), body }
       }
       const after = readResumePoint(incoming)
@@ -176,6 +176,11 @@ function isMeshEnvelope({ jsonrpc, message_id, message_type, sender_id }: Envelo
 
 function invalidRequest(message: string): A2AError {
   return new A2AError('invalid-request', message)
+}
+
+/** A long result stays a text of its own, which several responses can share. */
+function successBody(id: RequestId, result: string): Outgoing['body'] {
+  return result.length < minLargeLength ? `${successStart(id)}${result}}` : [successStart(id), result, '}']
 }
 
 /** The text before a result. After it comes the end of the object. */

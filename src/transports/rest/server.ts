@@ -16,7 +16,6 @@ import {
   withExtensionsHeader,
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
-import { targetOf } from '../server/large-answers.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { matchRoute, type Route } from './routes.ts'
 
@@ -65,7 +64,7 @@ export function createRest(options: WireOptions): RestHandler {
       const body = await invokeForText(
         service,
         { dialect, operation, params, call },
-        { target: targetOf(incoming, call.principal), wrap: (result) => wrapResult(result, operation, dialect) },
+        { target: { incoming, principal: call.principal }, wrap: (result) => wrapResult(result, operation, dialect) },
       )
       const headers = withExtensionsHeader({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
       return { status: 200, headers, body }

@@ -12,7 +12,7 @@ import { clientTools } from '../../protocol/extensions/client-tools.ts'
 import { callStream, callUnary } from '../../protocol/intercept.ts'
 import { ownerOf, type Principal, type Task } from '../../protocol/model.ts'
 import type { Call, Operation, RequestOf, Service, StreamOperation, UnaryOperation } from '../../protocol/service.ts'
-import { type AnswerTarget, answersOf, encodeAnswer } from './large-answers.ts'
+import { type AnswerTarget, answersOf, minLargeLength, reserveAnswer } from './large-answers.ts'
 import type { WireOptions } from './options.ts'
 
 /** A call whose parameters a transport has read, and that is not decoded yet. */
@@ -49,8 +49,11 @@ export async function invokeForText<O extends UnaryOperation>(
   const answers = wireRequest.operation === 'getTask' ? answersOf(service, key) : undefined
   answers?.requireRoom(target)
   const { result, encode } = await call()
-  const encoded = wrap ? () => wrap(encode()) : encode
-  return answers ? answers.encode(encoded, (result as Task).generation, target) : encodeAnswer(encoded, target)
+  const encodeText = () => stringify(wrap ? wrap(encode()) : encode())
+  if (answers) return answers.encode(encodeText, (result as Task).generation, target)
+  const text = encodeText()
+  if (text.length >= minLargeLength) reserveAnswer({ bytes: text.length }, target)
+  return text
 }
 
 function prepareOperation<O extends UnaryOperation>(service: Service, wireRequest: WireRequest<O>) {
@@ -299,4 +302,18 @@ function parseBody(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
 function throwParseError(error: unknown): never {
   if (!(error instanceof JsonError)) throw error
   throw new A2AError('parse-error', `${error.message}.`, { cause: error })
+}
+
+/** Engines limit the length of a text: V8 to half a gigabyte. */
+function stringify(json: Json): string {
+  try {
+    return JSON.stringify(json)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new A2AError(
+      'payload-too-large',
+      'The answer is too long for one JSON text: subscribe to the task, which sends it piece by piece, or request less history and fewer tasks.',
+      { cause: error },
+    )
+  }
 }

@@ -16,7 +16,7 @@ import {
   type WireRequest,
   withExtensionsHeader,
 } from './call.ts'
-import { type AnswerTarget, reserveAnswer, targetOf } from './large-answers.ts'
+import { type AnswerTarget, reserveAnswer } from './large-answers.ts'
 
 /**
  * Long chunks are encoded once for all their readers. Readers of one task read it nearly in step, so a few chunks are
@@ -48,7 +48,7 @@ export async function answerStream<O extends StreamOperation>(
   const { dialect, call } = wireRequest
   const { signal } = incoming
   const opened = openStream(service, wireRequest, options)
-  const target = targetOf(incoming, call.principal)
+  const target = { incoming, principal: call.principal }
   const frames = await openFrames({ ...opened, dialect, framing, incoming, onError, target }, heartbeat, clock)
   return {
     status: 200,

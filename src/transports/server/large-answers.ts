@@ -1,5 +1,4 @@
 import { BoundedMap } from '../../base/bounded-map.ts'
-import type { Json } from '../../base/json.ts'
 import { type Incoming, reserveResponse } from '../../http/exchange.ts'
 import { type LargeResponse, retryAfterOverload } from '../../http/load.ts'
 import { A2AError } from '../../protocol/errors.ts'
@@ -7,29 +6,25 @@ import { isAnonymous, ownerOf, type Principal } from '../../protocol/model.ts'
 import type { Service } from '../../protocol/service.ts'
 
 /** Shorter answers fit into the buffers of a connection and are not counted. In characters or bytes. */
-const minLargeLength = 64 * 1024
+export const minLargeLength = 64 * 1024
 
 /** Large answers of one service whose size is remembered. Their texts stay in memory only while a caller reads them. */
 const maxRemembered = 1_000
 
 /** Where an answer goes: the request, and the caller for which it counts. */
 export interface AnswerTarget {
-  readonly incoming: Pick<Incoming, 'reserve'>
-  readonly caller: string
-}
-
-/** Callers without credentials count by their address. */
-export function targetOf(incoming: Incoming, principal: Principal): AnswerTarget {
-  const caller = isAnonymous(principal) ? `address ${incoming.address?.() ?? ''}` : ownerOf(principal)
-  return { incoming, caller }
+  readonly incoming: Pick<Incoming, 'reserve' | 'address'>
+  readonly principal: Principal
 }
 
 /**
  * Counts an answer until it is sent, or until the returned function is called. Throws if too many answers wait for
  * callers that do not read them.
  */
-export function reserveAnswer(response: LargeResponse, { incoming, caller }: AnswerTarget): () => void {
+export function reserveAnswer(response: LargeResponse, { incoming, principal }: AnswerTarget): () => void {
   if (response.bytes < minLargeLength) return nothing
+  // Callers without credentials count by their address.
+  const caller = isAnonymous(principal) ? `address ${incoming.address?.() ?? ''}` : ownerOf(principal)
   const release = reserveResponse(incoming, response, caller)
   if (release) return release
   throw new A2AError(
@@ -39,19 +34,12 @@ export function reserveAnswer(response: LargeResponse, { incoming, caller }: Ans
   )
 }
 
-/** Encodes an answer as JSON, and counts it. */
-export function encodeAnswer(encode: () => Json, target: AnswerTarget): string {
-  const text = stringify(encode())
-  reserveAnswer({ bytes: text.length }, target)
-  return text
-}
-
 /** Answers to the same request, from several callers. */
 export interface Answers {
   /** Throws if the last answer was large and there is no room for it now, so that it is not read and encoded in vain. */
   requireRoom(target: AnswerTarget): void
-  /** Like `encodeAnswer`, but encodes a large answer once while it is being read. */
-  encode(encode: () => Json, generation: number, target: AnswerTarget): string
+  /** Encodes an answer and counts it. A large one is encoded once while it is being read. */
+  encode(encode: () => string, generation: number, target: AnswerTarget): string
 }
 
 /** The answers of a service to requests with this key. It is built only if there were large answers before. */
@@ -69,7 +57,7 @@ export function answersOf(service: Service, key: () => string): Answers {
         reserveAnswer(shared, target)
         return shared.text
       }
-      const text = stringify(encode())
+      const text = encode()
       if (text.length < minLargeLength) return text
       const answer: SharedText = { text, bytes: text.length }
       const answers = largeAnswers.get(service) ?? new BoundedMap<string, LargeAnswer>(maxRemembered)
@@ -79,11 +67,6 @@ export function answersOf(service: Service, key: () => string): Answers {
       return text
     },
   }
-}
-
-/** An answer inside of other text. A long one stays a text of its own, which several responses can share. */
-export function joinAnswer(before: string, text: string, after: string): string | readonly string[] {
-  return text.length < minLargeLength ? `${before}${text}${after}` : [before, text, after]
 }
 
 interface SharedText extends LargeResponse {
@@ -96,19 +79,5 @@ interface LargeAnswer extends LargeResponse {
 }
 
 const largeAnswers = new WeakMap<Service, BoundedMap<string, LargeAnswer>>()
-
-/** Engines limit the length of a text: V8 to half a gigabyte. */
-function stringify(json: Json): string {
-  try {
-    return JSON.stringify(json)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new A2AError(
-      'payload-too-large',
-      'The answer is too long for one JSON text: subscribe to the task, which sends it piece by piece, or request less history and fewer tasks.',
-      { cause: error },
-    )
-  }
-}
 
 const nothing = (): void => {}
