@@ -115,7 +115,7 @@ export interface RuntimeOptions extends MediaTypeOptions {
 }
 
 export type RuntimeSettings = Required<
-  Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls' | 'inputModes' | 'outputModes'>
+  Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls' | keyof MediaTypeOptions>
 > &
   Pick<RuntimeOptions, OptionalSetting> & {
     readonly recovery: RecoverySettings

@@ -176,3 +176,14 @@ it.each([[['plain']], [[]], ['text/plain'], [[5]]])('inputModes %j are rejected 
   const start = startTestServer(answering, { profile: { name: 'Test', inputModes: inputModes as never } })
   await expect(start).rejects.toThrow('expected inputModes to be media types such as text/plain or image/*')
 })
+
+it('the types and skills of the extended card are accepted as well', async () => {
+  const extendedCard = { skills: [{ id: 'draw', name: 'Draw', inputModes: ['image/png'] }] }
+  const { server } = await startTestServer(answering, { extendedCard })
+  const service = await openService(server.url, 'v1.0', 'JSONRPC')
+  await send(service, [image])
+  await send(service, [image], { metadata: { skillId: 'draw' } })
+  expect((await errorOf(send(service, [text], { metadata: { skillId: 'draw' } }))).code).toBe(
+    'content-type-not-supported',
+  )
+})

@@ -15,6 +15,8 @@ export interface MediaTypeOptions {
   readonly inputModes?: 'checked' | 'unchecked'
   /** Whether requests are rejected whose caller accepts nothing that the agent produces. Defaults to `checked`. */
   readonly outputModes?: 'checked' | 'unchecked'
+  /** What the extended card says beyond the public one. Its types and skills are accepted as well. */
+  readonly extendedCard?: Partial<AgentProfile>
 }
 
 /** Checks the media types of messages. Throws `content-type-not-supported`. */
@@ -29,10 +31,11 @@ export interface MediaTypeCheck {
 
 /** Undefined if nothing is checked. */
 export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOptions): MediaTypeCheck | undefined {
-  const { inputModes = 'checked', outputModes = 'checked' } = options
+  const { inputModes = 'checked', outputModes = 'checked', extendedCard = {} } = options
   if (inputModes === 'unchecked' && outputModes === 'unchecked') return undefined
-  const { skills = [] } = profile
-  const { inputModes: accepted = defaultModes, outputModes: produced } = profile
+  const skills = [...(profile.skills ?? []), ...(extendedCard.skills ?? [])]
+  const accepted = [...(profile.inputModes ?? defaultModes), ...(extendedCard.inputModes ?? [])]
+  const produced = profile.outputModes && [...profile.outputModes, ...(extendedCard.outputModes ?? [])]
   // A message without the name of a skill may be for any of them.
   const input = [...accepted, ...skills.flatMap((skill) => skill.inputModes ?? [])]
   // An author who declares nothing may produce anything: the accepted types are a wish, which the agent can read.
