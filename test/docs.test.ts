@@ -11,6 +11,7 @@ describe.each([
   'testing.md',
   'push-receiving.md',
   'skills.md',
+  'turns.md',
   'delegation.md',
   'loop.md',
   'mcp.md',
