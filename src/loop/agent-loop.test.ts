@@ -100,6 +100,15 @@ describe('an agent loop', () => {
     ])
   })
 
+  it('empty pieces of text are not sent', async () => {
+    await using connection = await connectTo({ model: scriptedModel(textReply('', 'one', '', 'two', '')) })
+    const chunks = []
+    for await (const event of connection.client.stream('go')) {
+      if (event.type === 'artifact') chunks.push(...event.artifact.parts)
+    }
+    expect(chunks).toEqual([{ text: 'one' }, { text: 'two' }])
+  })
+
   it.each([
     ['an unknown tool', ['fly', '{}'], 'There is no tool "fly". There are: add.'],
     ['invalid arguments', ['add', '{"a":1,"b":"x"}'], 'The arguments of "add" do not fit: b: '],

@@ -34,6 +34,7 @@ export function createResponseArtifact(artifactId: string, emit: (event: Artifac
       hasText = true
     },
     write(delta, step) {
+      if (delta === '') return
       const parts = [{ text: isStarted ? delta : restored + delta }]
       const event: ArtifactEvent = isStarted
         ? { type: 'artifact', artifact: { artifactId, parts }, append: true, lastChunk: false }

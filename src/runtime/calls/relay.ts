@@ -33,11 +33,15 @@ export function createRelay(
     async forward(event, link, emit) {
       if (kind === 'none' || event.type === 'message') return
       if (event.type === 'artifact') {
-        if (kind === 'all') await emit(forwardedArtifact(event, link))
+        const forwarded = kind === 'all' ? forwardedArtifact(event, link) : undefined
+        if (forwarded) await emit(forwarded)
         return
       }
       if (event.type === 'task' && kind === 'all') {
-        for (const artifact of event.task.artifacts) await emit(forwardedArtifact({ type: 'artifact', artifact }, link))
+        for (const artifact of event.task.artifacts) {
+          const forwarded = forwardedArtifact({ type: 'artifact', artifact }, link)
+          if (forwarded) await emit(forwarded)
+        }
       }
       // A working status would replace an open question to our caller.
       if (isAsking()) return
@@ -117,13 +121,21 @@ function forwardedStatus(
   return { ...event, status: { ...event.status, message: forwarded }, metadata }
 }
 
-/** An artifact of the other agent as one of ours. The same artifact again replaces it. */
-function forwardedArtifact({ artifact, append, lastChunk }: ArtifactEvent, link: ChildTaskLink): ArtifactEvent {
+/**
+ * An artifact of the other agent as one of ours. The same artifact again replaces it. Undefined if it has no content: other
+ * agents send empty texts, often to close an artifact.
+ */
+function forwardedArtifact(
+  { artifact, append, lastChunk }: ArtifactEvent,
+  link: ChildTaskLink,
+): ArtifactEvent | undefined {
+  const parts = artifact.parts.filter((part) => !('text' in part && part.text === ''))
+  if (parts.length === 0 && !(append && lastChunk)) return undefined
   const metadata = { ...artifact.metadata, ...childMetadata(link, 'working', artifact.metadata) }
   const artifactId = `${link.taskId}-${artifact.artifactId}`
   return {
     type: 'artifact',
-    artifact: { ...artifact, artifactId, metadata },
+    artifact: { ...artifact, artifactId, parts, metadata },
     ...(append !== undefined && { append }),
     ...(lastChunk !== undefined && { lastChunk }),
   }
