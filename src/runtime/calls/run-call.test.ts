@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { callOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { callOf, createTestRuntime, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
 import { deferred, until } from '../../../test/support/async.ts'
 import { silentLogger } from '../../../test/support/logger.ts'
 import {
@@ -12,6 +12,8 @@ import { type Agent, agent } from '../../agent/agent.ts'
 import type { AgentFunction } from '../../agent/agent-function.ts'
 import { type Client, connect } from '../../entries/client.ts'
 import { createHandler } from '../../server/handler.ts'
+import type { TaskLog } from '../../tasks/log.ts'
+import { createMemoryLog } from '../../tasks/memory-log.ts'
 
 /** Starts another agent, which outlives the process that calls it. */
 async function startAgent(name: string, run: AgentFunction): Promise<Client> {
@@ -158,6 +160,31 @@ it('canceling a paused task cancels its calls', async () => {
   expect(canceled.status.state).toBe('canceled')
   await ended(task.id)
   await until(() => states.length === 1)
+})
+
+it('a cancel that arrives while a turn pauses cancels its calls', async () => {
+  const aborted = deferred()
+  const asking = await startAgent('Asking', async (turn) => {
+    turn.signal.addEventListener('abort', () => aborted.resolve())
+    return (await turn.ask('Which?')).text
+  })
+  const inner = createMemoryLog()
+  let isFirst = true
+  const log: TaskLog = {
+    ...inner,
+    async release(taskId, fence, after, wakeAt) {
+      if (isFirst) await inner.append(taskId, after, [{ type: 'cancel' }], {})
+      isFirst = false
+      return await inner.release(taskId, fence, after, wakeAt)
+    },
+  }
+  const { service } = createTestRuntime(async (turn) => (await turn.call(asking, 'go')).text, {
+    log,
+    recovery: 'resume',
+  })
+  const task = taskOf(await send(service, 'go'))
+  await aborted.promise
+  await until(async () => (await inner.head(task.id))?.phase === 'canceled')
 })
 
 it('a call of a canceled task is canceled after its process died', async () => {

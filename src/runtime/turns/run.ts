@@ -233,7 +233,7 @@ export class Run implements WriterOwner {
     while (next) {
       const stop = new Stop(settings, deadlineOf(next.message.event, settings))
       this.#turnStop = stop
-      if (this.#stopReason) stop.stop(this.#stopReason)
+      if (this.#stopReason && !next.isCanceled) stop.stop(this.#stopReason)
       const interruption = await this.#runTurn(next, stop).catch((error) => {
         if (this.#stopReason !== 'events-lost') throw error
         return undefined
@@ -303,8 +303,7 @@ export class Run implements WriterOwner {
         this.#openQueue().reset([], generation)
         return await this.#release(plan)
       case 'cancel':
-        await this.#endTask('canceled')
-        return undefined
+        return await this.#endTask('canceled')
       case 'fail':
         this.#logger().warn({}, plan.failure.text)
         await this.#writer.emit(failedStatus(this.#agentEvents, plan.failure))
@@ -339,10 +338,9 @@ export class Run implements WriterOwner {
     const { log } = this.#settings
     for (;;) {
       await writer.settled()
-      if (this.#stopReason) {
-        await this.#endTask(this.#stopReason)
-        return undefined
-      }
+      // Replaying a paused turn cancels its calls to other agents.
+      if (pause && this.#stopReason === 'canceled') return await this.#resume(false)
+      if (this.#stopReason) return await this.#endTask(this.#stopReason)
       // An answer goes to the turn that asked for it.
       if (this.queueLength > 0) return pause ? await this.#resume(false) : this.#nextQueued()
       if (await log.release(this.#task.taskId, this.#fence, writer.generation, pause?.wakeAt)) return undefined
@@ -350,7 +348,7 @@ export class Run implements WriterOwner {
     }
   }
 
-  async #endTask(reason: StopReason): Promise<void> {
+  async #endTask(reason: StopReason): Promise<undefined> {
     if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${this.#task.taskId} is lost.`)
     // As after a crash: the journal has what was stored, and the next attempt continues from there.
     if (reason === 'events-lost' && this.#settings.recovery.isJournaled) throw this.#failure
@@ -364,7 +362,7 @@ export class Run implements WriterOwner {
   }
 
   /** Expires the lease at once, so that another process resumes the task without waiting. */
-  async #handOver(): Promise<void> {
+  async #handOver(): Promise<undefined> {
     this.#isLeaving = true
     await this.#writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
     await this.#settings.log.renew([{ taskId: this.#task.taskId, fence: this.#fence }], 0)
