@@ -111,7 +111,7 @@ export function toEntryQuery(query: SearchQuery, since: number): EntryQuery {
 export function searchConditions({ skill, tag, capability, text = '' }: AgentQuery) {
   return {
     terms: [...listOf(skill).map(skillTerm), ...listOf(tag).map(tagTerm), ...listOf(capability).map(capabilityTerm)],
-    prefixes: wordsIn(text).map(wordTerm),
+    prefixes: wordsOfQuery(text).map(wordTerm),
   } satisfies Pick<EntryQuery, 'terms' | 'prefixes'>
 }
 
@@ -158,17 +158,29 @@ const skillTerm = (text: string) => `s:${normalize(text)}`
 
 const tagTerm = (text: string) => `t:${normalize(text)}`
 
-const capabilityTerm = (text: string) => `c:${text.slice(0, maxTermLength)}`
+const capabilityTerm = (text: string) => `c:${shorten(text)}`
 
-const wordTerm = (text: string) => `w:${text.slice(0, maxTermLength)}`
+const wordTerm = (text: string) => `w:${shorten(text)}`
+
+/** Half of a surrogate pair would be another character in each store. */
+function shorten(text: string, length = maxTermLength): string {
+  return text.slice(0, length).toWellFormed()
+}
 
 /** Folds case and compatibility forms such as full-width letters. */
 function normalize(text: string, length = maxTermLength): string {
-  return text.normalize('NFKC').trim().toLowerCase().slice(0, length)
+  return shorten(text.normalize('NFKC').trim().toLowerCase(), length)
 }
 
+/** Words, and signs that mean something on their own: `%`, `_`, currencies, emoji. Other punctuation separates words. */
 function wordsIn(text: string): readonly string[] {
-  return [...new Set(normalize(text, Number.POSITIVE_INFINITY).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
+  return [...new Set(normalize(text, Number.POSITIVE_INFINITY).match(/[\p{L}\p{N}\p{M}]+|[%_#@&*\p{S}]/gu) ?? [])]
+}
+
+/** A text of punctuation only finds nothing, instead of everything. */
+function wordsOfQuery(text: string): readonly string[] {
+  const words = wordsIn(text)
+  return words.length > 0 || text.trim() === '' ? words : [text.trim()]
 }
 
 function listOf(value: string | readonly string[] = []): readonly string[] {

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../../src/entries/registry.ts'
+import { searchConditions, termsOf } from '../../src/registry/search.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
 
 export interface OpenOptions {
@@ -26,6 +27,35 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.get('tea-agent')).toBeUndefined()
     expect(await entries.find({ terms: ['c:prices'], limit: 10 })).toEqual({ entries: [], total: 0 })
     expect(await entries.find({ limit: 10 })).toEqual({ entries: [], total: 0 })
+  })
+
+  it('signs and emoji in a search are text, not wildcards', async () => {
+    const entries = await openStore()
+    const texts = { percent: '100% tea', under: 'tea_pot', rocket: 'Launches \u{1f680} tea', plain: '100 teapots' }
+    for (const [name, description] of Object.entries(texts)) {
+      const blank = a2aEntry(`https://${name}.example/card.json`)
+      const entry = { ...blank, name, about: { ...blank.about, description } }
+      await put(entries, entry, termsOf(entry))
+    }
+    const found = async (text: string) => {
+      const page = await entries.find({ ...searchConditions({ text }), limit: 10 })
+      expect(page.total).toBe(page.entries.length)
+      return page.entries.map(({ name }) => name)
+    }
+    expect(await found('%')).toEqual(['percent'])
+    expect(await found('100%')).toEqual(['percent'])
+    expect(await found('_')).toEqual(['under'])
+    expect(await found('tea_pot')).toEqual(['under'])
+    expect(await found('\u{1f680}')).toEqual(['rocket'])
+    expect(await found('\u{1f680} TEA')).toEqual(['rocket'])
+    expect(await found('po%')).toEqual([])
+    expect(await found('...')).toEqual([])
+    expect(await found('tea')).toEqual(['percent', 'plain', 'rocket', 'under'])
+    const long = `${'x'.repeat(199)}\u{1f680}`
+    const skilled = { ...a2aEntry('https://long.example/card.json'), name: 'long' }
+    const { terms } = searchConditions({ capability: long })
+    await put(entries, skilled, terms)
+    expect((await entries.find({ terms, limit: 10 })).total).toBe(1)
   })
 
   it('entries may contain any text', async () => {
