@@ -17,7 +17,7 @@ export interface CallFailure {
   /** The final state of the other agent's task, if it ended. */
   readonly state?: TaskState
   readonly taskId?: string
-  /** Why nothing was sent (`loop`, `too-deep`, `past-deadline`, `out-of-budget`), or `canceled` or `timeout`. */
+  /** Why nothing was sent (`loop`, `too-deep`, `past-deadline`, `out-of-budget`, `too-many`), or `canceled` or `timeout`. */
   readonly reason?: string
 }
 

@@ -21,6 +21,8 @@ export interface Call {
   readonly deadline?: number
   /** The trace of the caller. */
   readonly trace?: Trace | undefined
+  /** The number of agents behind the call, by the header `A2A-Hops`: agents that drop metadata may still pass on headers. */
+  readonly hops?: number | undefined
   /** Further headers of the request, such as `traceparent`, for transports that have headers. */
   readonly headers?: Readonly<Record<string, string>>
 }

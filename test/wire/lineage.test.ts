@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import type { CalledAgent } from '../../src/agent/call-agent.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import { connect } from '../../src/entries/client.ts'
 import { agent, type LocalAgent } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
+import { cardOf } from '../../src/server/card.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { callOf, messageOf } from '../support/agents/test-runtime.ts'
 import { silentLogger } from '../support/logger.ts'
@@ -12,6 +14,30 @@ async function sendWithLineage(localAgent: LocalAgent, lineage: JsonObject, opti
   const { service } = createHandler(localAgent, { auth: 'none', logger: silentLogger, ...options })
   const message = messageOf('go', { metadata: { [lineageExtension]: lineage } })
   return await service.sendMessage({ message }, callOf())
+}
+
+/** An agent behind HTTP that calls the given one with the text and some headers of each message, and nothing else. */
+function droppingProxy(target: LocalAgent, forwarded: readonly string[], calls = {}) {
+  const handler = createHandler(target, { auth: 'none', logger: silentLogger, calls })
+  const send = async (text: string, headers: Readonly<Record<string, string>>) => {
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+    const all = { 'content-type': 'application/json', 'a2a-version': '1.0', ...headers }
+    return await (await handler.fetch(new Request('http://target/', { method: 'POST', headers: all, body }))).text()
+  }
+  const card = { ...cardOf({ name: 'Proxy' }), interfaces: [] }
+  const proxy: CalledAgent = {
+    card,
+    service: {
+      ...handler.service,
+      async *streamMessage(_request, { headers = {} }) {
+        const passed = Object.entries(headers).filter(([name]) => forwarded.includes(name))
+        const text = await send('go', Object.fromEntries(passed))
+        yield { type: 'message', message: messageOf(text, { role: 'agent' }) }
+      },
+    },
+  }
+  return { callTarget: (text: string) => send(text, {}), proxy }
 }
 
 const echo = agent({ name: 'Echo' }, async (turn) => JSON.stringify(turn.lineage))
@@ -57,6 +83,48 @@ describe('a called agent', () => {
     })
     const outcome = await sendWithLineage(asking, { chain: chain.slice(0, 2) }, options)
     expect(JSON.stringify(outcome)).toContain('too-deep: ')
+  })
+
+  it('a circle through an agent that drops metadata ends at the depth that the header shows', async () => {
+    let turns = 0
+    const asking = agent({ name: 'Asking' }, async (turn) => {
+      turns++
+      const answer = await turn.call(proxy, 'go').catch((error: Error) => error)
+      return 'text' in answer ? answer.text : answer.message
+    })
+    const { callTarget, proxy } = droppingProxy(asking, ['a2a-hops'])
+    expect(await callTarget('go')).toContain('Too many agents ask each other: an unknown agent')
+    expect(turns).toBe(9)
+  })
+
+  it('a circle through an agent that drops everything ends at the number of calls in progress', async () => {
+    let turns = 0
+    const asking = agent({ name: 'Asking' }, async (turn) => {
+      turns++
+      const answer = await turn.call(proxy, 'go').catch((error: Error) => error)
+      return 'text' in answer ? answer.text : answer.message
+    })
+    const { callTarget, proxy } = droppingProxy(asking, [], { maxRunning: 20 })
+    expect(await callTarget('go')).toContain('20 calls to other agents are in progress')
+    expect(turns).toBe(21)
+  })
+
+  it('a turn makes only as many calls as calls.maxCalls allows, and each ends after calls.timeout', async () => {
+    const asking = agent({ name: 'Asking' }, async (turn) => {
+      const outcomes = await turn.callAll(Array.from({ length: 4 }, () => [echo, 'go'] as const))
+      return JSON.stringify(outcomes.map((outcome) => (outcome.ok ? 'ok' : outcome.error.reason)))
+    })
+    const outcome = await sendWithLineage(asking, {}, { calls: { maxCalls: 3 } })
+    expect(outcome).toMatchObject({ message: { parts: [{ text: '["ok","ok","ok","out-of-budget"]' }] } })
+    const silent = agent({ name: 'Silent' }, async (turn) => {
+      await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
+    })
+    const waiting = agent({ name: 'Waiting' }, async (turn) => {
+      const error = await turn.call(silent, 'go').catch((cause) => cause)
+      return `${error.reason}`
+    })
+    const ended = await sendWithLineage(waiting, {}, { calls: { timeout: 50 } })
+    expect(JSON.stringify(ended)).toContain('timeout')
   })
 
   it('a call after its deadline is rejected, and a running one stops at it', async () => {

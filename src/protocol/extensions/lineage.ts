@@ -4,6 +4,9 @@ import { A2AError, invalidParams } from '../errors.ts'
 /** The URI of the lineage extension: the member of a message's metadata with the chain of agents behind a call. */
 export const lineageExtension = 'https://parley.dev/ext/lineage/v1'
 
+/** The header with the number of agents behind a call, for chains through agents that drop the metadata. */
+export const hopsHeader = 'a2a-hops'
+
 /** No useful chain of agents is longer. */
 const maxChainLength = 64
 
@@ -61,11 +64,28 @@ export function readLineage(metadata: JsonObject | undefined, ids: readonly stri
   }
 }
 
+/** Metadata whose lineage has at least as many agents as the caller's hops: the ones that it does not name are unknown. */
+export function withHops(
+  metadata: JsonObject | undefined,
+  hops: number,
+  ids: readonly string[],
+): JsonObject | undefined {
+  const lineage = readLineage(metadata, ids)
+  const missing = Math.min(hops, maxChainLength) - lineage.chain.length
+  if (missing <= 0) return metadata
+  const unknown = Array.from({ length: missing }, () => ({ agent: 'an unknown agent', id: 'unknown' }))
+  const chain = [...lineage.chain, ...unknown]
+  return { ...metadata, [lineageExtension]: encodeLineage({ ...lineage, chain }) }
+}
+
 /** Encodes a lineage for the metadata of a message to the agent `to`. */
-export function writeLineage({ chain, deadline, budget }: Lineage, to: Ancestor): JsonObject {
+export function writeLineage(lineage: Lineage, to: Ancestor): JsonObject {
+  return { ...encodeLineage(lineage), to: encodeAncestor(to) }
+}
+
+function encodeLineage({ chain, deadline, budget }: Lineage): JsonObject {
   return {
     chain: chain.map(encodeAncestor),
-    to: encodeAncestor(to),
     ...(deadline !== undefined && { deadline: new Date(deadline).toISOString() }),
     ...(budget !== undefined && { budget }),
   }

@@ -26,7 +26,7 @@ export interface TurnCalls extends AgentCalls {
 export function createCalls(scope: TurnScope): TurnCalls {
   const { lineage, task, settings } = scope
   const { telemetry, calls } = settings
-  const { self } = calls
+  const { self, limits } = calls
   const questions = createQuestionQueue()
   const closing = new AbortController()
   const ancestor = { agent: self.agent, id: self.ids[0] ?? '', taskId: task.taskId }
@@ -50,6 +50,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
         ...(granted !== undefined && granted >= 0 && { budget: granted }),
       },
       ...(granted !== undefined && granted < 0 && { refusal: outOfBudget() }),
+      ...(number > limits.maxCalls && { refusal: tooManyCalls(limits.maxCalls) }),
     }
   }
 
@@ -71,16 +72,20 @@ export function createCalls(scope: TurnScope): TurnCalls {
     const { taskId, contextId } = task
     const activity = { type: 'call', agent: plan.targetName, taskId, contextId } as const
     const progress = createProgress()
+    const allowed = limits.running < limits.maxRunning ? plan : { ...plan, refusal: tooManyRunning(limits.maxRunning) }
     const answer = (async () => {
+      limits.running++
       try {
         const result = await observe(telemetry, activity, scope.trace, (span) =>
-          new CallExecution(plan, { scope, questions, progress, turnOver: closing.signal, span }).run(),
+          new CallExecution(allowed, { scope, questions, progress, turnOver: closing.signal, span }).run(),
         )
         progress.end()
         return result
       } catch (error) {
         progress.end(error)
         throw error
+      } finally {
+        limits.running--
       }
     })()
     answer.catch(() => {}) // code that only iterates gets the failure there
@@ -155,6 +160,16 @@ type OnOutcome = (outcome: CallOutcome, index: number) => void
 function outOfBudget(): Error {
   const advice = 'Answer with what you have instead of asking others.'
   return lineageError('out-of-budget', `No more calls may be made for this: its budget is used up. ${advice}`)
+}
+
+function tooManyCalls(maxCalls: number): Error {
+  const advice = 'Answer with what you have instead of asking others.'
+  return lineageError('out-of-budget', `One message may lead to at most ${maxCalls} calls. ${advice}`)
+}
+
+function tooManyRunning(maxRunning: number): Error {
+  const reason = 'perhaps agents call each other in a circle. Answer with what you have, or try again later.'
+  return lineageError('too-many', `${maxRunning} calls to other agents are in progress: ${reason}`)
 }
 
 function withSignal(plan: CallPlan, signal: AbortSignal): CallPlan {

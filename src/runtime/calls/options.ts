@@ -28,6 +28,18 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
   readonly reach?: ResolveAgent
   /** The longest chain of agents that call each other, including the callers of this one. Defaults to 8. */
   readonly maxDepth?: number
+  /** The number of calls that one turn may make, unless its caller gives it a smaller budget. Defaults to 1,000. */
+  readonly maxCalls?: number
+  /**
+   * The number of calls of this agent that may be in progress in one process. Agents that call each other in a circle
+   * and drop both the lineage and its header end here. Defaults to 500.
+   */
+  readonly maxRunning?: number
+  /**
+   * How long a call may take in milliseconds, including questions to the caller and the calls of the other agent.
+   * Defaults to 24 hours, or to the caller's deadline if that is earlier. `Infinity` sets no limit.
+   */
+  readonly timeout?: number
   /** Identifies this agent in a chain. Defaults to a hash of its name, description and provider. */
   readonly identity?: string
   /** Additional headers of a call. They can replace the headers of the trace, which are sent anyway. */
@@ -38,6 +50,15 @@ export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'hea
   readonly reach: ResolveAgent | undefined
   readonly self: ReceivingAgent
   readonly conversations: Conversations
+  readonly limits: CallLimits
+}
+
+/** Limits of calls, and the calls that are in progress. */
+export interface CallLimits {
+  readonly maxCalls: number
+  readonly maxRunning: number
+  readonly timeout: number
+  running: number
 }
 
 /** The context ids of the called agents: one for each agent, in each context of ours, for each owner. */
@@ -55,6 +76,10 @@ export interface ConversationKey {
 
 export function readCallSettings({ profile, reach }: Agent, options: CallsOptions = {}): CallSettings {
   const { maxDepth = 8, identity, auth, fetch, headers, loopback } = options
+  const { maxCalls = 1_000, maxRunning = 500, timeout = 24 * 3_600_000 } = options
+  for (const [name, value] of Object.entries({ maxCalls, maxRunning, timeout })) {
+    if (!(value > 0)) throw new TypeError(`calls.${name}: expected a number above 0, got ${value}`)
+  }
   if (!Number.isInteger(maxDepth) || maxDepth < 0) {
     throw new TypeError(`calls.maxDepth: expected a whole number from 0 on, got ${maxDepth}`)
   }
@@ -68,6 +93,7 @@ export function readCallSettings({ profile, reach }: Agent, options: CallsOption
     // Other agents may only know the card, and identify this agent by it.
     self: { agent: profile.name, ids: identity === undefined ? [cardIdentity] : [identity, cardIdentity], maxDepth },
     conversations: createConversations(),
+    limits: { maxCalls, maxRunning, timeout, running: 0 },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CalledAgent, CallTarget } from '../../agent/call-agent.ts'
 import { type Trace, traceHeaders } from '../../base/trace-context.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
+import { hopsHeader } from '../../protocol/extensions/lineage.ts'
 import { anonymous, type Message, type Task, type TaskState } from '../../protocol/model.ts'
 import type { Call, SendRequest } from '../../protocol/service.ts'
 import { createFold, type Fold } from '../../tasks/fold.ts'
@@ -42,7 +43,7 @@ export interface ChildTask {
 }
 
 export function openRemoteTask(
-  { target, options }: CallPlan,
+  { target, options, lineage }: CallPlan,
   { task, settings, secrets }: TurnScope,
   trace: Trace | undefined,
 ): RemoteTask {
@@ -69,13 +70,14 @@ export function openRemoteTask(
 
   function createCall({ card: { name } }: CalledAgent, idempotencyKey?: string): Call {
     const outgoing = { taskId: task.taskId, contextId: task.contextId, agent: name }
-    const allHeaders = { ...traceHeaders(trace), ...headers?.(outgoing), ...options.headers }
+    const hops = { [hopsHeader]: `${lineage.chain.length}` }
+    const allHeaders = { ...traceHeaders(trace), ...hops, ...headers?.(outgoing), ...options.headers }
     return {
       principal: anonymous,
       signal: closing.signal,
       ...(trace && { trace }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
-      ...(Object.keys(allHeaders).length > 0 && { headers: allHeaders }),
+      headers: allHeaders,
     }
   }
 

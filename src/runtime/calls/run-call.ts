@@ -114,7 +114,8 @@ export class CallExecution {
     const { lineage, settings } = this.#context.scope
     const { calls, clock } = settings
     const { contextId = calls.conversations.get(this.#conversationKey()), timeout } = this.#plan.options
-    const deadline = earlier(lineage.deadline, timeout === undefined ? undefined : clock.now() + timeout)
+    const limit = timeout ?? calls.limits.timeout
+    const deadline = earlier(lineage.deadline, Number.isFinite(limit) ? clock.now() + limit : undefined)
     return {
       messageId: crypto.randomUUID(),
       idempotencyKey: crypto.randomUUID(),

@@ -4,7 +4,7 @@ import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
 import { clientTools, requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
 import { extractCredentials, type InBand } from '../../protocol/extensions/in-task-credentials.ts'
-import { checkLineage, lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
+import { checkLineage, lineageExtension, readLineage, withHops } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
@@ -36,10 +36,11 @@ interface MessageContext extends OperationContext {
 
 /** Stores a message, at most once, and starts a run that answers it unless one is working on the task. */
 export async function acceptMessage(
-  original: SendRequest,
+  received: SendRequest,
   call: Call,
   context: OperationContext,
 ): Promise<AcceptedMessage> {
+  const original = call.hops ? countHops(received, call.hops, context) : received
   const extracted = isPlain(original) ? undefined : extractCredentials(original)
   const request = extracted?.request ?? original
   const messageContext = extracted ? { ...context, inBand: extracted.credentials } : context
@@ -51,6 +52,15 @@ export async function acceptMessage(
   } finally {
     decided()
   }
+}
+
+/** Agents that drop the lineage of a message may pass on the header, which still shows how long the chain is. */
+function countHops(request: SendRequest, hops: number, { settings }: OperationContext): SendRequest {
+  const { message } = request
+  const metadata = withHops(message.metadata, hops, settings.calls.self.ids)
+  return metadata === message.metadata
+    ? request
+    : { ...request, message: { ...message, ...(metadata && { metadata }) } }
 }
 
 /**

@@ -9,6 +9,7 @@ import { Overloaded, retryAfterOverload } from '../../http/load.ts'
 import { A2AError, invalidParams, StoreUnavailable } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
+import { hopsHeader } from '../../protocol/extensions/lineage.ts'
 import { callStream, callUnary } from '../../protocol/intercept.ts'
 import { ownerOf, type Principal, type Task } from '../../protocol/model.ts'
 import type { Call, Operation, RequestOf, Service, StreamOperation, UnaryOperation } from '../../protocol/service.ts'
@@ -130,6 +131,11 @@ export class WireCall implements Call {
 
   get signal(): AbortSignal {
     return this.#incoming.signal
+  }
+
+  get hops(): number | undefined {
+    const header = this.#incoming.header(hopsHeader)
+    return header !== undefined && /^\d{1,4}$/.test(header) ? Number(header) : undefined
   }
 
   get origin(): string | undefined {
