@@ -49,7 +49,9 @@ export interface ServerDialect extends Dialect {
   readonly pushFormat: PushFormat
   encodeError(error: A2AError): WireError
   /** Changes a JSON-RPC error for software that reads another form of it. */
-  adaptError?(wire: WireError, caller: CallerSoftware): WireError
+  adaptError?(wire: WireError, caller: CallerSoftware, request?: RequestFacts): WireError
+  /** The HTTP status of the response to a request that is not JSON or not JSON-RPC. Defaults to 200. */
+  readonly malformedStatus?: number
   /** Encodes an error as an HTTP response without JSON-RPC. */
   encodeHttpError(error: A2AError): HttpError
   /** Only in dialects that have a REST binding. */
@@ -102,6 +104,9 @@ export interface CallerSoftware {
   /** Major.Minor. Undefined if the caller names no version. */
   readonly version: string | undefined
 }
+
+/** The method and the params of a JSON-RPC request that failed, as far as they could be read. */
+export type RequestFacts = Pick<CallFeatures, 'method' | 'params'>
 
 /** The `error` member of a JSON-RPC response. */
 export interface WireError {

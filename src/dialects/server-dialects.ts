@@ -34,9 +34,14 @@ export interface DialectOptions {
   readonly protoJsonWebhooks?: boolean
 }
 
-/** The dialects of an endpoint for house clients: all but 0.3, so that version 0.3 selects the house dialect. */
+/**
+ * The dialects of an endpoint for house clients: all but 0.3, so that version 0.3 selects the house dialect. That comes
+ * first, for errors in requests whose dialect cannot be found.
+ */
 export function serverDialectsForHouse(options: DialectOptions): NonEmptyDialects {
-  const [first, ...rest] = serverDialects(options).filter(({ name }) => name !== 'v0.3')
+  const dialects = serverDialects(options).filter(({ name }) => name !== 'v0.3')
+  const isHouse = ({ name }: ServerDialect) => name === 'v0.3-house'
+  const [first, ...rest] = [...dialects.filter(isHouse), ...dialects.filter((dialect) => !isHouse(dialect))]
   return first ? [first, ...rest] : serverDialects(options)
 }
 

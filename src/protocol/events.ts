@@ -33,6 +33,8 @@ export interface StatusEvent {
   readonly implied?: true
   /** Why the agent rejected the message before it touched the task. The waiting sender gets this error. */
   readonly error?: StoredError
+  /** Set if the agent failed unexpectedly before it touched the task. */
+  readonly isUntouched?: true
   /** The step of a durable turn that emitted the event. */
   readonly step?: string
   /** Set if a turn completed its work while messages waited: those up to that generation are answered. */

@@ -1,3 +1,4 @@
+import { throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
 import type { ServerDialect } from '../../src/dialects/dialect.ts'
@@ -185,6 +186,80 @@ describe('options of the house dialect', () => {
     expect(JSON.parse(reply.parts[0].text)).toEqual({ text: 'key-123', value: 'key-123' })
     await collect(rpc.stream('message/stream', searchMessage))
     await server.close()
+  })
+
+  /** The events of a stream, or the only response. */
+  async function answersTo(url: string, body: unknown) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
+    const response = await fetch(url, { method: 'POST', headers, body: text })
+    const answered = await response.text()
+    const events = [...answered.matchAll(/^data: (.*)$/gm)].map(([, data]) => data ?? '')
+    const answers = events.length > 0 ? events : [answered]
+    return answers.map((answer) => ({ status: response.status, ...JSON.parse(answer) }))
+  }
+
+  it('requests that are not JSON-RPC get the status 400, and errors say what they are about', async () => {
+    const { server } = await startTestServer(search)
+    const answer = async (body: unknown) => (await answersTo(`${server.url}/api/a2a`, body)).at(-1)
+    const { method, params } = call('message/stream', searchMessage)
+    const malformed = [
+      { id: 7, method, params },
+      { jsonrpc: '2.0', id: 7 },
+      { jsonrpc: '2.0', id: 7, method: 5 },
+    ]
+    for (const body of malformed) {
+      const error = { code: -32600, data: { reason: 'Must be valid JSON-RPC 2.0' } }
+      expect(await answer(body)).toMatchObject({ status: 400, id: 7, error })
+    }
+    expect(await answer({ jsonrpc: '2.0', method, params })).toMatchObject({ status: 400, id: null })
+    expect(await answer('{')).toMatchObject({ status: 400, error: { code: -32700 } })
+    expect(await answer(call('tasks/do', {}))).toMatchObject({
+      status: 200,
+      error: { code: -32601, data: { method: 'tasks/do' } },
+    })
+    const wrongKind = { message: { ...searchMessage.message, kind: 'x' } }
+    expect(await answer(call('message/stream', wrongKind))).toMatchObject({
+      status: 200,
+      error: { code: -32602, data: { field: 'message', reason: expect.stringContaining('kind') } },
+    })
+    expect(await answer(call('tasks/get', { taskId: 'task-999' }))).toMatchObject({
+      status: 200,
+      error: { message: 'Task not found', data: { taskId: 'task-999' } },
+    })
+    // Other endpoints answer malformed requests with the status 200.
+    const other = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{',
+    })
+    expect(other.status).toBe(200)
+  })
+
+  it('a stream ends with an internal error if the agent fails before its first event', async () => {
+    const { server } = await startTestServer((turn) => {
+      if (turn.text === 'cats') throw new Error('secret')
+      return throwError(() => new Error('secret'))
+    })
+    const streams = [
+      ['/api/a2a', 'cats', 'v0.3-house'],
+      ['/api/a2a', 'dogs', 'v0.3-house'],
+      ['/', 'dogs', 'v0.3'],
+    ] as const
+    for (const [path, text, dialect] of streams) {
+      const message = messageOf([{ kind: 'text', text }])
+      const events = await answersTo(`${server.url}${path}`, call('message/stream', message))
+      const last = events.at(-1)
+      if (dialect === 'v0.3') {
+        expect(last.result.status.state).toBe('failed')
+        continue
+      }
+      expect(last.error).toMatchObject({ code: -32603, data: { taskId: expect.any(String) } })
+      expect(JSON.stringify(events)).not.toContain('secret')
+      const id = last.error.data.taskId
+      const read = await jsonRpc(`${server.url}${path}`).call('tasks/get', { id })
+      expect(read.result.status.state).toBe('failed')
+    }
   })
 
   /** Works until it is aborted. */

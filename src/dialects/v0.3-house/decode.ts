@@ -51,7 +51,7 @@ function createRequestDecoder(decode: ServerDialect['decodeRequest']): ServerDia
   return {
     ...decode,
     sendMessage: (params) => decodeSend(params, 'sendMessage'),
-    streamMessage: (params) => decodeSend(params, 'streamMessage'),
+    streamMessage: (params) => ({ ...decodeSend(params, 'streamMessage'), failuresAsErrors: true }),
     getTask: (params) => decode.getTask(withId(params)),
     subscribeToTask(params): HouseSubscribeRequest {
       return { ...decode.subscribeToTask(withId(params)), statusFirst: hasTaskIdOnly(params), traceMetadata: true }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { HttpError, WireError } from '../dialect.ts'
+import type { CallerSoftware, HttpError, RequestFacts, WireError } from '../dialect.ts'
 import { decodeError as decodeStandardError, membersOf, readDetails, toError } from '../errors.ts'
 import * as v0_3 from '../v0.3/errors.ts'
 
@@ -53,14 +53,41 @@ export function encodeLegacyError(error: A2AError): WireError {
 /** Encodes an error as in 0.3, with its metadata and reason at the top of the data, where house clients look for them. */
 export function encodeError(error: A2AError): WireError {
   const { code, message, data } = v0_3.encodeError(error)
-  return data === undefined ? { code, message } : { code, message, data: { ...factsOf(error, data), details: data } }
+  const members = { ...factsOf(error, data), ...(data !== undefined && { details: data }) }
+  return Object.keys(members).length === 0 ? { code, message } : { code, message, data: members }
 }
 
-function factsOf({ metadata }: A2AError, data: unknown): JsonObject {
-  const { reason } = readDetails(data)
-  const { timeoutSeconds, ...facts } = metadata
+/** Adds the method or the task that an error is about, where house clients look for them. */
+export function addRequestFacts(wire: WireError, _caller: CallerSoftware, request?: RequestFacts): WireError {
+  const { method, params } = request ?? {}
+  const { id, taskId = id, message } = membersOf(params)
+  const task = taskId ?? membersOf(message).taskId
+  const facts: JsonObject = {
+    ...(wire.code === methodNotFound && method !== undefined && { method }),
+    ...(isAboutTask(wire) && typeof task === 'string' && { taskId: task }),
+  }
+  return Object.keys(facts).length === 0 ? wire : { ...wire, data: { ...facts, ...membersOf(wire.data) } }
+}
+
+const methodNotFound = -32601
+
+function isAboutTask({ data }: WireError): boolean {
+  return ['TASK_NOT_FOUND', 'TASK_EXPIRED', 'TASK_NOT_CANCELABLE'].includes(`${membersOf(data).reason}`)
+}
+
+/** Malformed and invalid requests have a sentence as their reason, other errors a name. */
+function reasonOf({ code, message }: A2AError, data: unknown): string | undefined {
+  if (code === 'invalid-request') return 'Must be valid JSON-RPC 2.0'
+  return code === 'invalid-params' ? message : readDetails(data).reason
+}
+
+function factsOf(error: A2AError, data: unknown): JsonObject {
+  const reason = reasonOf(error, data)
+  const { timeoutSeconds, ...facts } = error.metadata
+  const [violation] = error.violations
   return {
     ...(reason !== undefined && { reason }),
+    ...(violation && { field: violation.field }),
     ...facts,
     ...(timeoutSeconds !== undefined && { timeoutSeconds: Number(timeoutSeconds) }),
   }

@@ -6,7 +6,7 @@ import { type RestOptions, withRestOptions } from '../v0.3/methods.ts'
 import { wireNames } from '../v0.3/server.ts'
 import { decodeRequest, decodeRequestStrictly, holdOnInput } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
-import { encodeError, encodeLegacyError, encodeLegacyHttpError, inputTimeoutIn } from './errors.ts'
+import { addRequestFacts, encodeError, encodeLegacyError, encodeLegacyHttpError, inputTimeoutIn } from './errors.ts'
 import { methods, operationFor, operations, recognises, restServerBinding } from './methods.ts'
 
 export interface HouseOptions extends RestOptions {
@@ -40,6 +40,8 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     decodeRequest: holdStreamOnInput ? holdOnInput(decode) : decode,
     encodeResult,
     encodeEvent,
+    malformedStatus: 400,
+    adaptError: addRequestFacts,
     pushFormat: bareTaskPushFormat(encodeTask),
     ...(timeoutAsError && { errorInsteadOf: inputTimeoutIn }),
     ...withWireNames(

@@ -1,7 +1,7 @@
 import { nextTurn } from '../../base/clock.ts'
 import { A2AError, fromStoredError, invalidParams } from '../../protocol/errors.ts'
-import type { ArtifactEvent, StoredEvent, StreamEvent } from '../../protocol/events.ts'
-import type { Task, TaskState } from '../../protocol/model.ts'
+import type { ArtifactEvent, StatusEvent, StoredEvent, StreamEvent } from '../../protocol/events.ts'
+import { type Task, type TaskState, textOf } from '../../protocol/model.ts'
 import type { Call, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { type Fold, type FoldedLog, foldUntil, isClosing, limitHistory, loadFold } from '../../tasks/fold.ts'
@@ -23,7 +23,7 @@ export async function* streamMessage(
 ): AsyncGenerator<StreamEvent, void> {
   const { log, runs } = context
   const { task, generation, isRepeated } = await acceptMessage(request, call, context)
-  const { after, endOnAuth, holdOnInput } = request
+  const { after, endOnAuth, holdOnInput, failuresAsErrors } = request
   let isOver = false
   try {
     // A repeated message may resume its stream. A new one has nothing to resume.
@@ -36,7 +36,8 @@ export async function* streamMessage(
       return
     }
     const historyLength = request.configuration?.historyLength
-    const options = { signal: call.signal, endOnAuth, holdOnInput, storing: () => runs.get(task.taskId)?.storing() }
+    const storing = () => runs.get(task.taskId)?.storing()
+    const options = { signal: call.signal, endOnAuth, holdOnInput, failuresAsErrors, storing }
     for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
       isOver = event.isLast === true
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
@@ -73,6 +74,8 @@ export interface StreamOptions {
   readonly endOnAuth?: boolean
   /** Stay open while the task waits for input. For clients of the 0.3 house variant, which answer in another request. */
   readonly holdOnInput?: boolean
+  /** End with an error if the agent fails before it touches the task. */
+  readonly failuresAsErrors?: boolean | undefined
   /** Resolves when the events that the task's run is storing are stored. Undefined if it stores none in this process. */
   readonly storing?: () => Promise<void> | undefined
 }
@@ -110,6 +113,7 @@ export async function* streamTask(
         if (event.error) throw fromStoredError(event.error)
         return yield { type: 'message', message: event.message, isLast: true }
       }
+      if (options.failuresAsErrors && event.type === 'status' && event.isUntouched) throw failureOf(event, taskId)
       const isLast = event.type === 'status' && endsStream(event.status.state, options)
       unsent?.apply(stored)
       const created: Task | undefined = unsent?.task()
@@ -126,6 +130,11 @@ export async function* streamTask(
       if (isLast) return
     }
   }
+}
+
+function failureOf({ status }: StatusEvent, taskId: string): A2AError {
+  const text = status.message ? textOf(status.message) : 'The agent failed.'
+  return new A2AError('internal', text, { metadata: { taskId } })
 }
 
 /** An event that closes the artifact may follow. */

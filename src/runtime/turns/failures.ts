@@ -56,7 +56,8 @@ export function failureEvent(
   const text = textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`
   const metadata = timeoutMetadata(error)
   const status = failedStatus(agentEvents, { text, ...(metadata && { metadata }) })
-  return { event: { ...status, ...rejection }, reference, isRejected }
+  const isUntouched = mayReject && !rejection && !metadata
+  return { event: { ...status, ...rejection, ...(isUntouched && { isUntouched }) }, reference, isRejected }
 }
 
 /** What the log records of an error of the agent. By default without its message, which may contain what callers sent. */

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts'
-import type { CallFeatures, ServerDialect, WireError } from '../../dialects/dialect.ts'
+import type { CallFeatures, RequestFacts, ServerDialect, WireError } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
@@ -47,11 +47,12 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
     let id: RequestId = null
     let dialect = options.dialects[0]
     let expectsStream = false
+    let features: CallFeatures | undefined
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
       const requestId = readId(envelope)
       id = requestId ?? null
-      const features = readFeatures(envelope, incoming, lenientEnvelope)
+      features = readFeatures(envelope, incoming, lenientEnvelope)
       const negotiated = negotiate(features, options, (address) => lastDialect(address, principal))
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
       const operation = operationOf(dialect, features, options)
@@ -74,7 +75,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       const stream = { incoming, onError, after, framing, heartbeat, clock }
       return await answerStream(service, { dialect, operation, params, call }, stream)
     } catch (error) {
-      const answer = errorAnswer(id, dialect, toCallerError(error, { incoming, onError }), incoming)
+      const answer = errorAnswer(id, dialect, toCallerError(error, { incoming, onError }), incoming, features)
       return expectsStream && isLegacy(dialect) ? errorAsEvent(answer) : answer
     }
   }
@@ -192,21 +193,36 @@ function failureText(id: RequestId, error: WireError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
 
-function errorAnswer(id: RequestId, dialect: ServerDialect, error: A2AError, incoming: Incoming): TextAnswer {
+function errorAnswer(
+  id: RequestId,
+  dialect: ServerDialect,
+  error: A2AError,
+  incoming: Incoming,
+  request?: RequestFacts,
+): TextAnswer {
   return {
-    status: error.reason === wrongBodyReason ? 415 : httpStatus[error.code],
+    status: statusOf(error, dialect),
     headers: { ...jsonHeaders, ...errorHeaders(error) },
-    body: failureText(id, encodeErrorFor(incoming, dialect, error)),
+    body: failureText(id, encodeErrorFor(incoming, dialect, error, request)),
   }
 }
 
-function encodeErrorFor(incoming: RequestLine, dialect: ServerDialect, error: A2AError): WireError {
+function statusOf({ code, reason }: A2AError, { malformedStatus }: ServerDialect): number {
+  if (reason === wrongBodyReason) return 415
+  const isMalformed = code === 'parse-error' || code === 'invalid-request'
+  return isMalformed && malformedStatus !== undefined ? malformedStatus : httpStatus[code]
+}
+
+function encodeErrorFor(
+  incoming: RequestLine,
+  dialect: ServerDialect,
+  error: A2AError,
+  request?: RequestFacts,
+): WireError {
   const wire = dialect.encodeError(error)
   if (!dialect.adaptError) return wire
-  return dialect.adaptError(wire, {
-    userAgent: incoming.header('user-agent') ?? '',
-    version: readVersion(incoming),
-  })
+  const caller = { userAgent: incoming.header('user-agent') ?? '', version: readVersion(incoming) }
+  return dialect.adaptError(wire, caller, request)
 }
 
 function isLegacy({ version }: ServerDialect): boolean {
