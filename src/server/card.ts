@@ -63,12 +63,13 @@ export function dependsOnReader({ grpc, grpcAddress }: InterfaceOptions): boolea
   return grpc === true && grpcAddress === undefined
 }
 
-/** How a card names gRPC to a reader. A reader that names its version gets what the version says. */
+/** How a card names gRPC to a reader. */
 export function grpcNamingFor({ userAgent, version }: CallerSoftware, options: InterfaceOptions): GrpcNaming {
   const { grpcAddress = 'bare' } = options
-  const reader = grpcReaders.find((candidate) => userAgent.startsWith(candidate.userAgent))
-  const isByReader = dependsOnReader(options) && version === undefined && reader !== undefined
-  return isByReader ? reader : { legacy: grpcAddress, current: grpcAddress }
+  const reader = dependsOnReader(options)
+    ? grpcReaders.find((known) => userAgent.startsWith(known.userAgent) && version === known.version)
+    : undefined
+  return reader ?? { legacy: grpcAddress, current: grpcAddress }
 }
 
 /** All addresses of an agent with the versions spoken there, preferred ones first. */
@@ -97,12 +98,14 @@ function toCardSkill(skill: SkillProfile): AgentSkill {
   return { description: skill.name, ...skill, tags: skill.tags?.length ? skill.tags : [skill.id] }
 }
 
-/** Software that does not accept cards with the bare address of gRPC, by its `User-Agent`. */
-const grpcReaders: readonly (GrpcNaming & { readonly userAgent: string })[] = [
-  // Google ADK refuses a card with any address that is not a URL of the card's own origin.
-  { userAgent: 'python-httpx/', legacy: 'none', current: 'none' },
+/** Software that does not accept cards with the bare address of gRPC, by its `User-Agent` and the version that it names. */
+const grpcReaders: readonly (GrpcNaming & CallerSoftware)[] = [
+  // Google ADK rejects a card if any address is not a URL of the card's own origin. ADK 2 reads the interfaces of 1.0,
+  // ADK 1 those of 0.3. The Python SDK and the kit of 1.0 send the same request as ADK 1, and need the bare address in 1.0.
+  { userAgent: 'python-httpx/', version: '1.0', legacy: 'none', current: 'none' },
+  { userAgent: 'python-httpx/', version: undefined, legacy: 'none', current: 'bare' },
   // The official kit of 0.3 requires a scheme.
-  { userAgent: 'python-requests/', legacy: 'url', current: 'bare' },
+  { userAgent: 'python-requests/', version: undefined, legacy: 'url', current: 'bare' },
 ]
 
 /** Versions before 1.0 cannot name a tenant. Their tenant is in the path; over gRPC, which has none, it is unreachable. */
