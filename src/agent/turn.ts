@@ -206,7 +206,8 @@ export interface ArtifactWriter {
 
 /** Emits events of an agent. The promises resolve when the event is stored. */
 export interface TurnOutput {
-  status(state: TaskState, content?: Content, options?: EventOptions): Promise<void>
+  /** Changes the status of the task. `started` is shown to house clients; other clients see `submitted`. */
+  status(state: TaskState | 'started', content?: Content, options?: EventOptions): Promise<void>
   artifact(name: string, options?: ArtifactOptions): ArtifactWriter
   /** Adds a complete artifact with one JSON value. */
   data(value: Json, name?: string, options?: ArtifactOptions): Promise<void>
@@ -232,7 +233,7 @@ export function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId
   }
 
   return {
-    status: (state, content, options) => emit(withMetadata(agentEvents.status(state, readOptional(content)), options)),
+    status: (state, content, options) => emit(withMetadata(statusOf(agentEvents, state, content), options)),
     artifact(name, options) {
       const { artifactId, send } = start(name, options)
       return {
@@ -317,6 +318,13 @@ function joinFields(artifact: Omit<Artifact, 'parts'>, fields: ChunkFields): Art
     ...(metadata && { metadata: { ...artifact.metadata, ...metadata } }),
     ...(extensions && { extensions: [...new Set([...(artifact.extensions ?? []), ...extensions])] }),
   }
+}
+
+function statusOf(agentEvents: AgentEvents, state: TaskState | 'started', content: Content | undefined): StatusEvent {
+  const fields = readOptional(content)
+  if (state !== 'started') return agentEvents.status(state, fields)
+  const { status, ...event } = agentEvents.status('submitted', fields)
+  return { ...event, status: { ...status, isStarted: true } }
 }
 
 /** A status without text has no message. */

@@ -140,6 +140,8 @@ export interface TaskStatus {
   readonly timestamp?: string
   /** The metadata of the task at this time. It is stored with the status, and sent as a member of the task. */
   readonly taskMetadata?: JsonObject
+  /** Whether the agent has begun with a `submitted` task. Some dialects have a state of its own for it: `started`. */
+  readonly isStarted?: true
   readonly carry?: Carry
 }
 

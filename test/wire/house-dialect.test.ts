@@ -262,6 +262,20 @@ describe('options of the house dialect', () => {
     }
   })
 
+  it('a started task is submitted in other dialects', async () => {
+    const { server, wire } = await startTestServer(async (turn) => {
+      await turn.status('started', 'On it')
+      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+    })
+    const statesAt = async (path: string) => {
+      const id = await disconnectEarly(`${server.url}${path}`, call('message/stream', searchMessage))
+      const { result } = await jsonRpc(`${server.url}${path}`).call('tasks/get', { id })
+      return [result.status.state, (await wire.getTask(id)).status.state]
+    }
+    expect(await statesAt('/api/a2a')).toEqual(['started', 'TASK_STATE_SUBMITTED'])
+    expect(await statesAt('/')).toEqual(['submitted', 'TASK_STATE_SUBMITTED'])
+  })
+
   /** Works until it is aborted. */
   async function endless(turn: Turn): Promise<undefined> {
     await turn.status('working', 'on it')

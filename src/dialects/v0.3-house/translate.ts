@@ -62,19 +62,21 @@ interface Translations {
   readonly part: Translate
   readonly message: Translate
   readonly state: Translate
+  readonly status?: Translate
 }
 
 /**
  * Translates all pieces of an object: params, results and events, on the wire or in the model. No two of their members
  * have the same name and different meanings. Malformed members stay as they are; the schemas reject them.
  */
-function translator({ part, message, state }: Translations): Translate {
+function translator({ part, message, state, status: wholeStatus = unchanged }: Translations): Translate {
   const parts = inList(part)
   const artifact = inObject({ parts })
   const messageWithParts: Translate = (value) => message(artifact(value))
   const messages = inList(messageWithParts)
   const artifacts = inList(artifact)
-  const status = inObject({ state, message: messageWithParts })
+  const members = inObject({ state, message: messageWithParts })
+  const status: Translate = (value) => wholeStatus(members(value))
   const task = inObject({ status, history: messages, artifacts })
   const tasks = inList(task)
   const anything = inObject({ message: messageWithParts, status, history: messages, artifacts, artifact, task, tasks })
@@ -106,7 +108,10 @@ function atPath(segment: string | number, translate: Translate, value: unknown):
   }
 }
 
-const unchanged: Translate = (value) => value
+/** A function declaration, because the constants above use it. */
+function unchanged(value: unknown): unknown {
+  return value
+}
 
 const translateFromStandard = translator({
   part: (part) => partFromStandard(part as Part),
@@ -118,6 +123,8 @@ const translateToStandard = translator({
   part: (part) => partToStandard(part as Part),
   message: (message) => messageToStandard(message as Message),
   state: unchanged,
+  // The encoder of 0.3 writes states as they are.
+  status: (status) => (isObject(status) && status.isStarted ? { ...status, state: 'started' } : status),
 })
 
 const translateToHouseWire = translator({ part: unchanged, message: messageToHouseWire, state: unchanged })
