@@ -215,7 +215,7 @@ export interface TurnOutput {
   file(file: File, options?: ArtifactOptions): Promise<void>
 }
 
-export function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
+function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
   function start(name: string, options: ArtifactOptions = {}): StartedArtifact {
     const { mediaType, description, metadata, extensions } = options
     for (const [member, value] of Object.entries({ name, mediaType, description })) {

@@ -6,7 +6,7 @@ import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { type AgentLoopOptions, createAgentLoop, type AgentLoop as Loop } from './agent-loop.ts'
 import type { LoopEvent } from './run-loop.ts'
 
-/** A part as messages of A2A 0.3 have it, or as the rest of Parley does. */
+/** A part as 0.3 messages have it, or as the rest of Parley does. */
 export type CompatPart = Part | LegacyPart
 
 type LegacyPart = {

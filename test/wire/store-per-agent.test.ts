@@ -52,7 +52,7 @@ describe.each<[string, boolean, () => Promise<(agent?: string) => Promise<TaskLo
   ['SQLite file', true, openSqlite],
   ['PostgreSQL schema', false, openPostgres],
 ])('one %s', (_, isSync, prepare) => {
-  it('another agent is refused at start, and a renamed agent can go on', async () => {
+  it('another agent is refused at start, and a renamed agent can continue', async () => {
     const open = await prepare()
     const { server, wire } = await start('One', { log: await open() })
     const { id } = await wire.sendTask('go')

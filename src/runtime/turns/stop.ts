@@ -180,7 +180,7 @@ export function createInactivityTimer(clock: Clock, timeout: number, onTimeout: 
 
 type StopSettings = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>
 
-/** Why code that goes on after its turn cannot emit anything. */
+/** Why code that continues after its turn cannot emit anything. */
 export function overText(taskId: string, { reason }: Stop): string {
   return `This turn of task ${taskId} is over (${reason ?? 'it has returned'}).`
 }

@@ -241,7 +241,7 @@ export async function withTimeout<T>(milliseconds: number, work: Promise<T>): Pr
 }
 
 /** An error for the operator: what is wrong, what to do. It contains neither address nor password. */
-export function explainError(error: unknown, schema: string, subject = 'The task log'): Error {
+function explainError(error: unknown, schema: string, subject = 'The task log'): Error {
   const advice = adviceBySqlState[sqlState(error) ?? '']
   const where = `${subject} in schema ${schema} of PostgreSQL`
   return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
