@@ -7,7 +7,7 @@ import type { History } from './history.ts'
 import type { ReplicaIndex, Schedule } from './schedule.ts'
 import type { Storage } from './storage.ts'
 import { connectStore, type Waiters } from './store.ts'
-import type { Process, World } from './world.ts'
+import { createProcess, type Process, type World } from './world.ts'
 
 /** Times of the simulated runtimes, in milliseconds. Shorter than in production, in the same proportions. */
 export const settings = { leaseTtl: 3_000, cancelGrace: 500, taskAfter: 1_000 }
@@ -36,6 +36,8 @@ export interface Cluster {
   setClock(of: ReplicaIndex | 'store', by: number): void
   /** Thaws and restarts replicas. */
   heal(): void
+  /** Ends all processes. */
+  stop(): void
   /** Ids of messages that an agent got. */
   readonly seen: ReadonlySet<string>
   /** The logs of the two replicas, without simulation. */
@@ -59,8 +61,8 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
   const replicas: (Replica | undefined)[] = []
   const starts = [0, 0]
   /** The machines, whose clocks keep running while a process is down. */
-  const machines: readonly [Process, Process] = [createMachine('A'), createMachine('B')]
-  const storeMachine = createMachine('store')
+  const machines: readonly [Process, Process] = [createProcess('A'), createProcess('B')]
+  const storeMachine = createProcess('store')
   const logs = storage.begin({
     replicas: [world.clockOf(machines[0]), world.clockOf(machines[1])],
     store: world.clockOf(storeMachine),
@@ -69,13 +71,16 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
   function start(index: ReplicaIndex): void {
     starts[index] = (starts[index] ?? 0) + 1
     const name = `${machines[index].name}${starts[index]}`
-    const process: Process = { name, state: 'running', clockOffset: machines[index].clockOffset }
+    const process = createProcess(name, machines[index].clockOffset)
     const clock = world.clockOf(process)
+    const see = (messageId: string) => {
+      if (process.state !== 'dead') seen.add(messageId)
+    }
     world.note(name, () => 'starts')
     const runtime = createRuntime({
-      agent: createSimulatedAgent({ policy, clock, onMessage: (messageId) => void seen.add(messageId) }),
+      agent: createSimulatedAgent({ policy, clock, onMessage: see }),
       log: connectStore({ world, history, process, log: logs[index], beforeCall: storage.beforeCall }, waiters),
-      logger: loggerOf(name),
+      logger: loggerOf(process),
       holder: name,
       whileBusy,
       clock,
@@ -86,15 +91,16 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
   }
 
   /** The agent's own failures are part of the simulation; other errors need a store that fails. */
-  function loggerOf(name: string): Logger {
+  function loggerOf(process: Process): Logger {
     const ignore = () => {}
     return {
       debug: ignore,
       info: ignore,
       warn: ignore,
       error(fields, text) {
-        if (text !== 'the agent failed' && !text.startsWith('The question was not answered')) {
-          errors.push(`${name} logged "${text}" (${(fields as { error?: unknown }).error})`)
+        const isExpected = text === 'the agent failed' || text.startsWith('The question was not answered')
+        if (process.state !== 'dead' && !isExpected) {
+          errors.push(`${process.name} logged "${text}" (${(fields as { error?: unknown }).error})`)
         }
       },
     }
@@ -159,6 +165,9 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
       const process = of === 'store' ? undefined : replicas[of]?.process
       if (process) process.clockOffset = machine.clockOffset
     },
+    stop() {
+      for (const replica of replicas) if (replica) world.kill(replica.process, true)
+    },
     heal() {
       for (const index of [0, 1] as const) {
         const process = replicas[index]?.process
@@ -168,8 +177,4 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
       }
     },
   }
-}
-
-function createMachine(name: string): Process {
-  return { name, state: 'running', clockOffset: 0 }
 }

@@ -42,8 +42,8 @@ export async function runSchedule(schedule: Schedule, storage: Storage, isTraced
   const history = createHistory(() => world.time)
   const callers = createCallers(world)
   const restore = digestInStep()
+  const cluster = createCluster({ world, history, storage, schedule })
   try {
-    const cluster = createCluster({ world, history, storage, schedule })
     while (!world.isIdle()) await world.step() // the start of the replicas, which is the same in every schedule
     await runActions(schedule, { world, history, callers, cluster })
     cluster.heal()
@@ -63,6 +63,7 @@ export async function runSchedule(schedule: Schedule, storage: Storage, isTraced
     }
     return { violations, trace: world.trace, steps: world.steps, tasks: history.tasks.size }
   } finally {
+    cluster.stop()
     restore()
     await storage.finish()
   }

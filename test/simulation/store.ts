@@ -22,7 +22,18 @@ export interface Waiters {
  */
 export function connectStore({ world, history, process, log, beforeCall }: StoreOptions, waiters: Waiters): TaskLog {
   function call<T>(label: () => string, effect: () => Promise<T>, record?: (result: T) => void): Promise<T> {
+    if (process.state === 'dead') return Promise.reject(new Error(`${process.name} is dead`))
     return new Promise((resolve, reject) => {
+      const die = () => reject(new Error(`${process.name} is dead`))
+      process.onDeath.add(die)
+      const answer = (settle: () => void) => {
+        if (process.state === 'dead') return
+        const run = () => {
+          process.onDeath.delete(die)
+          settle()
+        }
+        world.add({ label: () => `gets the answer to ${label()}`, process, run })
+      }
       world.add({
         label: () => `the store gets ${label()} from ${process.name}`,
         isTracing: true,
@@ -33,18 +44,14 @@ export function connectStore({ world, history, process, log, beforeCall }: Store
             const result = await effect()
             record?.(result)
             world.note('', () => `${process.name} → store: ${label()} → ${describeResult(result)}`)
-            answer(label, () => resolve(result))
+            answer(() => resolve(result))
           } catch (error) {
             world.note('', () => `${process.name} → store: ${label()} fails: ${error}`)
-            answer(label, () => reject(error))
+            answer(() => reject(error))
           }
         },
       })
     })
-  }
-
-  function answer(label: () => string, run: () => void): void {
-    if (process.state !== 'dead') world.add({ label: () => `gets the answer to ${label()}`, process, run })
   }
 
   function notify(taskId: string): void {
@@ -96,14 +103,18 @@ export function connectStore({ world, history, process, log, beforeCall }: Store
       ),
     async wait(taskId, after, signal) {
       const task = history.tasks.get(taskId)
+      if (process.state === 'dead') throw new Error(`${process.name} is dead`)
       if (signal.aborted || (task && task.events.length > after)) return
       await new Promise<void>((resolve) => {
-        const waiter = { taskId, process, wake: resolve }
-        waiters.waiting.add(waiter)
-        signal.addEventListener('abort', () => {
+        const leave = () => {
           waiters.waiting.delete(waiter)
+          process.onDeath.delete(leave)
           resolve()
-        })
+        }
+        const waiter = { taskId, process, wake: leave }
+        waiters.waiting.add(waiter)
+        process.onDeath.add(leave)
+        signal.addEventListener('abort', leave)
       })
     },
     snapshot: (taskId) =>

@@ -7,6 +7,12 @@ export interface Process {
   state: 'running' | 'frozen' | 'dead'
   /** How far the wall clock of the process is off, in milliseconds. */
   clockOffset: number
+  /** Called when the process dies, so that nothing in memory waits for it. */
+  readonly onDeath: Set<() => void>
+}
+
+export function createProcess(name: string, clockOffset = 0): Process {
+  return { name, state: 'running', clockOffset, onDeath: new Set() }
 }
 
 /** One thing that can happen next: a store call arrives, its answer arrives, a timer fires, a caller acts. */
@@ -132,7 +138,9 @@ export function createWorld(isTraced = false): World {
     note,
     clockOf(process) {
       const set = (act: () => void, milliseconds: number, every?: number) =>
-        setTimer({ label: `timer of ${milliseconds} ms`, act, process, every }, milliseconds)
+        process.state === 'dead'
+          ? 0
+          : setTimer({ label: `timer of ${milliseconds} ms`, act, process, every }, milliseconds)
       return {
         now: () => time + process.clockOffset,
         monotonic: () => time - start,
@@ -162,6 +170,8 @@ export function createWorld(isTraced = false): World {
       process.state = 'dead'
       ready = ready.filter((step) => step.process !== process && !(isLosingRequests && step.sender === process))
       for (const [id, timer] of timers) if (timer.process === process) timers.delete(id)
+      for (const die of process.onDeath) die()
+      process.onDeath.clear()
     },
   }
 }
