@@ -193,6 +193,15 @@ describe('loadFold', () => {
     return { log: watched, read: () => events }
   }
 
+  test('few long tasks are folded at once, and readers beyond those that may wait are refused', async () => {
+    const log = await createLog(400)
+    const settled = await Promise.allSettled(Array.from({ length: 30 }, () => loadFold(log, task, 8)))
+    const failures = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+    expect(failures).toHaveLength(18)
+    expect(failures[0]).toMatchObject({ code: 'unavailable', retryAfter: 1 })
+    expect((await loadFold(log, task, 0)).generation).toBe(401)
+  })
+
   test('a short task is folded from its events without a snapshot', async () => {
     const log = await createLog(100)
     expect((await loadFold(log, task)).generation).toBe(101)

@@ -1,3 +1,4 @@
+import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StoredEvent, TaskEvent } from '../protocol/events.ts'
 import {
   type Artifact,
@@ -33,9 +34,12 @@ export interface Fold {
   snapshot(): Snapshot
 }
 
-/** Folds a task from its newest snapshot and the events after it. Stores a new snapshot if these were many. */
-export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
-  const { fold, snapshotAt, isOver } = await foldAll(log, task)
+/**
+ * Folds a task from its newest snapshot and the events after it. Stores a new snapshot if these were many. Throws
+ * `unavailable` if more than `maxWaiting` readers wait for large tasks already.
+ */
+export async function loadFold(log: FoldedLog, task: NewTask, maxWaiting = Number.POSITIVE_INFINITY): Promise<Fold> {
+  const { fold, snapshotAt, isOver } = await foldAll(log, task, maxWaiting)
   const folded = fold.generation - snapshotAt
   // Only if the number of events has doubled or stays as it is, so that the cost of snapshots per event is constant.
   if (folded >= minSnapshotEvents && (isOver || folded >= snapshotAt)) {
@@ -188,9 +192,15 @@ let largeFolds = 0
 /** Readers of large tasks that wait for others to finish. They hold nothing of their task. */
 const waiting: (() => void)[] = []
 
-async function foldAll(log: FoldedLog, task: NewTask): Promise<FoldedPages> {
+async function foldAll(log: FoldedLog, task: NewTask, maxWaiting = Number.POSITIVE_INFINITY): Promise<FoldedPages> {
   const folded = await foldPages(log, task, false)
   if (folded) return folded
+  if (waiting.length >= maxWaiting) {
+    throw new A2AError('unavailable', 'Too many large tasks are being read just now: try again in a moment.', {
+      retryAfter: 1,
+      metadata: { reason: 'overload' },
+    })
+  }
   await new Promise<void>((resolve) => waiting.push(resolve))
   return (await foldPages(log, task, true)) as FoldedPages
 }

@@ -7,12 +7,15 @@ import type { CallerLog } from '../caller-log.ts'
 
 const defaultPageSize = 50
 
+/** Callers that may wait while other large tasks are read. Further ones get 503, so that short calls are not delayed. */
+const maxWaitingReaders = 8
+
 /** A page with artifacts or history ends after this many characters, so that any list can be built and sent. */
 const maxPageLength = 8 * 2 ** 20
 
 export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<Task> {
   const head = await log.task(request)
-  const task = (await loadFold(log, head)).task()
+  const task = (await loadFold(log, head, maxWaitingReaders)).task()
   if (!task) throw taskNotFound(request.taskId) // removed while it was read
   return limitHistory(task, request.historyLength)
 }
@@ -33,7 +36,7 @@ export async function listTasks(request: ListTasksRequest, log: CallerLog): Prom
   const tasks: Task[] = []
   let length = 0
   for (const [n, head] of heads.entries()) {
-    const task = isBrief ? taskOfHead(head) : (await loadFold(log, head)).task()
+    const task = isBrief ? taskOfHead(head) : (await loadFold(log, head, maxWaitingReaders)).task()
     if (!task) continue
     const listed = limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength)
     if (!isBrief) {
