@@ -61,6 +61,29 @@ it('a resumed loop runs no tool again and repeats only the incomplete step', asy
   expect(lastToolResults(scripted)).toEqual([{ type: 'json', value: { runs: 1 } }])
 })
 
+it('a resumed loop repeats no message about its tools, in whatever order they ended', async () => {
+  const { log, start, ended } = simulateProcesses()
+  const slow = localTool({ name: 'slow', input, run: () => new Promise((resolve) => setTimeout(resolve, 30, 'late')) })
+  const fast = localTool({ name: 'fast', input, run: () => 'early' })
+  const { scripted: second, reached } = hangingModel('half')
+  const first = scriptedModel(toolCalls(['slow', '{}'], ['fast', '{}']))
+  let modelCalls = 0
+  const dying = new MockLanguageModelV4({
+    doStream: (options) => (++modelCalls === 1 ? first.doStream(options) : second.doStream(options)),
+  })
+  const options = { tools: [slow, fast], toolMessages: true }
+  const one = start(createAgentLoop({ ...options, model: dying }))
+  const id = await startTask(one)
+  await reached
+  await until(async () => JSON.stringify(await log.read(id, 0)).includes('half'))
+  one.kill()
+  start(createAgentLoop({ ...options, model: scriptedModel(textReply('Done')) }))
+  const task = await ended(id)
+  expect(task.status.state).toBe('completed')
+  const parts = task.history.flatMap((message) => message.parts).flatMap((part) => ('data' in part ? [part.data] : []))
+  expect(parts).toMatchObject([{ name: 'slow' }, { name: 'fast' }, { result: 'late' }, { result: 'early' }])
+})
+
 it('a loop that waits for a client tool resumes after a restart when the result arrives', async () => {
   const { start, ended } = simulateProcesses()
   let runs = 0

@@ -71,3 +71,24 @@ it('each request has its own id, even if the model reuses a call id', async () =
     (await conversation.send({ ...late, data: { toolUseId: 'call-0-2', result: 'Thun' } })).task?.status.state,
   ).toBe('completed')
 })
+
+it.each([
+  ['yes', 'completed', 'ran'],
+  [{ value: 'yes' }, 'completed', 'ran'],
+  [{ value: 'no' }, 'completed', undefined],
+])('an approval may be the tool result %j', async (result, state, expected) => {
+  let ran: string | undefined
+  const run = () => {
+    ran = 'ran'
+    return 'done'
+  }
+  const tool = localTool({ name: 'locate', input, needsApproval: true, run })
+  const model = scriptedModel(toolCalls(['locate', '{}']), textReply('Done'))
+  await using connection = await connectTo({ model, tools: [tool] })
+  const conversation = connection.client.conversation()
+  const { task } = await conversation.send('go')
+  const toolUseId = `${inputRequestIn(task?.status.message)?.requestId}`
+  const answered = await conversation.send({ data: { toolUseId, result }, mediaType: toolResult })
+  expect(answered.task?.status.state).toBe(state)
+  expect(ran).toBe(expected)
+})
