@@ -195,13 +195,15 @@ const waiting: (() => void)[] = []
 async function foldAll(log: FoldedLog, task: NewTask, maxWaiting = Number.POSITIVE_INFINITY): Promise<FoldedPages> {
   const folded = await foldPages(log, task, false)
   if (folded) return folded
-  if (waiting.length >= maxWaiting) {
+  if (largeFolds >= maxLargeFolds && waiting.length >= maxWaiting) {
     throw new A2AError('unavailable', 'Too many large tasks are being read just now: try again in a moment.', {
       retryAfter: 1,
       metadata: { reason: 'overload' },
     })
   }
-  await new Promise<void>((resolve) => waiting.push(resolve))
+  // A slot may have become free since, and then none of its owners would wake this reader.
+  if (largeFolds < maxLargeFolds) largeFolds++
+  else await new Promise<void>((resolve) => waiting.push(resolve))
   return (await foldPages(log, task, true)) as FoldedPages
 }
 
