@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Timers } from './clock.ts'
+import { type Clock, isTimeout, systemClock, type Timers } from './clock.ts'
 
 export interface Deadline {
   /** Aborts with the caller's reason when the caller aborts, and with the reason of `expired` when the time is up. */
@@ -22,8 +22,7 @@ export function withDeadline(
   const abort = () => controller.abort(caller.reason)
   if (caller.aborted) abort()
   caller.addEventListener('abort', abort)
-  const isBounded = milliseconds < 2 ** 31
-  const timer = isBounded ? timers.setTimeout(() => controller.abort(expired()), milliseconds) : undefined
+  const timer = isTimeout(milliseconds) ? timers.setTimeout(() => controller.abort(expired()), milliseconds) : undefined
   const extend = () => timers.clearTimeout(timer)
   return {
     signal: controller.signal,

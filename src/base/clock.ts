@@ -39,6 +39,11 @@ export function monotonicOf(clock: Clock): () => number {
   }
 }
 
+/** Whether a timer can hold a delay, in milliseconds. It fires at once after a longer one. */
+export function isTimeout(milliseconds: number): boolean {
+  return milliseconds < 2 ** 31
+}
+
 /** Timers hold at most 2³¹ − 1 ms, about 24.8 days, so a longer wait is split. */
 const longestTimeout = 24 * 60 * 60 * 1000
 

@@ -297,6 +297,7 @@ describe('an agent loop', () => {
       if (event.type === 'status') messages.push(event.status.message)
     }
     expect(messages.map((message) => message && [message.parts[0], message.metadata?.[progressKey]])).toEqual([
+      undefined,
       [{ text: 'Hm, adding' }, { type: 'reasoning' }],
       [{ text: 'Calling add' }, { type: 'tool', tool: 'add', toolCallId: 'call-0' }],
       undefined,

@@ -37,6 +37,8 @@ export interface StatusEvent {
   readonly isUntouched?: true
   /** The step of a durable turn that emitted the event. */
   readonly step?: string
+  /** Set if the process that received the answer to a question stored the event together with it. */
+  readonly withAnswer?: true
   /** Set if a turn completed its work while messages waited: those up to that generation are answered. */
   readonly answered?: number
 }

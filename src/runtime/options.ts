@@ -16,6 +16,9 @@ import { createSnapshotQueue, type SnapshotQueue } from './turns/snapshot-queue.
 
 const day = 24 * 60 * 60 * 1000
 
+/** Milliseconds after which a silent turn of a task counts as working. Agents that need longer are thinking. */
+export const workingAfter = 50
+
 const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
 
 const endedPhases: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
@@ -70,7 +73,10 @@ export interface RuntimeOptions extends MediaTypeOptions {
    * that cuts long requests, such as 55,000. By default, it waits until the task ends or needs its caller.
    */
   readonly blockFor?: number
-  /** Milliseconds after which a turn without answer or event becomes a task. Defaults to 10,000. */
+  /**
+   * Milliseconds after which a turn without answer or event becomes a task. Defaults to 10,000, and to 50 if the caller
+   * reads a stream, because it sees nothing before the task. `Infinity` suits agents that answer with plain messages.
+   */
   readonly taskAfter?: number
   /** Lifetime of a lease in milliseconds. Tasks of a dead process are found after that time. Defaults to 15,000. */
   readonly leaseTtl?: number
@@ -125,6 +131,8 @@ export type RuntimeSettings = Required<
     readonly snapshotQueue: SnapshotQueue
     /** Undefined if media types are not checked. */
     readonly mediaTypes: MediaTypeCheck | undefined
+    /** As `taskAfter`, for callers that read a stream. */
+    readonly taskAfterInStreams: number
   }
 
 /** The options without a default. */
@@ -158,7 +166,8 @@ export interface RetentionSettings {
 }
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
-  const { agent, clock = systemClock, taskAfter = 10_000, blockFor = Number.POSITIVE_INFINITY } = options
+  const { agent, clock = systemClock, blockFor = Number.POSITIVE_INFINITY } = options
+  const { taskAfter = 10_000, taskAfter: taskAfterInStreams = workingAfter } = options
   return {
     logger: consoleLogger,
     whileBusy: 'queue',
@@ -175,6 +184,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     clock,
     // When a blocking send ends, there must be a task to return.
     taskAfter: Math.min(taskAfter, blockFor / 2),
+    taskAfterInStreams,
     retention: readRetention(options.retention),
     recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
     calls: readCallSettings(agent, options.calls),

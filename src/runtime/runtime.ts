@@ -1,5 +1,5 @@
 import { linkSignals } from '../base/abort.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, isTimeout } from '../base/clock.ts'
 import { A2AError, operatorError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
@@ -131,5 +131,5 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 /** Milliseconds until the credentials expire. Undefined if that is further away than timers reach. */
 function timeLeft({ expires }: Principal, clock: Clock): number | undefined {
   const left = expires === undefined ? Number.POSITIVE_INFINITY : expires - clock.now()
-  return left < 2 ** 31 ? Math.max(left, 0) : undefined
+  return isTimeout(left) ? Math.max(left, 0) : undefined
 }

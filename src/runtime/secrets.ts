@@ -69,8 +69,8 @@ export interface TurnSecrets {
   add(secret: string, length?: number): void
   /** Replaces every secret in a value. Returns the same value if it has none. */
   redact<T>(value: T): T
-  /** Whether a value contains a secret. */
-  isIn(value: unknown): boolean
+  /** Throws if the result of a step contains a secret, because it would be stored. */
+  rejectIn(value: unknown, step: string): void
 }
 
 export function createTurnSecrets(): TurnSecrets {
@@ -106,10 +106,12 @@ export function createTurnSecrets(): TurnSecrets {
       if (secrets.size > maxTurnSecrets && oldest !== undefined) secrets.delete(oldest)
     },
     redact: (value) => (secrets.size === 0 ? value : redact(value)),
-    isIn(value) {
-      if (secrets.size === 0) return false
+    rejectIn(value, step) {
+      if (secrets.size === 0) return
       const text = JSON.stringify(value) ?? ''
-      return [...secrets].some((secret) => text.includes(JSON.stringify(secret).slice(1, -1)))
+      if (![...secrets].some((secret) => text.includes(JSON.stringify(secret).slice(1, -1)))) return
+      const problem = `What the step "${step}" returns has a secret in it, and would be stored.`
+      throw new TypeError(`${problem} Use the secret within the step.`)
     },
   }
 }

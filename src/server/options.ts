@@ -111,7 +111,10 @@ export interface TurnOptions {
   readonly queueLimit?: number
   /** What happens to a message beyond `queueLimit`: it is refused, or it fails the task. Defaults to `refuse`. */
   readonly whenFull?: 'refuse' | 'fail'
-  /** A turn that has neither answered nor touched its task after this time becomes a task. Defaults to 10,000. */
+  /**
+   * A turn that has neither answered nor touched its task after this time becomes a task. Defaults to 10,000, and to 50
+   * if the caller reads a stream. `Infinity` suits agents that always answer with a plain message.
+   */
   readonly taskAfter?: number
   /**
    * How long a blocking send waits before it answers with the task as it is. Set it below the timeout of a proxy, such

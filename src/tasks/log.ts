@@ -82,7 +82,10 @@ export interface AlreadyClaimed {
 export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | AlreadyClaimed
 
 export interface AppendOptions {
-  /** The fence of the writer's lease. Without one, only `message` and `cancel` events may be appended. */
+  /**
+   * The fence of the writer's lease. Without one, only `message` and `cancel` events may be appended, and the status that
+   * ends a question together with its answer.
+   */
   readonly fence?: number
   /** Takes the lease in the same step, if it is free. */
   readonly lease?: LeaseRequest

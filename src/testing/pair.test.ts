@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { generationOf } from '../../test/contracts/service/contract.ts'
-import { collect } from '../../test/support/async.ts'
+import { collect, until } from '../../test/support/async.ts'
 import type { Notice } from '../client/options.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { createSqliteLog } from '../stores/sqlite/sqlite-log.ts'
@@ -15,11 +15,11 @@ import { createVirtualClock } from './virtual-clock.ts'
 const letters = ['a', 'b', 'c', 'd', 'e', 'f']
 const writing = scripted([{ status: 'working' }, { artifact: 'letters', chunks: letters }])
 
-/** The task, one event per letter, and the final status. */
-const whole = letters.length + 2
+/** The submitted task, its status, one event per letter, and the final status. */
+const whole = letters.length + 3
 
 /** The event that closes the artifact is not sent, so one number is left out. */
-const generations = [2, ...letters.map((_, n) => n + 3), letters.length + 4]
+const generations = [2, 3, ...letters.map((_, n) => n + 4), letters.length + 5]
 
 function lettersIn(events: readonly StreamEvent[]): readonly string[] {
   const parts = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
@@ -128,6 +128,7 @@ describe('a pair', () => {
     const [first, second] = logs
     await using lost = await createPair(hanging, { clock: dead, serve: { ...serve, log: first } })
     const { task } = await dead.run(lost.client.send('go', { returnImmediately: true }))
+    await until(async () => (await first?.head(task?.id ?? ''))?.phase === 'working')
     await using opened = await createPair(hanging, { clock: alive, serve: { ...serve, log: second } })
     const handle = opened.client.task(task?.id ?? '')
     await alive.advance(20_000)

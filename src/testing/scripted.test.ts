@@ -19,7 +19,8 @@ describe('a scripted agent', () => {
     )
     const words = (await collect(working.client.stream('go'))).map(describeEvent)
     expect(words).toEqual([
-      'task working',
+      'task submitted',
+      'status working: Reading',
       'artifact a',
       'artifact b, more, last',
       expect.stringMatching(/^artifact .*"pages":2.*, last$/),

@@ -63,7 +63,8 @@ function messagesContract(traits: SdkClientTraits): void {
   it('the client reads all events of a stream in order', async () => {
     const events = await collect((await open(traits)).stream('count'))
     expect(textsOf(events)).toEqual([
-      'task working',
+      'task submitted',
+      'status working: Counting',
       'artifact one',
       `artifact two${more}`,
       `artifact three${more}, last`,
@@ -86,7 +87,11 @@ function messagesContract(traits: SdkClientTraits): void {
   it('a stream ends with a question, and the client answers in another stream', async () => {
     const client = await open(traits)
     const question = await collect(client.stream('ask'))
-    expect(textsOf(question)).toEqual(['task working', `status input-required: Up to what?${final}`])
+    expect(textsOf(question)).toEqual([
+      'task submitted',
+      'status working: Counting',
+      `status input-required: Up to what?${final}`,
+    ])
     const answer = await collect(client.stream('three', { taskId: `${question[0]?.taskId}` }))
     expect(answer.at(-1)).toEqual({ taskId: question[0]?.taskId, words: `status completed: Counted${final}` })
   })

@@ -89,7 +89,7 @@ describe('a breaking proxy', () => {
       })
       const events = await collect(client.stream('go'))
       expect(chunksIn(events)).toEqual(numbers)
-      expect(events).toHaveLength(chunks + 2)
+      expect(events).toHaveLength(chunks + 3)
     }
     expect(notices.filter(({ type }) => type === 'resumed').length).toBeGreaterThan(10)
     expect(notices.filter(({ type }) => type === 'best-effort')).toEqual([])

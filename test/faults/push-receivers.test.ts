@@ -14,7 +14,7 @@ const work: AgentFunction = async (turn) => {
   for (const text of ['a', 'b']) await turn.artifact(text).write(text)
   return 'done'
 }
-const delivered = [2, 3, 4, 5]
+const delivered = [2, 3, 4, 5, 6]
 
 async function startPushing(push: ServePushOptions = {}, run: AgentFunction = work) {
   const { wire, server } = await startTestServer(run, { push: { retry, timeout: 300, ...push } })
@@ -60,8 +60,8 @@ for (const [fault, fail, problem] of faults) {
       failing ??= retrying?.problem
       return generationsOf(receiver).length === delivered.length
     })
-    expect(receiver.requests.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5])
-    expect(receiver.requests.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1])
+    expect(receiver.requests.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5, 6])
+    expect(receiver.requests.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1, 1])
     expect(new Set(receiver.requests.slice(0, 3).map(({ headers }) => headers['x-a2a-delivery-id'])).size).toBe(1)
     if (failing) expect(failing).toMatch(problem)
     await until(async () => (await collect(admin.webhooks({ taskId })))[0]?.state === 'done')
@@ -71,6 +71,7 @@ for (const [fault, fail, problem] of faults) {
       [3, 'delivered', 1],
       [4, 'delivered', 1],
       [5, 'delivered', 1],
+      [6, 'delivered', 1],
     ])
     for (const { latency } of deliveries) expect(latency).toBeGreaterThan(0)
   })
@@ -151,15 +152,15 @@ it('dead deliveries can be redriven, and a paused webhook can be resumed', async
 
   isHealthy = true
   expect(await admin.resume({ taskId })).toBe(1)
-  await until(() => generationsOf(receiver).includes(5))
-  expect(receiver.requests.slice(requests).map(({ generation }) => generation)).toEqual([4, 5])
+  await until(() => generationsOf(receiver).includes(6))
+  expect(receiver.requests.slice(requests).map(({ generation }) => generation)).toEqual([4, 5, 6])
 
   expect(await admin.redrive({ taskId, generation: 3 })).toBe(1)
   expect(await admin.redrive({ taskId })).toBe(1)
-  await until(async () => (await collect(admin.deliveries({ taskId, outcome: 'delivered' }))).length === 4)
+  await until(async () => (await collect(admin.deliveries({ taskId, outcome: 'delivered' }))).length === 5)
   expect(
     receiver.requests
-      .slice(requests + 2)
+      .slice(requests + 3)
       .map(({ generation }) => generation)
       .sort(),
   ).toEqual([2, 3])
@@ -195,14 +196,14 @@ it('a deleted webhook receives nothing more, and a replaced one at its new URL',
   })
   const config = { id: 'one', url: first.url }
   const { id: taskId } = await wire.sendTask('go', { configuration: { taskPushNotificationConfig: config } })
-  await until(() => first.requests.length === 1 && Number.isFinite(first.requests[0]?.to))
+  await until(() => first.requests.length === 2 && Number.isFinite(first.requests[1]?.to))
   await wire.result('CreateTaskPushNotificationConfig', { taskId, id: 'one', url: second.url })
   await wire.sendTask('go on', { taskId })
   await until(() => second.requests.length >= 2)
   await wire.result('DeleteTaskPushNotificationConfig', { taskId, id: 'one' })
   await wire.sendTask('end', { taskId })
-  expect(first.requests.map(({ generation }) => generation)).toEqual([2])
+  expect(first.requests.map(({ generation }) => generation)).toEqual([2, 3])
   expect(
-    [...new Set(second.requests.map(({ generation }) => generation))].filter((generation) => generation > 2),
-  ).toEqual([4, 5])
+    [...new Set(second.requests.map(({ generation }) => generation))].filter((generation) => generation > 3),
+  ).toEqual([5, 6])
 })

@@ -17,9 +17,9 @@ function messageOf(text: string) {
 
 async function startWaitingTask(rpc: JsonRpc, id: string): Promise<AsyncGenerator<RpcResponse>> {
   const events = rpc.stream('tasks/sendSubscribe', { id, message: messageOf('wait') }, 'begin')
-  for (const message of [undefined, agentMessage('Counting')]) {
-    expect((await events.next()).value.result.status).toEqual({ state: 'working', message, timestamp })
-  }
+  expect((await events.next()).value.result.status).toEqual({ state: 'submitted', timestamp })
+  const message = agentMessage('Counting')
+  expect((await events.next()).value.result.status).toEqual({ state: 'working', message, timestamp })
   return events
 }
 
@@ -74,7 +74,7 @@ describe('an A2A 0.1 client', () => {
       artifact: { parts: [{ type: 'text', text }], index: 0, ...flags },
     })
     expect(events.map(({ result }) => result)).toEqual([
-      { id: 't-1', status: { state: 'working', timestamp }, final: false },
+      { id: 't-1', status: { state: 'submitted', timestamp }, final: false },
       { id: 't-1', status: { state: 'working', message: agentMessage('Counting'), timestamp }, final: false },
       chunk('one', { name: 'numbers', append: false, lastChunk: false }),
       chunk('two', { append: true, lastChunk: false }),
@@ -98,7 +98,7 @@ describe('an A2A 0.1 client', () => {
     const rpc = await open()
     const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('ask') }))
     expect(events.map(({ result }) => result)).toMatchObject([
-      { status: { state: 'working' }, final: false },
+      { status: { state: 'submitted' }, final: false },
       { status: { state: 'working', message: agentMessage('Counting') }, final: false },
       { status: { state: 'input-required', message: agentMessage('Up to what?') }, final: true },
     ])

@@ -199,7 +199,7 @@ describe.each(addresses.filter(([name]) => name !== 'HTTP without sessions'))('M
       seen.push(text)
       if (text === 'wait: Warming up (1 of 3)') await client.task(event.taskId).cancel()
     }
-    expect(seen).toEqual(['Calling wait', 'wait: Warming up (1 of 3)', 'canceled'])
+    expect(seen).toEqual(['working', 'Calling wait', 'wait: Warming up (1 of 3)', 'canceled'])
     await expect.poll(async () => (await call(tools, 'canceled')).result).toEqual({ type: 'text', value: '1' })
   })
 

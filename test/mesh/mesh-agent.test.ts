@@ -123,11 +123,11 @@ describe('a mesh peer as an A2A agent', () => {
     const slowly = { get_price: () => gate.promise.then(() => ({ price: 4.25 })) }
     const asked = [{ data: {} }, { skill: 'get_price' }] as const
     expect(await typesOf((await peerAsAgent(prices)).stream(...asked))).toEqual(['message'])
-    const whole = ['task working', 'artifact', 'status completed']
+    const whole = ['task submitted', 'status working', 'artifact', 'status completed']
     expect(await typesOf((await peerAsAgent(prices, { answerAs: 'artifact' })).stream(...asked))).toEqual(whole)
     const slow = (await peerAsAgent(slowly, { answerAs: 'artifact' })).stream(...asked)
     const first = (await slow.next()).value
-    expect(first).toMatchObject({ type: 'task', task: { status: { state: 'working' } } })
+    expect(first).toMatchObject({ type: 'task', task: { status: { state: 'submitted' } } })
     gate.resolve()
     expect(await typesOf(slow)).toEqual(whole.slice(1))
   })
@@ -138,7 +138,7 @@ describe('a mesh peer as an A2A agent', () => {
     }
     const client = await peerAsAgent({ get_price: refuse })
     const types = await typesOf(client.stream({ data: {} }, { skill: 'get_price' }))
-    expect(types).toEqual(['task failed'])
+    expect(types).toEqual(['task submitted', 'status failed'])
   })
 
   it('the peer gets the trace of the caller', async () => {

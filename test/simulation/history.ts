@@ -81,7 +81,7 @@ export function createHistory(now: () => number): History {
       const task = tasks.get(taskId)
       if (!task || result.type !== 'stored') return
       if (fence === undefined) {
-        const output = events.find(({ type }, at) => type !== 'message' && type !== 'cancel' && !isAccepted(events, at))
+        const output = events.find((event) => !isOfCaller(event))
         if (output)
           report(
             'a task has one writer',
@@ -93,7 +93,11 @@ export function createHistory(now: () => number): History {
           `${process.name} wrote to task ${task.number}, whose writer is ${task.writer.name}`,
         )
       }
+      const isAsking = isInterrupted(task.phase)
       store(task, events, result.generation)
+      if (isAsking && isInterrupted(task.phase) && events[0]?.type === 'message') {
+        report('an answered task no longer asks', `task ${task.number} is ${task.phase} after its answer`)
+      }
       if (result.lease) grant(process, task, result.lease)
     },
     acquired(process, taskId, lease) {
@@ -103,10 +107,9 @@ export function createHistory(now: () => number): History {
   }
 }
 
-/** Whether an event says that the message before it is being answered. */
-function isAccepted(events: readonly TaskEvent[], at: number): boolean {
-  const event = events[at]
-  return events[at - 1]?.type === 'message' && event?.type === 'status' && event.status.state === 'working'
+/** Whether any process may store the event: a message with the status that ends its question, or a cancellation. */
+function isOfCaller(event: TaskEvent): boolean {
+  return event.type === 'message' || event.type === 'cancel' || (event.type === 'status' && event.withAnswer === true)
 }
 
 /** Whether a task waits for a message and got none since it asked. */

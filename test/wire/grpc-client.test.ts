@@ -121,7 +121,7 @@ describe('a gRPC client', () => {
       onNotice: (notice) => notices.push(notice),
     })
     const events = await collect(client.stream('go'))
-    expect(events.map(generationOf)).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 2))
+    expect(events.map(generationOf)).toEqual(Array.from({ length: chunks + 3 }, (_, index) => index + 2))
     expect(notices.map(({ type }) => type)).toEqual(['resumed', 'resumed', 'resumed', 'resumed'])
   })
 
@@ -223,6 +223,7 @@ describe('a gRPC client with a failing server', () => {
     const client = await connectTo(address, { bindings: [grpcTransport({ keepAlive: 50 })] })
     const events = client.stream('wait')
     const { value } = await events.next()
+    await events.next()
     isHeld = true
     const next = events.next()
     const direct = await connectTo(`127.0.0.1:${server.port}`)

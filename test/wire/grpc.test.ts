@@ -64,7 +64,12 @@ describe('a gRPC call', () => {
   test('a stream contains the task and its updates', async () => {
     const { client } = await start(echo)
     const { messages, status: ended } = await readAll(client.stream(`${lf}/SendStreamingMessage`, sendRequest('one')))
-    expect(messages.map((message) => Object.keys(message)[0])).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
+    expect(messages.map((message) => Object.keys(message)[0])).toEqual([
+      'task',
+      'statusUpdate',
+      'artifactUpdate',
+      'statusUpdate',
+    ])
     expect(ended.code).toBe(status.OK)
   })
 
@@ -261,7 +266,7 @@ describe('a shared port', () => {
     expect(JSON.parse(sendResponse.body).result.task.artifacts[0].parts[0].text).toBe('one')
     const stream = await request(session, headers, call('SendStreamingMessage'))
     expect(stream.headers['content-type']).toBe('text/event-stream')
-    expect(stream.body.match(/^data: /gm)).toHaveLength(3)
+    expect(stream.body.match(/^data: /gm)).toHaveLength(4)
 
     const grpc = { ':method': 'POST', ':path': '/grpc.health.v1.Health/Check', 'content-type': 'application/grpc' }
     const health = await request(session, grpc, Buffer.alloc(5))

@@ -65,8 +65,8 @@ describe('the house dialect over JSON-RPC', () => {
   it('a caller runs a tool and returns its result by task reference', async () => {
     const post = createPost()
     const events = await eventsOf(post('/api/a2a', call('message/stream', searchMessage), 'text/event-stream'))
-    const { id, status } = events[0].result
-    expect(status.message.parts[1]).toEqual({
+    const { id } = events[0].result
+    expect(events[1].result.status.message.parts[1]).toEqual({
       kind: 'tool-use',
       toolUseId: 'u-1',
       name: 'search',
@@ -139,7 +139,8 @@ describe('options of the house dialect', () => {
     const rpc = jsonRpc(`${server.url}/api/a2a`)
     const events = rpc.stream('message/stream', searchMessage)
     const first = (await events.next()).value?.result
-    expect(first).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
+    expect(first).toMatchObject({ kind: 'task', status: { state: 'submitted' } })
+    expect((await events.next()).value?.result).toMatchObject({ status: { state: 'input-required' }, final: false })
     const answer = messageOf([result], { referenceTaskIds: [first.id] })
     const answered = await collect(rpc.stream('message/stream', answer))
     const rest = await collect(events)
@@ -157,7 +158,7 @@ describe('options of the house dialect', () => {
       dialects: { house: { holdStreamOnInput: true, timeoutAsError: true } },
     })
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', searchMessage))
-    expect(events[0]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
+    expect(events[1]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
     expect(events.filter(({ result }) => result?.final)).toEqual([])
     const { id: taskId } = events[0]?.result ?? {}
     const data = { reason: 'INPUT_TIMEOUT', taskId, timeoutSeconds: 0.1 }
@@ -181,7 +182,7 @@ describe('options of the house dialect', () => {
     const { requestId: toolUseId } = asked.status.message.inputRequest
     const answer = { kind: 'tool-result', toolUseId, result: { value: 'key-123' } }
     const parts = [{ kind: 'text', text: 'Here is the requested input:' }, answer]
-    const events = await collect(rpc.stream('message/stream', messageOf(parts, { referenceTaskIds: [asked.id] })))
+    const events = await collect(rpc.stream('message/stream', messageOf(parts, { referenceTaskIds: [asked.taskId] })))
     const reply = events.at(-1)?.result.status.message
     expect(JSON.parse(reply.parts[0].text)).toEqual({ text: 'key-123', value: 'key-123' })
     await collect(rpc.stream('message/stream', searchMessage))
@@ -380,12 +381,7 @@ describe('options of the house dialect', () => {
     const { task } = await (await post('message:send', searchMessage)).json()
     expect(task).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
     const events = await eventsOf(post('message:stream', messageOf([result], { referenceTaskIds: [task.id] })))
-    expect(events.map((event) => Object.keys(event).join())).toEqual([
-      'task',
-      'statusUpdate',
-      'artifactUpdate',
-      'statusUpdate',
-    ])
+    expect(events.map((event) => Object.keys(event).join())).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
     const got = await (await fetch(`${server.url}/v1/tasks/${task.id}`)).json()
     expect(got).toMatchObject({ kind: 'task', id: task.id })
   })

@@ -47,17 +47,18 @@ async function expectAnswers(wire: WireClient, go: PromiseWithResolvers<void>): 
 
   const events = wire.sendStream('count')
   const first = await events.next()
-  const second = await events.next()
-  expect(first.value?.result?.task?.status.state).toBe('TASK_STATE_WORKING')
-  expect(second.value?.result?.artifactUpdate?.artifact.parts).toEqual([{ text: 'one' }])
-  // Both events arrived while the agent was still working, so nothing buffers the stream.
+  await events.next()
+  const third = await events.next()
+  expect(first.value?.result?.task?.status.state).toBe('TASK_STATE_SUBMITTED')
+  expect(third.value?.result?.artifactUpdate?.artifact.parts).toEqual([{ text: 'one' }])
+  // These events arrived while the agent was still working, so nothing buffers the stream.
   go.resolve()
   const rest = await collect(events)
-  expect(rest.map(({ generation }) => generation)).toEqual([4, 5, 6])
+  expect(rest.map(({ generation }) => generation)).toEqual([5, 6, 7])
   expect(rest.at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
 
   const id = first.value?.result?.task?.id ?? ''
-  expect(await collect(wire.subscribe(id, { after: 4 }))).toHaveLength(2)
+  expect(await collect(wire.subscribe(id, { after: 5 }))).toHaveLength(2)
 }
 
 async function expectCardLeadsTo(base: string): Promise<void> {

@@ -47,6 +47,7 @@ it.each(logs)(
         log,
         logger: silentLogger,
         push: {
+          events: ['rest'],
           fetch: createPushFetch({ loopback: 'allow', timeout: 600_000 }),
           timeout: 60_000,
           retry: { first: long, longest: 10 * long },

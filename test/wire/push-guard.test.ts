@@ -173,7 +173,7 @@ it('an allow list permits webhooks to a private network', async () => {
   await expect(closed.send(url)).rejects.toThrow(/loopback/)
   const { send } = await pushing({ loopback: 'refuse', resolve, allow: ['hooks.internal', '127.0.0.0/8'] })
   await send(url)
-  await until(() => hook.requests.length === 2)
+  await until(() => hook.requests.length === 3)
 })
 
 it('a redirect is followed only if allowed, without secrets to another origin, and never to a private address', async () => {

@@ -237,10 +237,11 @@ it('a 1.0 webhook gets every event in the form of a stream', async () => {
   )
   expect(deliveries.map(({ body }) => Object.keys(body))).toEqual([
     ['statusUpdate'],
+    ['statusUpdate'],
     ['artifactUpdate'],
     ['statusUpdate'],
   ])
-  expect(deliveries.map(({ generation }) => generation)).toEqual([2, 3, 4])
+  expect(deliveries.map(({ generation }) => generation)).toEqual([2, 3, 4, 5])
   const how = { type: 'application/a2a+json', attempt: 1, token: 's3cret', authorization: 'Bearer s3cret' }
   for (const each of deliveries) expect(each).toMatchObject(how)
 })
@@ -262,7 +263,7 @@ it('a 0.3 webhook gets the plain task when it is idle, or at every status', asyn
   expect(rested?.type).toBe('application/json')
   expect(rested?.body).toMatchObject({ kind: 'task', status: { state: 'completed' }, artifacts: [{ name: 'a' }] })
   const all = await deliveriesOf(register, { events: ['status', 'artifact'] })
-  expect(all.map(({ body }) => body.status.state)).toEqual(['working', 'completed'])
+  expect(all.map(({ body }) => body.status.state)).toEqual(['submitted', 'working', 'completed'])
   // The payload is the task at the time of the event, before its artifact.
   expect(all[0]?.body).not.toHaveProperty('artifacts')
 })
@@ -292,7 +293,7 @@ it('push.events limits the events that are delivered', async () => {
     (wire, at) => wire.send('go', { configuration: { taskPushNotificationConfig: { url: at } } }),
     { events: ['rest'] },
   )
-  expect(deliveries.map(({ generation }) => generation)).toEqual([4])
+  expect(deliveries.map(({ generation }) => generation)).toEqual([5])
 })
 
 it('a webhook that is registered for a paused task gets the later events', async () => {

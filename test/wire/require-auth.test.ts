@@ -103,7 +103,7 @@ it('a task continues in its open stream when credentials arrive out of band', as
       expect(event.status.message?.parts).toEqual([{ text: 'out-of-band, 20 characters' }])
     }
   }
-  expect(states).toEqual(['auth-required', 'working', 'completed'])
+  expect(states).toEqual(['submitted', 'auth-required', 'working', 'completed'])
 })
 
 it('a task waits across a restart, and credentials do not survive one', async () => {

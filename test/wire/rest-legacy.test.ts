@@ -100,7 +100,7 @@ describe('below /v1', () => {
       it('the stream has the form of the request, without an envelope', async () => {
         const ask = served()
         const events = await eventsOf(ask('POST', '/v1/message:stream', body('hi')))
-        expect(events[0]).toMatchObject(outcomeOf(taskIn(isProto, 'working')))
+        expect(events[0]).toMatchObject(outcomeOf(taskIn(isProto, 'submitted')))
         const kinds = events.slice(1).map((event) => (isProto ? Object.keys(event)[0] : event.kind))
         expect(new Set(kinds)).toEqual(
           new Set(isProto ? ['artifactUpdate', 'statusUpdate'] : ['artifact-update', 'status-update']),

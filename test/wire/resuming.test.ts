@@ -84,7 +84,7 @@ describe('a resumed stream', () => {
 
     seen.push(...(await collect(wire.subscribe(taskIdOf(seen), { after: seen.at(-1)?.generation ?? 0 }))))
     expect(generationsOf(seen)).toEqual(seen.map((_, index) => index + 2))
-    expect(linesOf(seen)).toEqual(['TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
+    expect(linesOf(seen)).toEqual(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
   })
 })
 
@@ -96,7 +96,7 @@ describe('a streaming send that is repeated with its idempotency key', () => {
     const [one = [], two = []] = await Promise.all(
       Array.from({ length: 2 }, () => collect(wire.sendStream('go', sending))),
     )
-    expect(one).toHaveLength(chunks + 2)
+    expect(one).toHaveLength(chunks + 3)
     expect(resultsOf(two)).toEqual(resultsOf(one))
     const rest = await collect(wire.sendStream('go', { ...sending, after: 10 }))
     expect(resultsOf(rest)).toEqual(resultsOf(one.slice(9)))
@@ -114,7 +114,7 @@ describe('a streaming send that is repeated with its idempotency key', () => {
     const { wire } = await startTestServer(count)
     // A client that always sends its last event id, even of another stream, loses no event.
     const events = await collect(wire.sendStream('go', { ...sending, after: 1_000 }))
-    expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
+    expect(linesOf(events)).toEqual(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
   })
 })
 

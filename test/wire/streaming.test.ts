@@ -17,7 +17,7 @@ describe('a stream', () => {
   it('a stream starts with the task and continues with every change, each with its generation as id', async () => {
     const { wire } = await startTestServer(count)
     const events = await collect(wire.sendStream('go'))
-    expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
+    expect(linesOf(events)).toEqual(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
     // Generation 1 is the caller's message, which streams leave out.
     expect(generationsOf(events)).toEqual(events.map((_, index) => index + 2))
   })
@@ -108,7 +108,7 @@ describe('a stream over HTTP', () => {
       { 'last-event-id': '1' },
     )
     const texts = await collect(textsOf(response))
-    expect(texts.join('').match(/^data: /gm)).toHaveLength(chunks + 2)
+    expect(texts.join('').match(/^data: /gm)).toHaveLength(chunks + 3)
     expect(texts.length).toBeLessThan(chunks / 3)
   })
 })

@@ -109,7 +109,7 @@ describe('a silent stream', () => {
       descriptions.push(describeEvent(event))
       setTimeout(go.resolve, 200)
     }
-    expect(descriptions).toEqual(['task working', 'status completed'])
+    expect(descriptions).toEqual(['task submitted', 'status working', 'status completed'])
     expect(noticesOf('resumed')).not.toEqual([])
   })
 })
@@ -140,15 +140,16 @@ describe('a broken stream of an agent without event numbers', () => {
         await turn.data({ n: 1 }, 'two')
         await turn.status('completed', 'Done')
       },
-      { cuts: [2], unnumbered: true },
+      { cuts: [3], unnumbered: true },
     )
     const descriptions: string[] = []
     for await (const event of client.stream('go')) {
       descriptions.push(describeEvent(event))
-      if (descriptions.length === 2) dropped.resolve()
+      if (descriptions.length === 3) dropped.resolve()
     }
     expect(descriptions).toEqual([
-      'task working',
+      'task submitted',
+      'status working: First',
       'artifact a',
       'artifact b, more',
       expect.stringMatching(/^artifact .*"n":1/),

@@ -27,8 +27,13 @@ import { findWaitingTask, hasResults, rejectResults, requireOpenRequests } from 
 import { traceOfTask } from './push-configs.ts'
 import { requireQueueSpace, waitUntilDequeued } from './queue-limit.ts'
 
+export interface AcceptContext extends OperationContext {
+  /** The caller reads a stream: it gets the task as soon as it is clear that the agent does not answer at once. */
+  readonly isStreamed?: true
+}
+
 /** The context of one message, with the secrets that were removed from it before it is stored. */
-interface MessageContext extends OperationContext {
+interface MessageContext extends AcceptContext {
   readonly inBand?: readonly InBand[]
   /** The parts of an answer to a sensitive question. */
   readonly sensitiveParts?: readonly Part[]
@@ -38,7 +43,7 @@ interface MessageContext extends OperationContext {
 export async function acceptMessage(
   received: SendRequest,
   call: Call,
-  context: OperationContext,
+  context: AcceptContext,
 ): Promise<AcceptedMessage> {
   const original = call.hops ? countHops(received, call.hops, context) : received
   const extracted = isPlain(original) ? undefined : extractCredentials(original)
@@ -142,7 +147,7 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   if (isTask) {
     const agentEvents = createAgentEvents(task, settings.clock.now)
     if (request.metadata && settings.keepMetadata) agentEvents.addTaskMetadata(request.metadata)
-    events.push({ ...agentEvents.status('working'), implied: true })
+    events.push({ ...agentEvents.status('submitted'), implied: true })
   }
   const isDeduplicated = call.idempotencyKey !== undefined || dedupeNewTasks
   let claims: readonly Claim[] = []
@@ -168,8 +173,9 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
     task,
     generation,
     ...lease,
-    phase: isTask ? 'working' : 'received',
+    phase: isTask ? 'submitted' : 'received',
     message: { event, generation: 1 },
+    taskAfter: context.isStreamed ? settings.taskAfterInStreams : settings.taskAfter,
     onDone: release,
   })
   return { task, generation: 1 }
@@ -218,7 +224,10 @@ interface Continuation {
   readonly opening: MessageEvent | undefined
 }
 
-/** Appends a message to its task. Returns undefined if the log has changed since `head` was read. */
+/**
+ * Appends a message to its task. A task that waits for its caller waits no longer: its status is stored in the same
+ * write, so that no reader sees the question again. Returns undefined if the log has changed since `head` was read.
+ */
 async function appendMessage(
   head: VisibleHead,
   request: SendRequest,
@@ -230,16 +239,22 @@ async function appendMessage(
   const { holder, leaseTtl } = settings
   const { taskId, phase } = head
   const event = toMessageEvent(request, call, head, context)
-  const release = await settings.acquireSlot?.(isInterrupted(phase) ? 'turns' : 'queued', request, call, opening)
-  const storing = log.append(taskId, head.generation, [event], { lease: { holder, ttl: leaseTtl }, claims })
+  const isAnswer = isInterrupted(phase)
+  const release = await settings.acquireSlot?.(isAnswer ? 'turns' : 'queued', request, call, opening)
+  const answered = runs.get(taskId)?.isBusy ? 'submitted' : 'working'
+  const { status } = createAgentEvents(head, settings.clock.now)
+  const events = isAnswer ? [event, { ...status(answered), implied: true, withAnswer: true } as const] : [event]
+  const storing = log.append(taskId, head.generation, events, { lease: { holder, ttl: leaseTtl }, claims })
   const appended = await (release ? releaseOnError(storing, release) : storing)
   if (appended.type !== 'stored') release?.()
   if (appended.type === 'gone') throw taskNotFound(address.taskId)
   if (appended.type !== 'stored') return undefined
-  const { generation, lease } = appended
-  if (lease?.isTakenOver) await recoverOrphan({ ...head, generation }, lease, context, release)
+  const generation = head.generation + 1
+  const { lease } = appended
+  const stored = { ...head, generation: appended.generation, phase: isAnswer ? answered : phase }
+  if (lease?.isTakenOver) await recoverOrphan(stored, lease, context, release)
   else if (lease) {
-    runs.start({ task: head, generation, ...lease, phase, message: { event, generation }, onDone: release })
+    runs.start({ ...stored, task: head, ...lease, message: { event, generation }, onDone: release })
   } else waitInQueue(taskId, generation, context, release)
   return { task: head, generation }
 }

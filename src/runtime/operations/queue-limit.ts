@@ -66,15 +66,24 @@ export async function waitUntilDequeued({ taskId, generation, log, clock, signal
   }
 }
 
-/** Whether the last `limit` events are all messages: then at least as many wait in another process. */
+/**
+ * Whether the task has `limit` messages after the last event of its agent: then at least as many wait in another
+ * process. Neither the first message nor the answer to a question waits.
+ */
 async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: number, log: CallerLog): Promise<boolean> {
   if (generation <= limit) return false
   let waiting = 0
-  for (let after = generation - limit; after < generation; ) {
+  let isAsking = false
+  // Two more: a question, and the status that was stored with its answer.
+  for (let after = Math.max(0, generation - limit - 2); after < generation; ) {
     const page = await log.read(taskId, after)
     const last = page.at(-1)
-    if (!last || page.some(({ event }) => event.type !== 'message')) return false
-    waiting += page.length
+    if (!last) return false
+    for (const { event, generation } of page) {
+      if (event.type === 'message') waiting += isAsking || generation === 1 ? 0 : 1
+      else if (event.type !== 'status' || !event.implied) waiting = 0
+      isAsking = event.type === 'status' && isInterrupted(event.status.state)
+    }
     after = last.generation
   }
   return waiting >= limit

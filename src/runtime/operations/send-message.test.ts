@@ -55,7 +55,7 @@ it('a send with returnImmediately returns the task at once', async () => {
   const answer = deferred<string>()
   const { service } = createTestRuntime(() => answer.promise)
   const task = taskOf(await send(service, 'hi', { returnImmediately: true }))
-  expect(task.status.state).toBe('working')
+  expect(task.status.state).toBe('submitted')
   const subscribed = service.subscribeToTask({ taskId: task.id }, callOf())
   await subscribed.next()
   answer.resolve('later')

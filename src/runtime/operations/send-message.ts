@@ -8,7 +8,7 @@ import { createFold, type Fold, foldUntil, limitHistory } from '../../tasks/fold
 import type { CallerLog, OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import type { AcceptedMessage } from './idempotency.ts'
-import { streamTask } from './stream-message.ts'
+import { foldAccepted, streamTask } from './stream-message.ts'
 
 /** Stores a message and returns the agent's message, or the task once it waits for its caller or has ended. */
 export async function sendMessage(request: SendRequest, call: Call, context: OperationContext): Promise<Outcome> {
@@ -24,10 +24,10 @@ export async function sendMessage(request: SendRequest, call: Call, context: Ope
 /** The message or the task as soon as there is one. */
 async function firstOutcome(
   log: CallerLog,
-  { task, generation }: AcceptedMessage,
+  message: AcceptedMessage,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
-  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), { signal })) {
+  for await (const event of streamTask(log, message.task, await foldAccepted(message, log), { signal })) {
     if (event.type === 'task' || event.type === 'message') return event
   }
   return undefined

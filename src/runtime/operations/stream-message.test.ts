@@ -58,8 +58,9 @@ it('the stream of a waiting task stays open for a subscriber', async () => {
 
 it('a thousand disconnected subscribers leave nothing behind', async () => {
   const go = deferred()
-  const { service, drain } = createTestRuntime(() => go.promise)
+  const { service, drain } = createTestRuntime((turn) => turn.status('working').then(() => go.promise))
   const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
+  await until(async () => (await service.getTask({ taskId: id }, callOf())).status.state === 'working')
   const caller = new AbortController()
   const streams = Array.from({ length: 1_000 }, () =>
     collect(service.subscribeToTask({ taskId: id }, callOf({ signal: caller.signal }))),

@@ -10,6 +10,7 @@ import type { NewTask } from '../../tasks/log.ts'
 import type { OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
+import type { AcceptedMessage } from './idempotency.ts'
 
 /**
  * Stores a message and streams its task. The task continues when the reader stops, unless the request has
@@ -22,7 +23,8 @@ export async function* streamMessage(
   disconnected: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
   const { log, runs } = context
-  const { task, generation, isRepeated } = await acceptMessage(request, call, context)
+  const message = await acceptMessage(request, call, { ...context, isStreamed: true })
+  const { task, generation, isRepeated } = message
   const { after, endOnAuth, holdOnInput, failuresAsErrors } = request
   let isOver = false
   try {
@@ -38,7 +40,7 @@ export async function* streamMessage(
     const historyLength = request.configuration?.historyLength
     const storing = () => runs.get(task.taskId)?.storing()
     const options = { signal: call.signal, endOnAuth, holdOnInput, failuresAsErrors, storing }
-    for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
+    for await (const event of streamTask(log, task, await foldAccepted(message, log), options)) {
       isOver = event.isLast === true
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
     }
@@ -66,6 +68,15 @@ export async function* subscribeToTask(
   const seen = after === generation && isEnded(phase) ? undefined : after
   const options = { signal: call.signal, endOnAuth, holdOnInput, storing: () => runs.get(head.taskId)?.storing() }
   yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
+}
+
+/** The task when the message was accepted, with the status that was stored in the same write. */
+export async function foldAccepted({ task, generation }: AcceptedMessage, log: FoldedLog): Promise<Fold> {
+  const fold = await foldUntil(log, task, generation)
+  if (generation === 1) return fold
+  const [next] = await log.read(task.taskId, generation)
+  if (next?.event.type === 'status' && next.event.withAnswer) fold.apply(next)
+  return fold
 }
 
 export interface StreamOptions {

@@ -3,6 +3,7 @@ import type { StatusEvent } from '../../protocol/events.ts'
 import type { Lease, TaskHead, TaskLog } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { Runs } from '../turns/leased-runs.ts'
+import { withFirstStatus } from '../turns/writer.ts'
 import { processGone } from './resume.ts'
 
 export interface RecoveryContext {
@@ -47,14 +48,14 @@ export async function recoverOrphan(
  * prevent that. Returns false if another process has taken the lease.
  */
 export async function endTask(
-  { taskId, generation }: TaskHead,
+  { taskId, generation, phase }: TaskHead,
   { fence }: Lease,
   log: Pick<TaskLog, 'append'>,
   /** Chooses the final status, given the generations that were stored since the last call. */
   statusAfter: (after: number, until: number) => StatusEvent | Promise<StatusEvent>,
 ): Promise<boolean> {
   for (let before = 0, last = generation; ; ) {
-    const appended = await log.append(taskId, last, [await statusAfter(before, last)], { fence })
+    const appended = await log.append(taskId, last, withFirstStatus(await statusAfter(before, last), phase), { fence })
     if (appended.type !== 'behind') return appended.type === 'stored'
     before = last
     last = appended.generation

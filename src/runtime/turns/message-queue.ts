@@ -19,6 +19,11 @@ export class MessageQueue {
     return this.#messages?.length ?? 0
   }
 
+  /** Whether a receiver waits for the next message. */
+  get isAwaited(): boolean {
+    return this.#receivers !== undefined && this.#receivers.length > 0
+  }
+
   /** The highest generation that was taken. 0 if none was. */
   get taken(): number {
     return this.#taken

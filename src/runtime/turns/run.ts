@@ -15,10 +15,8 @@ import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { deadlineOf, Stop, type StopReason, stopText } from './stop.ts'
 import { TurnExecution, type TurnOptions } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
+import { watchLog } from './watch-log.ts'
 import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } from './writer.ts'
-
-/** Milliseconds until a failed read of the log is repeated. */
-const watchPause = 1_000
 
 export interface RunOptions {
   readonly task: NewTask & Pick<TaskIds, 'status'>
@@ -27,6 +25,8 @@ export interface RunOptions {
   readonly phase: Phase
   /** The message to answer. Without one, the task is resumed: its log says where. */
   readonly message?: QueuedMessage
+  /** Milliseconds after which the exchange becomes a task, if it is not one yet. */
+  readonly taskAfter?: number
   /** Called when the run is over. */
   readonly onDone?: (() => void) | undefined
 }
@@ -39,6 +39,7 @@ export class Run implements WriterOwner {
   readonly #task: NewTask
   readonly #fence: number
   readonly #message: QueuedMessage | undefined
+  readonly #taskAfter: number
   readonly #settings: RuntimeSettings
   /** Created for the first message that waits, or that is waited for. Most runs have none. */
   #queue: MessageQueue | undefined
@@ -77,14 +78,14 @@ export class Run implements WriterOwner {
     this.#task = task
     this.#fence = fence
     this.#message = message
+    this.#taskAfter = options.taskAfter ?? settings.taskAfter
     this.#settings = settings
     this.#snapshotAt = nextSnapshotAfter(generation)
     this.#agentEvents = createAgentEvents(task, settings.clock.now)
     if (message) this.#keepMetadata(message.event)
     const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase }
-    const { telemetry } = settings
-    this.#writer = telemetry?.watchesEvents
-      ? new TracedWriter(writerOptions, this, { telemetry, task, currentTrace: () => this.#trace })
+    this.#writer = settings.telemetry?.watchesEvents
+      ? new TracedWriter(writerOptions, this, { telemetry: settings.telemetry, task, currentTrace: () => this.#trace })
       : new Writer(writerOptions, this)
     this.done = this.#run()
   }
@@ -97,6 +98,11 @@ export class Run implements WriterOwner {
   /** The failure of the store because of which the run is over before the task is idle. */
   get failure(): unknown {
     return this.#isOver ? this.#failure : undefined
+  }
+
+  /** A turn is executing and waits for no message: one that arrives now stays in the queue. */
+  get isBusy(): boolean {
+    return this.#turnStop !== undefined && !this.#queue?.isAwaited
   }
 
   /** The run has offered its lease to other processes, so the lease must not be renewed. */
@@ -125,7 +131,9 @@ export class Run implements WriterOwner {
   watch(): void {
     if (this.#watching || this.#isOver) return
     this.#watching = new AbortController()
-    void this.#followLog(this.#watching.signal)
+    const onError = (error: unknown) =>
+      this.#logger().error({ error: operatorError(error) }, 'a task could not be watched; it is tried again')
+    void watchLog(this.#writer, this.#settings, { taskId: this.#task.taskId, signal: this.#watching.signal, onError })
   }
 
   /** Resolves when a state beyond that generation is stored at which callers stop waiting, or when the run is over. */
@@ -269,6 +277,7 @@ export class Run implements WriterOwner {
       writer: this.#writer,
       queue: () => this.#openQueue(),
       agentEvents: this.#agentEvents,
+      taskAfter: this.#taskAfter,
       trace,
     }
     return span ? this.#runObserved({ ...options, span }, span) : new TurnExecution(options, settings).run()
@@ -381,16 +390,6 @@ export class Run implements WriterOwner {
     const waiters = this.#idleWaiters
     this.#idleWaiters = undefined
     for (const wake of waiters ?? []) wake()
-  }
-
-  async #followLog(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#settings
-    while (!signal.aborted) {
-      await this.#writer.watch(signal).catch(async (error) => {
-        this.#logger().error({ error: operatorError(error) }, 'a task could not be watched; it is tried again')
-        await new Promise<void>((resolve) => clock.setTimeout(resolve, watchPause))
-      })
-    }
   }
 
   #logger(): TaskLogger {

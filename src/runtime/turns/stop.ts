@@ -70,6 +70,11 @@ export class Stop {
     return this.#isOver
   }
 
+  /** Why code that continues after its turn cannot emit anything. */
+  overText(taskId: string): string {
+    return `This turn of task ${taskId} is over (${this.#reason ?? 'it has returned'}).`
+  }
+
   /** Aborts the signal, and abandons the work after the grace period. */
   stop(reason: StopReason): void {
     if (this.#reason || this.#isOver) return
@@ -179,8 +184,3 @@ export function createInactivityTimer(clock: Clock, timeout: number, onTimeout: 
 }
 
 type StopSettings = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>
-
-/** Why code that continues after its turn cannot emit anything. */
-export function overText(taskId: string, { reason }: Stop): string {
-  return `This turn of task ${taskId} is over (${reason ?? 'it has returned'}).`
-}

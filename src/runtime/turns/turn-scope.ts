@@ -94,7 +94,3 @@ export function createStepSink(emit: EventSink['emit'], generation: number, step
   const path = `${generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
   return { emit: (event) => emit({ ...event, step }), newArtifactId: createNumberedIds(`artifact-${path}`) }
 }
-
-export function secretInStep(name: string): string {
-  return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
-}

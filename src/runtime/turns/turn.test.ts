@@ -46,13 +46,14 @@ it('a generator streams an artifact and ends the task with its return value', as
   const events = await collect(service.streamMessage({ message: messageOf('go') }, callOf()))
   expect(events.map((event) => (event.type === 'status' ? event.status.state : event.type))).toEqual([
     'task',
+    'working',
     'artifact',
     'artifact',
     'completed',
   ])
-  expect(events[1]).toMatchObject({ append: false, artifact: { name: 'response', parts: [{ text: 'a' }] } })
-  expect(events[2]).toMatchObject({ append: true, lastChunk: true, artifact: { parts: [{ text: 'b' }] } })
-  expect(events[3]).toMatchObject({ status: { message: { parts: [{ text: 'done' }] } } })
+  expect(events[2]).toMatchObject({ append: false, artifact: { name: 'response', parts: [{ text: 'a' }] } })
+  expect(events[3]).toMatchObject({ append: true, lastChunk: true, artifact: { parts: [{ text: 'b' }] } })
+  expect(events[4]).toMatchObject({ status: { message: { parts: [{ text: 'done' }] } } })
 })
 
 it('a task whose agent returns without a final state is completed', async () => {
@@ -138,7 +139,11 @@ it('nothing is stored after the final status', async () => {
   expect(String(refused)).toContain('"failed" cannot follow "completed"')
   expect(task.status.message?.parts).toEqual([{ text: 'first' }])
   const stored = await log.read(task.id, 0)
-  expect(stored.map(({ event }) => event.type)).toEqual(['message', 'status'])
+  expect(stored.map(({ event }) => (event.type === 'status' ? event.status.state : event.type))).toEqual([
+    'message',
+    'submitted',
+    'completed',
+  ])
 })
 
 it('a write resolves when it is stored', async () => {
@@ -151,7 +156,8 @@ it('a write resolves when it is stored', async () => {
     }
   })
   await send(service, 'hi')
-  expect(seen).toEqual([3, 4, 5])
+  // After the message and the two statuses before the first chunk.
+  expect(seen).toEqual([4, 5, 6])
 })
 
 it('events that were not awaited are stored in order before the final status', async () => {
@@ -191,10 +197,11 @@ it('a slow turn becomes a task', async () => {
   const { service } = createTestRuntime(() => answer.promise, { taskAfter: 20 })
   const stream = service.streamMessage({ message: messageOf('hi') }, callOf())
   const first = await stream.next()
-  expect(first.value).toMatchObject({ type: 'task', task: { status: { state: 'working' } } })
+  expect(first.value).toMatchObject({ type: 'task', task: { status: { state: 'submitted' } } })
+  expect((await stream.next()).value).toMatchObject({ status: { state: 'working' } })
   answer.resolve('at last')
-  const second = await stream.next()
-  expect(second.value).toMatchObject({ status: { state: 'completed', message: { parts: [{ text: 'at last' }] } } })
+  const last = await stream.next()
+  expect(last.value).toMatchObject({ status: { state: 'completed', message: { parts: [{ text: 'at last' }] } } })
 })
 
 it('a turn has the text, the principal, the metadata and the accepted modes', async () => {

@@ -3,7 +3,7 @@ import { repeatQuestion } from '../../agent/ask.ts'
 import { type AgentEvents, type Content, type MessageFields, readContent } from '../../agent/content.ts'
 import type { RequireAuth } from '../../agent/require-auth.ts'
 import { createTurn, type EventSink, rejected, type Turn } from '../../agent/turn.ts'
-import type { Timer } from '../../base/clock.ts'
+import { isTimeout, type Timer } from '../../base/clock.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
@@ -11,10 +11,10 @@ import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { type Lineage, noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { observe, type Span } from '../../protocol/telemetry.ts'
-import { type Fold, foldUntil, loadFold } from '../../tasks/fold.ts'
+import { type Fold, foldUntil } from '../../tasks/fold.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import { createCalls, type TurnCalls } from '../calls/calls.ts'
-import type { RuntimeSettings } from '../options.ts'
+import { type RuntimeSettings, workingAfter } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
 import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
@@ -25,21 +25,13 @@ import { continuedStatus, errorFields, failedStatus, failureEvent } from './fail
 import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
-import {
-  createInactivityTimer,
-  type InactivityTimer,
-  overText,
-  type Settled,
-  type Stop,
-  type StopReason,
-} from './stop.ts'
+import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, type StopReason } from './stop.ts'
 import {
   createNumberedIds,
   createStepSink,
   type PausedTurn,
   type QuestionOptions,
   type StepExecutor,
-  secretInStep,
   type TurnScope,
 } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
@@ -51,6 +43,8 @@ export interface TurnOptions extends PlannedTurn {
   /** Creates the queue of the run on first use. */
   readonly queue: () => MessageQueue
   readonly agentEvents: AgentEvents
+  /** Milliseconds after which the exchange becomes a task, if it is not one yet. */
+  readonly taskAfter: number
   /** The position of the turn in its trace. Undefined if neither the caller nor the telemetry has one. */
   readonly trace: Trace | undefined
   /** Set if the runtime has telemetry. */
@@ -77,7 +71,9 @@ export class TurnExecution {
   #isTouched = false
   /** The turn emitted a status, so the phase is unknown until it is stored. */
   #hasStatus: boolean
-  #taskTimer: Timer | undefined
+  /** The task is past `submitted`, or the status that takes it there is on its way. */
+  #isStarted: boolean
+  #startTimer: Timer | undefined
   #secrets: TurnSecrets | undefined
   #executor: StepExecutor | undefined
   #scope: TurnScope | undefined
@@ -94,8 +90,10 @@ export class TurnExecution {
     const { metadata } = this.#messageEvent.message
     this.#lineage = metadata ? readLineage(metadata, settings.calls.self.ids) : noLineage
     if (recovery.isJournaled) this.#newArtifactId = createNumberedIds(`artifact-${message.generation}`)
-    this.#isTask = writer.phase !== 'received'
-    // A turn that continues a task starts with a status from the runtime.
+    const { phase } = writer
+    this.#isTask = phase !== 'received'
+    this.#isStarted = phase !== 'received' && phase !== 'submitted'
+    // A turn that continues a task may start with a status from the runtime.
     this.#hasStatus = !this.#isFirst
     if (recovery.policy === 'resume') {
       this.#executor = new DurableSteps({ ...this.#stepsOptions(), message, journal, isCanceled })
@@ -108,18 +106,20 @@ export class TurnExecution {
   /** Resolves with the reason if the turn was stopped, and with the pause if it waits for an answer. */
   async run(): Promise<StopReason | PausedTurn | undefined> {
     if (this.#needsWorkingStatus()) this.#emitWorking()
-    const turn = this.#start(this.#isFirst ? undefined : await this.#foldBefore())
+    const { task, message, stop } = this.#options
+    // A later attempt starts with the same task.
+    const before = this.#isFirst ? undefined : await foldUntil(this.#settings.log, task, message.generation)
+    const turn = this.#createTurn(before)
     const outcome = await this.#execute(turn)
     const pending = this.#close(outcome)
     if (pending) await pending
     await this.#conclude(outcome)
     if (this.#executor?.failure()) return undefined
-    const { reason } = this.#options.stop
-    return reason === 'paused' ? this.#executor?.pause() : reason
+    return stop.reason === 'paused' ? this.#executor?.pause() : stop.reason
   }
 
   /** What the agent sees: the message, the task before it, and what the agent can do. */
-  #start(fold: Fold | undefined): Turn {
+  #createTurn(fold: Fold | undefined): Turn {
     const { task, attempt, stop, agentEvents, trace } = this.#options
     const { clock, telemetry } = this.#settings
     const messageEvent = this.#messageEvent
@@ -152,12 +152,13 @@ export class TurnExecution {
 
   /** Runs the agent until it ends, or until the grace period of a stop is over. Not async: this is the hot path. */
   #execute(turn: Turn): Promise<Settled<Content | undefined> | undefined> {
-    const { stop, span } = this.#options
-    const { agent, clock, taskAfter } = this.#settings
+    const { stop, span, taskAfter } = this.#options
+    const { agent, clock } = this.#settings
     const run = () => runAgentFunction(agent.run, turn, this.#runtimeAccess())
     const work = span ? span.run(run) : run()
     // After the call: most agents have emitted an event by now, and need no timer.
-    if (!this.#isTask) this.#taskTimer = clock.setTimeout(() => this.#markAsTask(), taskAfter)
+    const delay = this.#isTask ? workingAfter : taskAfter
+    if (!this.#isStarted && isTimeout(delay)) this.#startTimer = clock.setTimeout(() => this.#start(), delay)
     return stop.race(work)
   }
 
@@ -165,7 +166,7 @@ export class TurnExecution {
   #close(outcome: Settled<Content | undefined> | undefined): Promise<void> | undefined {
     const { stop, writer } = this.#options
     const { clock, secretStore } = this.#settings
-    clock.clearTimeout(this.#taskTimer)
+    clock.clearTimeout(this.#startTimer)
     this.#inactivity?.close()
     if (!stop.reason) {
       this.#calls?.close()
@@ -223,25 +224,18 @@ export class TurnExecution {
     return this.#options.message.generation === 1
   }
 
-  /** A later attempt finds the task working, unless the earlier one waited for the caller. */
+  /** A later turn of a task that was queued, or whose question was answered before the caller did. */
   #needsWorkingStatus(): boolean {
     const { journal, attempt, writer } = this.#options
     if (journal) return false
-    return attempt > 1 || this.#isFirst ? isInterrupted(writer.phase) : true
-  }
-
-  /** The task before this message. A later attempt starts with the same. */
-  #foldBefore(): Promise<Fold> {
-    const { task, message } = this.#options
-    const { log, recovery } = this.#settings
-    return recovery.isJournaled ? foldUntil(log, task, message.generation) : loadFold(log, task)
+    return isInterrupted(writer.phase) || (writer.phase === 'submitted' && !(this.#isFirst && attempt === 1))
   }
 
   /** For agents that emit events instead of content. */
   #runtimeAccess(): RuntimeAccess {
     const { log, recovery } = this.#settings
     return {
-      markAsTask: () => this.#markAsTask(),
+      markAsTask: () => this.#start(),
       isReplaying: () => this.#stepExecutor.isReplaying(),
       emit: this.#emit,
       ask: this.#ask,
@@ -255,11 +249,11 @@ export class TurnExecution {
 
   readonly #emit = (event: OutputEvent): Promise<void> => {
     const { stop, writer } = this.#options
-    if (stop.isOver) return rejected(overText(this.#options.task.taskId, this.#options.stop))
+    if (stop.isOver) return rejected(this.#options.stop.overText(this.#options.task.taskId))
     this.#inactivity?.touch()
     this.#isTouched = true
-    if (event.type === 'status') this.#isTask = this.#hasStatus = true
-    else this.#markAsTask()
+    if (event.type === 'status') this.#isTask = this.#hasStatus = this.#isStarted = true
+    else this.#start()
     const redacted = this.#redact(event)
     return this.#executor ? this.#executor.emit(redacted) : writer.emit(redacted)
   }
@@ -275,7 +269,7 @@ export class TurnExecution {
     this.#inactivity?.touch()
     const result = await this.#stepExecutor.step(name, async (key) => {
       const value = await work(this.#sinkFor(key))
-      if (this.#secrets?.isIn(value)) throw new TypeError(secretInStep(name))
+      this.#secrets?.rejectIn(value, name)
       return value
     })
     this.#inactivity?.touch()
@@ -286,8 +280,8 @@ export class TurnExecution {
     question: StatusEvent,
     options: Omit<QuestionOptions, 'again'> = {},
   ): Promise<MessageEvent> => {
-    if (this.#options.stop.isOver) return await rejected(overText(this.#options.task.taskId, this.#options.stop))
-    this.#isTask = this.#hasStatus = this.#isTouched = true
+    if (this.#options.stop.isOver) return await rejected(this.#options.stop.overText(this.#options.task.taskId))
+    this.#isTask = this.#hasStatus = this.#isTouched = this.#isStarted = true
     this.#inactivity?.hold()
     const redacted = this.#redact(question)
     const again = (answer: MessageEvent) => (this.#restore(answer).sensitive ? repeatQuestion(redacted) : undefined)
@@ -318,18 +312,20 @@ export class TurnExecution {
     return createStepSink(this.#emit, this.#options.message.generation, step)
   }
 
-  #markAsTask(): void {
-    if (!this.#isTask) this.#emitWorking()
+  /** Turns the exchange into a task that is working. */
+  #start(): void {
+    if (!this.#isStarted) this.#emitWorking()
     this.#isTask = true
   }
 
   #emitWorking(): void {
+    this.#isStarted = true
     this.#emitImplied(this.#options.agentEvents.status('working'))
   }
 
   /** A status from the runtime: the journal must not attribute it to the agent. */
   #emitImplied(status: StatusEvent): void {
-    void this.#options.writer.emit(this.#settings.recovery.isJournaled ? { ...status, implied: true } : status)
+    void this.#options.writer.emit({ ...status, implied: true })
   }
 
   get #stepExecutor(): StepExecutor {

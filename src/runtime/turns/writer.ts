@@ -1,8 +1,8 @@
 import { spanIdOf, type Trace, traceIdOf } from '../../base/trace-context.ts'
-import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import type { StatusEvent, StoredEvent, TaskEvent } from '../../protocol/events.ts'
 import { canTransition, type Phase } from '../../protocol/states.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
-import type { NewTask, TaskLog } from '../../tasks/log.ts'
+import type { NewTask, TaskHead, TaskLog } from '../../tasks/log.ts'
 
 /** An agent that emits without `await` fills memory. Beyond this many waiting events, it is stopped. */
 const maxWaiting = 100_000
@@ -144,9 +144,11 @@ export class Writer {
       const stored: readonly StoredEvent[] = await this.#log.read(this.#taskId, this.#generation)
       if (stored.length === 0) return
       for (const { generation, event } of stored) {
-        if (isOutput(event) && !this.#eventsLost) this.#loseLease()
+        const isAnswered = event.type === 'status' && event.withAnswer
+        if (isOutput(event) && !isAnswered && !this.#eventsLost) this.#loseLease()
         this.#owner.onExternalEvent(event, generation)
         this.#generation = generation
+        if (isAnswered) this.#phase = event.status.state
         // Events of this writer may have been stored although the store reported a failure.
         if (this.#eventsLost) this.#phase = phaseAfter(event, this.#phase) ?? this.#phase
       }
@@ -192,6 +194,11 @@ export class Writer {
     const allowed: Emission[] = []
     const forbidden: Emission[] = []
     for (const emission of batch) {
+      const submitted = submittedBefore(emission.event, next)
+      if (submitted) {
+        next = 'submitted'
+        events.push(this.#owner.adjust(submitted))
+      }
       const event = this.#owner.adjust(emission.event)
       const phase = this.#eventsLost && !endsWithoutSuccess(event) ? undefined : phaseAfter(event, next)
       if (phase === undefined) {
@@ -212,6 +219,21 @@ export class Writer {
       rejectEmission(emission, cause ?? new Error(text))
     }
   }
+}
+
+/**
+ * The status that must precede the first event of a task. Every task begins as `submitted`, so that the first status of
+ * the agent is an event of its own.
+ */
+function submittedBefore(event: TaskEvent, phase: TaskHead['phase']): StatusEvent | undefined {
+  if (phase !== 'received' || event.type !== 'status' || event.status.state === 'submitted') return undefined
+  return { type: 'status', status: { state: 'submitted', timestamp: event.status.timestamp }, implied: true }
+}
+
+/** A status for a task without a writer. */
+export function withFirstStatus(status: StatusEvent, phase: TaskHead['phase']): readonly StatusEvent[] {
+  const submitted = submittedBefore(status, phase)
+  return submitted ? [submitted, status] : [status]
 }
 
 export interface EventTelemetry {

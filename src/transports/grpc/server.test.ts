@@ -73,7 +73,12 @@ describe('a call', () => {
     const { call } = createGrpcServer(createTestRuntime(echo).service)
     const { answers, status } = await call(`${lf}/SendStreamingMessage`, sendRequest('one'))
     expect(status).toBe(0)
-    expect(answers.map((answer) => Object.keys(answer)[0])).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
+    expect(answers.map((answer) => Object.keys(answer)[0])).toEqual([
+      'task',
+      'statusUpdate',
+      'artifactUpdate',
+      'statusUpdate',
+    ])
   })
 
   test('a call of an unknown method fails with the names of all services', async () => {
@@ -213,7 +218,7 @@ describe('a stream', () => {
     const { answers } = await call(`${lf}/SendMessage`, sendRequest('task'))
     const name = `tasks/${answers[0].task.id}`
     const full = await call(`${legacy}/TaskSubscription`, { name })
-    const rest = await call(`${legacy}/TaskSubscription`, { name }, { headers: { 'last-event-id': '2' } })
+    const rest = await call(`${legacy}/TaskSubscription`, { name }, { headers: { 'last-event-id': '3' } })
     expect(full.answers.map((answer) => Object.keys(answer)[0])).toEqual(['task'])
     expect(rest.answers.map((answer) => Object.keys(answer)[0])).toEqual(['artifactUpdate', 'statusUpdate'])
   })
@@ -231,7 +236,7 @@ describe('a stream', () => {
     const incoming = grpcIncoming({ path: `/${lf}/SendStreamingMessage`, body, signal: caller.signal })
     const reading = readOutgoing(await exchange(incoming))
     caller.abort()
-    expect((await reading).messages).toHaveLength(1)
+    expect((await reading).messages.length).toBeLessThanOrEqual(2)
   })
 })
 
@@ -255,7 +260,7 @@ describe('a deadline', () => {
     const { call } = createGrpcServer(createTestRuntime(wait).service)
     const headers = { 'grpc-timeout': '50m' }
     const { answers, status } = await call(`${lf}/SendStreamingMessage`, sendRequest('wait'), { headers })
-    expect(answers).toHaveLength(1)
+    expect(answers).toHaveLength(2)
     expect(status).toBe(4)
   })
 })
@@ -278,7 +283,7 @@ describe('A2A 0.3', () => {
     }
     expect(await stateOf()).toBe('TASK_STATE_COMPLETED')
     expect(await stateOf({ blocking: true })).toBe('TASK_STATE_COMPLETED')
-    expect(await stateOf({})).toBe('TASK_STATE_WORKING')
+    expect(await stateOf({})).toBe('TASK_STATE_SUBMITTED')
   })
 
   test('a 0.3 history length of 0 requests the whole history', async () => {
