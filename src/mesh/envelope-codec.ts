@@ -48,7 +48,7 @@ export function createEnvelopeReader({ maxBytes = defaultMaxBytes, ...rules }: R
       value = parseJson(bytes)
     } catch (error) {
       if (!(error instanceof JsonError)) throw error
-      return { error: new MeshError('INVALID_MESSAGE', `The message is ${error.message}.`) }
+      return { error: new MeshError('INVALID_MESSAGE', `The message cannot be read: ${error.message}.`) }
     }
     if (!isObject(value)) return { error: new MeshError('INVALID_MESSAGE', 'The message is not a JSON object.') }
     const error = check(value)
