@@ -14,7 +14,7 @@ import {
 } from '../dialects/served-card.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
 import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
-import { etagOf, isUnmodified, matchesEtag } from '../http/response-headers.ts'
+import { etagOf, isUnmodified, matchesEtag, type PageVersion } from '../http/response-headers.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { readVersion } from '../transports/server/call.ts'
 import { dependsOnReader, grpcNamingFor, type InterfaceOptions } from './card.ts'
@@ -65,19 +65,18 @@ export interface CardPageOptions {
 export function createCardPage(pageOptions: CardPageOptions): (incoming: Incoming) => Promise<Outgoing> {
   const { cardFor, chooseFormat, signer, authenticate, options } = pageOptions
   const pages = new BoundedMap<string, Page>(maxCached)
-  // The card does not change while the process runs.
-  const lastModified = new Date((options.clock ?? systemClock).now()).toUTCString()
+  const { now } = options.clock ?? systemClock
   const vary = varyOf(options, authenticate !== undefined)
   const shared = {
     'cache-control': `${authenticate ? 'private' : 'public'}, max-age=300`,
-    'last-modified': lastModified,
     ...(vary !== '' && { vary }),
   }
 
   async function createPage(card: AgentCard, origin: string, format: CardFormat): Promise<Page> {
     const wire = encodeCardAs(format, card)
-    if (!signer || !canBeSigned(format)) return unsignedPage(wire)
-    return signedPage(wire, await signer.signWire(wire, origin), signer.keyName())
+    const lastModified = new Date(now()).toUTCString()
+    if (!signer || !canBeSigned(format)) return { ...unsignedPage(wire), lastModified }
+    return { ...signedPage(wire, await signer.signWire(wire, origin), signer.keyName()), lastModified }
   }
 
   return async (incoming) => {
@@ -90,8 +89,8 @@ export function createCardPage(pageOptions: CardPageOptions): (incoming: Incomin
     const key = [format, origin, legacy, current, signer?.keyName()].join(' ')
     const page = pages.get(key) ?? (await createPage(cardFor(origin, reader), origin, format))
     pages.set(key, page)
-    const headers = { ...shared, etag: page.etag }
-    if (isUnmodified(incoming, { etag: page.etag, lastModified })) return { status: 304, headers }
+    const headers = { ...shared, etag: page.etag, 'last-modified': page.lastModified }
+    if (isUnmodified(incoming, page)) return { status: 304, headers }
     return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body: page.body }
   }
 }
@@ -184,20 +183,19 @@ function varyOf(options: CardPageOptions['options'], isProtected: boolean): stri
   return names.join(', ')
 }
 
-interface Page {
+interface Page extends PageVersion {
   readonly body: string
-  readonly etag: string
 }
 
 /**
  * Two signatures of the same card differ, also between replicas. The ETag is therefore weak, and made of the card and
  * the name of its key.
  */
-function signedPage(card: JsonObject, signed: JsonObject, keyName: string): Page {
+function signedPage(card: JsonObject, signed: JsonObject, keyName: string): Omit<Page, 'lastModified'> {
   return { body: JSON.stringify(signed), etag: `W/${etagOf(`${keyName} ${JSON.stringify(card)}`)}` }
 }
 
-function unsignedPage(card: JsonObject): Page {
+function unsignedPage(card: JsonObject): Omit<Page, 'lastModified'> {
   const body = JSON.stringify(card)
   return { body, etag: etagOf(body) }
 }

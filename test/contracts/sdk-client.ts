@@ -20,6 +20,8 @@ export interface SdkClientTraits {
   readonly hasList?: boolean
   /** Whether the client can request an extended card. */
   readonly hasExtendedCard?: boolean
+  /** Whether the request for the extended card returns the public one if there is no other, as in 0.3 gRPC. */
+  readonly getsPublicCard?: boolean
   /** The error that the client reports for a message to an ended task. */
   readonly endedTaskError?: string
   readonly serverOptions?: TestServerOptions
@@ -163,7 +165,7 @@ function subscriptionsContract(traits: SdkClientTraits): void {
 }
 
 function errorsContract(traits: SdkClientTraits): void {
-  const { hasExtendedCard = true, endedTaskError = 'UnsupportedOperationError' } = traits
+  const { hasExtendedCard = true, getsPublicCard = false, endedTaskError = 'UnsupportedOperationError' } = traits
 
   it('the client recognises the error of an ended task', async () => {
     const client = await open(traits)
@@ -191,9 +193,10 @@ function errorsContract(traits: SdkClientTraits): void {
   })
 
   if (hasExtendedCard) {
-    it('the client recognises that there is no extended card', async () => {
+    it('the client gets the public card, or an error, if there is no extended card', async () => {
       const client = await open(traits)
-      expect(await failureOf(async () => client.extendedCard?.())).toBe('UnsupportedOperationError')
+      if (getsPublicCard) expect(await client.extendedCard?.()).toMatchObject({ name: profile.name })
+      else expect(await failureOf(async () => client.extendedCard?.())).toBe('UnsupportedOperationError')
     })
   }
 }

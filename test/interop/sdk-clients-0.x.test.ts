@@ -49,7 +49,7 @@ const bindings0_3_14 = [
   [
     'gRPC',
     () => new GrpcTransportFactory(),
-    { hasAppend: false, hasNoHistory: false, endedTaskError: 'FAILED_PRECONDITION' },
+    { hasAppend: false, hasNoHistory: false, endedTaskError: 'FAILED_PRECONDITION', getsPublicCard: true },
   ],
 ] as const
 

@@ -22,11 +22,11 @@ type Binding = (typeof bindings)[number]
 
 const legacyCompat = { enabled: true }
 
-/** Data of 0.3 that the SDK does not pass on to its users, by binding. */
+/** How 0.3 differs by binding, and what of it the SDK does not pass on to its users. */
 const legacyGaps: Readonly<Record<Binding, object>> = {
   'JSON-RPC': {},
   REST: { hasAppend: false },
-  gRPC: { hasAppend: false, hasNoHistory: false },
+  gRPC: { hasAppend: false, hasNoHistory: false, getsPublicCard: true },
 }
 
 function createTransport(sdk: ClientModule, binding: Binding, options = {}) {
