@@ -81,7 +81,11 @@ describe('a page in Chromium', () => {
     'a page sends and streams over %s to an agent of another origin',
     async (binding) => {
       const { page, origin } = await open()
-      const { server } = await startTestServer(countingAgent, { ...cors(origin), auth: anonymousListsAll })
+      const { server } = await startTestServer(countingAgent, {
+        inputModes: 'unchecked',
+        ...cors(origin),
+        auth: anonymousListsAll,
+      })
       const sent = await page.evaluate(
         async ({ url, options }: Call) => {
           const { connect, data } = parley
