@@ -22,7 +22,7 @@ const chunk = (text: string) => ({
 })
 
 function event(result: object, id?: number): string {
-  const data = JSON.stringify({ jsonrpc: '2.0', id: 1, result })
+  const data = JSON.stringify({ jsonrpc: '2.0', result })
   return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
 }
 
@@ -61,7 +61,7 @@ describe('responses', () => {
   })
 
   it('a response without a required field is rejected, and the field is named', async () => {
-    const client = await open(respondWith(200, { jsonrpc: '2.0', id: 1, result: { task: { id: 't' } } }))
+    const client = await open(respondWith(200, { jsonrpc: '2.0', result: { task: { id: 't' } } }))
     await expect(client.send('x')).rejects.toMatchObject({
       code: 'invalid-agent-response',
       message: expect.stringContaining('task.status'),
@@ -115,7 +115,7 @@ describe('lists', () => {
     let pages = 0
     const client = await open((request, response) => {
       const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: `${++pages}` }
-      respondWith(200, { jsonrpc: '2.0', id: 1, result })(request, response)
+      respondWith(200, { jsonrpc: '2.0', result })(request, response)
     })
     await expect(collect(list(client))).rejects.toMatchObject({
       code: 'invalid-agent-response',
@@ -126,7 +126,7 @@ describe('lists', () => {
 
   it.each(lists)('a list of %s whose page token repeats ends', async (_, list) => {
     const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: 'again' }
-    const client = await open(respondWith(200, { jsonrpc: '2.0', id: 1, result }))
+    const client = await open(respondWith(200, { jsonrpc: '2.0', result }))
     expect(await collect(list(client))).toEqual([])
   })
 })
@@ -290,7 +290,7 @@ describe('streams', () => {
   })
 
   it('an event may have several data lines, any line ends and a BOM', async () => {
-    const data = JSON.stringify({ jsonrpc: '2.0', id: 1, result: task('COMPLETED') }, null, 2)
+    const data = JSON.stringify({ jsonrpc: '2.0', result: task('COMPLETED') }, null, 2)
     for (const end of ['\n', '\r\n', '\r']) {
       const lines = data.split('\n').map((line) => `data:${line}`)
       const client = await open(streaming(`\uFEFFevent: message${end}${lines.join(end)}${end}${end}`))
