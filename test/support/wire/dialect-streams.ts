@@ -45,7 +45,7 @@ export async function* streamIn(
 }
 
 /** The params of a stream request: the message is new, or continues a task. */
-export function streamParams(dialect: DialectName, text: string, taskId?: string): object {
+function streamParams(dialect: DialectName, text: string, taskId?: string): object {
   const messageId = crypto.randomUUID()
   switch (dialect) {
     case 'v1.0':
@@ -62,7 +62,7 @@ export function streamParams(dialect: DialectName, text: string, taskId?: string
 }
 
 /** Where the streams of a dialect are opened over HTTP. */
-export const httpTargets: Readonly<Record<string, { path: string; version?: string; method?: string }>> = {
+const httpTargets: Readonly<Record<string, { path: string; version?: string; method?: string }>> = {
   'v1.0 JSONRPC': { path: '/', version: '1.0', method: 'SendStreamingMessage' },
   'v1.0 HTTP+JSON': { path: '/message:stream', version: '1.0' },
   'v0.3 JSONRPC': { path: '/', version: '0.3', method: 'message/stream' },
