@@ -53,7 +53,7 @@ describe.skipIf(!isBuilt)('the demo', () => {
 
     // Event 5 closes the artifact, which the chunk before it says.
     const events = (await run(stream)).split('\n\n').filter(Boolean)
-    expect(events.map((event) => /^id: (\d+)$/m.exec(event)?.[1])).toEqual(['2', '3', '4', '6'])
+    expect(events.map((event) => /^id: (\d+)$/m.exec(event)?.[1])).toEqual(['2', '3', '4', '5', '7'])
     expect(existsSync(join(directory, '.parley', 'echo.db'))).toBe(true)
   })
 

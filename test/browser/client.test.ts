@@ -111,7 +111,7 @@ describe('a page in Chromium', () => {
     // A browser may drop the bytes right before a cut, so the send may have to be repeated as well.
     const { texts, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
     expect(texts).toEqual(numbers)
-    expect(generations).toEqual(Array.from({ length: chunks + 1 }, (_, index) => index + 3))
+    expect(generations).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 3))
     expect(notices).not.toContain('best-effort')
     expect(requestLines.filter((request) => request === 'POST /')).toHaveLength(5)
     expect(requestLines).toContain('OPTIONS /')
