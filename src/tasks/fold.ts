@@ -17,6 +17,9 @@ const minSnapshotEvents = 512
 /** Number of events after which a growing task gets its first snapshot. */
 const firstSnapshot = 1_024
 
+/** Characters of artifacts beyond which a growing task gets no snapshot. */
+const maxGrowingSnapshot = 8 * 2 ** 20
+
 /** Number of pages after which other work gets a turn: some logs read without leaving the event loop. */
 const pagesPerTurn = 16
 
@@ -50,8 +53,27 @@ export async function loadFold(log: FoldedLog, task: NewTask, maxWaiting = Numbe
 
 /** Stores a snapshot of a task that grows, so that its next reader need not fold all of it. */
 export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void> {
-  const { fold } = await foldAll(log, task)
+  const fold = createFold(task, await log.snapshot(task.taskId))
+  for (let length = 0; ; ) {
+    const stored = await log.read(task.taskId, fold.generation)
+    if (stored.length === 0) break
+    for (const event of stored) {
+      length += contentLength(event)
+      fold.apply(event)
+    }
+    // A large task would fill the memory again and again while it grows. Its first reader stores the snapshot.
+    if (length > maxGrowingSnapshot) return
+  }
   await log.keepSnapshot(fold.snapshot())
+}
+
+function contentLength({ event }: StoredEvent): number {
+  if (event.type !== 'artifact') return 0
+  return event.artifact.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : partLength(part)), 0)
+}
+
+function partLength(part: Part): number {
+  return 'raw' in part ? part.raw.length : 'data' in part ? JSON.stringify(part.data).length : 0
 }
 
 /** The generation at which the next snapshot of a growing task is due. They double, so their cost per event is constant. */
