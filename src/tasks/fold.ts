@@ -18,7 +18,7 @@ const minSnapshotEvents = 512
 const firstSnapshot = 1_024
 
 /** Characters of artifacts beyond which a growing task gets no snapshot. */
-const maxGrowingSnapshot = 8 * 2 ** 20
+const maxGrowingSnapshot = 2 * 2 ** 20
 
 /** Number of pages after which other work gets a turn: some logs read without leaving the event loop. */
 const pagesPerTurn = 16
