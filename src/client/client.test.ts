@@ -332,6 +332,15 @@ describe('a 0.1 agent', () => {
   })
 })
 
+it('a 0.1 agent without streams is waited for, even if the caller wishes to return immediately', async () => {
+  const handler = createLocalHandler(countingAgent, {
+    dialects: { speak: ['v0.1'] },
+    capabilities: { streaming: false },
+  })
+  const { task } = await (await connect(handler)).send('count', { returnImmediately: true })
+  expect(task?.status.state).toBe('completed')
+})
+
 describe('an agent of an older version', () => {
   const card = { name: 'Test', url: 'http://localhost/', protocolVersion: '0.3.0', capabilities: { streaming: true } }
 

@@ -81,7 +81,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
         tenant,
         verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
-      return dialect.version === '0.1' ? withImmediateReturn(service) : service
+      return dialect.version === '0.1' ? withImmediateReturn(service, card.capabilities.streaming === true) : service
     }
     const { service: wire, endpoint } = createEndpointFailover({
       card,
@@ -110,11 +110,12 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
 
 /**
  * In 0.1, a send always waits for the task, and only a stream answers at once. So a send that returns immediately opens
- * a stream and leaves it after the first event: the task continues.
+ * a stream and leaves it after the first event: the task continues. An agent without
+ * streams can only be waited for.
  */
-function withImmediateReturn(service: Service): Service {
+function withImmediateReturn(service: Service, mayStream: boolean): Service {
   const sendMessage: UnaryInterceptor<'sendMessage'> = async (request, call, next) => {
-    if (request.configuration?.returnImmediately) {
+    if (mayStream && request.configuration?.returnImmediately) {
       for await (const event of service.streamMessage(request, call)) {
         if (event.type === 'message') return event
         const taskId = event.type === 'task' ? event.task.id : event.taskId

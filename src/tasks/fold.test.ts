@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { anonymous, type Message, type Role, type TaskState } from '../protocol/model.ts'
-import { advanceHead, createFold, type Fold, initialHead, loadFold } from './fold.ts'
+import { advanceHead, createFold, type Fold, initialHead, keepSnapshot, loadFold } from './fold.ts'
 import type { TaskLog } from './log.ts'
 import { createMemoryLog } from './memory-log.ts'
 
@@ -312,5 +312,25 @@ describe('the head of a task', () => {
       status: rest,
       changed: 1_000,
     })
+  })
+})
+
+describe('the snapshot of a growing task', () => {
+  const task = { taskId: 't', contextId: 'c', owner: 'o' }
+
+  async function logOf(chunks: number, length: number): Promise<TaskLog> {
+    const log = createMemoryLog()
+    await log.create(task, [received('go')], { lease: { holder: 'test', ttl: 60_000 } })
+    for (let at = 0; at < chunks; at++) await log.append('t', at + 1, [chunk('a', 'x'.repeat(length))], { fence: 1 })
+    return log
+  }
+
+  test('is stored if the task is short, and left to the first reader if it is long', async () => {
+    const short = await logOf(20, 100)
+    await keepSnapshot(short, task)
+    expect(await short.snapshot('t')).toMatchObject({ generation: 21 })
+    const long = await logOf(30, 100_000)
+    await keepSnapshot(long, task)
+    expect(await long.snapshot('t')).toBeUndefined()
   })
 })

@@ -54,7 +54,7 @@ export async function loadFold(log: FoldedLog, task: NewTask, maxWaiting = Numbe
 /** Stores a snapshot of a task that grows, so that its next reader need not fold all of it. */
 export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void> {
   const fold = createFold(task, await log.snapshot(task.taskId))
-  for (let length = 0; ; ) {
+  for (let length = 0, page = 1; ; page++) {
     const stored = await log.read(task.taskId, fold.generation)
     if (stored.length === 0) break
     for (const event of stored) {
@@ -63,6 +63,7 @@ export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void>
     }
     // A large task would fill the memory again and again while it grows. Its first reader stores the snapshot.
     if (length > maxGrowingSnapshot) return
+    await yieldAfter(page)
   }
   await log.keepSnapshot(fold.snapshot())
 }
@@ -255,11 +256,15 @@ async function foldPages(log: FoldedLog, task: NewTask, ownsSlot: boolean): Prom
         fold.apply(event)
         isOver ||= endsTask(event)
       }
-      if (page % pagesPerTurn === 0) await new Promise<void>((resolve) => setTimeout(resolve, 0))
+      await yieldAfter(page)
     }
   } finally {
     if (hasSlot) releaseSlot()
   }
+}
+
+function yieldAfter(page: number): Promise<void> | undefined {
+  return page % pagesPerTurn === 0 ? new Promise<void>((resolve) => setTimeout(resolve, 0)) : undefined
 }
 
 /** Hands the slot to the reader that has waited longest. */
