@@ -19,9 +19,12 @@ const wireTests = ['interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wir
 /** Processes that the tests start load the sources from this cache, in half the time. */
 const compileCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url)) }
 
+/** A test that fails is repeated once. The summary names each test that needed it, because such a test has a defect. */
+const retry = 1
+
 /** Timeouts far above what the tests need: the machine may be busy. */
-const unitTimeouts = { testTimeout: 20_000 }
-const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000 }
+const unitTimeouts = { testTimeout: 20_000, retry }
+const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000, retry }
 
 export default defineConfig({
   test: {
