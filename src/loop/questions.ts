@@ -8,6 +8,9 @@ import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/ex
 import { type Message, type Part, textOf } from '../protocol/model.ts'
 import { type ClientTool, inputJsonSchema, type Tool } from './tools/tool.ts'
 
+/** Characters of a tool's arguments in the question. */
+const maxShownInput = 1_000
+
 /** Asks the caller, one question at a time: a task waits for a single answer. */
 export interface Questions {
   call(tool: ClientTool, toolCallId: string, input: JsonObject): Promise<LanguageModelV4ToolResultOutput>
@@ -54,7 +57,7 @@ export function createQuestions(
   return {
     hasSecret: () => hasSecret,
     async call(tool, toolCallId, input) {
-      const { name, prompt = `Please run the tool "${name}" and send its result.`, sensitive = false } = tool
+      const { name, prompt = defaultPrompt(name, input), sensitive = false } = tool
       const requestId = uniqueRequestId(toolCallId)
       const use = { data: { toolUseId: requestId, name, arguments: input }, mediaType: toolUse }
       const request = { requestId, prompt, sensitive, tool: name, schema: inputJsonSchema(tool) }
@@ -80,6 +83,13 @@ export interface InputPolicy {
 }
 
 type QuestionOptions = Pick<Invocation, 'answerTo' | 'turn'> & InputPolicy
+
+/** Names the arguments: callers without the extension may see nothing but this text. */
+function defaultPrompt(name: string, input: JsonObject): string {
+  const text = JSON.stringify(input)
+  const shown = text.length > maxShownInput ? `${text.slice(0, maxShownInput)}…` : text
+  return `Please run the tool "${name}"${text === '{}' ? '' : ` with ${shown}`} and send its result.`
+}
 
 function deadlineOf(timeout: number, onTimeout: OnTimeout): AnswerDeadline {
   const since = Date.now()

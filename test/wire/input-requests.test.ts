@@ -22,7 +22,8 @@ const schema = { type: 'object', properties: {}, additionalProperties: false }
 const search = clientTool({ name: 'search', prompt: 'Please search.', input: z.object({}), inputJsonSchema: schema })
 const use: Part = { data: { toolUseId: 'call-0', name: 'search', arguments: {} }, mediaType: toolUse }
 const request = { requestId: 'call-0', prompt: 'Please search.', sensitive: false, tool: 'search', schema }
-const plain = [{ text: 'Please search.' }, use, { data: { inputRequest: request } }]
+/** Without the extension, the question is plain text, and its request is only in the metadata. */
+const plain = { parts: [{ text: 'Please search.' }], metadata: { [clientTools]: { ...request, arguments: {} } } }
 const loop = () => createAgentLoop({ model: scriptedModel(toolCalls(['search', '{}'])), tools: [search] })
 
 async function requestsSeenBy(dialect: DialectName, binding: Binding, extensions: readonly string[]) {
@@ -60,13 +61,13 @@ function requestIn(message: Message | undefined) {
 }
 
 describe.each(dialectBindings)('%s over %s', (dialect, binding) => {
-  it('a client with the extension gets the request in its form, and another one gets text and data', async () => {
+  it('a client with the extension gets the tool call as data, and another one gets plain text with the request in its metadata', async () => {
     // 0.1 messages name no extensions.
     const active = { parts: [{ text: 'Please search.' }, use], request, names: dialect !== 'v0.1' }
-    const expanded = { parts: plain, request: undefined, names: false }
+    const question = { parts: plain.parts, request: plain.metadata[clientTools], names: false }
     expect(await requestsSeenBy(dialect, binding, [clientTools])).toEqual([active, active, active])
     // The house dialect always uses its own form.
-    const other = dialect === 'v0.3-house' ? active : expanded
+    const other = dialect === 'v0.3-house' ? active : question
     expect(await requestsSeenBy(dialect, binding, [])).toEqual([other, other, other])
   })
 })
@@ -74,7 +75,7 @@ describe.each(dialectBindings)('%s over %s', (dialect, binding) => {
 describe('over JSON-RPC', () => {
   const withExtension = { 'a2a-extensions': clientTools }
 
-  it('a request without the extension is text and data, and the response names no extension', async () => {
+  it('a question without the extension is text with metadata, and the response names no extension', async () => {
     const { wire } = await startTestServer(loop())
     const response = await wire.post({
       jsonrpc: '2.0',
@@ -89,11 +90,10 @@ describe('over JSON-RPC', () => {
       role: 'ROLE_AGENT',
       taskId: result.task.id,
       contextId: result.task.contextId,
-      parts: plain,
+      ...plain,
     })
-    expect(JSON.stringify(result)).not.toContain(clientTools)
     const listed = await wire.result<object>('ListTasks', { contextId: result.task.contextId })
-    expect(listed).toMatchObject({ tasks: [{ status: { message: { parts: plain } } }] })
+    expect(listed).toMatchObject({ tasks: [{ status: { message: plain } }] })
   })
 
   it('a response with the extension names it, and so does the card of a loop', async () => {
@@ -115,23 +115,22 @@ describe('over JSON-RPC', () => {
     const { wire } = await startTestServer(ask)
     const { id: taskId } = await wire.sendTask('go')
     await wire.sendTask('that', { taskId })
-    const data = { inputRequest: { requestId: expect.any(String), prompt: 'Which?', sensitive: false } }
-    const expanded = await wire.result<{ history: object[] }>('GetTask', { id: taskId })
-    expect(expanded.history[1]).toMatchObject({ parts: [{ text: 'Which?' }, { data }] })
+    const request = { requestId: expect.any(String), prompt: 'Which?', sensitive: false }
+    const plain = await wire.result<{ history: object[] }>('GetTask', { id: taskId })
+    const message = { parts: [{ text: 'Which?' }], metadata: { [clientTools]: request } }
+    expect(plain.history[1]).toMatchObject(message)
+    expect(plain.history[1]).not.toHaveProperty('extensions')
     const active = await wire.result<{ history: object[] }>('GetTask', { id: taskId }, withExtension)
-    expect(active.history[1]).toMatchObject({
-      parts: [{ text: 'Which?' }],
-      metadata: { [clientTools]: data.inputRequest },
-    })
+    expect(active.history[1]).toMatchObject({ ...message, extensions: [clientTools] })
   })
 })
 
 it.each([
-  ['as text and data to webhooks', {}, { parts: plain }],
+  ['as plain text with metadata to webhooks', {}, plain],
   [
     'in the form of the extension to webhooks of a client with the extension',
     { 'a2a-extensions': clientTools },
-    { metadata: { [clientTools]: request } },
+    { parts: [{ text: 'Please search.' }, use], metadata: { [clientTools]: request } },
   ],
 ])('a request is pushed %s', async (_, headers, expected) => {
   const { url, requests } = await startWebhookReceiver()

@@ -5,7 +5,7 @@ import { skill } from '../../agent/skill.ts'
 import { connect } from '../../entries/client.ts'
 import { agent } from '../../local-agent.node.ts'
 import type { LocalAgent } from '../../local-agent.ts'
-import { inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import { clientTools, inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import { createAgentLoop } from '../agent-loop.ts'
 import { remoteAgent } from './remote-agent.ts'
 import { clientTool } from './tool.ts'
@@ -93,17 +93,24 @@ it('a loop without an agent can call a remote agent', async () => {
   expect(lastToolResults(scripted)).toEqual([{ type: 'text', value: 'You said: hi' }])
 })
 
-it('the caller runs the client tools of a remote agent', async () => {
+it.each([
+  ['with the extension', [clientTools]],
+  ['without the extension', []],
+])('a caller %s runs the client tools of a remote agent', async (_, extensions) => {
   const inner = scriptedModel(toolCalls(['location', '{"precise":true}']), textReply('It is sunny'))
   const location = clientTool({ name: 'location', input: z.object({ precise: z.boolean() }) })
   const weather = agent({ name: 'Weather' }, createAgentLoop({ model: inner, tools: [location] }))
   const scripted = scriptedModel(toolCalls(['Weather', '{"text":"here?"}']), textReply('Sunny'))
   const planner = agent({ name: 'Planner' }, createAgentLoop({ model: scripted, tools: [remoteAgent(weather)] }))
-  const conversation = (await connect(planner)).conversation()
+  const conversation = (await connect(planner, { extensions })).conversation()
   const { task } = await conversation.send('How is the weather here?')
-  const use = task?.status.message?.parts.find((part) => part.mediaType === toolUse)
-  expect(use).toMatchObject({ data: { name: 'location', arguments: { precise: true } } })
-  const toolUseId = use && 'data' in use ? (use.data as { toolUseId: string }).toolUseId : ''
+  const message = task?.status.message
+  const { requestId, tool, arguments: input } = inputRequestIn(message) ?? {}
+  const toolUseId = `${requestId}`
+  const use = { data: { toolUseId, name: 'location', arguments: { precise: true } }, mediaType: toolUse }
+  const text = { text: 'Please run the tool "location" with {"precise":true} and send its result.' }
+  expect(message?.parts).toEqual(extensions.length > 0 ? [text, use] : [text])
+  expect({ tool, input }).toEqual({ tool: 'location', input: extensions.length > 0 ? undefined : { precise: true } })
   const done = await conversation.send({ data: { toolUseId, result: 'Graz' }, mediaType: toolResult })
   expect(done.task?.status.state).toBe('completed')
   expect(lastToolResults(inner)).toEqual([{ type: 'text', value: 'Graz' }])

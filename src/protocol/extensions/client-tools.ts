@@ -11,7 +11,8 @@ export const toolResult = 'application/vnd.a2a.tool-result+json'
 /**
  * The URI of the client tools extension, by which agents request input from their callers and have them run tools. The
  * request is in the metadata of a status message, under this URI: `requestId`, `prompt`, `sensitive`, `tool`, `schema`.
- * Callers that have not activated the extension get it expanded: the prompt as text, the request as a data part.
+ * The call of a tool is a data part. Callers that have not activated the extension get it in the metadata as well, as
+ * `arguments`: they often show the parts to people.
  */
 export const clientTools = 'https://parley.dev/ext/client-tools/v1'
 
@@ -27,48 +28,67 @@ export function requestsSensitiveInput(message: RequestingMessage | undefined): 
   return inputRequestIn(message)?.sensitive === true
 }
 
-/** Rewrites an input request for a reader that has not activated the extension. */
-export function expandInputRequest(message: Message): Message {
+/**
+ * Writes a question as plain text, for a reader that has not activated the extension: many clients show data parts to
+ * people. The request stays in the metadata, with the arguments of the tool that the caller shall run.
+ */
+export function toPlainQuestion(message: Message): Message {
   const request = message.metadata?.[clientTools]
   if (!isObject(request) || request.requestId === undefined) return message
-  const { metadata: { [clientTools]: _, ...metadata } = {}, extensions: uris = [], ...rest } = message
+  const { extensions: uris = [], ...rest } = message
   const extensions = uris.filter((uri) => uri !== clientTools)
   const { prompt } = request
-  const needsText = typeof prompt === 'string' && !message.parts.some((part) => 'text' in part)
+  const use = message.parts.find((part) => isUseFor(part, request))
+  const parts = message.parts.filter((part) => part !== use)
+  const needsText = typeof prompt === 'string' && !parts.some((part) => 'text' in part)
   return {
     ...rest,
-    parts: [...(needsText ? [{ text: prompt }] : []), ...message.parts, { data: { inputRequest: request } }],
+    parts: needsText ? [{ text: prompt }, ...parts] : parts,
+    metadata: { ...message.metadata, [clientTools]: use ? { ...request, ...argumentsOf(use) } : request },
     ...(extensions.length > 0 && { extensions }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
   }
 }
 
-/** Undoes `expandInputRequest`. A message whose request is already in the metadata stays the same. */
-export function collapseInputRequest(message: Message): Message {
-  const request = inputRequestIn(message)
-  if (!request || message.metadata?.[clientTools] !== undefined) return message
+/** Undoes `toPlainQuestion`, and reads requests in data parts. Messages in the form of the extension stay the same. */
+export function fromPlainQuestion(message: Message): Message {
+  const found = inputRequestIn(message)
+  if (found?.requestId === undefined) return message
+  const { arguments: input, ...request } = found
+  const parts = message.parts.filter((part) => !requestInPart(part))
+  const { requestId: toolUseId, tool: name } = request
+  const use = input !== undefined && !parts.some((part) => isUseFor(part, request))
   return {
     ...message,
-    parts: message.parts.filter((part) => !expandedRequestIn(part)),
+    parts: use ? [...parts, { data: { toolUseId, name, arguments: input } as JsonObject, mediaType: toolUse }] : parts,
     metadata: { ...message.metadata, [clientTools]: request },
     extensions: [...new Set([...(message.extensions ?? []), clientTools])],
   }
 }
 
-/** Returns the input request of a message, in its metadata or expanded into a data part. */
+/** Returns the input request of a message, in its metadata or in a data part, where older servers put it. */
 export function inputRequestIn(message: RequestingMessage | undefined): JsonObject | undefined {
   const request = message?.metadata?.[clientTools]
   if (isObject(request)) return request
   for (const part of message?.parts ?? []) {
-    const expanded = expandedRequestIn(part)
-    if (expanded) return expanded
+    const inPart = requestInPart(part)
+    if (inPart) return inPart
   }
   return undefined
 }
 
 type RequestingMessage = Pick<Message, 'metadata' | 'parts'>
 
-function expandedRequestIn(part: Part): JsonObject | undefined {
+function requestInPart(part: Part): JsonObject | undefined {
   const request = 'data' in part && isObject(part.data) ? part.data.inputRequest : undefined
   return isObject(request) && typeof request.requestId === 'string' ? request : undefined
+}
+
+/** Whether the part is the tool call that the request asks for. */
+function isUseFor(part: Part, { requestId }: JsonObject): part is Part & { readonly data: JsonObject } {
+  if (part.mediaType !== toolUse || !('data' in part) || !isObject(part.data)) return false
+  return part.data.toolUseId === requestId
+}
+
+function argumentsOf({ data }: { readonly data: JsonObject }): JsonObject {
+  return data.arguments === undefined ? {} : { arguments: data.arguments }
 }

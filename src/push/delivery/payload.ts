@@ -1,5 +1,5 @@
 import type { PushFormat, PushKind, ServerDialect } from '../../dialects/dialect.ts'
-import { expandInputRequestsInEvent } from '../../dialects/input-requests.ts'
+import { plainQuestionsInEvent } from '../../dialects/input-requests.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { type FoldedLog, foldUntil, isClosing } from '../../tasks/fold.ts'
@@ -54,8 +54,8 @@ export function createPayloadEncoder({ log, dialects, events }: PayloadEncoderOp
       const { pushFormat: form, hasInputRequests } = dialectOf(dialect)
       const event = await eventOf(form, target, stored)
       if (!event) return undefined
-      const expanded = knowsRequests || hasInputRequests ? event : expandInputRequestsInEvent(event)
-      return { contentType: form.contentType, body: JSON.stringify(form.encode(expanded, alias)) }
+      const readable = knowsRequests || hasInputRequests ? event : plainQuestionsInEvent(event)
+      return { contentType: form.contentType, body: JSON.stringify(form.encode(readable, alias)) }
     },
   }
 }

@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/events.ts'
 import {
   clientTools,
-  collapseInputRequest,
+  fromPlainQuestion,
   inputRequestIn,
   toolResult,
   toolUse,
@@ -59,7 +59,7 @@ export function createRelay(
       }
     },
     question({ asks, question }, link) {
-      const message = question && withOurIds(collapseInputRequest(question), link.taskId)
+      const message = question && withOurIds(fromPlainQuestion(question), link.taskId)
       const parts = message?.parts ?? [{ text: `${link.agent} needs something to go on, and does not say what.` }]
       return forwardedStatus(agentEvents, asks, { link, parts, message })
     },

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts'
 import { readTrace, type Trace } from '../../base/trace-context.ts'
 import type { Dialect, ServerDialect } from '../../dialects/dialect.ts'
-import { expandInputRequestsInEvent, expandInputRequestsInResult } from '../../dialects/input-requests.ts'
+import { plainQuestionsInEvent, plainQuestionsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJsonBody } from '../../http/json.ts'
@@ -65,8 +65,8 @@ function prepareOperation<O extends UnaryOperation>(service: Service, wireReques
     key: () => JSON.stringify([ownerOf(call.principal), dialect.name, call.extensions, request]),
     async call() {
       const result = await callUnary(service, operation, request, call)
-      const expanded = knowsInputRequests(dialect, call) ? result : expandInputRequestsInResult(operation, result)
-      return { result, encode: () => dialect.encodeResult[operation](expanded, request) }
+      const readable = knowsInputRequests(dialect, call) ? result : plainQuestionsInResult(operation, result)
+      return { result, encode: () => dialect.encodeResult[operation](readable, request) }
     },
   }
 }
@@ -99,7 +99,7 @@ export function openStream<O extends StreamOperation>(
     after: dialect.cannotResume ? undefined : after,
   }
   const events = callStream(service, operation, request, call)
-  return { request, events, ...(!knowsInputRequests(dialect, call) && { adapt: expandInputRequestsInEvent }) }
+  return { request, events, ...(!knowsInputRequests(dialect, call) && { adapt: plainQuestionsInEvent }) }
 }
 
 /** A call from the wire. A class, so that members that few calls need are computed only when they are read. */
