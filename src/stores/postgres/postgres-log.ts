@@ -3,6 +3,8 @@ import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
 import { type Appended, type Created, ForeignLog, type TaskLog } from '../../tasks/log.ts'
 import { createRecentEvents, type EventBatch, encodeRowPerEvent } from '../event-batches.ts'
+import type { LogAdmin } from '../log-admin.ts'
+import { createPostgresAdmin } from './admin.ts'
 import { type Append, createAppendAll } from './append.ts'
 import { createAppendByWriter, isWriterAppend } from './append-fast-path.ts'
 import type { PostgresPool } from './connection.ts'
@@ -40,8 +42,8 @@ export interface PostgresLogOptions {
   readonly pollInterval?: { readonly listening: number; readonly deaf: number }
 }
 
-/** A log that also stores the webhooks of its tasks. */
-export interface PostgresLog extends TaskLog {
+/** A log that also stores the webhooks of its tasks, and can be inspected while it is in use. */
+export interface PostgresLog extends TaskLog, Pick<LogAdmin, 'stats' | 'checkIntegrity'> {
   readonly webhooks: PushStore
 }
 
@@ -135,6 +137,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     return stored && { type: 'stored', generation: write.batch.events.length, lease: { fence: 1 } }
   }
 
+  const admin = createPostgresAdmin({ pool, schema, patience })
   let ending: Promise<void> | undefined
   /** Pending while the owner of the schema is unknown, and rejected if it is another agent. */
   let reserving: Promise<void> | undefined
@@ -256,6 +259,16 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
 
     async check() {
       await query(() => rewriteFormat())
+    },
+
+    async stats() {
+      requireOpen()
+      return await admin.stats()
+    },
+
+    async checkIntegrity() {
+      requireOpen()
+      return await admin.checkIntegrity()
     },
 
     close() {

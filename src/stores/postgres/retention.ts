@@ -18,15 +18,22 @@ export function createRetention(db: Database): Retention {
       SELECT key, task_id FROM ${tasks} WHERE ${condition} AND changed < $1
       ORDER BY changed LIMIT $2 FOR UPDATE SKIP LOCKED
     )`
+  const recorded = (column: 'expired' | 'forgotten') => `
+    recorded AS (
+      UPDATE ${db.name('retention')} SET last_run = floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+      ${column} = ${column} + (SELECT count(*) FROM old)
+    )`
   const makeTombstones = db.prepare<TaskRow>(`
     WITH ${old("ended AND phase <> 'expired' AND ($3::text[] IS NULL OR phase = ANY ($3::text[]))")},
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM old)),
-    snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM old))
+    snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM old)),
+    ${recorded('expired')}
     UPDATE ${tasks} AS task SET phase = 'expired', status_generation = NULL FROM old WHERE task.key = old.key
     RETURNING old.task_id`)
   const remove = db.prepare<TaskRow>(`
     WITH ${old("phase = 'expired'")},
-    claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM old))
+    claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM old)),
+    ${recorded('forgotten')}
     DELETE FROM ${tasks} AS task USING old WHERE task.key = old.key
     RETURNING old.task_id`)
   const columns = `task.task_id, task.context_id, task.owner,

@@ -1,4 +1,5 @@
 import { operatorError } from '../../protocol/errors.ts'
+import type { MigrationPlan } from '../log-admin.ts'
 import {
   createDatabase,
   type Database,
@@ -231,25 +232,64 @@ export const migrations: readonly Migration[] = [
     COMMENT ON TABLE $.log_agent IS 'One row: the name of the agent whose tasks are in this schema.';
     `,
   },
+  {
+    sql: `
+    CREATE TABLE $.retention (
+      id int PRIMARY KEY DEFAULT 1 CHECK (id = 1),
+      last_run bigint,
+      expired bigint NOT NULL,
+      forgotten bigint NOT NULL
+    );
+    COMMENT ON TABLE $.retention IS
+      'One row: when old tasks were last removed, and how many were since the log exists. In milliseconds since 1970.';
+    INSERT INTO $.retention VALUES (1, NULL, 0, 0);
+    `,
+  },
 ]
 
-function isCurrent({ format, oldest }: Format, available: readonly Migration[]): boolean {
-  if (oldest > available.length) {
-    throw new IncompatibleDatabase(
-      `it has format ${format} of a newer parley-a2a, which this one, knowing formats up to ${available.length}, cannot use; update parley-a2a`,
-    )
-  }
-  return format >= available.length
+/** What opening the log would change. */
+export function planFor(current: Format, schema: string): MigrationPlan {
+  const { format } = current
+  const newest = migrations.length
+  const problem = formatProblem(current, migrations)
+  if (problem !== undefined) return { format, newest, steps: [], problem }
+  const steps = migrations.slice(format).map(({ sql, breaksOlder = false }, index) => ({
+    format: format + index + 1,
+    sql: statementsOf(sql, schema),
+    breaksOlder,
+  }))
+  return { format, newest, steps }
+}
+
+function isCurrent(current: Format, available: readonly Migration[]): boolean {
+  const problem = formatProblem(current, available)
+  if (problem !== undefined) throw new IncompatibleDatabase(problem)
+  return current.format >= available.length
+}
+
+/** Why this version cannot use a schema. Undefined if it can. */
+export function formatProblem({ format, oldest }: Format, available: readonly Migration[]): string | undefined {
+  if (oldest <= available.length) return undefined
+  return `it has format ${format} of a newer parley-a2a, which this one, knowing formats up to ${available.length}, cannot use; update parley-a2a`
+}
+
+/** The first format whose migration has this piece of SQL. */
+export function formatWith(piece: string): number {
+  return migrations.findIndex(({ sql }) => sql.includes(piece)) + 1
+}
+
+function statementsOf(sql: string, schema: string): string {
+  return sql.replaceAll('$.', `"${schema}".`)
 }
 
 /** The format of a schema. */
-interface Format {
+export interface Format {
   readonly format: number
   /** The oldest format that a version must know to work with the schema. */
   readonly oldest: number
 }
 
-async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
+export async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
   const { rows } = await from.query({ text: selectFormatTable, values: [schema] })
   if (rows.length === 0) return { format: 0, oldest: 0 }
   const { rows: formats } = await from.query({ text: `SELECT format, oldest FROM "${schema}".format` })
@@ -277,7 +317,7 @@ async function applyMigrations(
   let oldestCompatible = oldest
   for (const [index, { sql, breaksOlder }] of available.entries()) {
     if (index < format) continue
-    await client.query({ text: sql.replaceAll('$.', `"${schema}".`) })
+    await client.query({ text: statementsOf(sql, schema) })
     if (breaksOlder) oldestCompatible = index + 1
   }
   await client.query({
@@ -287,7 +327,7 @@ async function applyMigrations(
 }
 
 /** The next statement on a broken connection reports the error; an idle one that breaks must not end the process. */
-function ignoreConnectionErrors(pool: PostgresPool): void {
+export function ignoreConnectionErrors(pool: PostgresPool): void {
   if (handled.has(pool)) return
   handled.add(pool)
   pool.on('error', () => {})

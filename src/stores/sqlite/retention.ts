@@ -9,7 +9,7 @@ export interface Retention {
   erase(selection: TaskSelection, limit: number): readonly ErasedTask[]
 }
 
-export function createRetention(db: SqliteDatabase): Retention {
+export function createRetention(db: SqliteDatabase, now: () => number): Retention {
   // Each placeholder is bound once: `node:sqlite` before Node 22.20 and 24.6 binds repeated ones wrongly.
   const ended = `SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ?`
   const selectEnded = db.prepare(`${ended} ORDER BY changed LIMIT ?`)
@@ -27,12 +27,14 @@ export function createRetention(db: SqliteDatabase): Retention {
   const dropClaims = db.prepare('DELETE FROM claims WHERE task = ?')
   const dropTask = db.prepare('DELETE FROM tasks WHERE key = ?')
   const dropWebhooks = db.prepare('DELETE FROM webhooks WHERE task_id = ? RETURNING owner, id')
+  const recordRun = db.prepare('UPDATE retention SET last_run = ?, expired = expired + ?, forgotten = forgotten + ?')
 
   return {
     expire(endedBefore, limit, phases) {
       const tasks = phases
         ? selectEndedIn.all(endedBefore, JSON.stringify(phases), limit)
         : selectEnded.all(endedBefore, limit)
+      recordRun.run(now(), tasks.length, 0)
       return (tasks as TaskRow[]).map(({ key, task_id }) => {
         dropEvents.run(key)
         dropSnapshot.run(key)
@@ -41,7 +43,9 @@ export function createRetention(db: SqliteDatabase): Retention {
       })
     },
     forget(endedBefore, limit) {
-      return (selectTombstones.all(endedBefore, limit) as TaskRow[]).map(({ key, task_id }) => {
+      const tombstones = selectTombstones.all(endedBefore, limit) as TaskRow[]
+      recordRun.run(now(), 0, tombstones.length)
+      return tombstones.map(({ key, task_id }) => {
         dropClaims.run(key)
         dropTask.run(key)
         return task_id

@@ -175,6 +175,11 @@ export const migrations: readonly string[] = [
   CREATE INDEX tasks_waking ON tasks (wake_at) WHERE wake_at IS NOT NULL;
   UPDATE webhooks SET lease_until = 0 WHERE lease_until IS NOT NULL;
   `,
+  `
+  -- One row: when old tasks were last removed, and how many were since the file exists. Times in milliseconds since 1970.
+  CREATE TABLE retention (last_run INTEGER, expired INTEGER NOT NULL, forgotten INTEGER NOT NULL) STRICT;
+  INSERT INTO retention VALUES (NULL, 0, 0);
+  `,
 ]
 
 /** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */
@@ -223,14 +228,23 @@ function migrate(db: SqliteDatabase): void {
   if (formatOf(db) === newest) return
   createTransaction(db)(() => {
     const format = formatOf(db) // read again: another process may have migrated meanwhile
-    if (format > newest) {
-      throw new Error(
-        `it has format ${format} of a newer parley-a2a, and this one knows formats up to ${newest}; update parley-a2a`,
-      )
-    }
+    const problem = formatProblem(format)
+    if (problem !== undefined) throw new Error(problem)
     for (const migration of migrations.slice(format)) db.exec(migration)
     db.exec(`PRAGMA user_version = ${newest}`)
   })
+}
+
+/** Why this version cannot use a format. Undefined if it can. */
+export function formatProblem(format: number): string | undefined {
+  const newest = migrations.length
+  if (format <= newest) return undefined
+  return `it has format ${format} of a newer parley-a2a, and this one knows formats up to ${newest}; update parley-a2a`
+}
+
+/** The first format whose migration has this piece of SQL. */
+export function formatWith(sql: string): number {
+  return migrations.findIndex((migration) => migration.includes(sql)) + 1
 }
 
 /** Reserves the file for an agent, unless it belongs to one. Returns the name of the agent that it belongs to. */

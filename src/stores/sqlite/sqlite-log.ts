@@ -5,6 +5,7 @@ import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
 import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
 import { createRecentEvents, type EventBatch, encodeBatch } from '../event-batches.ts'
+import { createAdminOf, type SqliteAdmin } from './admin.ts'
 import { explainError, nodeDriver, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
@@ -37,8 +38,8 @@ export interface SqliteLogOptions {
   readonly clock?: Clock
 }
 
-/** A log that also stores the webhooks of its tasks. */
-export interface SqliteLog extends TaskLog {
+/** A log that also stores the webhooks of its tasks, and can be backed up and inspected while it is in use. */
+export interface SqliteLog extends TaskLog, Pick<SqliteAdmin, 'backup' | 'stats' | 'checkIntegrity'> {
   readonly webhooks: PushStore
 }
 
@@ -62,7 +63,8 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const events = createEvents(db, { claims, leases, now: clock.now, leaseTime })
   const snapshots = createSnapshots(db)
   const listHeads = createListHeads(db)
-  const retention = createRetention(db)
+  const retention = createRetention(db, clock.now)
+  const admin = createAdminOf(db, file, driver)
   const recentEvents = createRecentEvents()
   const wakeups = createWakeups()
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
@@ -83,6 +85,13 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
 
   function requireOpen() {
     if (closing) throw new Error(`The task log ${file} is closed.`)
+  }
+
+  function whileOpen<A extends unknown[], R>(work: (...values: A) => Promise<R>): (...values: A) => Promise<R> {
+    return async (...values) => {
+      requireOpen()
+      return await work(...values)
+    }
   }
 
   /** Returns nothing that is not on disk yet. */
@@ -198,6 +207,10 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
     },
 
     check: () => write(() => rewriteFormat(db)),
+
+    backup: whileOpen(admin.backup),
+    stats: whileOpen(admin.stats),
+    checkIntegrity: whileOpen(admin.checkIntegrity),
 
     close() {
       closing ??= close()

@@ -1,0 +1,75 @@
+import type { SqliteDatabase, SqliteDriver, SqliteValue } from './connection.ts'
+
+/** How long a statement waits for a lock of another connection, in milliseconds. */
+const lockTimeout = 15_000
+
+export interface BackgroundQuery {
+  readonly sql: string
+  readonly values?: readonly SqliteValue[]
+}
+
+/** Runs statements on a connection of their own, one after the other, and returns the rows of each. */
+export type RunInBackground = (
+  file: string,
+  queries: readonly BackgroundQuery[],
+) => Promise<readonly (readonly unknown[])[]>
+
+/** Runs statements that read a whole file. The event loop goes on meanwhile: they run in a thread. */
+export const runInThread: RunInBackground = async (file, queries) => {
+  const { Worker } = await import('node:worker_threads')
+  const worker = new Worker(threadCode, { eval: true, workerData: { file, queries, lockTimeout } })
+  const { rows, error } = await new Promise<ThreadResult>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the thread ended without a result')))
+  })
+  if (error) throw Object.assign(new Error(error.message), error)
+  return rows ?? []
+}
+
+/** The same for another driver than `node:sqlite`, which a thread cannot receive. The event loop waits meanwhile. */
+export function runWithDriver(driver: SqliteDriver): RunInBackground {
+  return async (file, queries) => {
+    const db = driver(file)
+    try {
+      db.exec(`PRAGMA busy_timeout = ${lockTimeout}`)
+      return runOn(db, queries)
+    } finally {
+      db.close()
+    }
+  }
+}
+
+/** The same on an open connection, for a database that only this connection can see. */
+export function runOn(db: SqliteDatabase, queries: readonly BackgroundQuery[]): readonly (readonly unknown[])[] {
+  return queries.map(({ sql, values = [] }) => {
+    // Some drivers refuse `all` for statements without rows.
+    if (/^\s*(SELECT|PRAGMA|WITH)/.test(sql)) return db.prepare(sql).all(...values)
+    db.prepare(sql).run(...values)
+    return []
+  })
+}
+
+interface ThreadResult {
+  readonly rows?: readonly (readonly unknown[])[]
+  readonly error?: { readonly message: string }
+}
+
+/** A text and not a file, because the package is bundled. Errors keep the fields by which they are explained. */
+const threadCode = `
+  process.removeAllListeners('warning')
+  const { parentPort, workerData } = require('node:worker_threads')
+  try {
+    const { DatabaseSync } = require('node:sqlite')
+    const db = new DatabaseSync(workerData.file)
+    try {
+      db.exec('PRAGMA busy_timeout = ' + workerData.lockTimeout)
+      const rows = workerData.queries.map(({ sql, values = [] }) => db.prepare(sql).all(...values))
+      parentPort.postMessage({ rows })
+    } finally {
+      db.close()
+    }
+  } catch ({ message, code, errcode }) {
+    parentPort.postMessage({ error: { message, code, errcode } })
+  }
+`
