@@ -1,49 +1,27 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../base/json.ts'
-import {
-  carryCodec,
-  decodeAnnotations,
-  decodeBareStatus,
-  encodeAnnotations,
-  encodeBareStatus,
-  id,
-  unwrapData,
-  wrapData,
-} from './codec.ts'
+import { decodeAnnotations, encodeAnnotations, id, stateCodec, unwrapData, wrapData } from './codec.ts'
 
-const v0_3 = carryCodec('v0.3')
-const v0_1 = carryCodec('v0.1')
-const timestamp = '2025-09-01T08:00:00.000Z'
+describe('a state that a dialect does not have', () => {
+  const { encodeState, decodeState } = stateCodec<'unknown'>({ unknown: { wireState: 'failed', name: 'UNKNOWN' } })
 
-describe('an unknown state', () => {
-  const status = decodeBareStatus({ state: 'unknown', timestamp }, v0_3.toCarry)
-
-  it('an unknown state becomes working', () => {
-    expect(status).toMatchObject({ state: 'working', timestamp })
+  it('the state becomes its substitute, and is read from the metadata again', () => {
+    const encoded = encodeState({ state: 'unknown', metadata: { k: 1 } })
+    expect(encoded).toEqual({ state: 'failed', metadata: { k: 1, 'a2a.state': 'UNKNOWN' } })
+    expect(decodeState(encoded)).toEqual({ state: 'unknown', metadata: { k: 1 } })
+    expect(decodeState(encodeState({ state: 'unknown' }))).toEqual({ state: 'unknown', metadata: undefined })
   })
 
-  it('an unknown state is encoded as unknown only by its v0_3 dialect, and only while the state has not changed', () => {
-    expect(encodeBareStatus(status, v0_3.readCarry).state).toBe('unknown')
-    expect(encodeBareStatus(status, v0_1.readCarry).state).toBe('working')
-    expect(encodeBareStatus({ ...status, state: 'completed' }, v0_3.readCarry).state).toBe('completed')
+  it('other states and other metadata stay as they are', () => {
+    const others: readonly (JsonObject | undefined)[] = [undefined, { k: 1 }, { 'a2a.state': 'OTHER' }]
+    for (const metadata of others) {
+      expect(encodeState({ state: 'failed', metadata })).toEqual({ state: 'failed', metadata })
+      expect(decodeState({ state: 'failed', metadata })).toEqual({ state: 'failed', metadata })
+    }
+    const metadata = { 'a2a.state': 'UNKNOWN' }
+    expect(decodeState({ state: 'completed', metadata })).toEqual({ state: 'completed', metadata })
   })
-})
-
-describe('the timestamp of a status', () => {
-  it('a missing timestamp is written in no dialect', () => {
-    const status = decodeBareStatus({ state: 'working' }, v0_3.toCarry)
-    for (const { readCarry } of [v0_3, v0_1]) expect(encodeBareStatus(status, readCarry).timestamp).toBeUndefined()
-  })
-
-  it('a received timestamp equal to the placeholder is written again', () => {
-    const status = decodeBareStatus({ state: 'working', timestamp: '1970-01-01T00:00:00.000Z' }, v0_3.toCarry)
-    expect(encodeBareStatus(status, v0_3.readCarry).timestamp).toBe('1970-01-01T00:00:00.000Z')
-  })
-})
-
-it('a status that the model can express has no carry', () => {
-  expect(decodeBareStatus({ state: 'working', timestamp }, v0_3.toCarry)).toStrictEqual({ state: 'working', timestamp })
 })
 
 it('an id has 1 to 256 characters', () => {

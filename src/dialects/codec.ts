@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
-import type { Carry, TaskState, TaskStatus } from '../protocol/model.ts'
+import type { Carry, TaskState } from '../protocol/model.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
 import { int32, string } from '../schema/values.ts'
 import type { DialectName } from './dialect.ts'
@@ -16,6 +16,9 @@ const idPattern = /^[^\p{Cc}\p{Cs}]*$/u
 // written into its metadata, under keys that other A2A SDKs use as well, and is removed from there when it is read.
 const mediaTypeKey = 'a2a.mediaType'
 const filenameKey = 'a2a.filename'
+
+/** The metadata key of a state that the dialect does not have. */
+const stateKey = 'a2a.state'
 
 /** Marks data that was wrapped in an object. */
 const wrappedKey = 'data_part_compat'
@@ -111,30 +114,51 @@ export function carryCodec(name: DialectName): CarryCodec {
   }
 }
 
-/** A status on the wire, without its message. */
-export interface BareStatus {
-  /** `unknown` if the agent has lost track of the task. */
-  readonly state: TaskState | 'unknown'
-  readonly timestamp?: string
+/** Encodes and decodes the states that a dialect does not have. */
+export interface StateCodec<S extends TaskState> {
+  /** Replaces a state that the dialect does not have, and writes it into the metadata. */
+  encodeState(fields: StateFields<TaskState>): StateFields<Exclude<TaskState, S>>
+  /** Undoes `encodeState`. */
+  decodeState(fields: StateFields<TaskState>): StateFields<TaskState>
 }
 
-/** An unknown state becomes `working`: the agent has not ended the task. */
-export function decodeBareStatus({ state, timestamp }: BareStatus, toCarry: ToCarry): TaskStatus {
-  const extras: Draft = {}
-  if (state === 'unknown') extras.state = state
+/** A state, and the metadata of the task or event in that state. */
+export interface StateFields<S extends TaskState> {
+  readonly state: S
+  readonly metadata?: JsonObject
+}
+
+/** What is written in place of each state that a dialect does not have, and the name of the state in the metadata. */
+export type Substitutes<S extends TaskState> = Readonly<
+  Record<S, { readonly wireState: Exclude<TaskState, S>; readonly name: string }>
+>
+
+export function stateCodec<S extends TaskState>(substitutes: Substitutes<S>): StateCodec<S> {
+  const isSubstituted = (state: TaskState): state is S => Object.hasOwn(substitutes, state)
+  const substituted = Object.keys(substitutes) as S[]
   return {
-    state: state === 'unknown' ? 'working' : state,
-    ...(timestamp !== undefined && { timestamp }),
-    ...toCarry(extras),
+    encodeState({ state, metadata }) {
+      if (!isSubstituted(state)) return { state: state as Exclude<TaskState, S>, metadata }
+      const { wireState, name } = substitutes[state]
+      return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
+    },
+    decodeState({ state, metadata }) {
+      const name = metadata?.[stateKey]
+      if (name === undefined) return { state, metadata }
+      const actual = substituted.find((key) => substitutes[key].wireState === state && substitutes[key].name === name)
+      if (actual === undefined) return { state, metadata }
+      return { state: actual, metadata: withoutKeys(metadata, { [stateKey]: name }) }
+    },
   }
 }
 
-export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, readCarry: ReadCarry): BareStatus {
-  const extras = readCarry(carry)
-  return {
-    state: state === 'working' && extras.state === 'unknown' ? 'unknown' : state,
-    ...(timestamp !== undefined && { timestamp }),
-  }
+/** The name of a state in a list request, for versions whose lists cannot be filtered by `unknown`. */
+export function encodeStateFilter(
+  state: TaskState,
+  names: Readonly<Record<Exclude<TaskState, 'unknown'>, string>>,
+): string {
+  if (state !== 'unknown') return names[state]
+  throw new A2AError('unsupported-operation', 'The protocol version of this agent cannot list tasks by state unknown.')
 }
 
 export function withoutUndefined(members: Members): JsonObject {

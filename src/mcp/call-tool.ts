@@ -179,6 +179,7 @@ async function toolResultOf(task: Task, call: ToolCall): Promise<Result> {
     case 'failed':
     case 'rejected':
     case 'canceled':
+    case 'unknown':
       return failed(text ? `The task is ${state}: ${text}` : `The task is ${state}.`)
     case 'submitted':
     case 'working':

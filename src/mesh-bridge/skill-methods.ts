@@ -73,6 +73,7 @@ const refusalCodes: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = 
   failed: 'TASK_FAILED',
   canceled: 'TASK_CANCELED',
   rejected: 'TASK_REJECTED',
+  unknown: 'TASK_FAILED',
 }
 
 function toData(output: unknown): JsonObject {

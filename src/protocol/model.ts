@@ -120,7 +120,7 @@ export interface Artifact {
   readonly carry?: Carry
 }
 
-/** The state of a task. */
+/** The state of a task. `unknown` ends a task whose agent has lost track of it. */
 export type TaskState =
   | 'submitted'
   | 'working'
@@ -130,6 +130,7 @@ export type TaskState =
   | 'failed'
   | 'canceled'
   | 'rejected'
+  | 'unknown'
 
 /** The status of a task. */
 export interface TaskStatus {

@@ -7,9 +7,18 @@ import type { TaskState } from './model.ts'
 export type Phase = 'received' | 'answered' | TaskState
 
 /** The phases without a successor. */
-export type EndedPhase = 'answered' | 'completed' | 'failed' | 'canceled' | 'rejected'
+export type EndedPhase = (typeof endedPhases)[number]
 
-const endedPhases: ReadonlySet<Phase> = new Set<EndedPhase>(['answered', 'completed', 'failed', 'canceled', 'rejected'])
+export const endedPhases = [
+  'answered',
+  'completed',
+  'failed',
+  'canceled',
+  'rejected',
+  'unknown',
+] as const satisfies readonly Phase[]
+
+const ended: ReadonlySet<Phase> = new Set(endedPhases)
 
 /** The phases of a task after `submitted`. */
 const startedPhases: readonly Phase[] = [
@@ -20,6 +29,7 @@ const startedPhases: readonly Phase[] = [
   'failed',
   'canceled',
   'rejected',
+  'unknown',
 ]
 
 const taskPhases: readonly Phase[] = ['submitted', ...startedPhases]
@@ -36,11 +46,12 @@ const successors: Record<Phase, readonly Phase[]> = {
   failed: [],
   canceled: [],
   rejected: [],
+  unknown: [],
 }
 
 /** Whether no phase can follow. */
 export function isEnded(phase: Phase): boolean {
-  return endedPhases.has(phase)
+  return ended.has(phase)
 }
 
 /** Whether the task waits for its caller: a blocking call returns then. */

@@ -5,7 +5,7 @@ import { readRetention } from './options.ts'
 it('states with the same retention form a group, and infinite retention has none', () => {
   const day = 24 * 60 * 60 * 1000
   expect(readRetention()).toEqual({
-    groups: [{ age: 30 * day, phases: ['answered', 'completed', 'failed', 'canceled', 'rejected'] }],
+    groups: [{ age: 30 * day, phases: ['answered', 'completed', 'failed', 'canceled', 'rejected', 'unknown'] }],
     longest: 30 * day,
     forgetAfter: 60 * day,
   })
@@ -13,7 +13,7 @@ it('states with the same retention form a group, and infinite retention has none
   expect(retention).toEqual({
     groups: [
       { age: 5, phases: ['answered'] },
-      { age: day, phases: ['failed', 'canceled', 'rejected'] },
+      { age: day, phases: ['failed', 'canceled', 'rejected', 'unknown'] },
     ],
     longest: Number.POSITIVE_INFINITY,
     forgetAfter: day + 1,

@@ -4,7 +4,7 @@ import { consoleLogger, type Logger } from '../base/logger.ts'
 import type { TokenExchange } from '../protocol/credentials.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call, Operation, SendRequest } from '../protocol/service.ts'
-import type { EndedPhase } from '../protocol/states.ts'
+import { type EndedPhase, endedPhases } from '../protocol/states.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { LogWithWebhooks } from '../push/push.ts'
@@ -20,8 +20,6 @@ const day = 24 * 60 * 60 * 1000
 export const workingAfter = 50
 
 const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
-
-const endedPhases: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
 
 const retentionNames: readonly string[] = [...endedPhases, 'ended', 'tombstones']
 

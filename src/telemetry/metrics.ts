@@ -91,7 +91,7 @@ export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Met
         break
       case 'turn':
         activeTurns.add(-1)
-        turns.add(1, state ?? 'unknown')
+        turns.add(1, state ?? 'none')
         turnTime.observe(duration)
         break
       case 'delivery':

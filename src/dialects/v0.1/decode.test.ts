@@ -308,9 +308,9 @@ describe('decodeResult and decodeEvent', () => {
       ])
     })
 
-    it('a task in an unknown state is working', () => {
-      expect(state('unknown')).toEqual(['working', undefined])
-      expect(state('resting')).toEqual(state('unknown'))
+    it('a task in the state unknown has ended, and one in an undefined state is working', () => {
+      expect(state('unknown')).toEqual(['unknown', undefined])
+      expect(state('resting')).toEqual(['working', undefined])
     })
 
     it('other spellings of a state are accepted', () => {

@@ -4,15 +4,7 @@ import type { StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig, RequestOf, SendRequest, StreamOperation, TaskAddress } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
-import {
-  type Draft,
-  decodeBareStatus,
-  type LenientRead,
-  lenientReader,
-  readParams,
-  readResult,
-  unknownGeneration,
-} from '../codec.ts'
+import { type Draft, type LenientRead, lenientReader, readParams, readResult, unknownGeneration } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import { missingOperations } from './methods.ts'
@@ -206,7 +198,7 @@ function decodeStatus(
   decodeMessage: MessageDecoder,
 ): Omit<StatusEvent, 'type'> {
   const { state, metadata } = wire.decodeState({ state: wireState, metadata: outerMetadata })
-  const status = decodeBareStatus({ state, timestamp }, toCarry)
+  const status = { state, ...(timestamp !== undefined && { timestamp }) }
   return { status: message === undefined ? status : { ...status, message: decodeMessage(message) }, metadata }
 }
 

@@ -80,6 +80,7 @@ describe('encodeResult and encodeEvent', () => {
         failed: ['failed'],
         canceled: ['canceled'],
         rejected: ['failed', { 'a2a.state': 'TASK_STATE_REJECTED' }],
+        unknown: ['unknown'],
       }
       for (const [state, [wireState, metadata]] of Object.entries(wireStates) as [TaskState, [string, JsonObject?]][]) {
         expect(encodeResult.getTask({ ...bare, status: { state, timestamp } }, address)).toStrictEqual({

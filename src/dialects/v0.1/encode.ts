@@ -9,7 +9,7 @@ import type {
   StreamOperation,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, withoutUndefined } from '../codec.ts'
+import { type Draft, withoutUndefined } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { missingOperations } from './methods.ts'
 import { encodePart, readCarry } from './parts.ts'
@@ -121,9 +121,9 @@ function encodeTask(task: Task, id: string): JsonObject {
 
 /** Encodes a status together with the metadata of its task or event, which holds states that 0.1 does not have. */
 function encodeStatus({ status, metadata: outerMetadata }: Omit<StatusEvent, 'type'>): Draft {
-  const { state, timestamp } = encodeBareStatus(status, readCarry)
-  const { state: wireState, metadata } = encodeState({ state, metadata: outerMetadata })
-  const wire: Draft = { state: wireState }
+  const { timestamp } = status
+  const { state, metadata } = encodeState({ state: status.state, metadata: outerMetadata })
+  const wire: Draft = { state }
   if (status.message !== undefined) wire.message = encodeMessage(status.message)
   if (timestamp !== undefined) wire.timestamp = timestamp
   return metadata === undefined ? { status: wire } : { status: wire, metadata }

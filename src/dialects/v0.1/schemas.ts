@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import type { Json } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
 import { type Infer, type Schema, Violation, wrongType } from '../../schema/schema.ts'
 import { literal, tagged } from '../../schema/unions.ts'
@@ -17,7 +17,7 @@ import {
   timestamp,
   withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, withKeys, withoutKeys } from '../codec.ts'
+import { historyLength, id, maxListItems, maxParts, stateCodec } from '../codec.ts'
 
 // The objects of A2A 0.1. Optional members may also be `null`.
 
@@ -39,7 +39,7 @@ const implicitText = implicit(string())
 const strings = optional(list(string()))
 
 /** The spellings of states that agents use, including those of later versions. */
-const stateSpellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
+const stateSpellings: ReadonlyMap<string, TaskState> = new Map<string, TaskState>([
   ...wireStates.map((state) => [state, state] as const),
   ['rejected', 'rejected'],
   ['auth-required', 'auth-required'],
@@ -48,10 +48,11 @@ const stateSpellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<strin
   ['running', 'working'],
 ])
 
-const State: Schema<TaskState | 'unknown'> = {
+/** A state without a meaning here does not say that the task has ended. */
+const State: Schema<TaskState> = {
   read(value) {
     if (typeof value !== 'string') throw wrongType(`one of ${wireStates.join(', ')}`, value)
-    return stateSpellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
+    return stateSpellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'working'
   },
   node: { is: 'enum', values: wireStates },
 }
@@ -190,43 +191,11 @@ export const AgentCard = object({
   authentication: optional(Authentication),
 })
 
-/** The metadata key of states that 0.1 does not have. */
-const stateKey = 'a2a.state'
-
-/** Replaces a state that 0.1 does not have, and writes it into the metadata. */
-export function encodeState({ state, metadata }: StateFields<TaskState | 'unknown'>): StateFields<WireState> {
-  if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
-  const { wireState, name } = substitutes[state]
-  return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
-}
-
-/** Undoes `encodeState`. */
-export function decodeState({
-  state,
-  metadata,
-}: StateFields<TaskState | 'unknown'>): StateFields<TaskState | 'unknown'> {
-  for (const substituted of ['rejected', 'auth-required'] as const) {
-    const { wireState, name } = substitutes[substituted]
-    if (state === wireState && metadata?.[stateKey] === name) {
-      return { state: substituted, metadata: withoutKeys(metadata, { [stateKey]: name }) }
-    }
-  }
-  return { state, metadata }
-}
-
-/** A state, and the metadata of the task or event in that state. */
-interface StateFields<S> {
-  readonly state: S
-  readonly metadata?: JsonObject
-}
-
-type WireState = (typeof wireStates)[number]
-
-/** The states that 0.1 does not have: the state on the wire, and the name in the metadata. */
-const substitutes = {
+/** The states that 0.1 does not have. */
+export const { encodeState, decodeState } = stateCodec<'rejected' | 'auth-required'>({
   rejected: { wireState: 'failed', name: 'TASK_STATE_REJECTED' },
   'auth-required': { wireState: 'input-required', name: 'TASK_STATE_AUTH_REQUIRED' },
-} as const
+})
 
 /** Also keeps unknown members: callers may add what their webhooks need. */
 function open<T extends object>(schema: Schema<T>): Schema<T> {

@@ -283,7 +283,7 @@ describe('decodeResult and decodeEvent', () => {
 
     it('a task in an unknown state is decoded', () => {
       for (const status of [{}, { state: 0 }, { state: 'TASK_STATE_UNSPECIFIED' }, { state: 'unknown' }]) {
-        expect(decode.getTask({ ...task, status }, address).status).toMatchObject({ state: 'working' })
+        expect(decode.getTask({ ...task, status }, address).status).toMatchObject({ state: 'unknown' })
       }
     })
 

@@ -5,7 +5,7 @@ import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.t
 import type { Outcome, PushConfig, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { decodeBareStatus, readParams, readResult, unknownGeneration } from '../codec.ts'
+import { readParams, readResult, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { decodeCard } from './card.ts'
 import {
@@ -172,7 +172,7 @@ function decodeTask(task: Infer<typeof wire.Task>): Task {
 }
 
 function decodeStatus({ message, ...status }: Infer<typeof wire.TaskStatus>): TaskStatus {
-  return { ...decodeBareStatus(status, toCarry), message: message && decodeMessage(message) }
+  return { ...status, message: message && decodeMessage(message) }
 }
 
 function decodeArtifact({ parts, ...artifact }: Infer<typeof wire.Artifact>): Artifact {

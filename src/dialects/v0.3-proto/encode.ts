@@ -9,7 +9,7 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, withoutEmpty } from '../codec.ts'
+import { type Draft, encodeStateFilter, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { encodePart, encodeReferences, readCarry } from './parts.ts'
@@ -67,7 +67,7 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   streamMessage: (request) => encodeSend(request, {}),
   getTask: ({ taskId, historyLength }) => withoutEmpty({ name: taskName(taskId), historyLength }),
   listTasks({ contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
-    const status = state && State.names[state]
+    const status = state && encodeStateFilter(state, State.names)
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
     return withoutEmpty({ contextId, status, statusTimestampAfter: statusSince, ...page })
   },
@@ -92,7 +92,7 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
 }
 
 function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, timestamp } = encodeBareStatus(status, readCarry)
+  const { state, timestamp } = status
   const wire: Draft = { state: AnyState.names[state] }
   if (timestamp !== undefined) wire.timestamp = timestamp
   if (status.message) wire.message = encodeMessage(status.message)

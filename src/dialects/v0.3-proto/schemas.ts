@@ -41,7 +41,7 @@ const text = implicit(string())
 
 const security = implicit(list(Requirement))
 
-export const State = protoEnum<model.TaskState>('TASK_STATE_UNSPECIFIED', {
+export const State = protoEnum<Exclude<model.TaskState, 'unknown'>>('TASK_STATE_UNSPECIFIED', {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
   completed: 'TASK_STATE_COMPLETED',

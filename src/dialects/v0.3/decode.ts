@@ -12,15 +12,7 @@ import type {
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { list } from '../../schema/values.ts'
-import {
-  type Draft,
-  decodeBareStatus,
-  type LenientRead,
-  lenientReader,
-  readParams,
-  readResult,
-  unknownGeneration,
-} from '../codec.ts'
+import { type Draft, type LenientRead, lenientReader, readParams, readResult, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { decodeResult as decodeProtoResult } from '../v0.3-proto/decode.ts'
 import { cleanEvent, cleanPage, cleanSendParams, cleanTask, cleanTaskParams } from './lenient.ts'
@@ -169,8 +161,7 @@ function decodeTask({ status, artifacts, history, ...task }: Infer<typeof wire.T
 }
 
 function decodeStatus({ message, ...status }: Infer<typeof wire.TaskStatus>): TaskStatus {
-  const decoded = decodeBareStatus(status, toCarry)
-  return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
+  return message === undefined ? status : { ...status, message: decodeMessage(message) }
 }
 
 function decodeArtifact(artifact: Infer<typeof wire.Artifact>): Artifact {

@@ -9,7 +9,7 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, withoutUndefined } from '../codec.ts'
+import { type Draft, withoutUndefined } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { encodePart, readCarry } from './parts.ts'
@@ -100,7 +100,7 @@ export function encodeSend(request: SendRequest, defaults: JsonObject): JsonObje
 }
 
 function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, timestamp } = encodeBareStatus(status, readCarry)
+  const { state, timestamp } = status
   const wire: Draft = { state }
   if (status.message !== undefined) wire.message = encodeMessage(status.message)
   if (timestamp !== undefined) wire.timestamp = timestamp

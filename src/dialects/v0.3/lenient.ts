@@ -127,11 +127,12 @@ function cleanStatus(status: unknown, taskId: unknown): unknown {
   }
 }
 
+/** A state without a meaning here does not say that the task has ended. */
 function cleanState(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const kebabCase = value.toLowerCase().replaceAll('_', '-')
   const state = stateSynonyms.get(kebabCase) ?? kebabCase
-  return states.some((name) => name === state) ? state : 'unknown'
+  return states.some((name) => name === state) ? state : 'working'
 }
 
 const stateSynonyms: ReadonlyMap<string, string> = new Map([

@@ -41,7 +41,10 @@ export const states = [
   'failed',
   'rejected',
   'auth-required',
+  'unknown',
 ] as const satisfies readonly TaskState[]
+
+const State = literal(...states)
 
 export const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
@@ -82,8 +85,7 @@ export const Artifact = object({
 })
 
 export const TaskStatus = object({
-  // An agent may have lost track of a task. Requests cannot filter by this state.
-  state: literal(...states, 'unknown'),
+  state: State,
   message: optional(Message),
   timestamp: optional(timestamp({ zone: 'Z' })),
 })
@@ -154,8 +156,6 @@ export const SendParams = object({ message: SentMessage, configuration: optional
 export const TaskParams = object({ id, metadata })
 
 export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
-
-const State = literal(...states)
 
 const milliseconds: Schema<number> = {
   read(value) {

@@ -5,7 +5,7 @@ import type { Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { decodeBareStatus, readParams, readResult, unknownGeneration } from '../codec.ts'
+import { readParams, readResult, unknownGeneration } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { decodeCard, toCarry } from './card.ts'
 import * as wire from './schemas.ts'
@@ -60,9 +60,8 @@ export const decodeResult: ClientDialect['decodeResult'] = {
 export function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, cleanResponse(event))
   if ('statusUpdate' in response) {
-    const { status, ...update } = response.statusUpdate
-    const isLast = isEnded(status.state)
-    return { type: 'status', ...update, status: decodeStatus(status), generation: unknownGeneration, isLast }
+    const isLast = isEnded(response.statusUpdate.status.state)
+    return { type: 'status', ...decodeStatus(response.statusUpdate), generation: unknownGeneration, isLast }
   }
   if ('artifactUpdate' in response) {
     return { type: 'artifact', ...response.artifactUpdate, generation: unknownGeneration }
@@ -110,10 +109,13 @@ function decodeOutcome(response: Infer<typeof wire.SendMessageResponse>): Outcom
 }
 
 function decodeTask(task: Infer<typeof wire.Task>): Task {
-  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
-  return { ...rest, contextId, status: decodeStatus(status), artifacts, history, generation: unknownGeneration }
+  const { contextId = '', artifacts = [], history = [], ...rest } = decodeStatus(task)
+  return { ...rest, contextId, artifacts, history, generation: unknownGeneration }
 }
 
-function decodeStatus(status: Infer<typeof wire.TaskStatus>): TaskStatus {
-  return { ...status, ...decodeBareStatus(status, toCarry) }
+/** Decodes the status of a task or event, whose metadata holds the state that 1.0 does not have. */
+function decodeStatus<T extends Pick<Task, 'status' | 'metadata'>>(wireObject: T): T {
+  const { status } = wireObject
+  const { state, metadata } = wire.decodeState({ state: status.state, metadata: wireObject.metadata })
+  return state === status.state ? wireObject : { ...wireObject, status: { ...status, state }, metadata }
 }

@@ -74,7 +74,7 @@ describe('a task', () => {
   })
 
   it('every state has its name', () => {
-    const names: Record<TaskState, string> = {
+    const names: Record<Exclude<TaskState, 'unknown'>, string> = {
       submitted: 'TASK_STATE_SUBMITTED',
       working: 'TASK_STATE_WORKING',
       'input-required': 'TASK_STATE_INPUT_REQUIRED',

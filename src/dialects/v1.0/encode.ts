@@ -2,10 +2,10 @@ import type { JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, PushConfigRef, SendConfiguration, SendRequest } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, withoutEmpty } from '../codec.ts'
+import { type Draft, encodeStateFilter, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
-import { encodeCard, readCarry } from './card.ts'
-import { roleNames, stateNames } from './schemas.ts'
+import { encodeCard } from './card.ts'
+import { encodeState, roleNames, stateNames } from './schemas.ts'
 
 // Only known members are written: strict protobuf parsers fail on others. Empty strings and lists are left out, as in
 // ProtoJSON.
@@ -38,7 +38,7 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   streamMessage: encodeSend,
   getTask: ({ tenant, taskId, historyLength }) => withoutEmpty({ tenant, id: taskId, historyLength }),
   listTasks({ tenant, contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
-    const status = state && stateNames[state]
+    const status = state && encodeStateFilter(state, stateNames)
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
     return withoutEmpty({ tenant, contextId, status, statusTimestampAfter: statusSince, ...page })
   },
@@ -71,8 +71,9 @@ export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
     case 'message':
       return [encodeOutcome(event)]
     case 'status': {
-      const { taskId, contextId, status, metadata } = event
+      const { taskId, contextId, status } = event
       const wire: Draft = { taskId, contextId, status: encodeStatus(status) }
+      const metadata = encodeMetadata(event)
       if (metadata) wire.metadata = metadata
       return [{ statusUpdate: wire }]
     }
@@ -97,22 +98,29 @@ function encodeTask(task: Task): JsonObject {
   return wire
 }
 
-function draftTask({ id, contextId, status, history, metadata }: Task): Draft {
+function draftTask(task: Task): Draft {
+  const { id, contextId, status, history } = task
   const wire: Draft = { id }
   if (contextId) wire.contextId = contextId
   wire.status = encodeStatus(status)
   if (history.length > 0) wire.history = history.map(encodeMessage)
+  const metadata = encodeMetadata(task)
   if (metadata) wire.metadata = metadata
   return wire
 }
 
 function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, message } = status
-  const { timestamp } = encodeBareStatus(status, readCarry)
-  const wire: Draft = { state: stateNames[state] }
+  const { state, message, timestamp } = status
+  const wire: Draft = { state: stateNames[state === 'unknown' ? 'failed' : state] }
   if (timestamp !== undefined) wire.timestamp = timestamp
   if (message) wire.message = encodeMessage(message)
   return wire
+}
+
+/** The metadata of a task or event, which holds the state that 1.0 does not have. */
+function encodeMetadata({ status, metadata }: Pick<Task, 'status' | 'metadata'>): JsonObject | undefined {
+  const { state } = status
+  return state === 'unknown' ? encodeState({ state, metadata }).metadata : metadata
 }
 
 function encodeMessage(message: Message): JsonObject {

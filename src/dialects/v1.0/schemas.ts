@@ -16,7 +16,7 @@ import {
   timestamp,
   withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize, stateCodec } from '../codec.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 
 // The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`.
@@ -38,8 +38,13 @@ const pageToken = implicit(string({ max: 4096 }))
 
 const securityRequirements = implicit(list(Requirement))
 
+/** 1.0 has no state of a task that its agent has lost track of: the work is not done, and will not be. */
+export const { encodeState, decodeState } = stateCodec<'unknown'>({
+  unknown: { wireState: 'failed', name: 'TASK_STATE_UNSPECIFIED' },
+})
+
 /** In the order of the enum numbers, from 1. */
-export const stateNames: Readonly<Record<model.TaskState, string>> = {
+export const stateNames: Readonly<Record<Exclude<model.TaskState, 'unknown'>, string>> = {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
   completed: 'TASK_STATE_COMPLETED',
