@@ -28,8 +28,8 @@ export interface ServerDialect extends Dialect {
   recognises?(features: CallFeatures): boolean
   /** The operation of a call, if its method alone does not determine it. */
   operationFor?(features: CallFeatures): Operation | undefined
-  /** Whether a JSON-RPC request may lack an id. The id of its response is `null` then. */
-  readonly allowsMissingId?: boolean
+  /** Whether a JSON-RPC request without an id is a notification: it is executed, and has no answer. */
+  readonly hasNotifications?: boolean
   /** Throws `A2AError('invalid-params')` that names the field, the expected and the actual value. */
   readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }

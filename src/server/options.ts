@@ -195,6 +195,8 @@ export interface DialectOptions {
   readonly missingVersion?: MissingVersion
   /** Accepts JSON-RPC calls without `jsonrpc` or `id`. */
   readonly lenientEnvelope?: boolean
+  /** Answers failed JSON-RPC calls with the HTTP status of their error, such as 404, instead of 200. Defaults to false. */
+  readonly httpErrors?: boolean
   /** Adds `traceId` and `spanId` to the metadata of events. Defaults to false, except for house clients. */
   readonly traceMetadata?: boolean
   /** Options of the 0.3 house profile. */
@@ -262,6 +264,7 @@ const dialectChecks: OptionChecks<DialectOptions> = {
   cards: oneOf('hybrid', 'legacy', '1.0', '0.3', '0.2', '0.1'),
   missingVersion: oneOf('infer', 'strict'),
   lenientEnvelope: flag,
+  httpErrors: flag,
   traceMetadata: flag,
   house: group<HouseOptions>({ path, codes: flag, timeoutAsError: flag, holdStreamOnInput: flag }),
   compatibility: group<CompatibilityOptions>({

@@ -21,7 +21,7 @@ export const v0_1: ServerDialect = {
   bindings: ['JSONRPC'],
   methods,
   operations,
-  allowsMissingId: true,
+  hasNotifications: true,
   namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult,

@@ -19,7 +19,7 @@ export const v0_2: ServerDialect = {
   operations,
   recognises,
   // Up to 0.2.1.
-  allowsMissingId: true,
+  hasNotifications: true,
   namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
@@ -34,7 +34,7 @@ export const v0_2: ServerDialect = {
 }
 
 /** Rejects requests that deviate from the specification. */
-export const v0_2Strict: ServerDialect = { ...v0_2, allowsMissingId: false, decodeRequest: decodeRequestStrictly }
+export const v0_2Strict: ServerDialect = { ...v0_2, hasNotifications: false, decodeRequest: decodeRequestStrictly }
 
 /** 0.2 clients reject cards with schemes of later types, and know nothing else that came with 0.3. */
 function encodeCard(card: AgentCard): JsonObject {

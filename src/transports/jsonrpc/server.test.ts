@@ -184,7 +184,7 @@ describe('a call', () => {
     }
   })
 
-  it('a call needs an id, except in versions where it is optional', async () => {
+  it('a call needs an id, except in versions that have notifications', async () => {
     const sent01 = { method: 'tasks/send', params: { id: 'T', message: { role: 'user', parts: [] } } }
     const sent03 = { method: 'message/send', params: { message: { kind: 'message', messageId: 'm', role: 'user' } } }
     const dialectSets = {
@@ -197,8 +197,10 @@ describe('a call', () => {
       expect(id).toBeNull()
       return error.code
     }
+    const statusOf = async (dialects: WireOptions['dialects'], version: string, call: object) =>
+      (await open({ dialects }).post({ body: { jsonrpc: '2.0', ...call }, headers: { 'a2a-version': version } })).status
     for (const dialects of [dialectSets.lenient, dialectSets.strict]) {
-      expect(await problemOf(dialects, '', sent01)).toBe(-32602)
+      expect(await statusOf(dialects, '', sent01)).toBe(204)
       for (const [version, method] of [
         ['0.3', 'tasks/get'],
         ['1.0', 'GetTask'],
@@ -209,7 +211,7 @@ describe('a call', () => {
         expect(await problemOf(dialects, version, { method: 'nothing' })).toBe(-32601)
       }
     }
-    expect(await problemOf(dialectSets.lenient, '0.2', sent03)).toBe(-32602)
+    expect(await statusOf(dialectSets.lenient, '0.2', sent03)).toBe(204)
     expect(await problemOf(dialectSets.strict, '0.2', { method: 'tasks/get', params: { id: 'gone' } })).toBe(-32600)
   })
 

@@ -7,9 +7,11 @@ import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import { anonymous } from '../../protocol/model.ts'
 import {
+  acceptsOnlyStream,
   acceptsStream,
   errorHeaders,
   invokeForText,
+  notifyOperation,
   readBody,
   readResumePoint,
   readVersion,
@@ -24,6 +26,9 @@ import { type WireOptions, withWireDefaults } from '../server/options.ts'
 
 const jsonHeaders = { 'content-type': 'application/json' }
 
+/** The answer to a notification: a call without an id. */
+const noContent: Outgoing = { status: 204, headers: {} }
+
 /** Bytes that are read of a rejected call, to answer it with its id and in its dialect. */
 const rejectedBodyLimit = 64 * 1024
 
@@ -32,7 +37,7 @@ export type JsonRpcHandler = (incoming: Incoming) => Promise<Outgoing>
 
 /** JSON-RPC 2.0 as A2A uses it: one call per request, always with an answer. */
 export function createJsonRpc(options: WireOptions): JsonRpcHandler {
-  const { service, authenticate, lastDialect, onError, lenientEnvelope = false } = options
+  const { service, authenticate, lastDialect, onError, lenientEnvelope = false, httpErrors = false } = options
   const { bodyLimit, jsonDepth, heartbeat, clock } = withWireDefaults(options)
 
   return async (incoming) => {
@@ -46,7 +51,8 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
     }
     let id: RequestId = null
     let dialect = options.dialects[0]
-    let expectsStream = false
+    let isNotification = false
+    let opensStream = false
     let features: CallFeatures | undefined
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
@@ -57,13 +63,18 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
       const operation = operationOf(dialect, features, options)
       const { params } = features
-      if (requestId === undefined && !dialect.allowsMissingId && !lenientEnvelope) {
+      if (requestId === undefined && !dialect.hasNotifications && !lenientEnvelope) {
         // The official kit of 0.3 expects errors in the method and the params to be reported first.
         dialect.decodeRequest[operation](params)
         throw invalidRequest('id is missing: every request of A2A is answered.')
       }
-      expectsStream = isStream(operation) && features.acceptsStream
+      opensStream = isStream(operation)
+      isNotification = requestId === undefined && !lenientEnvelope
       const call = new WireCall(incoming, principal, options)
+      if (isNotification) {
+        await notifyOperation(service, { dialect, operation, params, call })
+        return noContent
+      }
       if (!isStream(operation)) {
         const target = { incoming, principal }
         const result = await invokeForText(service, { dialect, operation, params, call }, { target })
@@ -75,8 +86,13 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       const stream = { incoming, onError, after, framing, heartbeat, clock }
       return await answerStream(service, { dialect, operation, params, call }, stream)
     } catch (error) {
-      const answer = errorAnswer(id, dialect, toCallerError(error, { incoming, onError }), incoming, features)
-      return expectsStream && isLegacy(dialect) ? errorAsEvent(answer) : answer
+      const failure = toCallerError(error, { incoming, onError })
+      const status = httpErrors ? dialect.encodeHttpError(failure).status : undefined
+      const answer = errorAnswer(id, dialect, failure, { incoming, request: features, status })
+      if (answer.status !== 200) return answer
+      // JSON-RPC 2.0 §4.1: the caller of a notification gets no errors.
+      if (isNotification) return noContent
+      return opensStream && isLegacy(dialect) && acceptsOnlyStream(incoming) ? errorAsEvent(answer) : answer
     }
   }
 }
@@ -143,7 +159,7 @@ async function rejectCall(error: A2AError, incoming: Incoming, options: WireOpti
   } catch {
     // The call is rejected anyway, and this error would say less about why.
   }
-  return errorAnswer(id, dialect, error, incoming)
+  return errorAnswer(id, dialect, error, { incoming })
 }
 
 function readEnvelope(body: unknown): Envelope {
@@ -193,15 +209,21 @@ function failureText(id: RequestId, error: WireError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
 
+interface ErrorAnswerOptions {
+  readonly incoming: Incoming
+  readonly request?: RequestFacts | undefined
+  /** Defaults to the status of the error over JSON-RPC. */
+  readonly status?: number | undefined
+}
+
 function errorAnswer(
   id: RequestId,
   dialect: ServerDialect,
   error: A2AError,
-  incoming: Incoming,
-  request?: RequestFacts,
+  { incoming, request, status }: ErrorAnswerOptions,
 ): TextAnswer {
   return {
-    status: statusOf(error, dialect),
+    status: status ?? statusOf(error, dialect),
     headers: { ...jsonHeaders, ...errorHeaders(error) },
     body: failureText(id, encodeErrorFor(incoming, dialect, error, request)),
   }
@@ -229,8 +251,7 @@ function isLegacy({ version }: ServerDialect): boolean {
   return version.startsWith('0.')
 }
 
-/** SDKs before 1.0 that expect a stream read no other answer, unless the HTTP status is an error. */
+/** SDKs before 1.0 that accept only streams read no other answer, unless the HTTP status is an error. */
 function errorAsEvent(answer: TextAnswer): Outgoing {
-  if (answer.status !== 200) return answer
   return { status: 200, headers: sseHeaders, body: eventText({ event: 'error', data: oneLine(answer.body) }) }
 }

@@ -10,9 +10,17 @@ import { A2AError, invalidParams, StoreUnavailable } from '../../protocol/errors
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
 import { hopsHeader } from '../../protocol/extensions/lineage.ts'
-import { callStream, callUnary } from '../../protocol/intercept.ts'
+import { callStream, callUnary, isStream } from '../../protocol/intercept.ts'
 import { ownerOf, type Principal, type Task } from '../../protocol/model.ts'
-import type { Call, Operation, RequestOf, Service, StreamOperation, UnaryOperation } from '../../protocol/service.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  SendConfiguration,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../../protocol/service.ts'
 import { type AnswerTarget, answersOf, minLargeLength, reserveAnswer } from './large-answers.ts'
 import type { WireOptions } from './options.ts'
 
@@ -55,6 +63,26 @@ export async function invokeForText<O extends UnaryOperation>(
   const text = encodeText()
   if (text.length >= minLargeLength) reserveAnswer({ bytes: text.length }, target)
   return text
+}
+
+/** Executes a call whose caller wants no answer. A send does not wait for the agent, and a stream ends after its first event. */
+export async function notifyOperation<O extends Operation>(
+  service: Service,
+  wireRequest: WireRequest<O>,
+): Promise<void> {
+  const { operation, call } = wireRequest
+  const request = decodeRequest(wireRequest)
+  if (isStream(operation)) {
+    for await (const _ of callStream(service, operation, request as RequestOf<StreamOperation>, call)) return
+    return
+  }
+  await callUnary(service, operation, withoutWaiting(request), call)
+}
+
+function withoutWaiting<R extends object>(request: R): R {
+  if (!('message' in request)) return request
+  const { configuration } = request as { readonly configuration?: SendConfiguration }
+  return { ...request, configuration: { ...configuration, returnImmediately: true } }
 }
 
 function prepareOperation<O extends UnaryOperation>(service: Service, wireRequest: WireRequest<O>) {
@@ -166,6 +194,12 @@ export function readVersion(incoming: Pick<Incoming, 'header' | 'query'>): strin
 /** Whether the caller accepts a stream, for methods that are both unary and streaming. */
 export function acceptsStream(incoming: Incoming): boolean {
   return incoming.header('accept')?.includes('text/event-stream') === true
+}
+
+/** Whether the caller accepts nothing but a stream. */
+export function acceptsOnlyStream(incoming: Incoming): boolean {
+  const ranges = incoming.header('accept')?.split(',') ?? []
+  return ranges.length > 0 && ranges.every((range) => range.split(';', 1)[0]?.trim() === 'text/event-stream')
 }
 
 /** The generation after which a stream is to be resumed. `EventSource` sends the header by itself. */

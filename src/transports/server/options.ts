@@ -18,6 +18,8 @@ export interface WireLimits {
 export interface EnvelopeOptions {
   /** Accepts JSON-RPC calls without `jsonrpc` or without `id`, as in some examples. */
   readonly lenientEnvelope?: boolean
+  /** Answers failed JSON-RPC calls with the HTTP status of their error, instead of 200. */
+  readonly httpErrors?: boolean
 }
 
 /** What every server transport needs. */

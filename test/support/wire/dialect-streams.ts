@@ -17,7 +17,7 @@ export interface StreamLine {
 }
 
 export interface OpenStreamOptions {
-  readonly taskId?: string
+  readonly taskId?: string | undefined
   readonly headers?: Headers
 }
 
@@ -28,20 +28,31 @@ export async function* streamIn(
   text: string,
   { taskId, headers = {} }: OpenStreamOptions = {},
 ): AsyncGenerator<StreamLine> {
-  const params = streamParams(dialect, text, taskId)
-  if (binding === 'GRPC') return yield* grpcLines(port, dialect, params, headers)
-  const { path, version, method } = httpTargets[`${dialect} ${binding}`] ?? {}
+  if (binding === 'GRPC') return yield* grpcLines(port, dialect, streamParams(dialect, text, taskId), headers)
   const isRpc = binding === 'JSONRPC'
-  const response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(version && { 'a2a-version': version }), ...headers },
-    body: JSON.stringify(isRpc ? { jsonrpc: '2.0', id: 1, method, params } : params),
-  })
+  const response = await requestStreamIn([dialect, binding], url, text, { taskId, headers })
   if (!isStream(response)) throw new Error(`expected a stream, got ${response.status} ${await response.text()}`)
   for await (const { result, error, ...event } of readEvents(response)) {
     const isError = error !== undefined || event.name === 'error'
     yield isError ? { type: 'error', code: error?.code } : lineOf(isRpc ? result : event)
   }
+}
+
+/** Sends a text in a dialect over HTTP, for a stream. A null `id` leaves out the id of a JSON-RPC request. */
+export function requestStreamIn(
+  [dialect, binding]: readonly [DialectName, Binding],
+  url: string,
+  text: string,
+  { taskId, headers = {}, id = 1 }: OpenStreamOptions & { readonly id?: number | null } = {},
+): Promise<Response> {
+  const params = streamParams(dialect, text, taskId)
+  const { path, version, method } = httpTargets[`${dialect} ${binding}`] ?? {}
+  const rpc = { jsonrpc: '2.0', ...(id !== null && { id }), method, params }
+  return fetch(`${url.replace(/\/$/, '')}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(version && { 'a2a-version': version }), ...headers },
+    body: JSON.stringify(binding === 'JSONRPC' ? rpc : params),
+  })
 }
 
 /** The params of a stream request: the message is new, or continues a task. */
