@@ -1,13 +1,13 @@
 import { isObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Task, TaskStatus } from '../../protocol/model.ts'
+import type { Task } from '../../protocol/model.ts'
 import type { Outcome, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { readParams, readResult, unknownGeneration } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { decodeCard, toCarry } from './card.ts'
+import { decodeCard } from './card.ts'
 import * as wire from './schemas.ts'
 
 // The schemas read messages, artifacts and push configs as the model has them.
