@@ -40,7 +40,7 @@ export type RuntimeFunction = (turn: Turn, runtime: RuntimeAccess) => AgentRetur
 
 /** The part of the runtime that works with events. */
 export interface RuntimeAccess {
-  /** Resolves when the event is stored. */
+  /** Resolves when the event is in the window of the task's writer. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
   readonly ask: AskCaller
   readonly newArtifactId: () => string
@@ -89,7 +89,7 @@ export interface Invocation {
   readonly isReplaying?: () => boolean
   /** The trace of the caller, if there is no turn. */
   readonly trace?: Trace | undefined
-  /** Resolves when all events emitted so far are stored. */
+  /** Resolves when all events emitted so far have been handed to the task's writer. */
   readonly settled?: () => Promise<void>
 }
 

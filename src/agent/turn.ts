@@ -32,8 +32,10 @@ import type { RequireAuth } from './require-auth.ts'
 
 /**
  * The handling of one message, and what an agent can do during it. Every method that emits an event (status, artifact,
- * data, file, ask, requireInput, fail, reject) turns the exchange into a task. The promises resolve when the event is
- * stored; awaiting them slows the agent down to the speed of the store.
+ * data, file, ask, requireInput, fail, reject) turns the exchange into a task. The promises of status, artifact, data and
+ * file resolve when the event is in a bounded window of events that are being stored, so awaiting them slows the agent
+ * down to the speed of the store. Callers see an event only after it is stored. `ask`, `requireInput`, `step`, `call` and
+ * the end of the turn wait until everything before them is stored.
  */
 export interface Turn extends TurnOutput, AgentCalls {
   readonly taskId: string
@@ -89,6 +91,8 @@ export interface Turn extends TurnOutput, AgentCalls {
   step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>): Promise<T>
   /** Asks the caller a question and ends the turn: return after it. The answer starts a new turn. */
   requireInput(question: Content): Promise<void>
+  /** Resolves when every event emitted so far is stored. Rejects if one could not be stored. */
+  flush(): Promise<void>
   /**
    * Adds members to the metadata of the task, as a status of its own that carries them. Every reader of the task gets
    * them, also after later turns.
@@ -100,6 +104,7 @@ export interface Turn extends TurnOutput, AgentCalls {
 
 /** What the runtime provides for a turn. */
 export interface TurnContext extends EventSink {
+  readonly flush: Turn['flush']
   readonly taskId: string
   readonly contextId: string
   readonly messageEvent: MessageEvent
@@ -161,6 +166,7 @@ export function createTurn(context: TurnContext): Turn {
       // A result has the same type when it is read from the journal.
       return (await context.step(name, (sink) => work(createTurnOutput(agentEvents, sink)))) as T
     },
+    flush: context.flush,
     requireInput: (question) => status('input-required', question),
     setMetadata: (metadata) => context.setMetadata(readMetadata(metadata, 'metadata')),
     fail: (reason) => status('failed', reason),
@@ -170,7 +176,7 @@ export function createTurn(context: TurnContext): Turn {
 
 /** Takes the events of an agent. */
 export interface EventSink {
-  /** Resolves when the event is stored. */
+  /** Resolves when the event is in the window of the task's writer. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
   readonly newArtifactId: () => string
 }
@@ -193,8 +199,8 @@ export interface EventOptions {
 export interface ArtifactWriter {
   readonly artifactId: string
   /**
-   * Resolves when the chunk is stored. Awaiting it slows the agent down to the speed of the store. Empty text is not
-   * sent. Metadata and extensions of a chunk such as `{ parts, metadata }` are added to those of the artifact.
+   * Resolves when the chunk is in the window of events that are being stored. Awaiting it slows the agent down to the
+   * speed of the store. Empty text is not sent. Metadata and extensions of a chunk such as `{ parts, metadata }` are added to those of the artifact.
    */
   write(chunk: Content, options?: EventOptions): Promise<void>
   /**
@@ -204,7 +210,7 @@ export interface ArtifactWriter {
   close(chunk?: Content, options?: EventOptions): Promise<void>
 }
 
-/** Emits events of an agent. The promises resolve when the event is stored. */
+/** Emits events of an agent. The promises resolve when the event is in the window of events that are being stored. */
 export interface TurnOutput {
   /** Changes the status of the task. `started` is shown to house clients; other clients see `submitted`. */
   status(state: TaskState | 'started', content?: Content, options?: EventOptions): Promise<void>

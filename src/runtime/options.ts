@@ -13,6 +13,7 @@ import { type CallSettings, type CallsOptions, readCallSettings } from './calls/
 import { createMediaTypeCheck, type MediaTypeCheck, type MediaTypeOptions } from './operations/media-types.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
 import { createSnapshotQueue, type SnapshotQueue } from './turns/snapshot-queue.ts'
+import type { Durability } from './turns/writer.ts'
 
 const day = 24 * 60 * 60 * 1000
 
@@ -76,6 +77,12 @@ export interface RuntimeOptions extends MediaTypeOptions {
    * reads a stream, because it sees nothing before the task. `Infinity` suits agents that answer with plain messages.
    */
   readonly taskAfter?: number
+  /**
+   * When the promises of `turn.status`, `artifact.write`, `turn.data` and `turn.file` resolve. `window`: when the event is
+   * in a window of at most 256 events or 1 Mi characters that are being stored. `each`: when the event is stored.
+   * Callers see an event only after it is stored, in both cases. Defaults to `window`.
+   */
+  readonly durability?: Durability
   /** Lifetime of a lease in milliseconds. Tasks of a dead process are found after that time. Defaults to 15,000. */
   readonly leaseTtl?: number
   /** What happens to turns whose process is gone. Defaults to the policy of the agent. */
@@ -172,6 +179,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     queueLimit: 100,
     whenFull: 'refuse',
     cancelGrace: 5_000,
+    durability: 'window',
     leaseTtl: 15_000,
     dedupeNewTasks: false,
     keepMetadata: false,

@@ -121,6 +121,11 @@ export interface TurnOptions {
    * as 55,000. Defaults to no limit.
    */
   readonly blockFor?: number
+  /**
+   * When the promises of a turn's output resolve: when the event is in a bounded window of events that are being stored
+   * (`window`), or when it is stored (`each`). Callers see only stored events in both cases. Defaults to `window`.
+   */
+  readonly durability?: 'window' | 'each'
   /** How long a silent process keeps the lease of a task. Tasks of a dead process are found after that time. */
   readonly leaseTtl?: number
   /** Name of this process in the leases it holds, for operators who inspect the store. */
@@ -236,6 +241,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   whenFull: oneOf('refuse', 'fail'),
   taskAfter: milliseconds(),
   blockFor: milliseconds(),
+  durability: oneOf('window', 'each'),
   leaseTtl: milliseconds({ min: 1, infinite: false }),
   leaseHolder: text,
   errorMessages: flag,

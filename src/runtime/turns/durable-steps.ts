@@ -113,18 +113,20 @@ export class DurableSteps implements StepExecutor {
     const question = isWorkingStatus(event) ? this.#openQuestion : undefined
     if (event.step === undefined) {
       if (this.#isAbandoned()) return never()
-      return question ? question.then(() => this.#emit(event)) : writer.emit(event)
+      return question ? question.then(() => this.#emit(event)) : writer.write(event)
     }
     if (this.#difference !== undefined) return never()
-    return question ? Promise.resolve() : writer.emit(event)
+    return question ? Promise.resolve() : writer.write(event)
   }
 
   /** Runs a step and stores its result or failure. */
   async #run(step: Pick<StepEntry, 'step' | 'call'>, work: (key: string) => unknown): Promise<Json | undefined> {
-    const { signal } = this.#options.stop
+    const { stop, writer } = this.#options
+    const { signal } = stop
     const entry = { type: 'step', ...step } as const
     this.#runningSteps++
     try {
+      await writer.flush()
       const outcome = await settle(() => work(stepKey(step)))
       if ('value' in outcome) {
         const result = toJson(outcome.value, `What the step "${step.step}" returns`)

@@ -37,10 +37,11 @@ export class LiveSteps implements StepExecutor {
   emit(event: OutputEvent): Promise<void> {
     return this.#openQuestion && isWorkingStatus(event)
       ? this.#openQuestion.then(() => this.emit(event))
-      : this.#options.writer.emit(event)
+      : this.#options.writer.write(event)
   }
 
   async step(name: string, work: () => unknown): Promise<Json | undefined> {
+    await this.#options.writer.flush()
     return toJson(await work(), `What the step "${name}" returns`)
   }
 

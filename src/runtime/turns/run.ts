@@ -83,7 +83,8 @@ export class Run implements WriterOwner {
     this.#snapshotAt = nextSnapshotAfter(generation)
     this.#agentEvents = createAgentEvents(task, settings.clock.now)
     if (message) this.#keepMetadata(message.event)
-    const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase }
+    const { durability } = settings
+    const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase, durability }
     this.#writer = settings.telemetry?.watchesEvents
       ? new TracedWriter(writerOptions, this, { telemetry: settings.telemetry, task, currentTrace: () => this.#trace })
       : new Writer(writerOptions, this)

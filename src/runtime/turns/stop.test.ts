@@ -26,12 +26,12 @@ it('events and steps reset the inactivity timer', async () => {
   const run: AgentFunction = async (turn) => {
     for (let n = 0; n < 4; n++) {
       await turn.status('working', `${n}`)
-      await pause(60)
-      await turn.step('rest', () => pause(60).then(() => n))
+      await pause(150)
+      await turn.step('rest', () => pause(150).then(() => n))
     }
     return 'done'
   }
-  const { service } = startRuntime(run, { inactivityTimeout: 110 })
+  const { service } = startRuntime(run, { inactivityTimeout: 1_000 })
   expect(taskOf(await send(service, 'go')).status.message?.parts).toEqual([{ text: 'done' }])
 })
 

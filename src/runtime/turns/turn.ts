@@ -29,6 +29,7 @@ import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, t
 import {
   createNumberedIds,
   createStepSink,
+  isWorkingStatus,
   type PausedTurn,
   type QuestionOptions,
   type StepExecutor,
@@ -69,7 +70,7 @@ export class TurnExecution {
   #isTask: boolean
   /** The agent emitted an event, or asked the caller. */
   #isTouched = false
-  /** The turn emitted a status, so the phase is unknown until it is stored. */
+  /** The turn emitted a status that may end or pause the task, so the phase is unknown until it is stored. */
   #hasStatus: boolean
   /** The task is past `submitted`, or the status that takes it there is on its way. */
   #isStarted: boolean
@@ -138,6 +139,7 @@ export class TurnExecution {
       agentEvents,
       newArtifactId: this.#newArtifactId,
       emit: this.#emit,
+      flush: () => this.#options.writer.flush(),
       step: this.#step,
       ask: this.#ask,
       lineage: this.#lineage,
@@ -252,10 +254,12 @@ export class TurnExecution {
     if (stop.isOver) return rejected(this.#options.stop.overText(this.#options.task.taskId))
     this.#inactivity?.touch()
     this.#isTouched = true
-    if (event.type === 'status') this.#isTask = this.#hasStatus = this.#isStarted = true
-    else this.#start()
+    if (event.type === 'status') {
+      this.#isTask = this.#isStarted = true
+      if (!isWorkingStatus(event)) this.#hasStatus = true
+    } else this.#start()
     const redacted = this.#redact(event)
-    return this.#executor ? this.#executor.emit(redacted) : writer.emit(redacted)
+    return this.#executor ? this.#executor.emit(redacted) : writer.write(redacted)
   }
 
   readonly #setMetadata = (members: JsonObject): Promise<void> => {

@@ -1,6 +1,7 @@
 import { spanIdOf, type Trace, traceIdOf } from '../../base/trace-context.ts'
 import type { StatusEvent, StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import { canTransition, type Phase } from '../../protocol/states.ts'
+import type { Part } from '../../protocol/model.ts'
+import { canTransition, isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { NewTask, TaskHead, TaskLog } from '../../tasks/log.ts'
 
@@ -9,12 +10,24 @@ const maxWaiting = 100_000
 
 const maxBatch = 1_000
 
+/** How much of a task's output may wait to be stored before the agent waits too. */
+const maxWindow = { events: 256, characters: 1024 * 1024 }
+
+const entered = Promise.resolve()
+
+/**
+ * When the promises of a turn's output resolve. `window`: when the event is in a bounded window of events that are being
+ * stored. `each`: when the event is stored.
+ */
+export type Durability = 'window' | 'each'
+
 export interface WriterOptions {
   readonly log: TaskLog
   readonly taskId: string
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
+  readonly durability: Durability
 }
 
 /** What a writer reports to its run. */
@@ -47,6 +60,7 @@ export class Writer {
   readonly #taskId: string
   readonly #fence: number
   readonly #owner: WriterOwner
+  readonly #durability: Durability
   readonly #waiting: Emission[] = []
   #syncs: Resolvers[] | undefined
   #leaseLost: LeaseLost | undefined
@@ -56,14 +70,20 @@ export class Writer {
   #storing: Promise<void> | undefined
   #generation: number
   #phase: Phase
+  /** The phase after the events that wait to be stored, if other code appends nothing in between. */
+  #expectedPhase: Phase
+  /** Events, and their size in characters, that are neither stored nor rejected. */
+  #unstored = { events: 0, characters: 0 }
 
-  constructor({ log, taskId, fence, generation, phase }: WriterOptions, owner: WriterOwner) {
+  constructor({ log, taskId, fence, generation, phase, durability }: WriterOptions, owner: WriterOwner) {
     this.#log = log
     this.#taskId = taskId
     this.#fence = fence
     this.#owner = owner
     this.#generation = generation
     this.#phase = phase
+    this.#expectedPhase = phase
+    this.#durability = durability
   }
 
   get generation(): number {
@@ -74,11 +94,28 @@ export class Writer {
     return this.#phase
   }
 
+  /**
+   * Emits output of the agent. Resolves when the event is in the window, so that an agent which awaits every event does
+   * not wait for the store every time. Beyond the window, and for events that end or pause a turn, it resolves when the
+   * event is stored. If an event in the window cannot be stored, the next one is rejected.
+   */
+  write(event: TaskEvent): Promise<void> {
+    const mustBeStored = this.#durability === 'each' || this.#mustBeStored(event)
+    const stored = this.emit(event)
+    if (mustBeStored) return stored
+    const { events, characters } = this.#unstored
+    return events <= maxWindow.events && characters <= maxWindow.characters ? entered : stored
+  }
+
   /** Resolves when the event is stored. Events that wait together are stored together. */
   emit(event: TaskEvent): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const waiting = this.#waiting
-    waiting.push({ event, promise, resolve, reject })
+    const size = sizeOf(event)
+    waiting.push({ event, size, promise, resolve, reject })
+    this.#unstored.events++
+    this.#unstored.characters += size
+    this.#expectedPhase = expectedAfter(event, this.#expectedPhase) ?? this.#expectedPhase
     if (waiting.length > maxWaiting) {
       const text = `More than ${maxWaiting} events wait to be stored: await what you emit.`
       this.#reject(waiting.splice(0), new Error(text))
@@ -91,6 +128,15 @@ export class Writer {
   /** Resolves when every event emitted so far is stored or rejected. Undefined if none is waiting. */
   settled(): Promise<void> | undefined {
     return this.#working
+  }
+
+  /** Resolves when every event emitted so far is stored. Rejects if one of them, or an earlier one, could not be stored. */
+  async flush(): Promise<void> {
+    // Not `#working`, which lasts as long as concurrent code emits events.
+    const last = this.#waiting.at(-1)
+    await (last ? last.promise.catch(() => {}) : this.#storing)
+    if (this.#leaseLost) throw this.#leaseLost
+    if (this.#eventsLost) throw this.#eventsLost.error
   }
 
   /** Resolves when the current batch is stored or rejected. Undefined if nothing is being stored. */
@@ -128,6 +174,14 @@ export class Writer {
     }
     this.#storing = undefined
     this.#working = undefined
+    this.#expectedPhase = this.#phase
+  }
+
+  /** Whether the agent must learn what becomes of the event: it ends or pauses a turn, or is going to be rejected. */
+  #mustBeStored(event: TaskEvent): boolean {
+    if (this.#leaseLost || this.#eventsLost) return true
+    const phase = expectedAfter(event, this.#expectedPhase)
+    return phase === undefined || isEnded(phase) || isInterrupted(phase)
   }
 
   async #catchUpFor(waiters: readonly Resolvers[]): Promise<void> {
@@ -173,14 +227,14 @@ export class Writer {
         } else if (appended.type === 'stored') {
           this.#generation = appended.generation
           this.#phase = plan.phase
-          for (const emission of plan.allowed) emission.resolve()
+          for (const emission of plan.allowed) this.#settle(emission).resolve()
           this.#owner.onStored()
           return this.#reject(plan.forbidden)
         } else this.#loseLease()
       }
     } catch (error) {
       // The agent gets the error, but may ignore it; the owner does not. The lease expires if the store does not recover.
-      for (const emission of batch) rejectEmission(emission, error)
+      for (const emission of batch) rejectEmission(this.#settle(emission), error)
       if (this.#eventsLost) return
       this.#eventsLost = { error }
       this.#owner.onEventsLost(error)
@@ -216,8 +270,15 @@ export class Writer {
     const cause = reason ?? this.#eventsLost?.error
     for (const emission of batch) {
       const text = `"${stateOrType(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
-      rejectEmission(emission, cause ?? new Error(text))
+      rejectEmission(this.#settle(emission), cause ?? new Error(text))
     }
+  }
+
+  /** Removes an emission from the window. */
+  #settle(emission: Emission): Emission {
+    this.#unstored.events--
+    this.#unstored.characters -= emission.size
+    return emission
   }
 }
 
@@ -275,6 +336,8 @@ export function withTraceMetadata(event: TaskEvent, trace: Trace): TaskEvent {
 
 interface Emission extends Resolvers {
   readonly event: TaskEvent
+  /** In characters. */
+  readonly size: number
   readonly promise: Promise<void>
 }
 
@@ -287,6 +350,27 @@ function rejectEmission({ promise, reject }: Emission, reason: unknown): void {
   // An agent that does not await the event must not crash the process by an unhandled rejection.
   promise.catch(() => {})
   reject(reason)
+}
+
+/** The phase after an event and the status that must precede it. Undefined if the event must not follow the phase. */
+function expectedAfter(event: TaskEvent, phase: Phase): Phase | undefined {
+  return phaseAfter(event, submittedBefore(event, phase) ? 'submitted' : phase)
+}
+
+/** The size of the content of an event in characters, without its ids and metadata. */
+function sizeOf(event: TaskEvent): number {
+  if (event.type === 'artifact') return sizeOfParts(event.artifact.parts)
+  return event.type === 'status' && event.status.message ? sizeOfParts(event.status.message.parts) : 0
+}
+
+function sizeOfParts(parts: readonly Part[]): number {
+  let size = 0
+  for (const part of parts) {
+    if ('text' in part) size += part.text.length
+    else if ('raw' in part) size += part.raw.length
+    else if ('data' in part) size += JSON.stringify(part.data).length
+  }
+  return size
 }
 
 /** The phase after an event. Undefined if the event must not follow the phase. */

@@ -1,0 +1,61 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { createSqliteLog } from '../../src/entries/sqlite.ts'
+import { readAll } from '../contracts/task-log/fixtures.ts'
+import { createRandom, type Random } from '../support/random.ts'
+import { newFile } from './sqlite-processes.ts'
+import type { WindowReport } from './window-child.ts'
+
+const rounds = 200
+const lanes = 4
+const seed = Number(process.env.PARLEY_SEED ?? Date.now() % 1_000_000)
+
+test(`kill -9 while windows are full loses nothing that anybody saw (${rounds} times, PARLEY_SEED=${seed})`, {
+  timeout: 300_000,
+}, async () => {
+  const random = createRandom(seed)
+  const results = await Promise.all(
+    Array.from({ length: lanes }, () => killRepeatedly(newFile(), random, rounds / lanes)),
+  )
+  const reports = results.flat()
+  expect(reports.some(({ type }) => type === 'answered')).toBe(true)
+  expect(reports.length).toBeGreaterThan(rounds * 10)
+})
+
+/** Kills processes on one file at random moments, then compares the log with what they have seen. */
+async function killRepeatedly(file: string, random: Random, times: number): Promise<readonly WindowReport[]> {
+  const reports: WindowReport[] = []
+  for (let round = 0; round < times; round++) reports.push(...(await runUntilKilled(file, 1 + random.below(1_000))))
+  const log = createSqliteLog({ file })
+  const logs = new Map<string, Awaited<ReturnType<typeof readAll>>>()
+  for (const report of reports) {
+    const stored = logs.get(report.taskId) ?? (await readAll(log, report.taskId))
+    logs.set(report.taskId, stored)
+    if (report.type === 'answered') {
+      expect(stored.at(-1)?.event).toMatchObject({ type: 'status', status: { state: 'completed' } })
+      expect(stored.filter(({ event }) => event.type === 'artifact')).toHaveLength(report.chunks)
+    } else {
+      const event = stored[report.generation - 1]?.event
+      expect(event, `event ${report.generation} of task ${report.taskId}`).toMatchObject({
+        artifact: { parts: [{ text: report.text }] },
+      })
+    }
+  }
+  await log.close()
+  return reports
+}
+
+/** Kills a process after it has reported that much. */
+async function runUntilKilled(file: string, count: number): Promise<readonly WindowReport[]> {
+  const child = fork(fileURLToPath(new URL('./window-child.ts', import.meta.url)), [file], { execArgv: [] })
+  const reports: WindowReport[] = []
+  child.on('message', (report: WindowReport) => {
+    reports.push(report)
+    if (reports.length === count) child.kill('SIGKILL')
+  })
+  const [, signal] = await once(child, 'close')
+  expect(signal).toBe('SIGKILL')
+  return reports
+}
