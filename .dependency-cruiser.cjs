@@ -102,10 +102,10 @@ module.exports = {
     ...peerArrows,
     {
       name: 'arrows-of-cli',
-      comment: 'cli may import only the public entries.',
+      comment: 'cli may import only the public entries, and the model and its JSON (base, protocol, dialects).',
       severity: 'error',
       from: production('^src/cli/'),
-      to: { path: '^src/', pathNot: ['^src/cli/', publicEntry] },
+      to: { path: '^src/', pathNot: [inside(['cli', 'base', 'protocol', 'dialects']), publicEntry] },
     },
     {
       name: 'room-is-listed',

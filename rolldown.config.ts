@@ -27,6 +27,8 @@ export default defineConfig([
       ...sources(names.filter((name) => !web.includes(name))),
       // On Node it shares its chunks with the other entries.
       'client-auth.node': resolve('src/entries/client-auth.ts'),
+      // The executable. Its commands are chunks that are loaded when they run.
+      'cli/main': resolve('src/cli/main.ts'),
     },
     platform: 'neutral',
     external,

@@ -1,0 +1,321 @@
+import { readFileSync } from 'node:fs'
+import type { JsonObject } from '../base/json.ts'
+import { isList, isObject } from '../base/json.ts'
+import { type AgentCard, type Client, type ConnectOptions, connect, type Notice } from '../entries/client.ts'
+import { apiKeyCredentials, bearer, type CredentialProvider, certificateCredentials } from '../entries/client-auth.ts'
+import { createGuardedFetch, type GuardedFetchOptions } from '../entries/node.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type AgentReference, agentKey, readAgentReference } from './agent-reference.ts'
+import { createCardFileCache } from './card-cache.ts'
+import type { Context } from './command.ts'
+import { CliError, usageError } from './errors.ts'
+import { storedCredentials } from './token-store.ts'
+import { debugging } from './wire-debug.ts'
+
+type Fetch = NonNullable<ConnectOptions['fetch']>
+type DialectName = NonNullable<ConnectOptions['dialects']>[number]
+type Transport = NonNullable<ConnectOptions['bindings']>[number]
+
+/** An agent that a command calls. */
+export interface AgentConnection {
+  readonly client: Client
+  /** The card as the agent sent it. */
+  readonly wireCard: JsonObject
+  /** The reference as the user wrote it, for commands to copy. */
+  readonly reference: string
+  /** Options of every call: the signal of the command, its service parameters, and no other timeout than its own. */
+  readonly call: {
+    readonly signal: AbortSignal
+    readonly headers: Readonly<Record<string, string>>
+    readonly timeout: number
+  }
+}
+
+export interface OpenOptions {
+  /** The agent, if it was not given as `--agent-card`. */
+  readonly reference?: string | undefined
+  /** Further credentials, such as those of a login. */
+  readonly providers?: readonly CredentialProvider[]
+  readonly onNotice?: (notice: Notice) => void
+  readonly polling?: ConnectOptions['polling']
+}
+
+/** The longest time that timers support, in milliseconds: the timeout of the command applies. */
+const noTimeout = 2 ** 31 - 1
+
+/** Finds the agent of a command and connects to it. */
+export async function openAgent(context: Context, options: OpenOptions = {}): Promise<AgentConnection> {
+  const { settings, output, signal } = context
+  const reference = options.reference ?? requireReference(context)
+  const fetch = createFetch(context, readAgentReference(reference))
+  const card: { wire?: JsonObject } = {}
+  const dialects = dialectsOf(context)
+  const bindings: Transport[] = ['JSONRPC', 'HTTP+JSON']
+  const extensions = settings.list('extension')
+  let isConnected = false
+  const providers = credentialsOf(context, reference, options.providers ?? []).map((provider) =>
+    // Before the card is known, only a challenge says what to send; afterwards, only the card does.
+    withAssumption(provider, () => !isConnected),
+  )
+  const target = await resolveTarget(readAgentReference(reference), fetch, signal)
+  const connectOptions: ConnectOptions = {
+    fetch,
+    dialects,
+    bindings,
+    signal,
+    timeout: noTimeout,
+    onNotice: options.onNotice ?? ((notice) => output.note(notice.message)),
+    ...(providers.length > 0 ? { auth: providers } : { cardCache: createCardFileCache() }),
+    ...(extensions.length > 0 && { extensions }),
+    ...(options.polling && { polling: options.polling }),
+    async verifyCard(wire) {
+      card.wire ??= wire
+      // gRPC needs much more code than the others.
+      if (bindings.length === 2 && /"GRPC"/i.test(JSON.stringify(wire)))
+        bindings.push(await openGrpc(context, reference))
+      return preferTransports(wire, settings.list('transport'))
+    },
+  }
+  try {
+    const client = await connect(target, connectOptions)
+    isConnected = true
+    for (const line of client.explain().lines.slice(0, -1)) output.detail(line)
+    const connection = { client, wireCard: card.wire ?? {}, reference, call: callOptions(context) }
+    checkCard(context, client.card)
+    return connection
+  } catch (error) {
+    throw explainVersions(error, card.wire, dialects)
+  }
+}
+
+/** Fetches the card without choosing an endpoint, so that also cards of unknown versions can be shown. */
+export async function fetchCard(context: Context): Promise<{ readonly wire: JsonObject; readonly reference: string }> {
+  const reference = requireReference(context)
+  const fetch = createFetch(context, readAgentReference(reference))
+  const target = await resolveTarget(readAgentReference(reference), fetch, context.signal)
+  const providers = credentialsOf(context, reference, [])
+  let wire: JsonObject | undefined
+  try {
+    await connect(target, {
+      fetch,
+      signal: context.signal,
+      timeout: noTimeout,
+      ...(providers.length > 0 ? { auth: providers } : { cardCache: createCardFileCache() }),
+      verifyCard: (received) => {
+        wire = received
+      },
+    })
+  } catch (error) {
+    if (wire === undefined) throw error
+    context.output.detail(`No call is possible: ${error instanceof Error ? error.message : error}`)
+  }
+  return { wire: wire ?? {}, reference }
+}
+
+export function requireReference({ settings }: Context): string {
+  const reference = settings.text('agent-card')
+  if (reference !== undefined) return reference
+  throw usageError('Which agent? Pass --agent-card <host, URL or file>.', 'Or set A2ACLI_AGENT_CARD.')
+}
+
+/** `--svc-param key:value`. */
+function callOptions({ settings, signal }: Context): AgentConnection['call'] {
+  const headers = settings.list('svc-param').map((text) => {
+    const [, name, value] = /^([\w-]+)\s*[:=]\s*(.*)$/s.exec(text) ?? []
+    if (name === undefined || value === undefined) {
+      throw usageError(`--svc-param: expected key:value, got "${text}".`)
+    }
+    if (/^(authorization|cookie|proxy-authorization)$/i.test(name)) {
+      throw usageError(`--svc-param: ${name} is a credential.`, 'Pass it by --bearer or --api-key.')
+    }
+    return [name.toLowerCase(), value] as const
+  })
+  return { signal, headers: Object.fromEntries(headers), timeout: noTimeout }
+}
+
+/** Never below 1.0 unless the user has opted in. */
+function dialectsOf({ settings }: Context): readonly DialectName[] {
+  const version = settings.text('a2a-version')
+  const legacy: readonly DialectName[] = ['v0.3', 'v0.3-proto', 'v0.2', 'v0.1']
+  if (version === undefined) return settings.flag('legacy') ? ['v1.0', ...legacy] : ['v1.0']
+  return version === '1.0' ? ['v1.0'] : legacy.filter((name) => name.startsWith(`v${version}`))
+}
+
+function explainVersions(error: unknown, wire: JsonObject | undefined, dialects: readonly DialectName[]): unknown {
+  if (!(error instanceof A2AError) || error.reason !== 'no-common-interface' || !wire) return error
+  const versions = versionsOf(wire)
+  const isLegacyOnly = versions.length > 0 && versions.every((version) => /^0\./.test(version))
+  if (!dialects.includes('v1.0') || !isLegacyOnly) {
+    return new A2AError(
+      'version-not-supported',
+      `The agent speaks none of the requested versions: its card names ${versions.join(', ') || 'none'}.`,
+      {
+        hint: 'See what the agent offers: parley card get.',
+      },
+    )
+  }
+  const problem = `The agent speaks A2A ${versions.join(', ')}, and the command line does not go below 1.0 by itself.`
+  return new A2AError('version-not-supported', problem, {
+    hint: `Opt in to the older version: --a2a-version ${versions[0]?.slice(0, 3)}, or --legacy.`,
+  })
+}
+
+function versionsOf({ supportedInterfaces, protocolVersion }: JsonObject): readonly string[] {
+  if (!isList(supportedInterfaces)) return [typeof protocolVersion === 'string' ? protocolVersion : '0.2']
+  const versions = supportedInterfaces.flatMap((each) =>
+    isObject(each) && typeof each.protocolVersion === 'string' ? [each.protocolVersion] : [],
+  )
+  return [...new Set(versions)]
+}
+
+/** Puts the interfaces of the preferred transports first. The others keep the order of the card. */
+function preferTransports(wire: JsonObject, preferred: readonly string[]): JsonObject {
+  const names = preferred.map((text) => transportName(text))
+  const rank = (binding: unknown) => {
+    const index = names.indexOf(transportName(`${binding}`, true))
+    return index === -1 ? names.length : index
+  }
+  const { supportedInterfaces, additionalInterfaces, preferredTransport = 'JSONRPC', url } = wire
+  if (names.length === 0) return wire
+  if (isList(supportedInterfaces)) {
+    const bindingOf = (each: unknown) => (isObject(each) ? each.protocolBinding : undefined)
+    const sorted = supportedInterfaces.toSorted((one, other) => rank(bindingOf(one)) - rank(bindingOf(other)))
+    return { ...wire, supportedInterfaces: sorted as readonly JsonObject[] }
+  }
+  const others = isList(additionalInterfaces) ? additionalInterfaces.filter(isObject) : []
+  const all = [{ url: url ?? '', transport: preferredTransport }, ...others]
+  const [first] = all.toSorted((one, other) => rank(one.transport) - rank(other.transport))
+  return first?.url && first.transport
+    ? { ...wire, url: first.url, preferredTransport: first.transport, additionalInterfaces: all }
+    : wire
+}
+
+function transportName(text: string, isFromCard = false): string {
+  const names: Readonly<Record<string, string>> = {
+    JSONRPC: 'JSONRPC',
+    REST: 'HTTP+JSON',
+    HTTPJSON: 'HTTP+JSON',
+    GRPC: 'GRPC',
+  }
+  const name = names[text.toUpperCase().replace(/[^A-Z]/g, '')]
+  if (name !== undefined || isFromCard) return name ?? text
+  throw usageError(`--transport: expected JSONRPC, HTTP+JSON or GRPC, got "${text}".`)
+}
+
+/** The card that a reference leads to: its URL, its file, or a card inside a catalog. */
+async function resolveTarget(
+  reference: AgentReference,
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<string | JsonObject> {
+  if (reference.type !== 'catalog') return reference.url
+  const { readCatalogEntry } = await import('./catalog-reference.ts')
+  return await readCatalogEntry(reference.url, reference.entry, fetch, signal)
+}
+
+function createFetch(context: Context, reference: AgentReference): Fetch {
+  const { settings, output } = context
+  const isFile = reference.type === 'file'
+  const hostname = isFile ? undefined : new URL(reference.url).hostname.replace(/^\[|\]$/g, '')
+  const isLoopback = isFile || /^(localhost|127\..*|::1)$/.test(hostname ?? '')
+  if (settings.flag('insecure')) {
+    output.warn('TLS certificates are not verified (--insecure): anyone on the way can read and change the calls.')
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  }
+  const fetch = createGuardedFetch({
+    allow: [...(hostname === undefined ? [] : [hostname]), ...settings.list('allow-host')],
+    loopback: isLoopback ? 'allow' : 'refuse',
+    tls: tlsOf(context),
+    totalTimeout: noTimeout,
+    headersTimeout: noTimeout,
+  })
+  return debugging((url, init) => fetch(url, init), output)
+}
+
+async function openGrpc(context: Context, reference: string): Promise<Transport> {
+  const { grpc } = await import('../entries/node.ts')
+  const parsed = readAgentReference(reference)
+  const hostname = parsed.type === 'file' ? undefined : new URL(parsed.url).hostname
+  const isLoopback = parsed.type === 'file' || /^(localhost|127\..*|\[::1\])$/.test(hostname ?? '')
+  const transport = grpc({
+    allow: [
+      ...(hostname === undefined ? [] : [hostname.replace(/^\[|\]$/g, '')]),
+      ...context.settings.list('allow-host'),
+    ],
+    loopback: isLoopback ? 'allow' : 'refuse',
+    tls: tlsOf(context),
+  })
+  return { ...transport, fetch: debugging(transport.fetch, context.output) }
+}
+
+function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
+  const read = (name: string) => {
+    const path = settings.text(name)
+    if (path === undefined) return undefined
+    try {
+      return readFileSync(path)
+    } catch {
+      throw usageError(`--${name}: the file ${path} cannot be read.`)
+    }
+  }
+  const [cert, key, ca] = [read('cert'), read('key'), read('ca-cert')]
+  if ((cert === undefined) !== (key === undefined)) throw usageError('--cert and --key belong together.')
+  return { ...(cert && { cert }), ...(key && { key }), ...(ca && { ca }) }
+}
+
+function credentialsOf(
+  context: Context,
+  reference: string,
+  more: readonly CredentialProvider[],
+): readonly CredentialProvider[] {
+  const { settings, output } = context
+  const [token, key, cert] = [settings.text('bearer'), settings.text('api-key'), settings.text('cert')]
+  for (const { name, path } of settings.unused) {
+    output.detail(`--${name} in ${path} is not used: the file belongs to another agent.`)
+  }
+  const providers = [
+    ...(token === undefined ? [] : [bearer(token)]),
+    ...(key === undefined ? [] : [apiKeyCredentials(key)]),
+    ...(cert === undefined ? [] : [certificateCredentials()]),
+    ...more,
+    ...storedCredentials(context, agentKey(reference)),
+  ]
+  if (providers.length > 0 && settings.flag('insecure')) {
+    output.warn('Credentials are sent over a connection that is not verified (--insecure).')
+  }
+  return providers
+}
+
+function withAssumption(provider: CredentialProvider, mayAssume: () => boolean): CredentialProvider {
+  const { assumed } = provider
+  if (!assumed) return provider
+  return Object.defineProperty({ ...provider }, 'assumed', { get: () => (mayAssume() ? assumed : undefined) })
+}
+
+/** Checks what the card requires before the first call. */
+function checkCard({ settings, output }: Context, { capabilities, securitySchemes = {}, name }: AgentCard): void {
+  const declared = settings.list('extension')
+  const missing = (capabilities.extensions ?? []).filter(({ uri, required }) => required && !declared.includes(uri))
+  if (missing.length > 0) {
+    const uris = missing.map(({ uri }) => uri)
+    throw new A2AError('extension-required', `${name} requires the extensions ${uris.join(', ')}.`, {
+      hint: `Declare that you support them: ${uris.map((uri) => `--extension ${uri}`).join(' ')}.`,
+    })
+  }
+  const schemes = Object.values(securitySchemes)
+  const hasBearer = schemes.some(({ type }) => type === 'oauth2' || type === 'openid' || type === 'http')
+  const hasKey = schemes.some(({ type }) => type === 'api-key')
+  if (settings.text('bearer') !== undefined && !hasBearer) {
+    output.warn('The card declares no scheme for a bearer token, so the token is not sent.')
+  }
+  if (settings.text('api-key') !== undefined && !hasKey) {
+    output.warn('The card declares no scheme for an API key, so the key is not sent.')
+  }
+}
+
+/** The error of a command that needs a login. */
+export function loginRequired(reference: string): CliError {
+  return new CliError('A2ACLI_ERR_CREDENTIALS_MISSING', 'There is no login for this agent, or it has expired.', {
+    hint: `Log in: parley auth login --agent-card ${reference}.`,
+  })
+}

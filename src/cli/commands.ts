@@ -1,0 +1,49 @@
+import type { CommandEntry } from './command.ts'
+
+// To add a command:
+//
+// 1. Write it in a file of commands/ as an exported constant of type `Command`: its options, positional arguments and
+//    examples, and `run(context)`. Spread `agentOptions` (command.ts) into its options if it calls an agent, and open
+//    the agent by `openAgent(context)` (agent.ts). Import prompts and heavy modules inside `run`.
+// 2. Add a line to the list below. The file is loaded only when its command runs.
+//
+// Payload goes to stdout by `output.print` (text) or `output.document` and `output.line` (JSON), everything else to
+// stderr by `output.note`, `warn` and `progress`. Failures are thrown: `CliError` (errors.ts) or `A2AError`; run.ts
+// prints them and chooses the exit code. The help, the completion and docs/cli.md come from the same definitions.
+
+export const commands: readonly CommandEntry[] = [
+  {
+    path: 'card get',
+    group: 'Talk to agents',
+    summary: 'Show what an agent is, offers and requires',
+    load: async () => (await import('./commands/card.ts')).cardGet,
+  },
+  {
+    path: 'config show',
+    group: 'Settings and help',
+    summary: 'Show every setting and where it comes from',
+    load: async () => (await import('./commands/config.ts')).configShow,
+  },
+  {
+    path: 'help',
+    group: 'Settings and help',
+    summary: 'Show the commands, or the help of one',
+    load: async () => (await import('./commands/help.ts')).help,
+  },
+]
+
+/** The command at the start of a list of words, and how many words name it. */
+export function findCommand(words: readonly string[]): { entry: CommandEntry; length: number } | undefined {
+  for (const length of [3, 2, 1]) {
+    const path = words.slice(0, length).join(' ')
+    const entry = words.length >= length ? commands.find((candidate) => candidate.path === path) : undefined
+    if (entry) return { entry, length }
+  }
+  return undefined
+}
+
+/** The commands below a word, such as those of `task`. */
+export function commandsBelow(words: readonly string[]): readonly CommandEntry[] {
+  const prefix = words.map((word) => `${word} `).join('')
+  return commands.filter(({ path }) => path.startsWith(prefix))
+}

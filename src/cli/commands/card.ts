@@ -1,0 +1,121 @@
+import { isObject, type JsonObject } from '../../base/json.ts'
+import { readPeerCard } from '../../dialects/peer-card.ts'
+import type { AgentCard } from '../../entries/client.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { fetchCard, openAgent } from '../agent.ts'
+import { agentOptions, type Command, type Context } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { printCard } from '../render-card.ts'
+
+export const cardGet: Command = {
+  description:
+    'Without a path, the card is searched at /.well-known/agent-card.json. A card in a file or behind a catalog entry works as well. Signatures are reported as verified, unverifiable or absent; a card without a signature is not an error.',
+  options: {
+    ...agentOptions,
+    validate: { type: 'flag', summary: 'Check the card against the schema. Fails if it breaks it.' },
+    extended: { type: 'flag', summary: 'Fetch the extended card, which needs credentials.' },
+    jwks: {
+      type: 'text',
+      value: 'url|file',
+      summary: 'Keys to verify the signatures with. Defaults to those on the origin of the card.',
+      complete: 'file',
+    },
+  },
+  examples: [
+    { line: 'parley card get -a agent.example.com', summary: 'Show the card of a host' },
+    { line: 'parley card get -a ./card.json --validate', summary: 'Check a card before it is published' },
+    { line: 'parley card get -a https://agent.example.com --extended -o json', summary: 'The extended card, as JSON' },
+    { line: 'parley card get -a https://example.com/ai-catalog.json#Reporter', summary: 'The card of a catalog entry' },
+  ],
+  async run(context) {
+    const { settings, output } = context
+    const done = output.progress('Fetching the card…')
+    const wire = settings.flag('extended') ? await fetchExtendedCard(context) : (await fetchCard(context)).wire
+    done()
+    const problems = settings.flag('validate') ? await validate(wire) : undefined
+    const signature = await verifySignature(wire, context)
+    if (output.mode === 'json') output.document(wire)
+    else printCard((await readPeerCard(wire)).card, { signature, output, isValid: problems && problems.length === 0 })
+    if (output.mode === 'json') output.detail(`Signature: ${signature}`)
+    if (problems && problems.length > 0) {
+      throw new CliError('A2ACLI_ERR_CARD_INVALID', `The card breaks the schema: ${problems.join('; ')}.`, {
+        hint: 'Correct the members that are named, or look for what else is wrong: parley doctor <url>.',
+      })
+    }
+  },
+}
+
+/** The extended card is fetched only with a scheme that the card declares (A2A 1.0 §3.1.11). */
+async function fetchExtendedCard(context: Context): Promise<JsonObject> {
+  const { client, call } = await openAgent(context)
+  requireScheme(client.card, context)
+  const extended = await client.extendedCard(call)
+  const { encodeCard } = await import('../../dialects/v1.0/card.ts')
+  return encodeCard(extended)
+}
+
+function requireScheme({ name, capabilities, securitySchemes = {} }: AgentCard, { settings }: Context): void {
+  if (capabilities.extendedCard !== true || Object.keys(securitySchemes).length > 0) return
+  const hasCredentials = settings.text('bearer') !== undefined || settings.text('api-key') !== undefined
+  if (!hasCredentials) return
+  throw new CliError('A2ACLI_ERR_AUTH_FAILED', `${name} declares no security scheme, so it gets no credentials.`, {
+    hint: 'The card must declare a scheme for its extended card.',
+  })
+}
+
+/** The violations of the schema of the card's version. */
+async function validate(wire: JsonObject): Promise<readonly string[]> {
+  const { clientDialects } = await import('../../dialects/client-dialects.ts')
+  const isCurrent = Array.isArray(wire.supportedInterfaces)
+  const version = isCurrent
+    ? '1.0'
+    : typeof wire.protocolVersion === 'string'
+      ? wire.protocolVersion.slice(0, 3)
+      : '0.2'
+  const info = clientDialects.find((dialect) => dialect.version === version && dialect.bindings.includes('JSONRPC'))
+  if (!info) return [`protocolVersion: ${version} is no version of A2A`]
+  const { decodeCard } = await info.load()
+  try {
+    decodeCard(wire)
+    return []
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error
+    return error.violations.length > 0
+      ? error.violations.map(({ field, description }) => `${field}: ${description}`)
+      : [error.message.replace(/\.$/, '')]
+  }
+}
+
+/** Keys come from `--jwks`, or from the origin of the card itself if the signature names a key set there. */
+async function verifySignature(wire: JsonObject, { settings }: Context): Promise<string> {
+  if (!Array.isArray(wire.signatures) || wire.signatures.length === 0) return 'absent'
+  const { createCardVerifier } = await import('../../entries/auth.ts')
+  const jwks = settings.text('jwks')
+  const reference = settings.text('agent-card') ?? ''
+  const { readAgentReference } = await import('../agent-reference.ts')
+  const { origin, type } = { ...readAgentReference(reference), origin: originOf(readAgentReference(reference).url) }
+  try {
+    if (jwks !== undefined && !/^https?:/.test(jwks)) {
+      await createCardVerifier({ keys: await readKeys(jwks) })(wire)
+    } else if (jwks !== undefined) {
+      await createCardVerifier({ jwks })(wire)
+    } else if (type === 'url' && origin !== undefined) {
+      await createCardVerifier({ trustedOrigins: [origin] })(wire)
+    } else {
+      return 'unverifiable (no keys: pass --jwks)'
+    }
+    return 'verified'
+  } catch (error) {
+    return `unverifiable (${error instanceof Error ? error.message : error})`
+  }
+}
+
+function originOf(url: string): string | undefined {
+  return /^https?:/.test(url) ? new URL(url).origin : undefined
+}
+
+async function readKeys(path: string) {
+  const { readFile } = await import('node:fs/promises')
+  const document = JSON.parse(await readFile(path, 'utf8'))
+  return isObject(document) && Array.isArray(document.keys) ? document.keys : [document]
+}

@@ -1,0 +1,69 @@
+import { statSync } from 'node:fs'
+import { agentOptions, type Command, globalOptions, type Option, type Setting, waitOptions } from '../command.ts'
+import { clientOptions } from './auth-options.ts'
+
+const options: Readonly<Record<string, Option>> = { ...agentOptions, ...clientOptions, ...waitOptions }
+
+export const configShow: Command = {
+  description:
+    'Settings come from options, from A2ACLI_ variables, from the nearest .env file (or --config), from ~/.config/a2a-cli/.env, and from the defaults, in this order. In a file, the settings below a line [https://agent.example.com] apply to that agent only. Credentials are not shown.',
+  options,
+  examples: [
+    { line: 'parley config show', summary: 'Show the settings of this folder' },
+    { line: 'parley config show -a https://agent.example.com -o json', summary: 'Show those for one agent, as JSON' },
+  ],
+  async run({ settings, output }) {
+    const rows = Object.entries({ ...options, ...globalOptions })
+      .filter(([, { onlyFlag }]) => !onlyFlag)
+      .map(([name, option]) => {
+        const setting = settings.setting(name)
+        return { name, value: shownValue(setting, option), source: sourceOf(setting) }
+      })
+    for (const { path, name } of settings.unused)
+      output.warn(`${name} in ${path} is not used: it is for another agent.`)
+    warnAboutReadableFiles(
+      Object.keys(options).map((name) => [options[name]?.secret, settings.setting(name)]),
+      output.warn,
+    )
+    if (output.mode === 'json') {
+      return output.document(Object.fromEntries(rows.map(({ name, value, source }) => [name, { value, source }])))
+    }
+    for (const { name, value, source } of rows) output.field(name, `${value ?? '(not set)'}  [${source}]`)
+  },
+}
+
+function shownValue(setting: Setting | undefined, { secret, type, default: standard }: Option): string | null {
+  if (!setting) return standard ?? (type === 'flag' ? 'false' : null)
+  if (secret) return '[redacted]'
+  return setting.values.length === 0 ? 'true' : setting.values.join(', ')
+}
+
+function sourceOf(setting: Setting | undefined): string {
+  if (!setting) return 'default'
+  const { source } = setting
+  switch (source.type) {
+    case 'flag':
+      return 'option'
+    case 'environment':
+      return source.variable
+    case 'file':
+      return source.section === undefined ? source.path : `${source.path} [${source.section}]`
+    case 'default':
+      return 'default'
+  }
+}
+
+/** A file with credentials should be readable by its owner only. */
+function warnAboutReadableFiles(
+  settings: readonly (readonly [boolean | undefined, Setting | undefined])[],
+  warn: (text: string) => void,
+): void {
+  const paths = settings.flatMap(([secret, setting]) =>
+    secret && setting?.source.type === 'file' ? [setting.source.path] : [],
+  )
+  for (const path of new Set(paths)) {
+    if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
+      warn(`${path} has credentials, and others can read it: chmod 600 ${path}`)
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import { type Failure, toEnvelope } from './errors.ts'
+
+/** Credentials shorter than this are removed from diagnostics only: they may occur in an answer by chance. */
+const minPayloadSecret = 8
+
+/** Milliseconds after which a wait is shown. */
+const progressDelay = 1_000
+
+const mark = '[redacted]'
+
+/** Writes payload to stdout and everything else to stderr, without credentials and control sequences. */
+export interface Output {
+  readonly mode: 'text' | 'json'
+  readonly isDebugging: boolean
+  /** Whether a person reads stdout. */
+  readonly isTerminal: boolean
+  /** Styles text for stdout, if it is a terminal. */
+  readonly style: Style
+  /** Prints one `Label: value` line, or a `Label:` block closed by a blank line if the value has several lines. */
+  field(label: string, value: string): void
+  /** Prints a line of text payload. */
+  print(text: string): void
+  /** Prints the JSON document of the command. */
+  document(value: Json): void
+  /** Prints one line of JSON in a stream. */
+  line(value: Json): void
+  /** Information on stderr. */
+  note(text: string): void
+  /** Information on stderr for `--verbose`. */
+  detail(text: string): void
+  warn(text: string): void
+  debug(text: string): void
+  /** Shows on stderr what the command waits for, after a second. Returns a function that removes it. */
+  progress(text: string): () => void
+  failure(failure: Failure, isStreaming: boolean): void
+  /** Registers a credential. Nothing prints it from now on. */
+  hide(secret: string | undefined): void
+  /** Replaces all credentials in a text. */
+  redact(text: string): string
+}
+
+export interface OutputOptions {
+  readonly mode: 'text' | 'json'
+  readonly isVerbose: boolean
+  readonly isDebugging: boolean
+}
+
+export type Style = (text: string, ...formats: readonly Format[]) => string
+
+export type Format = keyof typeof formats
+
+const formats = {
+  bold: 1,
+  dim: 2,
+  italic: 3,
+  underline: 4,
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  cyan: 36,
+} as const
+
+export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): Output {
+  const secrets = new Set<string>()
+  const stdoutStyle = mode === 'text' && usesColors(process.stdout) ? applyStyle : plainStyle
+  const stderrStyle = usesColors(process.stderr) ? applyStyle : plainStyle
+  let clearProgress = () => {}
+
+  function redact(text: string, minLength = 1): string {
+    let redacted = text
+    for (const secret of secrets) if (secret.length >= minLength) redacted = redacted.replaceAll(secret, mark)
+    return redacted
+  }
+  function toStdout(text: string): void {
+    clearProgress()
+    process.stdout.write(`${redact(text, minPayloadSecret)}\n`)
+  }
+  function toStderr(text: string): void {
+    clearProgress()
+    process.stderr.write(`${redact(text)}\n`)
+  }
+
+  return {
+    mode,
+    isDebugging,
+    isTerminal: process.stdout.isTTY === true,
+    style: stdoutStyle,
+    redact: (text) => redact(text),
+    hide(secret) {
+      if (!secret) return
+      secrets.add(secret)
+      secrets.add(encodeURIComponent(secret))
+      secrets.add(JSON.stringify(secret).slice(1, -1))
+    },
+    field(label, value) {
+      const clean = sanitize(value).replace(/\n+$/, '')
+      const name = stdoutStyle(`${label}:`, 'bold')
+      toStdout(clean.includes('\n') ? `${name}\n${clean}\n` : `${name} ${clean}`.trimEnd())
+    },
+    print: (text) => toStdout(text),
+    document: (value) => toStdout(JSON.stringify(value, undefined, 2)),
+    line: (value) => toStdout(JSON.stringify(value)),
+    note: (text) => toStderr(sanitize(text)),
+    detail(text) {
+      if (isVerbose) toStderr(stderrStyle(sanitize(text), 'dim'))
+    },
+    warn: (text) => toStderr(`${stderrStyle('warning:', 'yellow')} ${sanitize(text)}`),
+    debug(text) {
+      if (isDebugging) toStderr(stderrStyle(sanitize(text), 'dim'))
+    },
+    progress(text) {
+      const stop = showProgress(text, stderrStyle)
+      clearProgress = stop.clear
+      return () => {
+        stop.end()
+        clearProgress = () => {}
+      }
+    },
+    failure(failure, isStreaming) {
+      const hidden = { ...failure, message: sanitize(redact(failure.message)), ...hintOf(failure, redact) }
+      if (mode === 'json') {
+        const envelope: JsonObject = toEnvelope(hidden)
+        toStdout(isStreaming ? JSON.stringify(envelope) : JSON.stringify(envelope, undefined, 2))
+      }
+      toStderr(`${stderrStyle('error:', 'red')} ${hidden.message}`)
+      if (hidden.hint !== undefined) toStderr(`${stderrStyle('hint:', 'cyan')} ${hidden.hint}`)
+    },
+  }
+}
+
+function hintOf({ hint }: Failure, redact: (text: string) => string): { readonly hint?: string } {
+  return hint === undefined ? {} : { hint: sanitize(redact(hint)) }
+}
+
+/**
+ * Removes control characters, so that an agent can neither move the cursor nor change the terminal. Line breaks and
+ * tabs stay.
+ */
+export function sanitize(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replace(controlCharacters, (mark) => (/[\n\t]/.test(mark) ? mark : ''))
+}
+
+/** Control characters, and the marks that reverse the direction of text. */
+const controlCharacters = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
+/** https://no-color.org */
+export function usesColors(stream: NodeJS.WriteStream): boolean {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env
+  if (NO_COLOR) return false
+  if (FORCE_COLOR && FORCE_COLOR !== '0') return true
+  return stream.isTTY === true && TERM !== 'dumb'
+}
+
+const plainStyle: Style = (text) => text
+
+export const applyStyle: Style = (text, ...names) =>
+  names.reduce((styled, name) => `\u001b[${formats[name]}m${styled}\u001b[${resets[name]}m`, text)
+
+const resets: Readonly<Record<Format, number>> = {
+  ...{ bold: 22, dim: 22, italic: 23, underline: 24 },
+  ...{ red: 39, green: 39, yellow: 39, blue: 39, cyan: 39 },
+}
+
+/** On a terminal, the line is rewritten every second and removed at the end. Otherwise it is printed once. */
+function showProgress(text: string, style: Style): { clear(): void; end(): void } {
+  const { stderr } = process
+  const start = Date.now()
+  let isShown = false
+  const clear = () => {
+    if (isShown && stderr.isTTY) stderr.write('\r\u001b[K')
+    isShown = false
+  }
+  const show = () => {
+    if (!stderr.isTTY) return void stderr.write(`${text}\n`)
+    const seconds = Math.round((Date.now() - start) / 1000)
+    stderr.write(`\r\u001b[K${style(`${text} ${seconds} s`, 'dim')}`)
+    isShown = true
+  }
+  let interval: NodeJS.Timeout | undefined
+  const first = setTimeout(() => {
+    show()
+    if (stderr.isTTY) interval = setInterval(show, 1_000).unref()
+  }, progressDelay).unref()
+  return {
+    clear,
+    end() {
+      clearTimeout(first)
+      clearInterval(interval)
+      clear()
+    },
+  }
+}
