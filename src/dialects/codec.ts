@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState } from '../protocol/model.ts'
-import { type Schema, Violation } from '../schema/schema.ts'
+import { type Schema, Violation, wrongValue } from '../schema/schema.ts'
 import { int32, string } from '../schema/values.ts'
 import type { DialectName } from './dialect.ts'
 
@@ -64,6 +64,11 @@ export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: un
   }
 }
 
+/** The kinds of parts in 0.2 and 0.3. */
+const knownKinds: readonly unknown[] = ['text', 'file', 'data']
+
+const knownKindsText = `"kind" to be one of ${knownKinds.join(', ')}`
+
 // Limits of requests in every dialect. `http/` limits body size and JSON depth before.
 
 export const maxParts = 1000
@@ -84,6 +89,21 @@ export const id: Schema<string> = {
     if (!idPattern.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')
     return text
   },
+}
+
+/**
+ * Rejects sent parts of an unknown `kind` in versions that do not have the member. Its other members would be read without
+ * what the kind says about them.
+ */
+export function withKnownKind<T>(part: Schema<T>): Schema<T> {
+  return {
+    ...part,
+    read(value) {
+      const kind = isObject(value) ? value.kind : undefined
+      if (kind !== undefined && kind !== null && !knownKinds.includes(kind)) throw wrongValue(knownKindsText, kind)
+      return part.read(value)
+    },
+  }
 }
 
 /** A wire object under construction. Always a new object, so that no other member of the model gets onto the wire. */

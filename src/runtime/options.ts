@@ -93,6 +93,8 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly dedupeNewTasks?: boolean
   /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
   readonly reusedMessageId?: 'accept' | 'reject'
+  /** The schemes of URLs that callers may send in parts. Defaults to `https`, `http` and `data`. */
+  readonly urlSchemes?: readonly string[]
   /**
    * Logs the messages of errors that the agent throws. They may contain what callers sent. Defaults to false: the log has
    * their type, their code and where they were thrown.
@@ -185,6 +187,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     keepMetadata: false,
     errorMessages: false,
     reusedMessageId: 'accept',
+    urlSchemes: ['https', 'http', 'data'],
     holder: crypto.randomUUID(),
     ...options,
     clock,

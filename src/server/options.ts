@@ -144,6 +144,8 @@ export interface TurnOptions {
    * message (`accept`), or a conflict (`reject`). Defaults to `accept`. The same content is always the same message.
    */
   readonly reusedMessageId?: 'accept' | 'reject'
+  /** The schemes of URLs that callers may send in parts, such as `file`. Defaults to `https`, `http` and `data`. */
+  readonly urlSchemes?: readonly string[]
 }
 
 /** The capabilities of an agent that are a choice. Push notifications and the extended card follow from their options. */
@@ -232,6 +234,12 @@ export interface CompatibilityOptions {
   readonly firstStatuses?: boolean
 }
 
+const urlScheme: OptionCheck = (value, name) => {
+  text(value, name)
+  if (/^[a-z][a-z0-9+.-]*$/.test(`${value}`)) return
+  throw new TypeError(`${name}: expected a scheme in lower case, such as https, got ${JSON.stringify(value)}.`)
+}
+
 const turnChecks: OptionChecks<TurnOptions> = {
   deadline: milliseconds({ min: 1 }),
   inactivityTimeout: milliseconds({ min: 1 }),
@@ -248,6 +256,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   dedupeNewTasks: flag,
   keepMetadata: flag,
   reusedMessageId: oneOf('accept', 'reject'),
+  urlSchemes: listOf(urlScheme),
 }
 
 const hostName: OptionCheck = (value, name) => {

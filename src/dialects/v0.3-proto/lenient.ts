@@ -88,15 +88,20 @@ function renameMembers(object: JsonObject, names: Readonly<Record<string, string
 
 /** A caller has the role of the user, even if it is an agent. */
 function cleanSentMessage(message: unknown): unknown {
-  const cleaned = cleanMessage(message)
+  const cleaned = cleanMessage(message, cleanSentPart)
   if (!isObject(cleaned)) return cleaned
   return cleaned.role === 'ROLE_AGENT' || cleaned.role === 2 ? { ...cleaned, role: 'ROLE_USER' } : cleaned
 }
 
-function cleanMessage(message: unknown): unknown {
+function cleanMessage(message: unknown, clean: Clean = cleanPart): unknown {
   if (!isObject(message)) return message
   const { content, ...rest } = renameMembers(message, { parts: 'content' })
-  return { ...rest, content: Array.isArray(content) ? content.map(cleanPart) : content }
+  return { ...rest, content: Array.isArray(content) ? content.map(clean) : content }
+}
+
+/** Data in its wrapper must be an object. In parts of agents, other data is the member of an object without a wrapper. */
+function cleanSentPart(part: unknown): unknown {
+  return isObject(part) && part.kind === undefined && isOnlyData(part.data) ? part : cleanPart(part)
 }
 
 function cleanPart(part: unknown): unknown {
@@ -108,7 +113,11 @@ function cleanPart(part: unknown): unknown {
 
 /** In a part with a `kind`, data is never wrapped. */
 function hasWrappedData({ kind, data }: JsonObject): boolean {
-  return kind === undefined && isObject(data) && isObject(data.data) && Object.keys(data).length === 1
+  return kind === undefined && isOnlyData(data) && isObject(data.data)
+}
+
+function isOnlyData(data: unknown): data is { readonly data: unknown } {
+  return isObject(data) && data.data !== undefined && Object.keys(data).length === 1
 }
 
 function cleanConfiguration(configuration: unknown): unknown {

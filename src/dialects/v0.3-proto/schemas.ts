@@ -16,7 +16,7 @@ import {
   withHint,
   withUnspecified,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize, withKnownKind } from '../codec.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
@@ -143,7 +143,7 @@ export const ListTasksResponse = object({
 const SentMessage = object({
   ...messageFields,
   role: withHint(Role, hintForRole),
-  content: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
+  content: list(withHint(withKnownKind(Part), hintForPart), { min: 1, max: maxParts }),
 })
 
 /** In the proto, `historyLength` has no presence. JSON distinguishes 0 from none: see `decodeConfiguration`. */

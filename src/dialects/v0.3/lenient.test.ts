@@ -45,29 +45,21 @@ describe('requests', () => {
     expect(readPart({ kind: 'file', file: { data: 'QQ==', name: 'a' } })).toEqual({ raw: 'QQ==', filename: 'a' })
   })
 
-  it('data may be other than an object', () => {
-    expect(readPart({ kind: 'data', data: [1], metadata: { k: 1 } })).toEqual({ data: [1], metadata: { k: 1 } })
-    expect(readPart({ kind: 'data', data: 7 })).toEqual({ data: 7 })
-  })
-
-  it('a part of an unknown kind is preserved', () => {
-    const part = { kind: 'tool-use', tool: 'search', metadata: { k: 1 } }
+  it('data may be a list, which is written as a list again', () => {
+    const part = { kind: 'data', data: [1], metadata: { k: 1 } }
     const params = { message: { kind: 'message', ...hello, parts: [part] } }
-    expect(readPart(part)).toEqual({ data: part, mediaType: 'application/vnd.a2a.unknown-part+json' })
+    expect(readPart(part)).toMatchObject({ data: [1], metadata: { k: 1 } })
     expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
   })
 
-  it('data with the media type of an unknown part stays data', () => {
-    const metadata = { 'a2a.mediaType': 'application/vnd.a2a.unknown-part+json' }
-    const labelled = { kind: 'data', data: { kind: 'tool-use', tool: 'search' }, metadata }
-    // The second list is valid as it is; the first one is cleaned.
-    for (const parts of [[labelled, { kind: 'tool-use', tool: 'search' }], [labelled]]) {
-      const params = { message: { kind: 'message', ...hello, parts } }
-      expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
-    }
-    const named = { ...labelled, metadata: { ...metadata, 'a2a.filename': 'x.json' } }
-    const params = { message: { kind: 'message', ...hello, parts: [named] } }
-    expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
+  it('other data, and a part of an unknown kind, is rejected', () => {
+    const parts: readonly [JsonObject, string][] = [
+      [{ kind: 'data', data: 7 }, 'message.parts[0].data: expected an object, got a number'],
+      [{ kind: 'data', data: null }, 'message.parts[0].data: expected an object, got null'],
+      [{ kind: 'tool-use', tool: 'search' }, 'message.parts[0]: expected "kind" to be one of text, file, data'],
+      [{ kind: 'video', text: 'x' }, 'got "video"'],
+    ]
+    for (const [part, problem] of parts) expect(() => readPart(part)).toThrow(problem)
   })
 
   it('empty ids count as absent', () => {
@@ -119,6 +111,24 @@ describe('results and events', () => {
     expect(task.status.message).toEqual({ role: 'agent', messageId: 'status-2026-05-01T08:00:00Z', parts })
     expect(decodeResult.sendMessage({ kind: 'message', messageId: 'm', parts }, send)).toMatchObject({
       message: { role: 'agent' },
+    })
+  })
+
+  it('parts of agents may have any kind and data, and are written as they were', () => {
+    const metadata = { 'a2a.mediaType': 'application/vnd.a2a.unknown-part+json' }
+    const labelled = { kind: 'data', data: { kind: 'tool-use', tool: 'search' }, metadata }
+    const unknown = { kind: 'tool-use', tool: 'search', metadata: { k: 1 } }
+    const named = { ...labelled, metadata: { ...metadata, 'a2a.filename': 'x.json' } }
+    const list = { kind: 'data', data: [1], metadata: { k: 1 } }
+    // A list of parts that is valid as it is; the others are cleaned.
+    for (const parts of [[labelled, unknown], [labelled], [named], [unknown, list]]) {
+      const wire = { kind: 'message', messageId: 'm-1', role: 'agent', parts }
+      const outcome = decodeResult.sendMessage(wire, send)
+      expect(v0_3.encodeResult.sendMessage(outcome, send)).toEqual(wire)
+    }
+    const seven = { kind: 'message', messageId: 'm-1', role: 'agent', parts: [{ kind: 'data', data: 7 }, unknown] }
+    expect(decodeResult.sendMessage(seven, send)).toMatchObject({
+      message: { parts: [{ data: 7 }, { data: unknown, mediaType: 'application/vnd.a2a.unknown-part+json' }] },
     })
   })
 

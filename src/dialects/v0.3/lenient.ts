@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isList, isObject, type JsonObject } from '../../base/json.ts'
 import { type Clean, wrapData } from '../codec.ts'
-import { wrapUnknownPart } from './parts.ts'
+import { standardKinds, wrapList, wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 
 // Repairs what 0.2 and 0.3 clients and agents send although the schema does not allow it.
@@ -67,37 +67,50 @@ function cleaner(clean: (wire: JsonObject) => unknown): Clean {
   return (wire) => (isObject(wire) ? clean(wire) : wire)
 }
 
-/** A caller has the role of the user, even if it is an agent. */
+/** A caller has the role of the user, even if it is an agent. Its parts must be those of 0.3: others are rejected. */
 function cleanSentMessage(message: Readonly<Record<string, unknown>>): unknown {
-  return cleanMessage(message.role === 'agent' ? { ...message, role: 'user' } : message)
+  const sent = message.role === 'agent' ? { ...message, role: 'user' } : message
+  return { ...withDefaults(sent), parts: cleanItems(message.parts, cleanSentPart) }
 }
 
-/** Some clients cannot leave out a member, and send empty ids. */
 const cleanMessage = cleaner((message) => ({
-  kind: 'message',
-  ...message,
-  contextId: message.contextId || undefined,
-  taskId: message.taskId || undefined,
+  ...withDefaults(message),
   parts: cleanItems(message.parts, cleanPart),
 }))
+
+/** Some clients cannot leave out a member, and send empty ids. */
+function withDefaults(message: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { contextId, taskId } = message
+  return { kind: 'message', ...message, contextId: contextId || undefined, taskId: taskId || undefined }
+}
 
 /** Agents in Go write an empty list as null. */
 function cleanItems(list: unknown, clean: Clean): unknown {
   return Array.isArray(list) ? list.map(clean) : list === null ? [] : list
 }
 
-const cleanPart = cleaner((part) => {
-  const { kind = part.type ?? kindOfPart(part), data, metadata } = part
+/** Repairs a part of a caller. The text of 0.2 allows lists as data, its schema does not. */
+const cleanSentPart = cleaner((part) => {
+  const { kind = part.type ?? kindOfPart(part), data } = part
   switch (kind) {
-    case 'text':
-      return { ...part, kind }
     case 'file':
       return { ...part, kind, file: cleanFile(part.file) }
     case 'data':
-      if (data === undefined || isObject(data)) return { ...part, kind }
-      return { kind, ...wrapData(data, isObject(metadata) ? { metadata } : {}) }
+      return isList(data) ? wrapList(data, part.metadata) : { ...part, kind }
   }
-  return typeof part.kind === 'string' ? wrapUnknownPart(part) : part
+  return kind === undefined ? part : { ...part, kind }
+})
+
+/** Also reads parts of agents whose kind or data 0.3 does not have: they must not make a task unreadable. */
+const cleanPart = cleaner((part) => {
+  const cleaned = cleanSentPart(part)
+  if (!isObject(cleaned)) return cleaned
+  const { kind, data, metadata } = cleaned
+  if (kind === 'data' && data !== undefined && !isObject(data)) {
+    return { kind, ...wrapData(data, isObject(metadata) ? { metadata } : {}) }
+  }
+  const isUnknown = typeof part.kind === 'string' && !standardKinds.has(part.kind)
+  return isUnknown ? wrapUnknownPart(part) : cleaned
 })
 
 function kindOfPart(part: JsonObject): string | undefined {

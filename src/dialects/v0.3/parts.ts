@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Infer } from '../../schema/schema.ts'
 import {
@@ -15,7 +15,7 @@ import type * as wire from './schemas.ts'
 /** The media type of a data part that holds a part of a kind that 0.3 does not have. */
 const unknownPartType = 'application/vnd.a2a.unknown-part+json'
 
-const standardKinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
+export const standardKinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
 
 export function decodePart(part: Infer<typeof wire.Part>): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
@@ -28,6 +28,9 @@ export function decodePart(part: Infer<typeof wire.Part>): Part {
 export function encodePart(part: Part): JsonObject {
   if ('text' in part) return withMetadata({ kind: 'text', text: part.text }, encodeAnnotations(part))
   if ('data' in part) {
+    if (isList(part.data) && readCarry(part.carry).list) {
+      return withMetadata({ kind: 'data', data: part.data }, encodeAnnotations(part))
+    }
     const { data, metadata } = wrapData(part.data, part)
     return isWrapped(part) ? data : withMetadata({ kind: 'data', data }, metadata)
   }
@@ -40,6 +43,13 @@ export function encodePart(part: Part): JsonObject {
 /** Wraps a wire part of an unknown kind as a data part, which `encodePart` unwraps again. */
 export function wrapUnknownPart(part: JsonObject): JsonObject {
   return { kind: 'data', data: part, metadata: unknownPartMetadata }
+}
+
+/** Wraps a list that its sender wrote as data. It is written as a list again. */
+export function wrapList(list: readonly Json[], metadata: unknown): JsonObject {
+  const wrapped = wrapData(list, isObject(metadata) ? { metadata } : {})
+  if (wrapped.metadata) listMetadata.add(wrapped.metadata)
+  return { kind: 'data', ...wrapped }
 }
 
 /** As `wrapUnknownPart`, in the model. */
@@ -58,8 +68,12 @@ export const { toCarry, readCarry } = carryCodec('v0.3')
 /** A data part of the sender that looks like a wrapped part is marked, so that it stays a data part. */
 function decodeData(wire: WireData): Part {
   const part = unwrapData(wire)
+  if (wire.metadata && listMetadata.has(wire.metadata)) return { ...part, ...toCarry({ list: true }) }
   return wire.metadata !== unknownPartMetadata && looksWrapped(part) ? { ...part, ...toCarry({ literal: true }) } : part
 }
+
+/** The metadata of lists that were wrapped. */
+const listMetadata = new WeakSet<object>()
 
 /** Compared by identity, so that no sender can forge it. */
 const unknownPartMetadata: JsonObject = encodeAnnotations({ mediaType: unknownPartType }) ?? {}

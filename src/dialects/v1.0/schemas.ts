@@ -16,7 +16,7 @@ import {
   timestamp,
   withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize, stateCodec } from '../codec.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize, stateCodec, withKnownKind } from '../codec.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 
 // The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`.
@@ -148,7 +148,7 @@ export const ListTasksResponse = object({
 const SentMessage = object({
   ...messageFields,
   role: withHint(Role, hintForRole),
-  parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
+  parts: list(withHint(withKnownKind(Part), hintForPart), { min: 1, max: maxParts }),
 })
 
 const SendConfiguration = object({

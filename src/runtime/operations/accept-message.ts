@@ -24,6 +24,7 @@ import {
   readFirstMessage,
 } from './idempotency.ts'
 import { findWaitingTask, hasResults, rejectResults, requireOpenRequests } from './input-requests.ts'
+import { requireUrlSchemes } from './media-types.ts'
 import { traceOfTask } from './push-configs.ts'
 import { requireQueueSpace, waitUntilDequeued } from './queue-limit.ts'
 
@@ -46,7 +47,7 @@ export async function acceptMessage(
   context: AcceptContext,
 ): Promise<AcceptedMessage> {
   const original = call.hops ? countHops(received, call.hops, context) : received
-  const extracted = isPlain(original) ? undefined : extractCredentials(original)
+  const extracted = isPlain(original) ? undefined : checkAndExtract(original, context)
   const request = extracted?.request ?? original
   const messageContext = extracted ? { ...context, inBand: extracted.credentials } : context
   const decided = context.runs.expect()
@@ -75,6 +76,11 @@ function countHops(request: SendRequest, hops: number, { settings }: OperationCo
 function isPlain({ message, metadata, configuration }: SendRequest): boolean {
   if (metadata || message.metadata || configuration?.acceptedOutputModes) return false
   return message.parts.every((part) => 'text' in part && !part.mediaType)
+}
+
+function checkAndExtract(request: SendRequest, { settings }: AcceptContext) {
+  requireUrlSchemes(request.message.parts, settings.urlSchemes)
+  return extractCredentials(request)
 }
 
 /** Rejects a forbidden webhook before the message is stored, and registers a valid one before the answer. */

@@ -1,5 +1,5 @@
 import type { AgentProfile } from '../../agent/agent.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, invalidParams } from '../../protocol/errors.ts'
 import { toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import { credentialsType } from '../../protocol/extensions/in-task-credentials.ts'
 import { requestedSkill } from '../../protocol/extensions/typed-skills.ts'
@@ -67,6 +67,16 @@ export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOp
   }
 }
 
+/** Requires that the URLs of parts are absolute, and of one of the schemes. */
+export function requireUrlSchemes(parts: readonly Part[], schemes: readonly string[]): void {
+  const index = parts.findIndex((part) => 'url' in part && !isAbsolute(part.url, schemes))
+  const part = parts[index]
+  if (!part || !('url' in part)) return
+  const scheme = schemeOf(part.url)
+  const actual = scheme === undefined ? 'a relative one' : schemes.includes(scheme) ? 'an invalid one' : `${scheme}:`
+  throw invalidParams(`message.parts[${index}]`, `expected an absolute URL of ${schemes.join(', ')}, got ${actual}`)
+}
+
 interface Modes {
   readonly subject: string
   readonly input: readonly string[]
@@ -93,6 +103,17 @@ function requireInput(parts: readonly Part[], modes: Modes): void {
     violations: [{ field: `message.parts[${index}]`, description: `expected ${accepted}, got ${actual}` }],
     metadata: { part: `${index}`, mediaType: mediaType ?? '', accepted },
   })
+}
+
+function isAbsolute(url: string, schemes: readonly string[]): boolean {
+  const scheme = schemeOf(url)
+  if (scheme === undefined || !schemes.includes(scheme)) return false
+  // A data URL can be long, and every text after the scheme is one.
+  return scheme === 'data' || URL.canParse(url)
+}
+
+function schemeOf(url: string): string | undefined {
+  return /^([a-z][a-z0-9+.-]*):/i.exec(url.slice(0, 64))?.[1]?.toLowerCase()
 }
 
 function isAccepted(part: Part, { input, acceptsText }: Modes): boolean {
