@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { clientDialects } from '../dialects/client-dialects.ts'
-import type { Binding } from '../dialects/dialect.ts'
+import type { Binding, ClientDialect } from '../dialects/dialect.ts'
 import { type Endpoint, type EndpointOptions, endpointsOf } from '../dialects/endpoints.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -68,8 +68,13 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     const endpointOptions = endpointOptionsOf(cardInfo, transports, options)
     const [first = noCommonInterface(), ...others] = endpointsOf(card, endpointOptions)
     const endpoints = [first, ...others] as const
+    const variants = new Map<string, ClientDialect>()
     const namedOrigins = new Set(endpoints.map(({ url }) => new URL(url).origin))
-    const open = async ({ binding, url, dialect, tenant }: Endpoint): Promise<Service> => {
+    const open = async (opened: Endpoint): Promise<Service> => {
+      const { binding, url, dialect, tenant } = opened
+      const loaded = await dialect.load()
+      const variant = loaded.servers?.forServer({ fileBytes: options.fileBytes, headers: cardInfo?.headers }) ?? loaded
+      variants.set(keyOf(opened), variant)
       const transport = transportFor(binding, transports)
       const plain = transport.fetch ?? plainFetch
       const service = transport.open({
@@ -77,7 +82,8 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
         // Credentials go only to servers that the card names.
         fetch: namedOrigins.has(new URL(url).origin) ? withCredentials(plain) : plain,
         url,
-        dialect: await dialect.load(),
+        dialect: variant,
+        onVariant: (learned) => variants.set(keyOf(opened), learned),
         tenant,
         verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
@@ -94,7 +100,10 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     })
     const peer = createPeerCapabilities({ card, endpoint, deduplicates: peerDeduplicates })
     const service = createResilientService({ ...options, wire, peer, timeout, notify, clock, diagnose: diagnoseError })
-    const explain = () => trace.explain(endpoint())
+    const explain = () => {
+      const current = endpoint()
+      return trace.explain(current, current && variants.get(keyOf(current)))
+    }
     return createClient({
       card: () => cardInfo?.card ?? card,
       onCard,
@@ -125,6 +134,10 @@ function withImmediateReturn(service: Service, mayStream: boolean): Service {
     return await next(request, call)
   }
   return intercept(service, [{ sendMessage }])
+}
+
+function keyOf({ binding, url, dialect, tenant }: Endpoint): string {
+  return JSON.stringify([binding, url, dialect.name, tenant])
 }
 
 function authorizeOf({ auth, authorize, fetch = globalThis.fetch }: ConnectOptions) {

@@ -36,6 +36,8 @@ export interface CardInfo {
   readonly card: AgentCard
   /** Where the card was found; undefined if it was passed in or read from a file. */
   readonly cardUrl?: string
+  /** The headers of the answer with the card. */
+  readonly headers?: Headers
   /** A version that is as likely as the one of the card. */
   readonly alternativeVersion?: string
 }
@@ -43,12 +45,13 @@ export interface CardInfo {
 /** Finds the card of a target, whatever the target is and however its card is written. */
 export async function findCard(target: Target, options: FindCardOptions): Promise<CardInfo> {
   if (isModel(target)) return { card: target }
-  const { wire, url } = await loadCard(target, options)
+  const { wire, url, headers } = await loadCard(target, options)
   const { card, evidence, alternativeVersion } = await readPeerCard(wire)
   options.trace.add({ type: 'reading', detail: evidence })
   return {
     card,
     ...(url !== undefined && { cardUrl: url }),
+    ...(headers && { headers }),
     ...(alternativeVersion !== undefined && { alternativeVersion }),
   }
 }
@@ -84,6 +87,7 @@ const sharedCards = createCardCache()
 interface LoadedCard {
   readonly wire: JsonObject
   readonly url?: string
+  readonly headers?: Headers
 }
 
 async function loadCard(target: Exclude<Target, AgentCard>, options: FindCardOptions): Promise<LoadedCard> {
@@ -220,7 +224,7 @@ async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise
   const etag = content.headers.get('etag')
   if (!unchanged && etag !== null) cache.set(requestUrl, { etag, wire })
   trace.add({ type: 'card', url: content.url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
-  return { wire: card, url: content.url }
+  return { wire: card, url: content.url, headers: content.headers }
 }
 
 /** Whether JSON has the members that cards of every version have. */

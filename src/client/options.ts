@@ -1,6 +1,6 @@
 import type { Backoff } from '../base/backoff.ts'
 import type { JsonObject } from '../base/json.ts'
-import type { Binding, DialectName } from '../dialects/dialect.ts'
+import type { Binding, DialectName, FileBytes } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { CredentialProvider } from '../protocol/credentials.ts'
@@ -93,6 +93,11 @@ export interface ConnectOptions extends AnswerLimits {
   readonly bindings?: readonly (Binding | Transport)[]
   /** URIs of the extensions to activate. */
   readonly extensions?: readonly string[]
+  /**
+   * How agents of 0.3 ProtoJSON and gRPC write and read the bytes of files: as the proto says (`raw`), or as a base64 text
+   * in their place (`base64`). By default, the agent is recognised: see `explain()`.
+   */
+  readonly fileBytes?: FileBytes
   /** Defaults to one cache for the whole process; cards that need credentials are not cached then. */
   readonly cardCache?: CardCache
   /** Verifies every card, for example by its signatures: see `cardVerifier` of `parley-a2a/auth`. */

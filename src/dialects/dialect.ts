@@ -57,10 +57,41 @@ export interface ServerDialect extends Dialect {
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestServerBinding
   encodeCard(card: AgentCard): JsonObject
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Only in dialects whose clients disagree about their JSON. */
+  readonly callers?: CallerVariants
 }
+
+/** Chooses the variant of a dialect that a caller reads and writes. */
+export interface CallerVariants {
+  /** Identifies the variant that this dialect is. */
+  readonly variant: string
+  /** `learned` is what the request shows about the other requests of its caller. */
+  forCaller(caller: CallerFacts): { readonly dialect: ServerDialect; readonly learned: Partial<PeerForm> }
+}
+
+/** What is known about a caller. */
+export interface CallerFacts extends Pick<CallerSoftware, 'userAgent'> {
+  readonly params: unknown
+  /** What earlier requests of this caller have shown. */
+  readonly learned?: Partial<PeerForm> | undefined
+}
+
+/** How a peer reads and writes what the SDKs of one version treat differently. */
+export interface PeerForm {
+  readonly fileBytes: FileBytes
+  /** Whether the peer has members that came after the first release of its version. */
+  readonly hasNewMembers: boolean
+}
+
+/** The content of a file in the proto of 0.3: its bytes, as the proto says, or a base64 text of them. */
+export type FileBytes = 'raw' | 'base64'
 
 /** The half of a dialect that a client needs: it encodes requests and decodes results. */
 export interface ClientDialect extends Dialect, ResponseDecoder {
+  /** Only in dialects whose servers disagree about their JSON. */
+  readonly servers?: ServerVariants
   readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
   /** Only in dialects whose errors differ from those that all versions since 0.2 share. */
   readonly errors?: ErrorDecoder
@@ -68,6 +99,23 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   readonly rest?: RestClientBinding
   /** Whether streams cannot resume after an event. A resumed stream starts with the complete task. */
   readonly cannotResume?: boolean
+}
+
+/** Chooses the variant of a dialect that a server reads and writes. */
+export interface ServerVariants {
+  readonly form: PeerForm
+  /** Why the client uses this form, as the end of a sentence. */
+  readonly reason: string
+  forServer(server: ServerFacts): ClientDialect
+}
+
+/** What is known about a server. */
+export interface ServerFacts {
+  /** The form that the user of the client has chosen. */
+  readonly fileBytes?: FileBytes | undefined
+  readonly headers?: Pick<Headers, 'get'> | undefined
+  /** The JSON of an answer. */
+  readonly wire?: unknown
 }
 
 /** What the client knows about a dialect before it loads it. */

@@ -1,11 +1,11 @@
-import type { DialectName, ServerDialect } from './dialect.ts'
+import type { DialectName, FileBytes, ServerDialect } from './dialect.ts'
 import { v0_1, v0_1Strict } from './v0.1/server.ts'
 import { v0_2, v0_2Strict } from './v0.2/server.ts'
 import { type RestEnvelope, restServerBinding, withRestOptions } from './v0.3/methods.ts'
 import { v0_3, v0_3Strict } from './v0.3/server.ts'
 import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'
-import { protoJsonPushFormat, v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/server.ts'
+import { createProtoDialect } from './v0.3-proto/server.ts'
 import { v1_0, v1_0_0 } from './v1.0/server.ts'
 
 export interface DialectOptions {
@@ -32,6 +32,8 @@ export interface DialectOptions {
   readonly firstStatuses?: boolean
   /** Sends ProtoJSON to webhooks that were registered in the ProtoJSON of 0.3. Defaults to the JSON of 0.3, with `kind`. */
   readonly protoJsonWebhooks?: boolean
+  /** How callers of the ProtoJSON of 0.3 write and read the bytes of files. By default, each caller is recognised. */
+  readonly fileBytes?: FileBytes
 }
 
 /**
@@ -48,9 +50,8 @@ export function serverDialectsForHouse(options: DialectOptions): NonEmptyDialect
 /** The dialects of an endpoint. Of several that match a call equally, the earlier one is used. */
 export function serverDialects(options: DialectOptions): NonEmptyDialects {
   const { dialects, strict = false, houseCodes, firstStatuses, supersetAnswers, ...others } = options
-  const { protoJsonWebhooks, ...houseOptions } = others
+  const { protoJsonWebhooks, fileBytes, ...houseOptions } = others
   const v0_3Base = strict ? v0_3Strict : v0_3
-  const v0_3ProtoBase = strict ? v0_3ProtoStrict : v0_3Proto
   const all = [
     firstStatuses ? v1_0_0 : v1_0,
     {
@@ -59,7 +60,7 @@ export function serverDialects(options: DialectOptions): NonEmptyDialects {
       rest: withRestOptions(restServerBinding, houseOptions),
     },
     createHouseDialect({ ...houseOptions, strict, legacyCodes: houseCodes }),
-    protoJsonWebhooks ? { ...v0_3ProtoBase, pushFormat: protoJsonPushFormat } : v0_3ProtoBase,
+    createProtoDialect({ strict, protoJsonWebhooks, fileBytes }),
     ...(strict ? [v0_2Strict, v0_1Strict] : [v0_2, v0_1]),
   ]
   const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)

@@ -112,5 +112,5 @@ function varyByOrigin(vary: string | undefined): string {
 
 /** Response headers that a page may read besides the safelisted ones (Fetch §3.3.2). */
 const exposedHeaders =
-  'A2A-Version, A2A-Extensions, ETag, Retry-After, WWW-Authenticate, ' +
+  'A2A-Version, A2A-Extensions, X-A2A-File-Bytes, ETag, Retry-After, WWW-Authenticate, ' +
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy'

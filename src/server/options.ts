@@ -20,7 +20,7 @@ import {
   path,
   text,
 } from '../base/options.ts'
-import type { DialectName } from '../dialects/dialect.ts'
+import type { DialectName, FileBytes } from '../dialects/dialect.ts'
 import type { MissingVersion } from '../dialects/negotiate.ts'
 import type { CardFormat } from '../dialects/served-card.ts'
 import type { RestEnvelope } from '../dialects/v0.3/methods.ts'
@@ -206,6 +206,11 @@ export interface DialectOptions {
   readonly httpErrors?: boolean
   /** Adds `traceId` and `spanId` to the metadata of events. Defaults to false, except for house clients. */
   readonly traceMetadata?: boolean
+  /**
+   * How callers of 0.3 ProtoJSON and gRPC write and read the bytes of files: as the proto says (`raw`), or as a base64 text
+   * in their place (`base64`). By default, each caller is recognised.
+   */
+  readonly fileBytes?: FileBytes
   /** Options of the 0.3 house profile. */
   readonly house?: HouseOptions
   /** Options for clients with special expectations. */
@@ -281,6 +286,7 @@ const dialectChecks: OptionChecks<DialectOptions> = {
   lenientEnvelope: flag,
   httpErrors: flag,
   traceMetadata: flag,
+  fileBytes: oneOf('raw', 'base64'),
   house: group<HouseOptions>({ path, codes: flag, timeoutAsError: flag, holdStreamOnInput: flag }),
   compatibility: group<CompatibilityOptions>({
     restEnvelope: oneOf('bare', 'wrapped'),

@@ -1,3 +1,4 @@
+import type { ClientDialect, FileBytes } from '../../dialects/dialect.ts'
 import type { Endpoint } from '../../dialects/endpoints.ts'
 
 /** A long-lived client that fails often keeps only the last steps. */
@@ -27,13 +28,16 @@ export interface Explanation {
   readonly steps: readonly Step[]
   /** The endpoint of all calls. Undefined until a call has succeeded. */
   readonly endpoint: EndpointInfo | undefined
+  /** How the bytes of files travel. Only in versions whose agents disagree about it. */
+  readonly fileBytes?: FileBytes
   /** The steps and the endpoint as sentences. */
   readonly lines: readonly string[]
 }
 
 export interface ConnectionTrace {
   add(step: Step): void
-  explain(endpoint: Endpoint | undefined): Explanation
+  /** `dialect` is the one of the endpoint, in the variant that the agent reads. */
+  explain(endpoint: Endpoint | undefined, dialect?: ClientDialect): Explanation
 }
 
 export function createConnectionTrace(): ConnectionTrace {
@@ -43,16 +47,25 @@ export function createConnectionTrace(): ConnectionTrace {
       if (steps.length >= maxSteps) steps.shift()
       steps.push(step)
     },
-    explain(endpoint) {
+    explain(endpoint, dialect) {
       const info = endpoint && endpointInfo(endpoint)
       const end = info ? `Calls go to ${describeEndpoint(info)}.` : 'No call has succeeded yet.'
-      return { steps: [...steps], endpoint: info, lines: [...steps.map(lineOf), end] }
+      const lines = [...steps.map(lineOf), end]
+      if (!dialect?.servers) return { steps: [...steps], endpoint: info, lines }
+      const { form, reason } = dialect.servers
+      const files = `Files travel as ${fileBytesTexts[form.fileBytes]}, ${reason}.`
+      return { steps: [...steps], endpoint: info, fileBytes: form.fileBytes, lines: [...lines, files] }
     },
   }
 }
 
 export function endpointInfo({ url, binding, dialect, tenant }: Endpoint): EndpointInfo {
   return { url, binding, dialect: dialect.name, ...(tenant !== undefined && { tenant }) }
+}
+
+const fileBytesTexts: Readonly<Record<FileBytes, string>> = {
+  raw: 'the bytes that the proto describes (raw)',
+  base64: 'a base64 text in the place of their bytes (base64)',
 }
 
 function lineOf(step: Step): string {

@@ -3,6 +3,7 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Message, Part, Task } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { v0_3ProtoClient } from './client.ts'
+import { encodeRequest as encodeNewestProto } from './encode.ts'
 import { v0_3Proto } from './server.ts'
 
 const { encodeResult: encode, encodeEvent } = v0_3Proto
@@ -57,7 +58,7 @@ it('a part has annotations without a member in its metadata', () => {
     [{ url: 'https://f', carry: { 'v0.1': {} } }, { file: { fileWithUri: 'https://f' } }],
   ]
   for (const [part, wire] of parts) {
-    expect(encodeRequest.streamMessage({ message: { ...message, parts: [part] } })).toEqual({
+    expect(encodeNewestProto.streamMessage({ message: { ...message, parts: [part] } })).toEqual({
       message: { ...taskOnTheWire.history[0], content: [wire] },
     })
   }

@@ -53,6 +53,8 @@ export interface WireClientOptions extends AnswerLimits {
   readonly tenant?: string
   /** URIs of the extensions to activate. */
   readonly extensions?: readonly string[]
+  /** Called with the dialect in the variant that the server reads, when the client has learned more about it. */
+  readonly onVariant?: (dialect: ClientDialect) => void
   /** Returns the part of an extended card that its signatures cover; throws if the card fails verification. */
   readonly verifyExtendedCard?: (card: unknown) => Promise<unknown>
 }
@@ -83,12 +85,13 @@ export interface HttpBinding {
 
 /** A service over HTTP. Every failure is an `A2AError` that names the dialect, the binding and the URL. */
 export function createHttpClient(options: WireClientOptions, binding: HttpBinding): Service {
-  const { url, dialect, fetch, tenant } = options
+  const { url, fetch, tenant } = options
   const limits = answerLimitsOf(options)
+  const variant = createServerVariant(options)
 
   function toError(thrown: unknown, signal: AbortSignal, requestUrl = url): A2AError {
     const error = networkError(thrown, requestUrl, signal)
-    return withContext(error, { dialect: dialect.name, binding: binding.name, url: error.url ?? url })
+    return withContext(error, { dialect: options.dialect.name, binding: binding.name, url: error.url ?? url })
   }
 
   async function send(request: HttpRequest, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
@@ -110,8 +113,9 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     { signal }: Call,
     attempt: (candidate: HttpRequest) => Promise<T>,
   ): Promise<T> {
-    if (!binding.supports(operation)) throw toError(notInDialect(operation, dialect.version, binding.name), signal)
-    const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
+    const { version, encodeRequest } = variant.dialect()
+    if (!binding.supports(operation)) throw toError(notInDialect(operation, version, binding.name), signal)
+    const encode = encodeRequest[operation] as (request: object) => JsonObject
     const wire = encode(tenant === undefined ? request : { tenant, ...request })
     let firstError: A2AError | undefined
     for (const candidate of binding.createRequests(operation, wire)) {
@@ -135,10 +139,11 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     call: Call,
   ): Promise<ResultOf<O>> {
     const headers = { accept: 'application/json, application/a2a+json' }
-    const result = await exchange(operation, request, call, async (candidate) => {
+    const { result, dialect } = await exchange(operation, request, call, async (candidate) => {
       const response = await send(candidate, call, headers)
       const reading = readResponse(response, { ...limits, url: candidate.url })
-      return binding.readResult(await unlessAborted(reading, call.signal), operation, candidate)
+      const wire = binding.readResult(await unlessAborted(reading, call.signal), operation, candidate)
+      return { result: wire, dialect: variant.learn(response.headers, wire) }
     })
     try {
       return dialect.decodeResult[operation](await verifiedResult(operation, result, options), request)
@@ -159,19 +164,20 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     const { signal } = deadline
     const call = { ...caller, signal }
     try {
-      const { events, result, sent } = await exchange(operation, request, call, async (candidate) => {
+      const { events, result, sent, answerHeaders } = await exchange(operation, request, call, async (candidate) => {
         const response = await send(candidate, call, headers)
         const reading = readStreamResponse(response, { ...limits, url: candidate.url, signal })
         const { events, content } = await unlessAborted(reading, signal)
         const result = content && binding.readResult(content, operation, candidate)
-        return { events, result, sent: candidate }
+        return { events, result, sent: candidate, answerHeaders: response.headers }
       })
-      if (!events) return yield dialect.decodeEvent(result, request)
+      if (!events) return yield variant.learn(answerHeaders, result).decodeEvent(result, request)
       // A subscription may wait long for its first event, but a message must be accepted, whatever keeps the stream alive.
       if (operation !== 'streamMessage') deadline.extend()
       for await (const { id, follows, data, isError } of events) {
         deadline.extend()
-        const event = dialect.decodeEvent(binding.readEvent(data, isError, sent), request)
+        const wire = binding.readEvent(data, isError, sent)
+        const event = variant.learn(answerHeaders, wire).decodeEvent(wire, request)
         yield withGeneration(event, id, follows)
         if (event.isLast) return
       }
@@ -185,6 +191,27 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
   }
 
   return createService({ unary, stream })
+}
+
+/** The variant of the dialect that the server reads and writes, as far as its answers have shown it. */
+export interface ServerVariant {
+  readonly dialect: () => ClientDialect
+  /** Returns the dialect of an answer, and uses it from then on. */
+  readonly learn: (headers: Headers, wire: unknown) => ClientDialect
+}
+
+export function createServerVariant({ dialect, onVariant }: WireClientOptions): ServerVariant {
+  let current = dialect
+  return {
+    dialect: () => current,
+    learn(headers, wire) {
+      const { servers } = current
+      const next = servers ? servers.forServer({ headers, wire }) : current
+      if (next !== current) onVariant?.(next)
+      current = next
+      return current
+    },
+  }
 }
 
 /** The result again; an extended card only as far as it is verified. */

@@ -20,7 +20,13 @@ import type {
   UnaryOperation,
 } from '../../protocol/service.ts'
 import { codeOfMessage, errorDecoderOf, networkError, notA2AError, notInDialect } from '../client/failures.ts'
-import { answerLimitsOf, serviceParametersOf, verifiedResult, type WireClientOptions } from '../client/http-client.ts'
+import {
+  answerLimitsOf,
+  createServerVariant,
+  serviceParametersOf,
+  verifiedResult,
+  type WireClientOptions,
+} from '../client/http-client.ts'
 import { readResponse } from '../client/read-response.ts'
 import { withGeneration } from '../event-numbers.ts'
 import { decodeMessage, decodeNumbered, type EventNumbers } from './codec.ts'
@@ -32,6 +38,7 @@ import { StatusError, type StatusName, statusCodes } from './status.ts'
 /** `Service` over gRPC. Its `fetch` must speak HTTP/2 and return trailers. */
 export function createGrpcClient(options: WireClientOptions): Service {
   const { dialect, fetch, tenant } = options
+  const variant = createServerVariant(options)
   const { origin } = new URL(options.url)
   const a2aService = a2aServices.find((candidate) => candidate.dialect === dialect.name)
   if (!a2aService) throw new TypeError(`A2A ${dialect.version} has no gRPC binding`)
@@ -48,14 +55,17 @@ export function createGrpcClient(options: WireClientOptions): Service {
   async function* exchange(operation: Operation, request: object, call: Call, metadata: Metadata = {}) {
     const method = methodOf(operation)
     const url = `${origin}${pathOf(method)}`
-    const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
+    const encode = variant.dialect().encodeRequest[operation] as (request: object) => JsonObject
     const body = encodeFrame(method.input, encode(tenant === undefined ? request : { tenant, ...request }) as Json)
     const headers = { ...fixedHeaders, ...serviceParametersOf(options, call), ...timeoutOf(call, clock), ...metadata }
     const { signal } = call
     const init = { method: 'POST', headers, body: body as Uint8Array<ArrayBuffer>, signal }
     const response = await unlessAborted(fetch(url, init), signal)
     const messageLimit = isStream(operation) ? eventLimit : answerLimit
-    yield* readReply(response, { dialect, url, type: method.output, answerLimit, messageLimit, jsonDepth })
+    const replyOptions = { dialect, url, type: method.output, answerLimit, messageLimit, jsonDepth }
+    for await (const message of readReply(response, replyOptions)) {
+      yield { ...message, dialect: variant.learn(response.headers, message.json) }
+    }
   }
 
   /** Every failure becomes an `A2AError` that names the endpoint. */
@@ -75,7 +85,8 @@ export function createGrpcClient(options: WireClientOptions): Service {
     const { signal } = deadline
     const metadata: Metadata = after === undefined ? {} : { 'last-event-id': `${after}` }
     try {
-      for await (const { json, number, follows } of exchange(operation, request, { ...caller, signal }, metadata)) {
+      const messages = exchange(operation, request, { ...caller, signal }, metadata)
+      for await (const { json, number, follows, dialect } of messages) {
         // From now on only the connection is checked: a stream may be silent for long.
         deadline.extend()
         const event = dialect.decodeEvent(json, request)
@@ -95,8 +106,8 @@ export function createGrpcClient(options: WireClientOptions): Service {
     stream,
     async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
       try {
-        const result = await onlyMessage(exchange(operation, request, call))
-        const wire = await verifiedResult(operation, result, options)
+        const { json, dialect } = await onlyMessage(exchange(operation, request, call))
+        const wire = await verifiedResult(operation, json, options)
         return dialect.decodeResult[operation](wire, request)
       } catch (error) {
         throw errorOf(error, call.signal)
@@ -269,15 +280,15 @@ function textOf(number: number | undefined): string | undefined {
   return number === undefined ? undefined : `${number}`
 }
 
-async function onlyMessage(messages: AsyncGenerator<ReplyMessage>): Promise<unknown> {
-  let first: ReplyMessage | undefined
+async function onlyMessage<T extends ReplyMessage>(messages: AsyncGenerator<T>): Promise<T> {
+  let first: T | undefined
   for await (const message of messages) {
     if (first) {
       throw new A2AError('invalid-agent-response', 'There were two answers to one call.', { reason: 'not-a2a' })
     }
     first = message
   }
-  if (first) return first.json
+  if (first) return first
   throw new A2AError('invalid-agent-response', 'The call ended well, but without an answer.', { reason: 'not-a2a' })
 }
 

@@ -18,8 +18,9 @@ import {
   readVersion,
   WireCall,
   type WireRequest,
-  withExtensionsHeader,
+  withDialectHeaders,
 } from '../server/call.ts'
+import { createVariantChoice } from '../server/caller-dialect.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { type AnswerOptions, answerRpc, errorTrailers, refusalHeaders } from './answer-call.ts'
 import { healthRpcs } from './health.ts'
@@ -104,6 +105,7 @@ function a2aRpcs(
   { service, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
   const encodeError = errorEncoder(dialect, errorForm)
+  const chooseVariant = createVariantChoice()
 
   /** Authenticates the caller before it reads the message. */
   async function readRequest<O extends Operation>(
@@ -117,8 +119,10 @@ function a2aRpcs(
       const reason = named === undefined ? ', the version of calls that name none' : ''
       throw versionNotSupported(`${name} does not speak A2A ${version}${reason}`, { dialects: [dialect] })
     }
-    const call = new WireCall(incoming, await authenticate(incoming), { originOf })
-    return { dialect, operation, params: withoutZeroPageSize(await read()), call }
+    const principal = await authenticate(incoming)
+    const call = new WireCall(incoming, principal, { originOf })
+    const params = withoutZeroPageSize(await read())
+    return { dialect: chooseVariant(dialect, params, incoming, principal), operation, params, call }
   }
 
   /** In versions with one method for both cards, an agent without an extended card returns the public one. */
@@ -145,7 +149,7 @@ function a2aRpcs(
             hasPublicCard && isCardRequest(wireRequest)
               ? await cardOf(wireRequest, incoming)
               : await invokeOperation(service, wireRequest)
-          reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)
+          reply.headers = withDialectHeaders(reply.headers, wireRequest.call, wireRequest.dialect)
           return result ?? {}
         },
       }
@@ -159,8 +163,8 @@ function a2aRpcs(
         reply.target = { incoming, principal: wireRequest.call.principal }
         const { request, events, adapt } = openStream(service, wireRequest, { after: readResumePoint(incoming) })
         for await (const event of events) {
-          reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)
-          const messages = dialect.encodeEvent(adapt ? adapt(event) : event, request)
+          reply.headers = withDialectHeaders(reply.headers, wireRequest.call, wireRequest.dialect)
+          const messages = wireRequest.dialect.encodeEvent(adapt ? adapt(event) : event, request)
           const last = messages.length - 1
           // If one event becomes several messages, the last one has its number: a reader resumes after all of them.
           for (const [n, json] of messages.entries()) {

@@ -17,7 +17,7 @@ import {
   readVersion,
   toCallerError,
   WireCall,
-  withExtensionsHeader,
+  withDialectHeaders,
   wrongBodyReason,
 } from '../server/call.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
@@ -79,7 +79,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
         const target = { incoming, principal }
         const result = await invokeForText(service, { dialect, operation, params, call }, { target })
         const body = successBody(id, result)
-        return { status: 200, headers: withExtensionsHeader(jsonHeaders, call, dialect), body }
+        return { status: 200, headers: withDialectHeaders(jsonHeaders, call, dialect), body }
       }
       const after = readResumePoint(incoming)
       const framing = framingFor(id, dialect, incoming)

@@ -13,8 +13,10 @@ import {
   readVersion,
   toCallerError,
   WireCall,
-  withExtensionsHeader,
+  type WireRequest,
+  withDialectHeaders,
 } from '../server/call.ts'
+import { createVariantChoice } from '../server/caller-dialect.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { matchRoute, type Route } from './routes.ts'
@@ -25,6 +27,7 @@ export type RestHandler = (incoming: Incoming) => Promise<Outgoing | undefined>
 export function createRest(options: WireOptions): RestHandler {
   const { service, authenticate, lastDialect, onError, dialects } = options
   const settings = withWireDefaults(options)
+  const chooseVariant = createVariantChoice()
 
   return async (incoming) => {
     const { method, path } = incoming
@@ -48,7 +51,9 @@ export function createRest(options: WireOptions): RestHandler {
       dialect = await negotiate(features, options, (address) => lastDialect(address, principal))
       requireOwnPath(dialect, match)
       const call = new WireCall(incoming, principal, options)
-      return await answer(rest, dialect, call, incoming)
+      const params = dialect.rest?.params(rest)
+      dialect = chooseVariant(dialect, params, incoming, principal)
+      return await answer({ dialect, operation, params, call }, incoming)
     } catch (error) {
       const failure = toCallerError(error, { incoming, onError })
       const isMissingCard = operation === 'getExtendedCard' && failure.code === 'unsupported-operation'
@@ -57,16 +62,15 @@ export function createRest(options: WireOptions): RestHandler {
     }
   }
 
-  async function answer(rest: RestCall, dialect: ServerDialect, call: WireCall, incoming: Incoming): Promise<Outgoing> {
-    const { operation } = rest
-    const params = dialect.rest?.params(rest)
+  async function answer(wireRequest: WireRequest<Operation>, incoming: Incoming): Promise<Outgoing> {
+    const { dialect, operation, params, call } = wireRequest
     if (!isStream(operation)) {
       const body = await invokeForText(
         service,
         { dialect, operation, params, call },
         { target: { incoming, principal: call.principal }, wrap: (result) => wrapResult(result, operation, dialect) },
       )
-      const headers = withExtensionsHeader({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
+      const headers = withDialectHeaders({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
       return { status: 200, headers, body }
     }
     const { heartbeat, clock } = settings

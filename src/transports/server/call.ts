@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts'
 import { readTrace, type Trace } from '../../base/trace-context.ts'
-import type { Dialect, ServerDialect } from '../../dialects/dialect.ts'
+import type { ServerDialect } from '../../dialects/dialect.ts'
 import { plainQuestionsInEvent, plainQuestionsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
@@ -90,7 +90,8 @@ function prepareOperation<O extends UnaryOperation>(service: Service, wireReques
   const request = decodeRequest(wireRequest)
   return {
     /** Identifies what is requested, for whom and in which form. */
-    key: () => JSON.stringify([ownerOf(call.principal), dialect.name, call.extensions, request]),
+    key: () =>
+      JSON.stringify([ownerOf(call.principal), dialect.name, dialect.callers?.variant, call.extensions, request]),
     async call() {
       const result = await callUnary(service, operation, request, call)
       const readable = knowsInputRequests(dialect, call) ? result : plainQuestionsInResult(operation, result)
@@ -218,14 +219,15 @@ export function readIdempotencyKey(incoming: Incoming): string | undefined {
   return key
 }
 
-/** Adds the header that names the activated extensions. Before 1.0 it had another name. */
-export function withExtensionsHeader(
+/** Adds the headers of the dialect, and the one that names the activated extensions. Before 1.0 it had another name. */
+export function withDialectHeaders(
   headers: Readonly<Record<string, string>>,
   { activated }: Call,
-  { version }: Dialect,
+  { version, headers: ofDialect }: ServerDialect,
 ): Readonly<Record<string, string>> {
-  if (!activated || activated.size === 0) return headers
-  return { ...headers, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
+  const all = ofDialect ? { ...headers, ...ofDialect } : headers
+  if (!activated || activated.size === 0) return all
+  return { ...all, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
 }
 
 export interface ErrorContext extends Pick<WireOptions, 'onError'> {

@@ -14,7 +14,7 @@ import {
   type StreamOptions,
   toCallerError,
   type WireRequest,
-  withExtensionsHeader,
+  withDialectHeaders,
 } from './call.ts'
 import { type AnswerTarget, reserveAnswer } from './large-answers.ts'
 
@@ -52,7 +52,7 @@ export async function answerStream<O extends StreamOperation>(
   const frames = await openFrames({ ...opened, dialect, framing, incoming, onError, target }, heartbeat, clock)
   return {
     status: 200,
-    headers: withExtensionsHeader(sseHeaders, call, dialect),
+    headers: withDialectHeaders(sseHeaders, call, dialect),
     body: eventStream(frames, { heartbeat, signal, timers: clock }),
   }
 }

@@ -2,9 +2,16 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { JsonObject } from '../../../../src/base/json.ts'
 import { id } from '../../../../src/dialects/codec.ts'
 import { v0_3ProtoClient } from '../../../../src/dialects/v0.3-proto/client.ts'
+import {
+  decodeEvent,
+  decodeRequest,
+  decodeRequestStrictly,
+  decodeResult,
+} from '../../../../src/dialects/v0.3-proto/decode.ts'
+import { encodeEvent, encodeRequest, encodeResult } from '../../../../src/dialects/v0.3-proto/encode.ts'
 import { configName, taskName } from '../../../../src/dialects/v0.3-proto/resource-names.ts'
 import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
-import { v0_3Proto, v0_3ProtoStrict } from '../../../../src/dialects/v0.3-proto/server.ts'
+import { v0_3Proto } from '../../../../src/dialects/v0.3-proto/server.ts'
 import type { Schema } from '../../../../src/schema/schema.ts'
 import { arbitraryOf } from '../../../support/schema/arbitrary-of.ts'
 import { arbitraryWireValues, withUnknownSchemes } from '../arbitrary-wire-values.ts'
@@ -21,9 +28,17 @@ const cards = withUnknownSchemes(arbitraryWireValues(wire.AgentCard), [
   {},
 ])
 
+/** The newest proto of 0.3, without the translation into the form of a peer: `src/dialects/v0.3-proto/` tests that. */
+const server = { ...v0_3Proto, decodeRequest, encodeResult, encodeEvent }
+
 export const v0_3ProtoWireObjects: WireObjects = {
-  servers: [v0_3Proto, v0_3ProtoStrict],
-  client: v0_3ProtoClient,
+  servers: [server, { ...server, decodeRequest: decodeRequestStrictly }],
+  client: {
+    ...v0_3ProtoClient,
+    encodeRequest,
+    decodeResult: { ...decodeResult, getExtendedCard: v0_3ProtoClient.decodeResult.getExtendedCard },
+    decodeEvent,
+  },
   requests: {
     ...unaryAndStream(arbitraryWireValues(wire.SendMessageRequest).map(asUser)),
     getTask: withNames(wire.GetTaskRequest, { name: taskNames }),
