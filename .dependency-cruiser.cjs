@@ -47,7 +47,7 @@ const mayImportTypes = {
 }
 
 /** The rims; everything else speaks `fetch` and runs where there is no Node. */
-const mayImportNode = ['src/node/', 'src/stores/', 'src/cli/', 'src/serve.ts']
+const mayImportNode = ['src/node/', 'src/stores/', 'src/cli/', 'src/serve.ts', 'src/serve-stores.ts']
 
 /** Users who need them bring them, and only these rooms may: everything else works without. */
 const mayImportPeers = {
@@ -113,7 +113,7 @@ module.exports = {
       severity: 'error',
       from: production(
         '^src/',
-        '^src/(serve|serve-options|local-agent|local-agent[.]node)[.]ts$',
+        '^src/(serve|serve-options|serve-environment|serve-stores|local-agent|local-agent[.]node)[.]ts$',
         inside([...Object.keys(mayImport), 'cli', 'entries']),
       ),
       to: {},

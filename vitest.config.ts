@@ -19,6 +19,16 @@ const wireTests = ['cli', 'interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas
 /** Processes that the tests start load the sources from this cache, in half the time. */
 const compileCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url)) }
 
+/** The environment of the machine must not configure the servers of the tests, and their logs would flood the output. */
+const environment = {
+  PORT: '',
+  HOST: '',
+  PARLEY_LOG_LEVEL: 'warn',
+  PARLEY_DIRECTORY: '',
+  PARLEY_DATABASE_URL: '',
+  PARLEY_PUBLIC_URL: '',
+}
+
 /** A test that fails is repeated once. The summary names each test that needed it, because such a test has a defect. */
 const retry = 1
 
@@ -38,6 +48,7 @@ export default defineConfig({
           pool: 'forks',
           maxWorkers: '100%',
           ...unitTimeouts,
+          env: environment,
         },
       },
       {
@@ -46,7 +57,7 @@ export default defineConfig({
           include: wireTests,
           pool: 'forks',
           ...serverTimeouts,
-          env: compileCache,
+          env: { ...environment, ...compileCache },
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
@@ -59,7 +70,7 @@ export default defineConfig({
           pool: 'forks',
           ...serverTimeouts,
           fileParallelism: false,
-          env: compileCache,
+          env: { ...environment, ...compileCache },
           sequence: { groupOrder: 2 },
         },
       },

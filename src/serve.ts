@@ -1,16 +1,19 @@
-import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
-import { consoleLogger, type Logger } from './base/logger.ts'
+import { redactSecrets } from './base/error-summary.ts'
+import type { Logger } from './base/logger.ts'
+import { serverDialects } from './dialects/server-dialects.ts'
 import type { LoopbackRule } from './http/address-guard.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createHostCheck, type HostCheck } from './http/host-check.ts'
 import { isLoopback } from './http/origin.ts'
 import type { MeshEndpoint } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
+import { createLogger } from './node/logger.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
+import { loggedError } from './protocol/errors.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
+import { withEnvironment } from './serve-environment.ts'
 import {
   type AddOptions,
   type Agents,
@@ -20,15 +23,15 @@ import {
   type ServePushOptions,
   type Server,
 } from './serve-options.ts'
+import { type AgentStores, createPostgresStores, createSqliteStores } from './serve-stores.ts'
 import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
-import { slug } from './server/card.ts'
 import type { GrpcModule } from './server/grpc-router.ts'
 import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
 import { withHostCheck } from './server/http-endpoint.ts'
-import { type HandlerOptions, mergeOptions } from './server/options.ts'
-import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
-import { ForeignLog, type TaskLog } from './tasks/log.ts'
+import { flattenOptions, type HandlerOptions, mergeOptions } from './server/options.ts'
+import { logGrpcRequests, logRequests } from './server/request-log.ts'
+import type { TaskLog } from './tasks/log.ts'
 
 /** How long callers may take to read the end of their responses after all turns have ended, in milliseconds. */
 const readDeadline = 2_000
@@ -37,12 +40,15 @@ const readDeadline = 2_000
  * Serves one agent, or several by their paths, over HTTP. Each agent has its own durable task log, by default in the
  * file `.parley/<name>.db`.
  */
-export async function serve(served: Agent | Agents, options: ServeOptions = {}): Promise<Server> {
-  checkServeOptions(options)
+export async function serve(served: Agent | Agents, given: ServeOptions = {}): Promise<Server> {
+  checkServeOptions(given)
+  const { options, databaseUrl } = withEnvironment(given, process.env)
   const agents = isAgent(served) ? { '': served } : served
   checkAgents(agents, options)
-  const settings = await readSettings(options)
-  const { load, logger, drainDeadline } = settings
+  const settings = await readSettings(options, databaseUrl)
+  const { load, logger, drainDeadline, stores } = settings
+  const startedAt = performance.now()
+  logger.info(describeStart(agents, settings), 'server starting')
   const draining = new AbortController()
   const grpc = options.grpc ? { ...(await loadGrpc()), draining: draining.signal, load } : undefined
   const host = createHost({ load, isOnLoopback: isLoopback(options.host ?? '127.0.0.1'), ...(grpc && { grpc }) })
@@ -52,7 +58,8 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   let listening: Listening | undefined
   try {
     for (const [mount, agent] of Object.entries(agents)) {
-      const hosted = mounts.add(agent, options.log ? { mount, log: options.log } : { mount })
+      const opened = options.log ? undefined : await stores.open(agent, { mount })
+      const hosted = mounts.add(agent, options.log ? { mount, log: options.log } : { mount }, opened)
       await hosted.reserved
       first ??= hosted
     }
@@ -64,11 +71,15 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     load?.stop()
     await host.drain(0)
     await mounts.closeLogs()
+    await stores.close()
     throw error
   }
   const { url, port, close: stopListening } = listening
+  logger.info({ url, duration: millisecondsSince(startedAt) }, 'server ready')
 
-  async function stop(): Promise<void> {
+  async function stop(reason: string): Promise<void> {
+    const stoppingAt = performance.now()
+    logger.info({ url, reason, deadline: drainDeadline }, 'server draining')
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
     await mesh?.deregister()
     draining.abort()
@@ -76,12 +87,14 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     await Promise.all([drained, stopListening({ deadline: readDeadline, drained })])
     load?.stop()
     await mounts.closeLogs()
+    await stores.close()
+    logger.info({ url, duration: millisecondsSince(stoppingAt) }, 'server stopped')
   }
 
   let closing: Promise<void> | undefined
-  function onSignal(): void {
-    closing ??= stop().catch((error) => {
-      logger.error({ error }, 'the server could not be closed cleanly')
+  function onSignal(signal: NodeJS.Signals): void {
+    closing ??= stop(signal).catch((error) => {
+      logger.error({ error: loggedError(error) }, 'the server could not be closed cleanly')
       process.exitCode = 1
     })
   }
@@ -97,7 +110,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     erase: host.erase,
     remove: mounts.remove,
     close() {
-      closing ??= stop()
+      closing ??= stop('close()')
       return closing
     },
   }
@@ -112,13 +125,13 @@ interface ServeSettings {
   readonly pushFor: ((isLocal: boolean) => PushOptions) | undefined
   readonly load: ServerLoad | undefined
   readonly logger: Logger
-  readonly directory: string
+  readonly stores: AgentStores
   readonly drainDeadline: number
   readonly signals: boolean
 }
 
-async function readSettings(options: ServeOptions): Promise<ServeSettings> {
-  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, http = {} } = options
+async function readSettings(options: ServeOptions, databaseUrl: string | undefined): Promise<ServeSettings> {
+  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = createLogger(), http = {} } = options
   const auth = authOf(options)
   if (options.tls?.requestCert === false && needsCertificate(auth)) {
     throw new TypeError('serve(): tls.requestCert: expected true, since a scheme in auth needs certificates.')
@@ -130,7 +143,7 @@ async function readSettings(options: ServeOptions): Promise<ServeSettings> {
     pushFor: options.push && (await createPushOptions(options.push)),
     load: http.overload === false ? undefined : createLoggedLoad(http.overload, logger),
     logger,
-    directory,
+    stores: databaseUrl ? await createPostgresStores(databaseUrl) : createSqliteStores(directory, logger),
     drainDeadline,
     signals,
   }
@@ -218,28 +231,62 @@ async function loadGrpc(): Promise<GrpcModule> {
   return { createGrpc, tenantOf }
 }
 
+/** What the operator wants to know of a server that starts: where it listens, what it speaks, stores and accepts. */
+function describeStart(agents: Agents, { options, auth, stores }: ServeSettings): object {
+  const { host = '127.0.0.1', port = 0, tls, grpc, log, publicUrl } = options
+  const { dialects } = flattenOptions({ ...sharedOptions(options), auth })
+  const protocols = new Set(serverDialects(dialects ? { dialects } : {}).map(({ version }) => version))
+  return {
+    agents: Object.values(agents).map(({ profile }) => profile.name),
+    address: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...(publicUrl !== undefined && { publicUrl: redactSecrets(publicUrl) }),
+    protocols: [...protocols],
+    bindings: ['JSON-RPC', 'REST', ...(grpc ? ['gRPC'] : [])],
+    store: log ? 'a log of the program' : stores.description,
+    auth: describeAuth(auth),
+    runtime: runtimeName(),
+  }
+}
+
+function describeAuth(auth: AuthChoice): string {
+  if (auth === 'none') return 'none: every caller is accepted'
+  const schemes = Object.keys(auth.schemes ?? {})
+  const anonymous = auth.anonymous ? ['callers without credentials'] : []
+  return [...schemes, ...anonymous].join(', ')
+}
+
+function runtimeName(): string {
+  const { bun, deno, node } = process.versions
+  return bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`
+}
+
+function millisecondsSince(start: number): number {
+  return Math.round(performance.now() - start)
+}
+
 /** Adds agents to the host with the server's options, and owns the SQLite logs that it opens for them. */
 interface Mounts {
-  add(agent: Agent, options: AddOptions): HostedAgent
+  /** `opened` is the log that the server has opened for the agent. Without one, it is opened here. */
+  add(agent: Agent, options: AddOptions, opened?: TaskLog): HostedAgent
   remove(agent: HostedAgent): Promise<void>
   closeLogs(): Promise<void>
 }
 
 function createMounts(host: Host, settings: ServeSettings): Mounts {
-  const { auth, asksCertificate, pushFor, logger, directory, drainDeadline } = settings
+  const { auth, asksCertificate, pushFor, logger, stores, drainDeadline } = settings
   const shared = sharedOptions(settings.options)
   const openedLogs = new Map<HostedAgent, TaskLog>()
   return {
-    add(agent, mount) {
-      if (needsCertificate(mount.auth ?? auth) && !asksCertificate) {
-        throw new TypeError(
-          'serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.',
-        )
-      }
-      const merged = mergeOptions({ ...shared, logger }, mount)
+    add(agent, mount, openedBefore) {
+      const merged = mergeOptions({ ...shared, logger, ...publicUrlAt(mount, shared) }, mount)
       const isLocal = isLocalOnly({ ...merged, host: settings.options.host })
-      const opened = mount.log ? undefined : openLog(directory, agent, mount, logger)
+      const opened = openedBefore ?? (mount.log ? undefined : stores.openNow(agent, mount))
       try {
+        if (needsCertificate(mount.auth ?? auth) && !asksCertificate) {
+          throw new TypeError(
+            'serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.',
+          )
+        }
         const hosted = host.add(agent, {
           ...merged,
           ...(pushFor && !merged.push && { push: pushFor(isLocal) }),
@@ -267,27 +314,16 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
   }
 }
 
+/** `publicUrl` of the server is where the server is reached, so an agent below a path is reached below it. */
+function publicUrlAt({ mount = '' }: AddOptions, { publicUrl }: Pick<HandlerOptions, 'publicUrl'>) {
+  return publicUrl !== undefined && { publicUrl: `${publicUrl.replace(/\/+$/, '')}${mount.replace(/\/+$/, '')}` }
+}
+
 /** The options of the server that its agents share: everything but where it listens and what each agent has alone. */
 function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
   const { port: _, host, tls, directory, drainDeadline, signals, mesh, log, push, http = {}, ...shared } = options
   const { requestTimeout, keepAliveTimeout, unreadTimeout, overload, ...limits } = http
   return { ...shared, http: limits }
-}
-
-/** Opens the log of an agent at its mount. If its file belongs to an agent with a similar name, it gets another one. */
-function openLog(directory: string, { profile }: Agent, options: AddOptions, logger: Logger): TaskLog {
-  const { mount = '', hostname, tenant } = options
-  const path = mount.replace(/^\/+|\/+$/g, '')
-  const address = [hostname, path, tenant && `~${tenant}`].filter((part) => part).join('/')
-  const agent = address === '' ? profile.name : `${profile.name} at ${address}`
-  const base = address === '' ? slug(profile.name) : `${slug(profile.name)}@${encodeURIComponent(address)}`
-  try {
-    return createSqliteLog({ file: join(directory, `${base}.db`), agent, logger })
-  } catch (error) {
-    if (!(error instanceof ForeignLog)) throw error
-    const digest = createHash('sha256').update(agent).digest('hex').slice(0, 16)
-    return createSqliteLog({ file: join(directory, `${base}-${digest}.db`), agent, logger })
-  }
 }
 
 function listenFor(
@@ -303,17 +339,17 @@ function listenFor(
     ? (incoming) => (incoming.path === endpoint()?.path ? checkedMesh(incoming) : host.exchange(incoming))
     : host.exchange
   const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
-  return listen(exchange, {
+  return listen(logRequests(exchange, logger), {
     port,
     ...(address !== undefined && { host: address }),
     ...(tls && { tls }),
     ...(requestTimeout !== undefined && { requestTimeout }),
     ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
     ...(unreadTimeout !== undefined && { unreadTimeout }),
-    onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
+    onError: (error) => logger.error({ error: loggedError(error) }, 'a request failed unexpectedly'),
     asksCertificate,
     challenge: host.challenge,
-    grpc: host.grpc,
+    grpc: host.grpc && logGrpcRequests(host.grpc, logger),
     load,
     ...(load && { maxConnections: load.connections }),
     upgrade: mesh?.sockets && socketsAt(mesh.path ?? '/mesh', mesh.sockets, (socket) => endpoint()?.accept(socket)),

@@ -3,7 +3,7 @@ import type { Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { callerNetwork } from '../http/caller-address.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, loggedError } from '../protocol/errors.ts'
 import { anonymous, isAnonymous, type Principal } from '../protocol/model.ts'
 import {
   type AuthFailure,
@@ -103,7 +103,7 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
   function report(scheme: string, { reason, cause }: AuthFailure, request: AuthRequest): void {
     const ids = requestIdsOf(request)
     if (cause === undefined) logger.info({ ...ids, scheme, reason }, 'credentials were refused')
-    else logger.error({ ...ids, scheme, reason, error: cause }, 'credentials could not be checked')
+    else logger.error({ ...ids, scheme, reason, error: loggedError(cause) }, 'credentials could not be checked')
   }
 
   function decide(results: readonly AuthResult[], request: AuthRequest): Principal {

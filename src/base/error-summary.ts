@@ -8,6 +8,17 @@ export interface ErrorSummary {
   readonly cause?: ErrorSummary
 }
 
+/** What a log records of an error for the operator: everything but secrets. A plain object, so that any logger writes it. */
+export interface ErrorDescription extends Omit<ErrorSummary, 'cause'> {
+  readonly message: string
+  /** The HTTP status, if the error is about a response. */
+  readonly status?: number
+  readonly cause?: ErrorDescription
+}
+
+/** The length after which a message or a stack trace is cut. */
+const maxLength = 8_000
+
 /** Causes deeper than this are left out: an error may be its own cause. */
 const maxDepth = 4
 
@@ -25,6 +36,53 @@ export function summarizeError(error: unknown, depth = 1): ErrorSummary {
     ...(isWord(code) && { code }),
     ...(stack !== undefined && { stack }),
     ...(cause !== undefined && depth < maxDepth && { cause: summarizeError(cause, depth + 1) }),
+  }
+}
+
+/**
+ * Describes an error with its message, for the operator. Members other than the usual ones are left out: errors of model
+ * providers carry the request, and with it what callers sent.
+ */
+export function describeError(error: unknown, depth = 1): ErrorDescription {
+  if (!(error instanceof Error)) return { name: typeof error, message: redactSecrets(textOf(error)) }
+  const { name, message, stack } = error
+  const { code, status, statusCode } = error as { code?: unknown; status?: unknown; statusCode?: unknown }
+  const httpStatus = statusCode ?? status
+  // If several addresses were tried, each has its own error.
+  const cause = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined)
+  return {
+    name: String(name),
+    message: redactSecrets(String(message)),
+    ...(isWord(code) && { code }),
+    ...(typeof httpStatus === 'number' && { status: httpStatus }),
+    ...(typeof stack === 'string' && { stack: redactSecrets(stack) }),
+    ...(cause !== undefined && depth < maxDepth && { cause: describeError(cause, depth + 1) }),
+  }
+}
+
+/** Removes credentials from a text: of URLs, of `Authorization` headers, tokens and keys of well-known forms. */
+export function redactSecrets(text: string): string {
+  const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return secretPatterns.reduce((redacted, [pattern, replacement]) => redacted.replace(pattern, replacement), short)
+}
+
+const secretPatterns: readonly (readonly [RegExp, string])[] = [
+  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@?#]+@/gi, '$1***@'],
+  [
+    /([?&;][\w.-]{0,40}(?:token|key|secret|passw|signature|sig|code|auth|credential)[\w.-]{0,40}=)[^&\s"'#;]+/gi,
+    '$1***',
+  ],
+  [/\b(Bearer|Basic|DPoP)\s+(?=\S*[\d=])[\w.~+/=-]{6,}/gi, '$1 ***'],
+  [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, '***'],
+  [/\b(?:sk|pk|rk|ghp|gho|ghs|xox[abp]|AKIA)[-_]?(?=[\w-]*\d)[\w-]{16,}/g, '***'],
+]
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return String(value)
   }
 }
 

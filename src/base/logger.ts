@@ -1,11 +1,17 @@
 import { type Trace, traceIdOf } from './trace-context.ts'
 
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+
+export type LogLevel = (typeof logLevels)[number]
+
 /** Receives log lines for the operator. Compatible with pino. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+  /** Whether lines of this level are written. Without it, they all are. It saves the work for lines that are dropped. */
+  isLevelEnabled?(level: LogLevel): boolean
 }
 
 /** Writes warnings and errors to the console and drops the rest. */
@@ -14,6 +20,12 @@ export const consoleLogger: Logger = {
   info() {},
   warn: (fields, message) => console.warn(message, fields),
   error: (fields, message) => console.error(message, fields),
+  isLevelEnabled: (level) => level === 'warn' || level === 'error',
+}
+
+/** Whether the logger writes lines of this level. */
+export function isLogged(logger: Logger, level: LogLevel): boolean {
+  return logger.isLevelEnabled?.(level) ?? true
 }
 
 /** Removes secrets from a log line. */
@@ -34,25 +46,31 @@ export class TaskLogger implements Logger {
   }
 
   debug(fields: object, message: string): void {
-    this.#logger.debug(this.#with(fields), this.#redact ? this.#redact(message) : message)
+    this.#write('debug', fields, message)
   }
 
   info(fields: object, message: string): void {
-    this.#logger.info(this.#with(fields), this.#redact ? this.#redact(message) : message)
+    this.#write('info', fields, message)
   }
 
   warn(fields: object, message: string): void {
-    this.#logger.warn(this.#with(fields), this.#redact ? this.#redact(message) : message)
+    this.#write('warn', fields, message)
   }
 
   error(fields: object, message: string): void {
-    this.#logger.error(this.#with(fields), this.#redact ? this.#redact(message) : message)
+    this.#write('error', fields, message)
   }
 
-  #with(fields: object): object {
+  isLevelEnabled(level: LogLevel): boolean {
+    return isLogged(this.#logger, level)
+  }
+
+  #write(level: LogLevel, fields: object, message: string): void {
+    if (!this.isLevelEnabled(level)) return
     const { taskId, contextId } = this.#task
     const redacted = this.#redact ? this.#redact(fields) : fields
-    return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...redacted }
+    const traced = { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...redacted }
+    this.#logger[level](traced, this.#redact ? this.#redact(message) : message)
   }
 }
 

@@ -2,6 +2,7 @@
 
 export type { MeshEndpointOptions } from '../mesh-bridge/endpoint.ts'
 
+export { createLogger, type LoggerOptions, type LogOutput } from '../node/logger.ts'
 export { serve } from '../serve.ts'
 export type { ServeMeshOptions, ServeOptions, Server } from '../serve-options.ts'
 export { createSqliteLog } from '../stores/sqlite/sqlite-log.ts'

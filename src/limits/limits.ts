@@ -1,6 +1,6 @@
 import type { Logger } from '../base/logger.ts'
 import { group, having, isAbove, type OptionCheck, object } from '../base/options.ts'
-import { A2AError, operatorError } from '../protocol/errors.ts'
+import { A2AError, loggedError } from '../protocol/errors.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
 import { createMemoryLimits, type LimitStore, type RateLimit, type RateState, type Release } from './limit-store.ts'
 
@@ -99,7 +99,7 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
     try {
       return await work()
     } catch (error) {
-      logger.error({ error: operatorError(error) }, 'limits could not be counted')
+      logger.error({ error: loggedError(error) }, 'limits could not be counted')
       throw new A2AError('unavailable', 'This agent cannot count calls just now: try again.', { retryAfter: 1 })
     }
   }

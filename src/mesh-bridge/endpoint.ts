@@ -7,6 +7,7 @@ import type { MeshPeerOptions } from '../mesh/options.ts'
 import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
 import type { MeshSocket, SocketOptions } from '../mesh/websocket.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import { loggedError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
 import { type MeshCardOptions, meshCardOf } from './card.ts'
@@ -157,7 +158,7 @@ async function keepRegistered({ link, heartbeat = 30_000, logger }: KeepRegister
       isUnreachable = false
     } catch (error) {
       if (stopping.signal.aborted) return
-      if (!isUnreachable) logger.warn({ error }, 'the mesh registry does not answer; retrying')
+      if (!isUnreachable) logger.warn({ error: loggedError(error) }, 'the mesh registry does not answer; retrying')
       isUnreachable = true
     }
     if (stopping.signal.aborted) return
@@ -173,7 +174,7 @@ async function keepRegistered({ link, heartbeat = 30_000, logger }: KeepRegister
       if (!isRegistered) return
       await link
         .goodbye({ reason: 'The agent stops.' }, { timeout: registryTimeout })
-        .catch((error) => logger.warn({ error }, 'the mesh registry did not receive the goodbye'))
+        .catch((error) => logger.warn({ error: loggedError(error) }, 'the mesh registry did not receive the goodbye'))
     },
   }
 }

@@ -2,7 +2,7 @@ import { summarizeError } from '../base/error-summary.ts'
 import { toHex } from '../base/hash.ts'
 import { consoleLogger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
-import { operatorError, StoreUnavailable } from '../protocol/errors.ts'
+import { loggedError, StoreUnavailable } from '../protocol/errors.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import {
   defaultMaxBytes,
@@ -135,7 +135,7 @@ export function createReceive(options: ReceiveOptions): Receive {
 
   /** What the log records of an error of the author's code. Its message may contain what the peer sent. */
   function describe(thrown: unknown): unknown {
-    return thrown instanceof StoreUnavailable || options.errorMessages ? operatorError(thrown) : summarizeError(thrown)
+    return thrown instanceof StoreUnavailable || options.errorMessages ? loggedError(thrown) : summarizeError(thrown)
   }
 
   async function reject(thrown: unknown, origin: MessageOrigin | undefined, senderId?: string): Promise<MeshReply> {

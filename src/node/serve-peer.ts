@@ -6,6 +6,7 @@ import { generateSigningKey, type MeshSigningKey } from '../mesh/keys.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
 import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
 import type { MeshSocket, SocketOptions } from '../mesh/websocket.ts'
+import { loggedError } from '../protocol/errors.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import { type SocketServer, socketsAt } from './websocket-upgrade.ts'
 
@@ -65,7 +66,7 @@ export async function servePeer(options: ServePeerOptions): Promise<PeerServer> 
       port,
       host,
       ...(tls && { tls }),
-      onError: (error) => logger.error({ error }, 'A mesh request failed'),
+      onError: (error) => logger.error({ error: loggedError(error) }, 'A mesh request failed'),
       ...(sockets && { upgrade: socketsAt(path, sockets, (socket) => peer.accept(socket, socketOptions)) }),
     },
   )

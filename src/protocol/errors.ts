@@ -1,3 +1,5 @@
+import { describeError, type ErrorDescription } from '../base/error-summary.ts'
+
 const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
 
 /** What the client adds to the error of a failed call: the endpoint that it called, and how to fix the failure. */
@@ -39,9 +41,14 @@ export function taskNotFound(taskId: string): A2AError {
   return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
 }
 
-/** What the operator's log records of an error: of a store failure its cause, which callers never see. */
+/** The error for the operator: of a store failure its cause, which callers never see. */
 export function operatorError(error: unknown): unknown {
   return error instanceof StoreUnavailable ? error.cause : error
+}
+
+/** What the operator's log records of an error that is not the agent's. */
+export function loggedError(error: unknown): ErrorDescription {
+  return describeError(operatorError(error))
 }
 
 /** The kind of an error, as a closed list. Each dialect and transport maps a code to its own numbers. */
@@ -114,7 +121,16 @@ export function toStoredError({ code, message, violations, metadata, retryAfter,
 }
 
 export function fromStoredError({ code, message, ...options }: StoredError): A2AError {
-  return new A2AError(code, message, options)
+  const error = new A2AError(code, message, options)
+  agentErrors.add(error)
+  return error
+}
+
+const agentErrors = new WeakSet<A2AError>()
+
+/** Whether an agent has written the error. Its text may repeat what a caller sent, so no log has it. */
+export function isAgentError(error: A2AError): boolean {
+  return agentErrors.has(error)
 }
 
 /** A field of a request that is wrong. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { loggedError } from '../protocol/errors.ts'
 import type { EntryKind, RegistryEntry, RegistryStore } from './entry.ts'
 import type { UpkeepOptions } from './options.ts'
 
@@ -61,7 +62,9 @@ export function createMaintenance(settings: MaintenanceSettings): Maintenance {
       const worker = async () => {
         for (const entry of queue) {
           if (isStopped) return
-          await check(entry).catch((error) => logger.error({ error, agent: entry.id }, 'failed to check an agent'))
+          await check(entry).catch((error) =>
+            logger.error({ error: loggedError(error), agent: entry.id }, 'failed to check an agent'),
+          )
         }
       }
       await Promise.all(Array.from({ length: concurrency }, worker))
@@ -89,7 +92,9 @@ export function createMaintenance(settings: MaintenanceSettings): Maintenance {
     start() {
       const attempt = () => {
         for (const work of alongside ? [run, alongside] : [run]) {
-          work().catch((error) => logger.error({ error }, 'registry maintenance failed; will retry'))
+          work().catch((error) =>
+            logger.error({ error: loggedError(error) }, 'registry maintenance failed; will retry'),
+          )
         }
       }
       timer ??= clock.setInterval(attempt, interval)

@@ -1,6 +1,6 @@
 import { linkSignals } from '../base/abort.ts'
 import { type Clock, isTimeout } from '../base/clock.ts'
-import { A2AError, operatorError } from '../protocol/errors.ts'
+import { A2AError, loggedError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
@@ -50,7 +50,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
   const { log, policy, logger, holder, clock, telemetry } = settings
   const reserved = Promise.resolve(log.reserveFor?.(settings.agent.profile.name))
-  reserved.catch((error) => logger.error({ error: operatorError(error) }, 'the task log cannot be used'))
+  reserved.catch((error) => logger.error({ error: loggedError(error) }, 'the task log cannot be used'))
   const runs = createRuns(settings)
   const push =
     settings.push &&

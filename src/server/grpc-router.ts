@@ -43,7 +43,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
   })
 
   function exchangeFor(agent: HostedAgent): GrpcExchange {
-    const { options, authenticate, onError, rateHeaders, hostCheck, metrics, isReady, signer } = agent
+    const { options, authenticate, onError, onRejected, rateHeaders, hostCheck, metrics, isReady, signer } = agent
     const dialects = serverDialects(options)
     const exchange = createGrpc({
       ...options,
@@ -57,6 +57,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
         return signer ? await signer.signCard(card, origin) : card
       },
       onError,
+      onRejected,
       hostCheck,
       isReady,
       ...(rateHeaders && { metadataFor: rateHeaders }),

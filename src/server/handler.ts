@@ -1,4 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
+import { consoleLogger } from '../base/logger.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
@@ -9,6 +10,7 @@ import { createHostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
 import { belowTenant } from './mount.ts'
 import { type HandlerOptions, readHandlerOptions } from './options.ts'
+import { logRequests } from './request-log.ts'
 
 /** An agent behind HTTP, without a socket. Mount it in any framework that speaks `fetch`. */
 export interface Handler {
@@ -32,7 +34,8 @@ export function createHandler(agent: Agent, options: HandlerOptions): Handler {
   const hosted = createHostedAgent(agent, settings)
   const service = hosted.serviceFor(tenant)
   const endpoint = createHttpEndpoint({ ...hosted, service }, settings)
-  const exchange = tenant === undefined ? endpoint : belowTenant(tenant, endpoint)
+  const { logger = consoleLogger } = settings
+  const exchange = logRequests(tenant === undefined ? endpoint : belowTenant(tenant, endpoint), logger)
   const { push, erase, drain } = hosted
   return { exchange, fetch: toFetch(exchange), service, push, erase, drain }
 }

@@ -1,11 +1,12 @@
 import type { Agent, AgentProfile } from '../agent/agent.ts'
-import { consoleLogger } from '../base/logger.ts'
+import { redactSecrets } from '../base/error-summary.ts'
+import { consoleLogger, isLogged, type Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { withTenants } from '../dialects/served-card.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import { createHostCheck } from '../http/host-check.ts'
 import { createLimits } from '../limits/limits.ts'
-import { A2AError, operatorError, StoreUnavailable } from '../protocol/errors.ts'
+import { A2AError, isAgentError, loggedError, StoreUnavailable } from '../protocol/errors.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
@@ -108,16 +109,30 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     isDraining: () => isDraining,
     isReady: createReadiness(log, logger),
     ...(load && { isOverloaded: load.isOverloaded }),
+    ...createErrorLog(logger, profile.name),
+    async drain(deadline) {
+      isDraining = true
+      await runtime.drain(deadline)
+    },
+  }
+}
+
+/** Logs failed requests with their cause, and rejected calls with the reason. */
+function createErrorLog(logger: Logger, agent: string): Pick<EndpointBackend, 'onError' | 'onRejected'> {
+  return {
     onError(error, incoming) {
       const text =
         error instanceof StoreUnavailable
           ? 'a request failed because the task log cannot be used'
           : 'a request failed unexpectedly'
-      logger.error({ ...(incoming && requestIdsOf(incoming)), error: operatorError(error) }, text)
+      logger.error({ ...(incoming && requestIdsOf(incoming)), agent, error: loggedError(error) }, text)
     },
-    async drain(deadline) {
-      isDraining = true
-      await runtime.drain(deadline)
+    onRejected(error, incoming) {
+      const { code, message, metadata } = error
+      // The server logs once that it is overloaded, and rejects many calls then.
+      if (metadata.reason === 'overload' || !isLogged(logger, 'info')) return
+      const reason = isAgentError(error) ? 'the agent rejected the message' : redactSecrets(message)
+      logger.info({ ...requestIdsOf(incoming), agent, code, reason }, 'call rejected')
     },
   }
 }

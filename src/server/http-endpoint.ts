@@ -30,7 +30,8 @@ import type { IsReady } from './readiness.ts'
 const extendedCardPath = '/agent/authenticatedExtendedCard'
 
 /** The agent that an endpoint serves. */
-export interface EndpointBackend extends Pick<WireOptions, 'service' | 'authenticate' | 'lastDialect' | 'onError'> {
+export interface EndpointBackend
+  extends Pick<WireOptions, 'service' | 'authenticate' | 'lastDialect' | 'onError' | 'onRejected'> {
   /** The card without the addresses of the agent, which depend on the request. */
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
@@ -67,13 +68,14 @@ export interface HttpEndpointOptions
 /** Serves an agent over HTTP: JSON-RPC and REST in every dialect, its card, its keys, its health and its metrics. */
 export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpointOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a', cors, keys } = options
-  const { card, signer, rateHeaders, metrics, hostCheck, onError } = backend
+  const { card, signer, rateHeaders, metrics, hostCheck, onError, onRejected } = backend
   const wire: Omit<WireOptions, 'dialects'> = {
     ...options,
     service: backend.service,
     authenticate: backend.authenticate,
     lastDialect: backend.lastDialect,
     onError,
+    onRejected,
     originOf: (incoming) => originOf(incoming, options),
   }
   const dialects = serverDialects(options)
@@ -95,12 +97,12 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     authenticate: options.cardAuth ? backend.authenticate : undefined,
     options,
   })
-  for (const cardPath of cardPaths) pages.set(cardPath, (incoming) => orErrorPage(cardPage(incoming)))
+  for (const cardPath of cardPaths) pages.set(cardPath, (incoming) => orErrorPage(cardPage(incoming), incoming))
   for (const extendedPath of extendedCardPathsAt(path)) {
-    pages.set(extendedPath, (incoming) => orErrorPage(extendedCardPage(incoming)))
+    pages.set(extendedPath, (incoming) => orErrorPage(extendedCardPage(incoming), incoming))
   }
   if (keys) pages.set(jwksPath, createJwksPage(keys))
-  if (metrics) pages.set(metricsPath, (incoming) => orErrorPage(metrics.answer(incoming)))
+  if (metrics) pages.set(metricsPath, (incoming) => orErrorPage(metrics.answer(incoming), incoming))
 
   async function extendedCardPage(incoming: Incoming): Promise<Outgoing> {
     const principal = await backend.authenticate(incoming)
@@ -110,6 +112,17 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     const isSigned = signer && canBeSigned(format)
     const body = isSigned ? await signer.signWire(unsigned, originOf(incoming, options)) : unsigned
     return jsonPage(200, body, { 'cache-control': 'private, no-store' })
+  }
+
+  /** For pages that need credentials. */
+  async function orErrorPage(page: Promise<Outgoing>, incoming: Incoming): Promise<Outgoing> {
+    try {
+      return await page
+    } catch (error) {
+      if (!(error instanceof A2AError)) throw error
+      onRejected?.(error, incoming)
+      return errorPage(pageStatus[error.code] ?? 404, error.message, errorHeaders(error))
+    }
   }
 
   /** Everything but JSON-RPC. */
@@ -135,7 +148,7 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
   }
   if (rateHeaders) exchange = withHeaders(exchange, rateHeaders)
   if (cors) exchange = withCors(exchange, cors, onError)
-  if (hostCheck) exchange = withHostCheck(exchange, hostCheck)
+  if (hostCheck) exchange = withHostCheck(exchange, hostCheck, onRejected)
   return metrics ? metrics.counting(exchange) : exchange
 }
 
@@ -145,11 +158,13 @@ export function errorPage(code: number, message: string, headers?: Headers): Out
 }
 
 /** Answers only requests that the check accepts. */
-export function withHostCheck(exchange: Exchange, check: HostCheck): Exchange {
+export function withHostCheck(exchange: Exchange, check: HostCheck, onRejected?: WireOptions['onRejected']): Exchange {
   // Not async: the promise of the exchange is handed on without waiting for it.
   return (incoming) => {
     const problem = check(incoming)
-    return problem === undefined ? exchange(incoming) : Promise.resolve(errorPage(403, problem))
+    if (problem === undefined) return exchange(incoming)
+    onRejected?.(new A2AError('forbidden', problem), incoming)
+    return Promise.resolve(errorPage(403, problem))
   }
 }
 
@@ -193,16 +208,6 @@ async function healthPage({ isDraining, isOverloaded, isReady }: EndpointBackend
   if (isOverloaded?.()) return jsonPage(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
   if (!(await isReady())) return jsonPage(503, { status: 'store-unavailable' }, { 'retry-after': '5' })
   return jsonPage(200, { status: 'ok' })
-}
-
-/** For pages that need credentials. */
-async function orErrorPage(page: Promise<Outgoing>): Promise<Outgoing> {
-  try {
-    return await page
-  } catch (error) {
-    if (!(error instanceof A2AError)) throw error
-    return errorPage(pageStatus[error.code] ?? 404, error.message, errorHeaders(error))
-  }
 }
 
 /** For any other error there is no such page. */

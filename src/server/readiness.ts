@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts'
-import { operatorError } from '../protocol/errors.ts'
+import { loggedError } from '../protocol/errors.ts'
 import type { TaskLog } from '../tasks/log.ts'
 
 /** How long a result is reused, because a check writes to the store and needs no credentials. In milliseconds. */
@@ -21,7 +21,7 @@ export function createReadiness(log: Pick<TaskLog, 'check'>, logger: Logger): Is
     running = undefined
     checkedAt = performance.now()
     if (isUsable && failure) {
-      logger.error({ error: operatorError(failure.error) }, 'not ready: the task log cannot be used')
+      logger.error({ error: loggedError(failure.error) }, 'not ready: the task log cannot be used')
     } else if (!isUsable && !failure) logger.info({}, 'ready again: the task log can be used')
     isUsable = failure === undefined
     return isUsable

@@ -1,11 +1,14 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { agent } from '../../src/agent/agent.ts'
 import { skill } from '../../src/agent/skill.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
+import { grpc } from '../../src/node/grpc-client.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
+import { createHandler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { until } from '../support/async.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
@@ -42,10 +45,132 @@ it('log lines of a turn and of its failure contain task, context and trace ids',
   )
   const { task } = await (await connect(server.url)).send('go', { headers })
   const ids = { taskId: task?.id, contextId: task?.contextId, traceId }
-  expect(lines).toMatchObject([
+  expect(lines.filter(({ fields }) => 'taskId' in fields)).toMatchObject([
     { level: 'info', message: 'looking', fields: { ...ids, step: 1 } },
     { level: 'error', message: 'the agent failed', fields: { ...ids, error: { name: 'Error' } } },
+    { level: 'info', message: 'turn ended', fields: { ...ids, agent: 'Test', state: 'failed', events: 3 } },
   ])
+})
+
+it('a server logs its start with address, versions, store and auth, and that it is ready, drains and stops', async () => {
+  const { lines, logger } = createRecordingLogger()
+  const { server } = await startTestServer(() => 'hi', { logger, grpc: true })
+  const { url } = server
+  expect(lines).toMatchObject([
+    {
+      level: 'info',
+      message: 'server starting',
+      fields: {
+        agents: ['Test'],
+        address: 'http://127.0.0.1:0',
+        protocols: ['1.0', '0.3', '0.2', '0.1'],
+        bindings: ['JSON-RPC', 'REST', 'gRPC'],
+        store: expect.stringContaining('SQLite files in'),
+        auth: 'callers without credentials',
+      },
+    },
+    { level: 'info', message: 'server ready', fields: { url, duration: expect.any(Number) } },
+  ])
+  await server.close()
+  expect(lines.slice(2)).toMatchObject([
+    { level: 'info', message: 'server draining', fields: { url, reason: 'close()', deadline: 0 } },
+    { level: 'info', message: 'server stopped', fields: { url, duration: expect.any(Number) } },
+  ])
+})
+
+it('the end of every turn is one line, with its agent, task, state, duration and number of events', async () => {
+  const { lines, logger } = createRecordingLogger()
+  const { server } = await startTestServer(
+    async (turn) => {
+      if (turn.text === 'plain') return 'hi'
+      if (turn.text === 'ask') return await turn.requireInput('Which one?')
+      if (turn.text === 'slow') await new Promise(() => {})
+      await turn.status('working')
+      return 'done'
+    },
+    { logger, turns: { taskAfter: 1, deadline: 100 } },
+  )
+  const client = await connect(server.url)
+  for (const text of ['plain', 'ask', 'task', 'slow']) await client.send(text)
+  const ends = () => lines.filter(({ message }) => message === 'turn ended')
+  await until(() => ends().length === 4)
+  expect(ends().map(({ level, fields: { agent, state } }) => [level, agent, state])).toEqual([
+    ['info', 'Test', 'answered'],
+    ['info', 'Test', 'input-required'],
+    ['info', 'Test', 'completed'],
+    ['info', 'Test', 'failed'],
+  ])
+  for (const { fields } of ends()) {
+    expect(fields).toMatchObject({
+      taskId: expect.any(String),
+      duration: expect.any(Number),
+      events: expect.any(Number),
+    })
+  }
+})
+
+describe('rejected calls', () => {
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('a call that is rejected over %s is one line', async (binding) => {
+    const { lines, logger } = createRecordingLogger()
+    const { server } = await startTestServer(() => 'hi', { logger, grpc: true })
+    const bindings = [binding === 'GRPC' ? grpc({ loopback: 'allow' }) : binding]
+    const client = await connect(server.url, { bindings, retry: { tries: 1 } })
+    await expect(client.task('no-such-task').get({ headers })).rejects.toThrow('no-such-task')
+    expect(lines.filter(({ message }) => message === 'call rejected')).toMatchObject([
+      {
+        level: 'info',
+        fields: {
+          requestId: 'req-1',
+          traceId,
+          agent: 'Test',
+          code: 'task-not-found',
+          reason: expect.stringContaining('no-such-task'),
+        },
+      },
+    ])
+  })
+
+  it('a request for a foreign host, and one for a page without credentials, are lines with their reasons', async () => {
+    const { lines, logger } = createRecordingLogger()
+    const { server } = await startTestServer(() => 'hi', { logger })
+    await fetch(server.cardUrl, { headers: { origin: 'https://evil.example' } })
+    const schemes = { key: apiKey({ keys: [] }) }
+    const closed = await startTestServer(() => 'hi', { logger, auth: { schemes }, card: { auth: true } })
+    await fetch(closed.server.cardUrl)
+    const rejected = lines.filter(({ message }) => message === 'call rejected')
+    expect(rejected.map(({ fields }) => fields.code)).toEqual(['forbidden', 'unauthenticated'])
+  })
+
+  it('a handler logs them too, and every request at debug without its query', async () => {
+    const { lines, logger } = createRecordingLogger()
+    const handler = createHandler(
+      agent({ name: 'Test' }, () => 'hi'),
+      { auth: 'none', logger },
+    )
+    await handler.fetch(new Request('http://localhost/tasks/none?token=hunter2', { headers }))
+    expect(lines).toMatchObject([
+      { level: 'info', message: 'call rejected', fields: { code: 'task-not-found' } },
+      {
+        level: 'debug',
+        message: 'request answered',
+        fields: { requestId: 'req-1', traceId, method: 'GET', path: '/tasks/none', status: 404 },
+      },
+    ])
+    expect(inspect(lines)).not.toContain('hunter2')
+  })
+
+  it('every request to a server is a line at debug, over gRPC too', async () => {
+    const { lines, logger } = createRecordingLogger()
+    const { server } = await startTestServer(() => 'hi', { logger, grpc: true })
+    await (await connect(server.url, { bindings: [grpc({ loopback: 'allow' })] })).send('hi')
+    await fetch(`${server.url}/no/such/path`, { method: 'DELETE' })
+    const requests = lines.filter(({ message }) => message === 'request answered').map(({ fields }) => fields)
+    expect(requests).toMatchObject([
+      { method: 'GET', path: '/.well-known/agent-card.json', status: 200 },
+      { method: 'gRPC', path: expect.stringMatching(/SendMessage$/), status: '0' },
+      { method: 'DELETE', path: '/no/such/path', status: 404 },
+    ])
+  })
 })
 
 describe('what callers send and what an author throws', () => {
@@ -67,8 +192,9 @@ describe('what callers send and what an author throws', () => {
     async (text) => {
       const { lines, text: logged } = await send(text, {})
       expect(logged).not.toContain('canary')
-      expect(lines).toHaveLength(1)
-      expect(lines[0]?.fields).toMatchObject({
+      const failures = lines.filter(({ fields }) => 'error' in fields)
+      expect(failures).toHaveLength(1)
+      expect(failures[0]?.fields).toMatchObject({
         error: {
           name: text === 'canary' ? 'TypeError' : 'A2AError',
           stack: expect.stringMatching(/logs\.test\.ts:\d+/),
@@ -93,7 +219,7 @@ describe('what callers send and what an author throws', () => {
     const { wire } = await startTestServer(undefined, { logger, profile: { name: 'Test', skills } })
     await wire.call('SendMessage', sendParams('go'))
     expect(inspect(lines, { depth: null })).not.toContain('canary')
-    expect(lines).toMatchObject([
+    expect(lines.filter(({ level }) => level === 'error')).toMatchObject([
       { message: 'a skill gave what does not fit its schema', fields: { skill: 'lookup', fields: ['name'] } },
       { message: 'the agent failed', fields: { error: { code: 'invalid-agent-response' } } },
     ])

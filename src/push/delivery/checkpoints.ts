@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { operatorError } from '../../protocol/errors.ts'
+import { loggedError } from '../../protocol/errors.ts'
 import type { PushLease, PushStore, StoredWebhook, Webhook, WebhookKey } from '../store.ts'
 import { dueOf } from './webhook-state.ts'
 
@@ -88,7 +88,7 @@ export function createCheckpoints({ store, lease, logger, clock }: CheckpointsOp
       try {
         await enqueue(writeAll)
       } catch (error) {
-        logger.error({ error: operatorError(error) }, 'failed to save webhook progress; will retry')
+        logger.error({ error: loggedError(error) }, 'failed to save webhook progress; will retry')
         if (unwritten.size > 0) clock.setTimeout(scheduleWrite, 1_000)
       }
     }, writeDelay)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { type Logger, TaskLogger } from '../../base/logger.ts'
-import { operatorError } from '../../protocol/errors.ts'
+import { loggedError } from '../../protocol/errors.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
@@ -65,9 +65,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
     checkpoints.track(stored, () => stopping.abort())
     const done = deliverWebhook(stored, context, stopping.signal)
-      .catch((error) => taskLogger.error({ error: operatorError(error) }, 'failed to deliver to a webhook; will retry'))
+      .catch((error) => taskLogger.error({ error: loggedError(error) }, 'failed to deliver to a webhook; will retry'))
       .then(() => checkpoints.release(stored))
-      .catch((error) => taskLogger.error({ error: operatorError(error) }, 'failed to release the lease of a webhook'))
+      .catch((error) => taskLogger.error({ error: loggedError(error) }, 'failed to release the lease of a webhook'))
       .finally(() => {
         active.delete(name)
         if (stopping.signal.aborted) void claimDue()
@@ -92,7 +92,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         if (claimed.length === claimLimit) mustClaimAgain = true
       } while (mustClaimAgain && !isClosed)
     } catch (error) {
-      logger.error({ error: operatorError(error) }, 'failed to claim due webhooks; will retry')
+      logger.error({ error: loggedError(error) }, 'failed to claim due webhooks; will retry')
     } finally {
       isClaiming = false
     }
@@ -102,7 +102,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     try {
       if (checkpoints.size > 0) await checkpoints.renew()
     } catch (error) {
-      logger.error({ error: operatorError(error) }, 'failed to renew the leases of webhooks; will retry')
+      logger.error({ error: loggedError(error) }, 'failed to renew the leases of webhooks; will retry')
     }
   }
 

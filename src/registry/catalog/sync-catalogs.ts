@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, loggedError } from '../../protocol/errors.ts'
 import type { A2AAgents, AddOptions } from '../a2a-agents.ts'
 import type { RegistryStore, SyncedCatalog } from '../entry.ts'
 import type { RegistryFetch } from '../options.ts'
@@ -107,7 +107,7 @@ export function createCatalogSync(settings: CatalogSyncOptions): CatalogSync {
         await remove(url)
         return logger.warn({ catalog: url }, 'removed a catalog that could not be read for too long')
       }
-      logger.warn({ error, catalog: url }, 'failed to read a catalog; will retry')
+      logger.warn({ error: loggedError(error), catalog: url }, 'failed to read a catalog; will retry')
       await entries.keepCatalog({ ...catalog, due: now + retryDelay(failures), failures: failures + 1 })
     }
   }

@@ -5,7 +5,7 @@ import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { createHostCheck } from '../../http/host-check.ts'
 import { isJson, parseJson } from '../../http/json.ts'
 import { matchesEtag } from '../../http/response-headers.ts'
-import { A2AError, StoreUnavailable } from '../../protocol/errors.ts'
+import { A2AError, loggedError, StoreUnavailable } from '../../protocol/errors.ts'
 import { anonymous, ownerOf } from '../../protocol/model.ts'
 import { catalogType } from '../catalog/read-catalog.ts'
 import { type CatalogHost, catalogText } from '../catalog/write-catalog.ts'
@@ -165,7 +165,7 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
     try {
       return await route(incoming)
     } catch (error) {
-      if (error instanceof StoreUnavailable) logger.error({ error: error.cause }, 'the registry cannot be used')
+      if (error instanceof StoreUnavailable) logger.error({ error: loggedError(error) }, 'the registry cannot be used')
       return toErrorResponse(error)
     }
   }

@@ -1,6 +1,6 @@
 import { createAgentEvents } from '../../agent/content.ts'
 import { linkSignals } from '../../base/abort.ts'
-import { A2AError, operatorError, taskNotFound } from '../../protocol/errors.ts'
+import { A2AError, loggedError, taskNotFound } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'
 import type { Call, CancelTaskRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
@@ -49,7 +49,7 @@ export async function cancelAbandoned({ taskId, contextId }: NewTask, context: O
     }
   } catch (error) {
     context.settings.logger.error(
-      { taskId, contextId, error: operatorError(error) },
+      { taskId, contextId, error: loggedError(error) },
       'a task could not be canceled although its caller has gone',
     )
   }

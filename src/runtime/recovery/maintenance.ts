@@ -1,5 +1,5 @@
 import { setReferenced } from '../../base/clock.ts'
-import { operatorError } from '../../protocol/errors.ts'
+import { loggedError } from '../../protocol/errors.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
@@ -70,7 +70,10 @@ export function startMaintenance(
   /** Runs a job now and periodically. The timer does not keep the process alive. */
   function schedule(milliseconds: number, name: string, job: () => Promise<unknown>): () => void {
     const attempt = () =>
-      job().catch((error) => logger.error({ error: operatorError(error) }, `${name} failed; it is tried again`))
+      job().catch((error) => {
+        // The log may be closed under a job that was running when the runtime stopped.
+        if (!isStopped) logger.error({ error: loggedError(error) }, `${name} failed; it is tried again`)
+      })
     void attempt()
     const timer = clock.setInterval(attempt, milliseconds)
     setReferenced(timer, false)

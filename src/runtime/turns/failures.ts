@@ -3,7 +3,7 @@ import type { AgentEvents } from '../../agent/content.ts'
 import { InvalidContent } from '../../agent/content.ts'
 import { summarizeError } from '../../base/error-summary.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { A2AError, isRejection, operatorError, StoreUnavailable, toStoredError } from '../../protocol/errors.ts'
+import { A2AError, isRejection, loggedError, StoreUnavailable, toStoredError } from '../../protocol/errors.ts'
 import type { ReplyEvent, StatusEvent } from '../../protocol/events.ts'
 import { clientTools, inputRequestIn } from '../../protocol/extensions/client-tools.ts'
 
@@ -63,7 +63,7 @@ export function failureEvent(
 /** What the log records of an error of the agent. By default without its message, which may contain what callers sent. */
 export function errorFields(error: unknown, { errorMessages }: { readonly errorMessages: boolean }): object {
   const isSafe = error instanceof StoreUnavailable || error instanceof InvalidContent
-  if (errorMessages || isSafe) return { error: operatorError(error) }
+  if (errorMessages || isSafe) return { error: loggedError(error) }
   return { error: summarizeError(error), hint: 'turns.errorMessages: true logs what the error says' }
 }
 

@@ -1,5 +1,5 @@
 import { setReferenced, type Timer } from '../../base/clock.ts'
-import { operatorError } from '../../protocol/errors.ts'
+import { loggedError } from '../../protocol/errors.ts'
 import type { HeldLease } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { Run, type RunOptions } from './run.ts'
@@ -153,7 +153,7 @@ function createLeaseRenewal({ settings, leases, onLost }: LeaseRenewalOptions): 
     } catch (error) {
       // The next attempt comes well before the leases expire.
       telemetry?.record?.({ type: 'lease', what: 'renewal-failed' })
-      logger.error({ error: operatorError(error) }, 'leases could not be renewed')
+      logger.error({ error: loggedError(error) }, 'leases could not be renewed')
     }
   }
 

@@ -1,7 +1,7 @@
 import { type AgentEvents, createAgentEvents, type TaskIds } from '../../agent/content.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
-import { operatorError } from '../../protocol/errors.ts'
+import { loggedError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'
@@ -14,6 +14,7 @@ import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { deadlineOf, Stop, type StopReason, stopText } from './stop.ts'
 import { TurnExecution, type TurnOptions } from './turn.ts'
+import { beginTurnLog } from './turn-log.ts'
 import type { PausedTurn } from './turn-scope.ts'
 import { watchLog } from './watch-log.ts'
 import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } from './writer.ts'
@@ -125,7 +126,7 @@ export class Run implements WriterOwner {
   sync(): void {
     this.#writer
       .sync()
-      .catch((error) => this.#logger().error({ error: operatorError(error) }, 'a task could not be read'))
+      .catch((error) => this.#logger().error({ error: loggedError(error) }, 'a task could not be read'))
   }
 
   /** Follows the log, so that the run also gets what other processes append. */
@@ -133,7 +134,7 @@ export class Run implements WriterOwner {
     if (this.#watching || this.#isOver) return
     this.#watching = new AbortController()
     const onError = (error: unknown) =>
-      this.#logger().error({ error: operatorError(error) }, 'a task could not be watched; it is tried again')
+      this.#logger().error({ error: loggedError(error) }, 'a task could not be watched; it is tried again')
     void watchLog(this.#writer, this.#settings, { taskId: this.#task.taskId, signal: this.#watching.signal, onError })
   }
 
@@ -207,7 +208,7 @@ export class Run implements WriterOwner {
 
   onEventsLost(error: unknown): void {
     this.#failure = error
-    this.#logger().error({ error: operatorError(error) }, 'events of a turn could not be stored, so its task fails')
+    this.#logger().error({ error: loggedError(error) }, 'events of a turn could not be stored, so its task fails')
     this.stop('events-lost')
   }
 
@@ -221,7 +222,7 @@ export class Run implements WriterOwner {
       } else {
         this.#failure = error
         const text = 'a task could not be stored; it is recovered when its lease has expired'
-        this.#logger().error({ error: operatorError(error) }, text)
+        this.#logger().error({ error: loggedError(error) }, text)
       }
     } finally {
       this.#isOver = true
@@ -233,9 +234,7 @@ export class Run implements WriterOwner {
   }
 
   async #runTurns(): Promise<void> {
-    const message = this.#message
-    const settings = this.#settings
-    const writer = this.#writer
+    const [message, settings, writer] = [this.#message, this.#settings, this.#writer]
     // Nothing precedes the first message of a task, and without a journal there is nothing to read.
     const isNew = message && (message.generation === 1 || !settings.recovery.isJournaled)
     let next: PlannedTurn | undefined = isNew ? { message, attempt: 1 } : await this.#resume(message === undefined)
@@ -243,16 +242,18 @@ export class Run implements WriterOwner {
       const stop = new Stop(settings, deadlineOf(next.message.event, settings))
       this.#turnStop = stop
       if (this.#stopReason && !next.isCanceled) stop.stop(this.#stopReason)
+      const logEnd = beginTurnLog(settings, writer, () => this.#logger())
       const interruption = await this.#runTurn(next, stop).catch((error) => {
         if (this.#stopReason !== 'events-lost') throw error
         return undefined
       })
       this.#turnStop = undefined
-      if (isEnded(writer.phase)) return
+      if (isEnded(writer.phase)) return logEnd()
       const pause = typeof interruption === 'object' ? interruption : undefined
       const turnReason = typeof interruption === 'object' || interruption === 'interrupted' ? undefined : interruption
       const reason = this.#stopReason ?? turnReason
-      if (reason) return await this.#endTask(reason)
+      if (reason) return await this.#endTask(reason).then(logEnd)
+      logEnd()
       this.#answered = Math.max(next.message.generation, this.#queue?.taken ?? 0)
       next = pause ? await this.#release(pause) : (this.#nextQueued() ?? (await this.#becomeIdle()))
     }

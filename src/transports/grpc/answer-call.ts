@@ -15,6 +15,7 @@ export interface AnswerOptions {
   readonly messageLimit: number
   /** Receives errors that the caller must not see. */
   readonly onError: WireOptions['onError']
+  readonly onRejected?: WireOptions['onRejected']
   /** Further metadata for the response to a call, whether it succeeds or fails. */
   readonly metadataFor?: ((incoming: Incoming) => Metadata | undefined) | undefined
 }
@@ -179,7 +180,7 @@ function headersOf({ headers, deadline, options: { metadataFor } }: RunningCall,
 function refusal(error: unknown, call: RunningCall) {
   const { rpc, incoming, options, deadline } = call
   const cause = deadline.hasPassed() ? deadlinePassed() : error
-  const shown = cause instanceof StatusError ? cause : toCallerError(cause, { onError: options.onError, incoming })
+  const shown = cause instanceof StatusError ? cause : toCallerError(cause, { ...options, incoming })
   return { headers: headersOf(call, refusalHeaders), trailers: errorTrailers(shown, rpc.encodeError) }
 }
 

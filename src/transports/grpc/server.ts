@@ -31,7 +31,10 @@ import { type A2AService, a2aServices } from './services.ts'
 import { errorEncoder, StatusError } from './status.ts'
 
 export interface GrpcOptions
-  extends Pick<WireOptions, 'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError' | 'missingVersion'> {
+  extends Pick<
+    WireOptions,
+    'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError' | 'onRejected' | 'missingVersion'
+  > {
   /** Each dialect with a gRPC binding gets its service. */
   readonly dialects: readonly ServerDialect[]
   /** Aborts when the server accepts no new work. Health checks then report NOT_SERVING. */
@@ -49,9 +52,14 @@ export interface GrpcOptions
 
 /** Serves A2A over gRPC, with health checks and reflection. Slow to load: import this file only when gRPC is enabled. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
-  const { dialects, draining = new AbortController().signal, load, isReady, onError, hostCheck } = options
+  const { dialects, draining = new AbortController().signal, load, isReady, onError, onRejected, hostCheck } = options
   const { bodyLimit } = withWireDefaults(options)
-  const answerOptions: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
+  const answerOptions: AnswerOptions = {
+    messageLimit: bodyLimit,
+    onError,
+    onRejected,
+    metadataFor: options.metadataFor,
+  }
   const rpcs = new Map<string, Rpc>()
   const a2aNames: string[] = []
   for (const service of a2aServices) {
@@ -68,7 +76,10 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
   // Not async: every promise between a call and its answer costs time.
   return (incoming) => {
     const problem = hostCheck?.(incoming)
-    if (problem !== undefined) return Promise.resolve(refused(new StatusError('PERMISSION_DENIED', problem)))
+    if (problem !== undefined) {
+      onRejected?.(new A2AError('forbidden', problem), incoming)
+      return Promise.resolve(refused(new StatusError('PERMISSION_DENIED', problem)))
+    }
     const rpc = rpcs.get(incoming.path)
     return rpc ? answerRpc(rpc, incoming, answerOptions) : Promise.resolve(unknownMethod(incoming))
   }

@@ -37,7 +37,15 @@ export type JsonRpcHandler = (incoming: Incoming) => Promise<Outgoing>
 
 /** JSON-RPC 2.0 as A2A uses it: one call per request, always with an answer. */
 export function createJsonRpc(options: WireOptions): JsonRpcHandler {
-  const { service, authenticate, lastDialect, onError, lenientEnvelope = false, httpErrors = false } = options
+  const {
+    service,
+    authenticate,
+    lastDialect,
+    onError,
+    onRejected,
+    lenientEnvelope = false,
+    httpErrors = false,
+  } = options
   const { bodyLimit, jsonDepth, heartbeat, clock } = withWireDefaults(options)
 
   return async (incoming) => {
@@ -47,7 +55,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       // An `await` would cost every call, and most principals are known at once.
       principal = authenticated instanceof Promise ? await authenticated : authenticated
     } catch (error) {
-      return await rejectCall(toCallerError(error, { incoming, onError }), incoming, options)
+      return await rejectCall(toCallerError(error, { incoming, onError, onRejected }), incoming, options)
     }
     let id: RequestId = null
     let dialect = options.dialects[0]
@@ -86,7 +94,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       const stream = { incoming, onError, after, framing, heartbeat, clock }
       return await answerStream(service, { dialect, operation, params, call }, stream)
     } catch (error) {
-      const failure = toCallerError(error, { incoming, onError })
+      const failure = toCallerError(error, { incoming, onError, onRejected })
       const status = httpErrors ? dialect.encodeHttpError(failure).status : undefined
       const answer = errorAnswer(id, dialect, failure, { incoming, request: features, status })
       if (answer.status !== 200) return answer

@@ -25,7 +25,7 @@ import { matchRoute, type Route } from './routes.ts'
 export type RestHandler = (incoming: Incoming) => Promise<Outgoing | undefined>
 
 export function createRest(options: WireOptions): RestHandler {
-  const { service, authenticate, lastDialect, onError, dialects } = options
+  const { service, authenticate, lastDialect, onError, onRejected, dialects } = options
   const settings = withWireDefaults(options)
   const chooseVariant = createVariantChoice()
 
@@ -55,7 +55,7 @@ export function createRest(options: WireOptions): RestHandler {
       dialect = chooseVariant(dialect, params, incoming, principal)
       return await answer({ dialect, operation, params, call }, incoming)
     } catch (error) {
-      const failure = toCallerError(error, { incoming, onError })
+      const failure = toCallerError(error, { incoming, onError, onRejected })
       const isMissingCard = operation === 'getExtendedCard' && failure.code === 'unsupported-operation'
       const status = isMissingCard && dialect.rest?.missingCardIsNotFound ? 404 : undefined
       return errorAnswer(failure, incoming, dialect, { status })

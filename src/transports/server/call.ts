@@ -230,13 +230,14 @@ export function withDialectHeaders(
   return { ...all, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
 }
 
-export interface ErrorContext extends Pick<WireOptions, 'onError'> {
+export interface ErrorContext extends Pick<WireOptions, 'onError' | 'onRejected'> {
   readonly incoming: Pick<Incoming, 'header' | 'signal'>
 }
 
 /** The error as the caller may see it. Failures of the store are reported, and unexpected errors, which become `internal`. */
-export function toCallerError(error: unknown, { incoming, onError }: ErrorContext): A2AError {
+export function toCallerError(error: unknown, { incoming, onError, onRejected }: ErrorContext): A2AError {
   if (error instanceof StoreUnavailable) onError(error, incoming)
+  else if (error instanceof A2AError) onRejected?.(error, incoming)
   if (error instanceof A2AError) return error
   // Once the caller has gone, most errors say only that, and are not worth reporting.
   if (!incoming.signal.aborted) onError(error, incoming)

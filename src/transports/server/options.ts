@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { DialectSet } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
+import type { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
 import type { Service, TaskAddress } from '../../protocol/service.ts'
 
@@ -33,6 +34,8 @@ export interface WireOptions extends WireLimits, EnvelopeOptions, DialectSet {
   readonly originOf?: (incoming: Pick<Incoming, 'header' | 'secure' | 'base'>) => string
   /** Gets errors that callers must not see. */
   readonly onError: (error: unknown, incoming?: Pick<Incoming, 'header'>) => void
+  /** Gets the errors by which calls are rejected. */
+  readonly onRejected?: ((error: A2AError, incoming: Pick<Incoming, 'header'>) => void) | undefined
 }
 
 export function withWireDefaults(limits: WireLimits) {
