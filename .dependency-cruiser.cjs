@@ -38,6 +38,7 @@ const mayImport = {
   gateway: ['base', 'protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'tasks', 'http'],
   stores: ['base', 'protocol', 'tasks'],
   testing: ['base', 'protocol', 'tasks', 'agent', 'client', 'server'],
+  integrations: ['http', 'node'],
   node: ['base', 'protocol', 'http', 'auth', 'transports', 'client', 'mesh', 'server', 'registry'],
 }
 
@@ -47,7 +48,14 @@ const mayImportTypes = {
 }
 
 /** The rims; everything else speaks `fetch` and runs where there is no Node. */
-const mayImportNode = ['src/node/', 'src/stores/', 'src/cli/', 'src/serve.ts', 'src/serve-stores.ts']
+const mayImportNode = [
+  'src/node/',
+  'src/integrations/',
+  'src/stores/',
+  'src/cli/',
+  'src/serve.ts',
+  'src/serve-stores.ts',
+]
 
 /** Users who need them bring them, and only these rooms may: everything else works without. */
 const mayImportPeers = {

@@ -22,8 +22,8 @@ import type { PushAdmin } from './push/admin.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
 import type { Erased, EraseRequest } from './runtime/operations/erase.ts'
 import type { AuthChoice } from './server/authentication.ts'
-import type { MountOptions } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
+import type { MountOptions } from './server/mount.ts'
 import { type HandlerOptions, type HttpOptions, handlerChecks, httpChecks } from './server/options.ts'
 
 export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {

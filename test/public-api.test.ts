@@ -15,6 +15,8 @@ const nodeFree = [
   'client-auth.ts',
   'client-compat.ts',
   'auth.ts',
+  'hono.ts',
+  'next.ts',
   'push.ts',
   'registry.ts',
   'mesh.ts',

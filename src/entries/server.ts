@@ -88,9 +88,10 @@ export type { Policy, Retention } from '../runtime/options.ts'
 export { StepFailed } from '../runtime/turns/durable-steps.ts'
 export type { AuthChoice, AuthSettings } from '../server/authentication.ts'
 export { createHandler, type Handler } from '../server/handler.ts'
-export { createHost, type Host, type MountOptions } from '../server/host.ts'
+export { createHost, type Host } from '../server/host.ts'
 export type { HostedAgent } from '../server/hosted-agent.ts'
 export type { MetricsOptions } from '../server/metrics-page.ts'
+export type { MountOptions } from '../server/mount.ts'
 export type {
   CapabilityOptions,
   CardOptions,

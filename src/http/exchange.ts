@@ -50,6 +50,8 @@ export interface Outgoing {
    * pulled only as fast as the caller reads.
    */
   readonly body?: string | readonly string[] | AsyncIterable<string>
+  /** Whether there is nothing at this path. An adapter may pass such a request on to the rest of an application. */
+  readonly isUnrouted?: boolean
 }
 
 /**
@@ -147,6 +149,18 @@ export class BodyTooLarge extends Error {
   constructor(limit: number) {
     super(`the body is longer than ${limit} bytes`)
     this.limit = limit
+  }
+}
+
+/** A framework, or a middleware, has read the body before the request came here, and kept nothing of it. */
+export class BodyConsumed extends Error {
+  override readonly name = 'BodyConsumed'
+  constructor(options?: ErrorOptions) {
+    super(
+      'The body was read before the request reached the agent, and what was read is not there. Mount the agent before the ' +
+        'middleware that reads bodies, or let that middleware keep what it read, as body parsers do in `request.body`.',
+      options,
+    )
   }
 }
 

@@ -1,4 +1,12 @@
-import { BodyTooLarge, type Exchange, type Incoming, isComplete, runExchange, securityHeaders } from './exchange.ts'
+import {
+  BodyConsumed,
+  BodyTooLarge,
+  type Exchange,
+  type Incoming,
+  isComplete,
+  runExchange,
+  securityHeaders,
+} from './exchange.ts'
 import { readLimited } from './read-limited.ts'
 
 export interface FetchOptions {
@@ -9,28 +17,43 @@ export interface FetchOptions {
 }
 
 /** Serves an exchange wherever `fetch` handlers run: Hono, Bun, Deno, Workers, and tests without a socket. */
-export function toFetch(
+export function toFetch(exchange: Exchange, options: FetchOptions = {}): (request: Request) => Promise<Response> {
+  return (request) => answerRequest(exchange, request, options)
+}
+
+export interface AnswerOptions extends FetchOptions {
+  /** Reads the body where a framework has read it already. */
+  readonly readConsumed?: () => Promise<ArrayBuffer>
+}
+
+/** Serves one request. Other than `toFetch`, it takes what a framework knows about this request. */
+export async function answerRequest(
   exchange: Exchange,
-  { base = '', onError = console.error }: FetchOptions = {},
-): (request: Request) => Promise<Response> {
-  return async (request) => {
-    // Not every platform aborts `request.signal` when the caller disconnects, but all of them cancel the response body.
-    const disconnected = new AbortController()
-    const incoming = createIncoming(request, base, AbortSignal.any([request.signal, disconnected.signal]))
-    const { status, headers: ownHeaders, body } = await runExchange(exchange, incoming, onError)
-    const headers = { ...securityHeaders, ...ownHeaders }
-    const hasBody = request.method !== 'HEAD'
-    if (body === undefined || isComplete(body)) {
-      const text = typeof body === 'object' ? body.join('') : body
-      return new Response(hasBody ? text : null, { status, headers })
-    }
-    const stream = toStream(body, {
-      onCancel: () => disconnected.abort(),
-      onError: (error) => incoming.signal.aborted || onError(error),
-    })
-    if (!hasBody) stream.cancel().catch(onError)
-    return new Response(hasBody ? stream : null, { status, headers })
+  request: Request,
+  { base = '', onError = console.error, readConsumed }: AnswerOptions = {},
+): Promise<Response> {
+  // Not every platform aborts `request.signal` when the caller disconnects, but all of them cancel the response body.
+  const disconnected = new AbortController()
+  const signal = AbortSignal.any([request.signal, disconnected.signal])
+  const incoming = createIncoming(request, { base, signal, readConsumed })
+  const { status, headers: ownHeaders, body } = await runExchange(exchange, incoming, onError)
+  const headers = { ...securityHeaders, ...ownHeaders }
+  const hasBody = request.method !== 'HEAD'
+  if (body === undefined || isComplete(body)) {
+    const text = typeof body === 'object' ? body.join('') : body
+    return new Response(hasBody ? text : null, { status, headers })
   }
+  const stream = toStream(body, {
+    onCancel: () => disconnected.abort(),
+    onError: (error) => incoming.signal.aborted || onError(error),
+  })
+  if (!hasBody) stream.cancel().catch(onError)
+  return new Response(hasBody ? stream : null, { status, headers })
+}
+
+/** Whether a path is a mount or below it. */
+export function isBelow(path: string, mount: string): boolean {
+  return path === mount || path.startsWith(`${mount}/`)
 }
 
 /** A response with trailers, which `fetch` does not expose but gRPC needs. */
@@ -50,30 +73,41 @@ export async function trailersOf(response: Response): Promise<Headers> {
 /** Sends requests like the global `fetch`. Credentials, address guards and in-process agents plug in here. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-function createIncoming(request: Request, base: string, signal: AbortSignal): Incoming {
+interface RequestContext extends Pick<AnswerOptions, 'readConsumed'> {
+  readonly base: string
+  readonly signal: AbortSignal
+}
+
+function createIncoming(request: Request, { base, signal, readConsumed }: RequestContext): Incoming {
   const url = new URL(request.url)
   return {
     method: request.method,
+    // Some routers, such as Hono's `mount`, have already removed the base.
     path: isBelow(url.pathname, base) ? url.pathname.slice(base.length) || '/' : url.pathname,
     query: url.search.slice(1),
     base,
     secure: url.protocol === 'https:',
     header: (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
-    bytes: (limit) => readBody(request, limit),
+    bytes: (limit) => readBody(request, limit, readConsumed),
     // `fetch` does not expose the connection.
     certificate: () => undefined,
     signal,
   }
 }
 
-/** Some routers, such as Hono's `mount`, have already removed the base. */
-function isBelow(path: string, base: string): boolean {
-  return path === base || path.startsWith(`${base}/`)
-}
-
-async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+async function readBody(
+  request: Request,
+  limit: number,
+  readConsumed?: () => Promise<ArrayBuffer>,
+): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > limit) throw new BodyTooLarge(limit)
-  return await readLimited(request.body, limit)
+  if (!request.bodyUsed) return await readLimited(request.body, limit)
+  const bytes = await readConsumed?.().catch((cause) => {
+    throw new BodyConsumed({ cause })
+  })
+  if (!bytes) throw new BodyConsumed()
+  if (bytes.byteLength > limit) throw new BodyTooLarge(limit)
+  return new Uint8Array(bytes)
 }
 
 /** With a high-water mark of 0, nothing is pulled from the source before the caller reads. */

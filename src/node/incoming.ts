@@ -2,14 +2,77 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
+import { BodyConsumed, BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
+import { JsonError } from '../http/json.ts'
 import { Overloaded } from '../http/load.ts'
 import type { RequestFault } from './refuse-request.ts'
+
+/** A request as Express and similar frameworks pass it on. */
+export interface ExpressRequest extends IncomingMessage {
+  /** What a body parser such as `express.json()` made of the body. */
+  readonly body?: unknown
+  /** The path at which the listener is mounted. `url` no longer contains it. */
+  readonly baseUrl?: string
+}
+
+/** A request as a framework passes it on. */
+export interface PassedRequest {
+  /** The target of the request, without `base`. */
+  readonly url: string | undefined
+  /** The path at which the framework has mounted the agent. */
+  readonly base: string
+  /** What a body parser made of the body: its value, its text or its bytes. */
+  readonly body?: unknown
+  /** The body, where the framework has put another stream in place of the request. */
+  readonly source?: Readable
+  /** Called before the response is written. */
+  readonly onResponse?: () => void
+}
 
 /** Counts the body bytes of a request against the load of the server. */
 export interface BodyBudget {
   /** False if the server has no room for these bytes. */
   take(bytes: number): boolean
+}
+
+/** Reads the body of a request, or encodes what a body parser made of it. */
+export function readBody(
+  request: ExpressRequest,
+  limit: number,
+  budget: BodyBudget,
+  passed?: PassedRequest,
+): Promise<Uint8Array> {
+  if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
+  const source = passed?.source ?? request
+  if (!source.readableDidRead) {
+    return source.destroyed ? Promise.reject(callerLeft()) : collectBody(source, limit, budget, 'error')
+  }
+  return encodeParsed(passed ? passed.body : (rawBodyOf(request) ?? request.body), request, limit)
+}
+
+/** The bytes that a body parser has read: NestJS and Google Cloud Functions keep them. */
+function rawBodyOf(request: { readonly rawBody?: unknown }): unknown {
+  return request.rawBody
+}
+
+/** The bytes of a body that a body parser has read. */
+async function encodeParsed(body: unknown, { headers }: IncomingMessage, limit: number): Promise<Uint8Array> {
+  if (body === undefined) {
+    if (headers['transfer-encoding'] === undefined && !Number(headers['content-length'])) return new Uint8Array()
+    throw new BodyConsumed()
+  }
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : stringify(body))
+  if (bytes.length > limit) throw new BodyTooLarge(limit)
+  return bytes
+}
+
+function stringify(body: unknown): string {
+  try {
+    return JSON.stringify(body)
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new JsonError('nested too deeply')
+    throw new BodyConsumed({ cause })
+  }
 }
 
 /**

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import {
-  BodyTooLarge,
   type Exchange,
   type Incoming,
   internalError,
@@ -19,11 +18,12 @@ import {
   ambiguityIn,
   type BodyBudget,
   byteLength,
-  callerLeft,
   certificateOf,
-  collectBody,
+  type ExpressRequest,
   isBodiless,
   joinedHeader,
+  type PassedRequest,
+  readBody,
   releaseOnce,
 } from './incoming.ts'
 import { refusalOf } from './refuse-request.ts'
@@ -37,18 +37,46 @@ export interface ListenerOptions {
   readonly unreadTimeout?: number
 }
 
-/** Serves an exchange from `node:http`, alone or mounted in Express. */
+/**
+ * Serves an exchange from `node:http`, alone or mounted in Express and frameworks like it. Mounted at the root, it passes
+ * requests for other paths on to `next`.
+ */
 export function toListener(
   exchange: Exchange,
+  options: ListenerOptions = {},
+): (request: IncomingMessage, response: ServerResponse, next?: () => void) => void {
+  const answer = createAnswer(exchange, options)
+  return (request, response, next) => {
+    const answered = answer(request, response, undefined, next !== undefined)
+    if (next) void answered.then((isAnswered) => isAnswered || next())
+  }
+}
+
+/**
+ * Answers one request. A request at the root of an application that is not for the agent `mayPass`: it stays unanswered,
+ * and the result is false.
+ */
+export type NodeAnswer = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  passed?: PassedRequest,
+  mayPass?: boolean,
+) => Promise<boolean>
+
+export function createAnswer(
+  exchange: Exchange,
   { onError = console.error, load, unreadTimeout }: ListenerOptions = {},
-): (request: IncomingMessage, response: ServerResponse) => void {
-  return async (request, response) => {
-    const incoming = new Http1Incoming(request, response, load)
+): NodeAnswer {
+  return async (request, response, passed, mayPass) => {
+    const incoming = new Http1Incoming(request, response, load, passed)
     load?.begin()
     try {
-      await send(response, await runExchange(exchange, incoming, onError), unreadTimeout)
+      const outgoing = await runExchange(exchange, incoming, onError)
+      if (mayPass && outgoing.isUnrouted && incoming.base === '') return false
+      passed?.onResponse?.()
+      await send(response, outgoing, unreadTimeout)
     } catch (error) {
-      if (response.closed) return
+      if (response.closed) return true
       onError(error)
       // Closes without the end marker, so that the caller cannot take the response for complete.
       if (response.headersSent) response.socket?.destroySoon()
@@ -56,6 +84,7 @@ export function toListener(
     } finally {
       incoming.end()
     }
+    return true
   }
 }
 
@@ -118,14 +147,6 @@ async function sendSlices(
   cutSlowReader(response.socket, unreadTimeout)
 }
 
-/** A request as Express and similar frameworks pass it on. */
-interface ExpressRequest extends IncomingMessage {
-  /** What a body parser such as `express.json()` made of the body. */
-  readonly body?: unknown
-  /** The path at which the listener is mounted. `url` no longer contains it. */
-  readonly baseUrl?: string
-}
-
 /**
  * A view of a Node request that creates nothing until it is used. A class, because a getter in an object literal gives
  * every request a new hidden class, which costs a fifth of the time.
@@ -146,15 +167,15 @@ class Http1Incoming implements Incoming, BodyBudget {
   #releases: Set<() => void> | undefined
   #signal: AbortSignal | undefined
 
-  constructor(request: ExpressRequest, response: ServerResponse, load?: Load) {
-    const { url = '/' } = request
+  constructor(request: ExpressRequest, response: ServerResponse, load?: Load, passed?: PassedRequest) {
+    const { url = '/' } = passed ?? request
     const host = url.startsWith('/') ? undefined : hostIn(url)
     const target = originForm(url)
     const mark = target.indexOf('?')
     this.method = request.method ?? 'GET'
     this.path = mark < 0 ? target : target.slice(0, mark)
     this.query = mark < 0 ? '' : target.slice(mark + 1)
-    this.base = request.baseUrl ?? ''
+    this.base = passed?.base ?? request.baseUrl ?? ''
     this.secure = (request.socket as TLSSocket).encrypted === true
     this.header = (name) => {
       // Node keeps only the first of several; a proxy in front may have checked another one.
@@ -163,7 +184,7 @@ class Http1Incoming implements Incoming, BodyBudget {
       const value = request.headers[name]
       return Array.isArray(value) ? value.join(', ') : value
     }
-    this.bytes = (limit) => readBody(request, limit, this)
+    this.bytes = (limit) => readBody(request, limit, this, passed)
     this.#request = request
     this.#response = response
     this.#load = load
@@ -212,21 +233,6 @@ function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const origin = target.replace(/^https?:\/\/[^/?]*/i, '')
   return origin.startsWith('/') ? origin : `/${origin}`
-}
-
-function readBody(request: ExpressRequest, limit: number, budget: BodyBudget): Promise<Uint8Array> {
-  if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
-  if (!request.readableDidRead) {
-    return request.destroyed ? Promise.reject(callerLeft()) : collectBody(request, limit, budget, 'error')
-  }
-  const bytes = encodeParsed(request.body)
-  return bytes.length > limit ? Promise.reject(new BodyTooLarge(limit)) : Promise.resolve(bytes)
-}
-
-function encodeParsed(body: unknown): Uint8Array {
-  if (body === undefined) return new Uint8Array()
-  if (body instanceof Uint8Array) return body
-  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
 function signalOf(response: ServerResponse): AbortSignal {

@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts'
 import { consoleLogger } from '../base/logger.ts'
+import { checkOptions } from '../base/options.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
@@ -8,8 +9,8 @@ import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import { requireAuthOption } from './authentication.ts'
 import { createHostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
-import { belowTenant } from './mount.ts'
-import { type HandlerOptions, readHandlerOptions } from './options.ts'
+import { belowPath, belowTenant, type MountOptions } from './mount.ts'
+import { emptyOrPath, flattenOptions, type HandlerOptions, handlerChecks } from './options.ts'
 import { logRequests } from './request-log.ts'
 
 /** An agent behind HTTP, without a socket. Mount it in any framework that speaks `fetch`. */
@@ -26,16 +27,26 @@ export interface Handler {
   drain(deadline: number): Promise<void>
 }
 
-export function createHandler(agent: Agent, options: HandlerOptions): Handler {
+/**
+ * Creates a handler for an agent.
+ *
+ * `mount` is the path at which callers reach the handler, such as `/agents/echo`. Frameworks that name this path to the
+ * handler need no `mount`: Express does, and so do the adapters for Fastify, Hono, Koa and Next.js.
+ */
+export function createHandler(agent: Agent, options: HandlerOptions & Pick<MountOptions, 'mount'>): Handler {
   const caller = `createHandler(${agent.profile.name})`
   requireAuthOption(caller, options)
-  const settings = readHandlerOptions(caller, options)
+  checkOptions(caller, options, { ...handlerChecks, mount: emptyOrPath })
+  const { mount = '', ...agentOptions } = options
+  const settings = flattenOptions(agentOptions)
   const { tenant } = settings
   const hosted = createHostedAgent(agent, settings)
   const service = hosted.serviceFor(tenant)
   const endpoint = createHttpEndpoint({ ...hosted, service }, settings)
+  const forTenant = tenant === undefined ? endpoint : belowTenant(tenant, endpoint)
+  const path = mount.replace(/\/+$/, '')
   const { logger = consoleLogger } = settings
-  const exchange = logRequests(tenant === undefined ? endpoint : belowTenant(tenant, endpoint), logger)
+  const exchange = logRequests(path === '' ? forTenant : belowPath(path, forTenant), logger)
   const { push, erase, drain } = hosted
   return { exchange, fetch: toFetch(exchange), service, push, erase, drain }
 }

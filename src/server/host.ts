@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
-import { checkOptions, type OptionCheck, type OptionChecks, path, text } from '../base/options.ts'
+import { checkOptions, type OptionChecks, text } from '../base/options.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
-import { toFetch } from '../http/fetch.ts'
+import { isBelow, toFetch } from '../http/fetch.ts'
 import type { Load } from '../http/load.ts'
 import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
@@ -9,8 +9,8 @@ import { requireAuthOption } from './authentication.ts'
 import { createGrpcRouter, type GrpcModule } from './grpc-router.ts'
 import type { HostedAgent } from './hosted-agent.ts'
 import { errorPage } from './http-endpoint.ts'
-import { createMount, type Mount, withPath } from './mount.ts'
-import { flattenOptions, type HandlerOptions, handlerChecks } from './options.ts'
+import { createMount, type Mount, type MountOptions, withPath } from './mount.ts'
+import { emptyOrPath, flattenOptions, type HandlerOptions, handlerChecks } from './options.ts'
 
 /** Challenges of different agents in one `WWW-Authenticate` header. */
 const maxChallenges = 8
@@ -27,22 +27,9 @@ export interface HostOptions {
   readonly isOnLoopback?: boolean
 }
 
-/** The address of an agent on a host that has several. Agents that differ in `tenant` may share one address. */
-export interface MountOptions {
-  /** Path below which the agent is served, such as `/agents/echo`. */
-  readonly mount?: string
-  /** Host name for which the agent is served, such as `echo.example.com`. */
-  readonly hostname?: string
-}
-
-/** The empty path is the root. */
-const mountPath: OptionCheck = (value, name) => {
-  if (value !== '') path(value, name)
-}
-
 const mountChecks: OptionChecks<HandlerOptions & MountOptions> = {
   ...handlerChecks,
-  mount: mountPath,
+  mount: emptyOrPath,
   hostname: text,
 }
 
@@ -90,11 +77,14 @@ export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host
 
   async function route(incoming: Incoming): Promise<Outgoing> {
     const hostName = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
-    const mount = mounts.find(
-      ({ path, name = hostName }) =>
-        name === hostName && (path === incoming.path || incoming.path.startsWith(`${path}/`)),
-    )
-    if (!mount) return errorPage(404, 'There is no agent at this address.')
+    const candidates = mounts.filter(({ name = hostName }) => name === hostName)
+    const mount = candidates.find(({ path }) => isBelow(incoming.path, path))
+    if (!mount) {
+      // An application that mounts the host at the path of an agent has removed that path from the request.
+      const removed = candidates.find(({ path }) => incoming.base.endsWith(path))
+      if (removed) return await removed.exchange(incoming)
+      return { ...errorPage(404, 'There is no agent at this address.'), isUnrouted: true }
+    }
     const { path } = mount
     if (path === '') return await mount.exchange(incoming)
     return await mount.exchange(withPath(incoming, incoming.path.slice(path.length) || '/', `${incoming.base}${path}`))

@@ -128,17 +128,20 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
   /** Everything but JSON-RPC. */
   async function answerOther(incoming: Incoming): Promise<Outgoing> {
     if (rpcByPath.has(incoming.path)) {
-      return errorPage(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
+      return { ...errorPage(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' }), isUnrouted: true }
     }
     const page = pages.get(incoming.path)
-    if (!page)
-      return (await answerRest(incoming)) ?? errorPage(404, `There is nothing at this path. ${hintFor(incoming)}`)
+    if (!page) return (await answerRest(incoming)) ?? notFound(incoming)
     if (incoming.method === 'GET' || incoming.method === 'HEAD') return await page(incoming)
     return errorPage(405, 'This page can only be read.', { allow: 'GET, HEAD' })
   }
 
+  function notFound(incoming: Incoming): Outgoing {
+    return { ...errorPage(404, `There is nothing at this path. ${hintFor(incoming)}`), isUnrouted: true }
+  }
+
   function hintFor({ base }: Incoming): string {
-    return `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
+    return `JSON-RPC is at ${`${base}${path}` || '/'}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
   }
 
   // Not async: the promise of the transport is handed on without waiting for it.

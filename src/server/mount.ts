@@ -1,11 +1,20 @@
 import type { Agent } from '../agent/agent.ts'
-import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
+import { type Exchange, type Incoming, type Outgoing, reserveResponse } from '../http/exchange.ts'
+import { isBelow } from '../http/fetch.ts'
 import type { BodyLimits } from '../transports/server/call.ts'
 import { withWireDefaults } from '../transports/server/options.ts'
 import { createHostedAgent, type HostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
 import type { HostedAgentOptions } from './options.ts'
 import { readTenant, requireTenantName, unknownTenantService } from './tenants.ts'
+
+/** The address of an agent on a host that has several. Agents that differ in `tenant` may share one address. */
+export interface MountOptions {
+  /** Path below which the agent is served, such as `/agents/echo`. */
+  readonly mount?: string
+  /** Host name for which the agent is served, such as `echo.example.com`. */
+  readonly hostname?: string
+}
 
 /** One address: a path, perhaps below a host name. Several agents may share it, each with its own tenant. */
 export interface Mount {
@@ -69,6 +78,20 @@ export function belowTenant(tenant: string, endpoint: Exchange): Exchange {
     endpoint(firstSegment(incoming.path) === tenant ? withPath(incoming, restOf(incoming.path)) : incoming)
 }
 
+/**
+ * Serves an endpoint below a path, also if a framework or a proxy in front has removed the path, or a part of it, from the
+ * requests.
+ */
+export function belowPath(mount: string, endpoint: Exchange): Exchange {
+  return (incoming) => {
+    const { base, path } = incoming
+    if (base.endsWith(mount)) return endpoint(incoming)
+    if (isBelow(path, mount)) return endpoint(withPath(incoming, path.slice(mount.length) || '/', `${base}${mount}`))
+    // A framework names only what it has removed itself.
+    return endpoint(withPath(incoming, path, mount.endsWith(base) ? mount : `${base}${mount}`))
+  }
+}
+
 /** The same request at another path. */
 export function withPath(incoming: Incoming, path: string, base = incoming.base): Incoming {
   return {
@@ -81,6 +104,7 @@ export function withPath(incoming: Incoming, path: string, base = incoming.base)
     bytes: incoming.bytes,
     certificate: () => incoming.certificate(),
     address: () => incoming.address?.(),
+    reserve: (response, caller) => reserveResponse(incoming, response, caller),
     get signal() {
       return incoming.signal
     },

@@ -5,7 +5,6 @@ import type { Logger } from '../base/logger.ts'
 import {
   aFunction,
   anyOf,
-  checkOptions,
   flag,
   group,
   having,
@@ -44,7 +43,7 @@ export interface HandlerOptions {
   readonly publicUrl?: string
   /** Trusts `Forwarded` and `X-Forwarded-*`. Set it only behind a proxy that overwrites these headers. */
   readonly trustProxy?: boolean
-  /** Path of JSON-RPC. Defaults to `/`. */
+  /** Path of JSON-RPC. Defaults to `/`; the empty path is the same without the slash in the address on the card. */
   readonly path?: string
   /** The tenant that callers name, where several agents share an address. */
   readonly tenant?: string
@@ -296,11 +295,16 @@ const dialectChecks: OptionChecks<DialectOptions> = {
   }),
 }
 
+/** The empty path is the root. */
+export const emptyOrPath: OptionCheck = (value, name) => {
+  if (value !== '') path(value, name)
+}
+
 export const handlerChecks: OptionChecks<HandlerOptions> = {
   auth: anyOf("an object such as { schemes }, or 'none'", oneOf('none'), object),
   publicUrl: httpUrl,
   trustProxy: flag,
-  path,
+  path: emptyOrPath,
   tenant: text,
   limits: checkLimits,
   cors: anyOf('true, an origin, a list of origins or an object', flag, text, listOf(text), object),
@@ -325,13 +329,7 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   clock: having('a clock such as createVirtualClock()', 'now'),
 }
 
-/** Checks the options of a handler and flattens their groups, which exist for readers of the API. */
-export function readHandlerOptions(caller: string, options: HandlerOptions): HostedAgentOptions {
-  checkOptions(caller, options, handlerChecks)
-  return flattenOptions(options)
-}
-
-/** The flat options that the runtime and the HTTP endpoint read. */
+/** The flat options that the runtime and the HTTP endpoint read. Their groups exist for readers of the API. */
 export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
   const { turns = {}, http = {}, dialects, grpc, card, ...rest } = options
   const { deadline, leaseHolder, ...otherTurns } = turns

@@ -3,7 +3,7 @@ import { readTrace, type Trace } from '../../base/trace-context.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import { plainQuestionsInEvent, plainQuestionsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
-import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
+import { BodyConsumed, BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJsonBody } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
 import { A2AError, invalidParams, StoreUnavailable } from '../../protocol/errors.ts'
@@ -241,8 +241,12 @@ export function toCallerError(error: unknown, { incoming, onError, onRejected }:
   if (error instanceof A2AError) return error
   // Once the caller has gone, most errors say only that, and are not worth reporting.
   if (!incoming.signal.aborted) onError(error, incoming)
+  if (error instanceof BodyConsumed) return new A2AError('internal', consumedText, { cause: error })
   return new A2AError('internal', 'Internal error', { cause: error })
 }
+
+const consumedText =
+  'The application around this agent has consumed the body of the request. Its log says what its operator can do.'
 
 /** The error for calls that an overloaded server rejects before it does any of their work. */
 export function overloaded(cause?: unknown): A2AError {
@@ -329,6 +333,7 @@ function wrongBody(text: string): A2AError {
 
 function bodyError(error: unknown, { bodyLimit }: BodyLimits): unknown {
   if (error instanceof Overloaded) return overloaded(error)
+  if (error instanceof JsonError) return parseError(error)
   if (!(error instanceof BodyTooLarge)) return error
   return new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
 }
@@ -344,7 +349,11 @@ function parseBody(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
 
 function throwParseError(error: unknown): never {
   if (!(error instanceof JsonError)) throw error
-  throw new A2AError('parse-error', `${error.message}.`, { cause: error })
+  throw parseError(error)
+}
+
+function parseError(error: JsonError): A2AError {
+  return new A2AError('parse-error', `${error.message}.`, { cause: error })
 }
 
 /** Engines limit the length of a text: V8 to half a gigabyte. */
