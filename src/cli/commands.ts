@@ -19,6 +19,42 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/card.ts')).cardGet,
   },
   {
+    path: 'send',
+    group: 'Talk to agents',
+    summary: 'Send a message and wait for the answer',
+    load: async () => (await import('./commands/send.ts')).send,
+  },
+  {
+    path: 'task get',
+    group: 'Talk to agents',
+    summary: 'Show a task, or wait for it',
+    load: async () => (await import('./commands/task.ts')).taskGet,
+  },
+  {
+    path: 'task list',
+    group: 'Talk to agents',
+    summary: 'List your tasks',
+    load: async () => (await import('./commands/task.ts')).taskList,
+  },
+  {
+    path: 'task cancel',
+    group: 'Talk to agents',
+    summary: 'Cancel a task',
+    load: async () => (await import('./commands/task.ts')).taskCancel,
+  },
+  {
+    path: 'task subscribe',
+    group: 'Talk to agents',
+    summary: 'Follow a task',
+    load: async () => (await import('./commands/task.ts')).taskSubscribe,
+  },
+  {
+    path: 'demo-server',
+    group: 'Serve and develop',
+    summary: 'Serve an agent that shows everything',
+    load: async () => (await import('./commands/demo-server.ts')).demoServer,
+  },
+  {
     path: 'config show',
     group: 'Settings and help',
     summary: 'Show every setting and where it comes from',

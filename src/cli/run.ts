@@ -12,6 +12,8 @@ export async function run(args: readonly string[]): Promise<void> {
   // The reader of a pipe may leave early, as `head` does.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   process.stderr.on('error', () => {})
+  // Node's warnings, such as those about experimental modules, are not for users of a program.
+  process.removeAllListeners('warning')
   const plain = createOutput({ mode: wantsJson(args) ? 'json' : 'text', isVerbose: false, isDebugging: false })
   try {
     await dispatch(args)

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
@@ -71,7 +71,24 @@ export function decodeEvent(event: unknown): StreamEvent {
 }
 
 function cleanResponse(response: unknown): unknown {
-  return isObject(response) && isObject(response.task) ? { ...response, task: cleanTask(response.task) } : response
+  if (!isObject(response)) return response
+  if (isObject(response.task)) return { ...response, task: cleanTask(response.task) }
+  return isUnspecified(response.statusUpdate)
+    ? { ...response, statusUpdate: cleanState(response.statusUpdate) }
+    : response
+}
+
+/** A task without a state goes on: its reader polls it again. The metadata keeps what the agent sent. */
+function cleanState(wire: unknown): unknown {
+  if (!isUnspecified(wire)) return wire
+  const metadata = { ...(isObject(wire.metadata) && wire.metadata), 'a2a.state': 'TASK_STATE_UNSPECIFIED' }
+  return { ...wire, status: { ...wire.status, state: 'TASK_STATE_SUBMITTED' }, metadata }
+}
+
+function isUnspecified(wire: unknown): wire is JsonObject & { readonly status: JsonObject } {
+  if (!isObject(wire) || !isObject(wire.status)) return false
+  const { state } = wire.status
+  return state === 0 || state === 'TASK_STATE_UNSPECIFIED'
 }
 
 function cleanPage(page: unknown): unknown {
@@ -79,7 +96,8 @@ function cleanPage(page: unknown): unknown {
 }
 
 /** Some agents keep messages without an id in the history: one of them must not make the task unreadable. */
-function cleanTask(task: unknown): unknown {
+function cleanTask(wire: unknown): unknown {
+  const task = cleanState(wire)
   if (!isObject(task) || !Array.isArray(task.history)) return task
   const withId = (message: unknown, index: number) =>
     isObject(message) && !message.messageId ? { ...message, messageId: `history-${index}` } : message

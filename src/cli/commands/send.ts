@@ -1,0 +1,177 @@
+import { isObject, type JsonObject } from '../../base/json.ts'
+import type { ClientEvent, Part, SendOptions, Task } from '../../entries/client.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { anonymous } from '../../protocol/model.ts'
+import type { Outcome } from '../../protocol/service.ts'
+import { type AgentConnection, openAgent } from '../agent.ts'
+import { agentOptions, type Command, type Context, waitOptions } from '../command.ts'
+import { usageError } from '../errors.ts'
+import { partOptions, readParts } from '../message-parts.ts'
+import { eventJson, isSettled, nextSteps, printReply, replyJson } from '../render.ts'
+import { createEventPrinter } from '../stream.ts'
+import { pollInterval, pollTask } from '../wait.ts'
+
+export const send: Command = {
+  description:
+    'Waits until the task has ended or needs you, and prints the ids, the state, the answer and all artifacts. Nothing is remembered between two commands: continue a task by its id.',
+  positionals: [{ name: 'text', summary: 'A text part, as --text.', optional: true, multiple: true }],
+  options: {
+    ...agentOptions,
+    ...partOptions,
+    stream: { type: 'flag', summary: 'Print every event as it happens.', onlyFlag: true },
+    async: {
+      type: 'flag',
+      summary: 'Return the ids at once, without waiting.',
+      aliases: ['return-immediately', 'no-wait'],
+      default: 'wait',
+    },
+    wait: { type: 'flag', summary: 'Wait until the task has ended or needs you. This is the default.' },
+    'task-id': { type: 'text', value: 'id', summary: 'Continue this task.', complete: 'task', onlyFlag: true },
+    'context-id': {
+      type: 'text',
+      value: 'id',
+      summary: 'Start a task in this context.',
+      complete: 'context',
+      onlyFlag: true,
+    },
+    metadata: { type: 'text', value: 'json', summary: 'Metadata of the request, as a JSON object.' },
+    skill: { type: 'text', value: 'id', summary: 'The skill that the message is for.', onlyFlag: true },
+    history: { type: 'text', value: 'n', summary: 'Messages of the history to return.', onlyFlag: true },
+    accept: { type: 'text', value: 'type', multiple: true, summary: 'Media type that you accept.' },
+    'message-id': {
+      type: 'text',
+      value: 'id',
+      summary: 'The id of the message. Repeat it to retry a send without a second task.',
+      onlyFlag: true,
+    },
+    ...waitOptions,
+  },
+  examples: [
+    { line: 'parley send -a localhost:4000 "Sales of the first quarter"', summary: 'Ask and wait for the answer' },
+    {
+      line: 'parley send -a localhost:4000 --text Summarise --file report.pdf --stream',
+      summary: 'Send a file, follow the work',
+    },
+    { line: 'parley send -a localhost:4000 --task-id 7f1c --text Yes', summary: 'Answer the question of a task' },
+    {
+      line: 'parley send -a localhost:4000 --async "Count" -o json | jq -r .task.id',
+      summary: 'Start a task, get its id',
+    },
+  ],
+  async run(context) {
+    const { settings, output } = context
+    if (settings.flag('async') && settings.flag('stream')) throw usageError('--async and --stream exclude each other.')
+    const options = sendOptions(context)
+    const parts = await readParts(context)
+    const interval = pollInterval(context)
+    const agent = await openAgent(context, { polling: { minDelay: interval, maxDelay: interval * 8 } })
+    if (settings.flag('stream')) {
+      return await streamReply(agent.client.stream(parts, { ...options, ...agent.call }), agent, context)
+    }
+    const done = output.progress('Waiting for the agent…')
+    const outcome = await sendMessage(agent, parts, options, settings.flag('async')).finally(done)
+    requireSameTask(outcome, options)
+    const isDone = settings.flag('async') || outcome.type === 'message' || isSettled(outcome.task)
+    if (isDone) return report(outcome, agent, context)
+    output.note(`Task: ${outcome.task.id}`)
+    output.note(`Context: ${outcome.task.contextId}`)
+    const task = await pollTask(context, agent, outcome.task, options.historyLength)
+    report({ type: 'task', task }, agent, context)
+  },
+}
+
+/** `client.send` would wait for a task by itself. Here its id is printed first, and the poll interval applies. */
+async function sendMessage(
+  { client, call }: AgentConnection,
+  parts: readonly Part[],
+  { taskId, contextId, metadata, skill, historyLength, acceptedOutputModes, messageId }: SendOptions,
+  returnImmediately: boolean,
+): Promise<Outcome> {
+  const message = {
+    messageId: messageId ?? crypto.randomUUID(),
+    role: 'user' as const,
+    parts,
+    ...(taskId !== undefined && { taskId }),
+    ...(contextId !== undefined && { contextId }),
+    ...(skill !== undefined && { metadata: { skillId: skill } }),
+  }
+  const configuration = {
+    ...(returnImmediately && { returnImmediately }),
+    ...(historyLength !== undefined && { historyLength }),
+    ...(acceptedOutputModes && { acceptedOutputModes }),
+  }
+  const request = { message, configuration, ...(metadata && { metadata }) }
+  return await client.service.sendMessage(request, { principal: anonymous, ...call })
+}
+
+function sendOptions({ settings }: Context): SendOptions {
+  const taskId = settings.text('task-id')
+  const contextId = settings.text('context-id')
+  const metadata = settings.text('metadata')
+  const skill = settings.text('skill')
+  const historyLength = settings.integer('history')
+  const messageId = settings.text('message-id')
+  const accept = settings.list('accept')
+  return {
+    ...(taskId !== undefined && { taskId }),
+    ...(contextId !== undefined && { contextId }),
+    ...(metadata !== undefined && { metadata: readMetadata(metadata) }),
+    ...(skill !== undefined && { skill }),
+    ...(historyLength !== undefined && { historyLength }),
+    ...(messageId !== undefined && { messageId }),
+    ...(accept.length > 0 && { acceptedOutputModes: accept }),
+  }
+}
+
+function readMetadata(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = undefined
+  }
+  if (!isObject(value)) throw usageError(`--metadata: expected a JSON object, got ${text.slice(0, 60)}.`)
+  return value
+}
+
+/** A message to a task must not start another one, whatever the agent does. */
+function requireSameTask(reply: Outcome, { taskId }: SendOptions): void {
+  if (taskId === undefined || reply.type === 'message' || reply.task.id === taskId) return
+  const problem = `The message was for the task ${taskId}, but the agent answered with the task ${reply.task.id}.`
+  throw new A2AError('invalid-agent-response', problem, { hint: 'Run the command with --debug to see the exchange.' })
+}
+
+function report(reply: Outcome, { reference }: AgentConnection, { output }: Context): void {
+  if (output.mode === 'json') output.document(replyJson(reply))
+  else printReply(reply, output)
+  if (reply.type === 'task') reportNext(reply.task, reference, output)
+}
+
+function reportNext(task: Task, reference: string, output: Context['output']): void {
+  const { state } = task.status
+  const [first, ...rest] = nextSteps(task, reference)
+  if (first === undefined) return
+  if (state === 'failed' || state === 'rejected') output.warn(first)
+  else output.note(first)
+  for (const line of rest) output.note(line)
+}
+
+/** Prints the events of a stream: as JSON one object per line, as text what is new. */
+export async function streamReply(
+  events: AsyncGenerator<ClientEvent>,
+  { reference, client, call }: AgentConnection,
+  { output }: Context,
+): Promise<void> {
+  const printer = createEventPrinter(output)
+  let taskId: string | undefined
+  for await (const event of events) {
+    if (event.type === 'task') taskId = event.task.id
+    else if (event.type !== 'message') taskId = event.taskId
+    if (output.mode === 'json') output.line(eventJson(event))
+    else printer.print(event)
+  }
+  if (taskId === undefined) return
+  const task = await client.task(taskId).get(call)
+  if (output.mode === 'text') printer.summary(task)
+  reportNext(task, reference, output)
+}

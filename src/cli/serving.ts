@@ -1,0 +1,100 @@
+import { inspect } from 'node:util'
+import type { Logger, Telemetry } from '../entries/server.ts'
+import type { Context } from './command.ts'
+import type { Output } from './output.ts'
+
+export interface ServedAgent {
+  readonly name: string
+  readonly url: string
+}
+
+/** Prints where agents are served, with commands to copy. JSON has one document with the addresses. */
+export function printServer({ output }: Pick<Context, 'output'>, agents: readonly ServedAgent[]): void {
+  if (output.mode === 'json') {
+    output.line({ agents: agents.map(({ name, url }) => ({ name, url, card: cardUrl(url) })) })
+    return
+  }
+  for (const { name, url } of agents) {
+    output.field('Agent', name)
+    output.field('URL', url)
+    output.field('Card', cardUrl(url))
+  }
+  const [first] = agents
+  if (!first) return
+  output.print('')
+  output.print('Try it:')
+  output.print(`  parley send -a ${first.url} "Hello"`)
+  output.print(`  parley chat ${first.url}`)
+  output.print(`  curl ${cardUrl(first.url)}`)
+  output.print('')
+}
+
+/** Resolves on Ctrl-C, on SIGTERM, or when the command times out. */
+export async function untilStopped({ signal, onInterrupt, output }: Context): Promise<void> {
+  const stopped = Promise.withResolvers<void>()
+  const undo = onInterrupt(() => stopped.resolve())
+  signal.addEventListener('abort', () => stopped.resolve())
+  await stopped.promise
+  undo()
+  output.note('Stopping.')
+}
+
+/** The log of a server for people: one line on stderr for each entry. */
+export function callLogger(output: Output): Logger {
+  const write = (level: string, fields: object, message: string) => {
+    const { error, ...rest } = fields as { error?: unknown }
+    const details = Object.entries(rest).map(([name, value]) => `${name}=${short(value)}`)
+    output.note([time(), level, message, ...details].join(' '))
+    if (error !== undefined) output.note(error instanceof Error ? `${error.stack}` : inspect(error))
+  }
+  return {
+    debug: (fields, message) => output.isDebugging && write('debug', fields, message),
+    info: (fields, message) => write('info ', fields, message),
+    warn: (fields, message) => write('warn ', fields, message),
+    error: (fields, message) => write('error', fields, message),
+  }
+}
+
+/** Writes a line for each call and each turn when it ends. */
+export function callTelemetry(output: Output): Telemetry {
+  return {
+    begin(activity) {
+      const start = performance.now()
+      let details: { taskId?: string; state?: string } = {}
+      let isEnded = false
+      return {
+        trace: undefined,
+        run: (work) => work(),
+        addDetails(more) {
+          details = { ...details, ...more }
+        },
+        end(failure) {
+          if (isEnded || (activity.type !== 'operation' && activity.type !== 'turn')) return
+          isEnded = true
+          const what = activity.type === 'turn' ? 'turn' : activity.operation
+          const { taskId = activity.type === 'turn' ? activity.taskId : undefined, state } = details
+          const outcome = failure === undefined ? (state ?? 'ok') : `failed: ${messageOf(failure)}`
+          const duration = `${Math.round(performance.now() - start)} ms`
+          output.note([time(), what.padEnd(16), outcome, taskId, duration].filter(Boolean).join('  '))
+        },
+      }
+    },
+  }
+}
+
+function cardUrl(url: string): string {
+  return `${url}/.well-known/agent-card.json`
+}
+
+function time(): string {
+  return new Date().toTimeString().slice(0, 8)
+}
+
+function short(value: unknown): string {
+  const text = typeof value === 'string' ? value : inspect(value, { breakLength: Number.POSITIVE_INFINITY })
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
+
+function messageOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : `${failure}`
+}
