@@ -8,7 +8,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { type AgentReference, agentKey, readAgentReference } from './agent-reference.ts'
 import { createCardFileCache } from './card-cache.ts'
 import type { Context } from './command.ts'
-import { CliError, usageError } from './errors.ts'
+import { usageError } from './errors.ts'
 import { storedCredentials } from './token-store.ts'
 import { debugging } from './wire-debug.ts'
 
@@ -213,7 +213,7 @@ async function resolveTarget(
   return await readCatalogEntry(reference.url, reference.entry, fetch, signal)
 }
 
-function createFetch(context: Context, reference: AgentReference): Fetch {
+export function createFetch(context: Context, reference: AgentReference): Fetch {
   const { settings, output } = context
   const isFile = reference.type === 'file'
   const hostname = isFile ? undefined : new URL(reference.url).hostname.replace(/^\[|\]$/g, '')
@@ -311,11 +311,4 @@ function checkCard({ settings, output }: Context, { capabilities, securityScheme
   if (settings.text('api-key') !== undefined && !hasKey) {
     output.warn('The card declares no scheme for an API key, so the key is not sent.')
   }
-}
-
-/** The error of a command that needs a login. */
-export function loginRequired(reference: string): CliError {
-  return new CliError('A2ACLI_ERR_CREDENTIALS_MISSING', 'There is no login for this agent, or it has expired.', {
-    hint: `Log in: parley auth login --agent-card ${reference}.`,
-  })
 }

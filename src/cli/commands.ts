@@ -49,10 +49,58 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/task.ts')).taskSubscribe,
   },
   {
+    path: 'task download',
+    group: 'Talk to agents',
+    summary: 'Save the artifacts of a task',
+    load: async () => (await import('./commands/task-download.ts')).taskDownload,
+  },
+  {
+    path: 'task push-config create',
+    group: 'Talk to agents',
+    summary: 'Register a webhook for a task',
+    load: async () => (await import('./commands/push-config.ts')).pushConfigCreate,
+  },
+  {
+    path: 'task push-config get',
+    group: 'Talk to agents',
+    summary: 'Show a webhook of a task',
+    load: async () => (await import('./commands/push-config.ts')).pushConfigGet,
+  },
+  {
+    path: 'task push-config list',
+    group: 'Talk to agents',
+    summary: 'List the webhooks of a task',
+    load: async () => (await import('./commands/push-config.ts')).pushConfigList,
+  },
+  {
+    path: 'task push-config delete',
+    group: 'Talk to agents',
+    summary: 'Remove a webhook of a task',
+    load: async () => (await import('./commands/push-config.ts')).pushConfigDelete,
+  },
+  {
     path: 'demo-server',
     group: 'Serve and develop',
     summary: 'Serve an agent that shows everything',
     load: async () => (await import('./commands/demo-server.ts')).demoServer,
+  },
+  {
+    path: 'auth login',
+    group: 'Settings and help',
+    summary: 'Obtain and store credentials for an agent',
+    load: async () => (await import('./commands/auth.ts')).authLogin,
+  },
+  {
+    path: 'auth logout',
+    group: 'Settings and help',
+    summary: 'Forget stored credentials',
+    load: async () => (await import('./commands/auth.ts')).authLogout,
+  },
+  {
+    path: 'auth status',
+    group: 'Settings and help',
+    summary: 'Show stored logins',
+    load: async () => (await import('./commands/auth.ts')).authStatus,
   },
   {
     path: 'config show',

@@ -1,4 +1,4 @@
-export type { OAuthClient, Secret } from '../client/credentials/oauth-client.ts'
+export type { OAuthClient, Secret, Token, TokenStorage } from '../client/credentials/oauth-client.ts'
 export {
   type AuthorizationCodeOptions,
   authorizationCode,

@@ -28,6 +28,8 @@ export interface OAuthClient {
   readonly scopes?: readonly string[]
   /** Further parameters of token requests, such as `audience` or `resource`. */
   readonly parameters?: Readonly<Record<string, string>>
+  /** Keeps tokens beyond the process. Defaults to memory only. */
+  readonly tokens?: TokenStorage
 }
 
 export function checkClient(name: string, { clientSecret, tokenUrl, issuer, trustCard }: OAuthClient): void {
@@ -92,20 +94,31 @@ export interface Token {
   readonly expiresAt: number
 }
 
+/** A place for tokens, such as a file or the keychain of the system. `name` stands for the server and the scopes. */
+export interface TokenStorage {
+  load(name: string): Token | undefined | Promise<Token | undefined>
+  save(name: string, token: Token): void | Promise<void>
+}
+
 export interface TokenStore {
   /** Returns the token of that name while it is valid and not `rejected`; otherwise a new one that all callers share. */
   get(name: string, rejected: string | undefined, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token>
 }
 
-export function createTokenStore(limit = 32): TokenStore {
+export function createTokenStore(storage?: TokenStorage, limit = 32): TokenStore {
   const tokens = new BoundedMap<string, Token & { readonly staleAt: number }>(limit)
   const pending = new Map<string, Promise<Token>>()
+
+  function remember(name: string, token: Token): void {
+    const lifetime = Math.max(0, token.expiresAt - Date.now())
+    tokens.set(name, { ...token, staleAt: token.expiresAt - Math.min(expiryMargin, lifetime / 5) })
+  }
 
   async function renew(name: string, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token> {
     try {
       const token = await obtain(tokens.get(name))
-      const lifetime = Math.max(0, token.expiresAt - Date.now())
-      tokens.set(name, { ...token, staleAt: token.expiresAt - Math.min(expiryMargin, lifetime / 5) })
+      remember(name, token)
+      await storage?.save(name, token)
       return token
     } finally {
       pending.delete(name)
@@ -114,6 +127,8 @@ export function createTokenStore(limit = 32): TokenStore {
 
   return {
     async get(name, rejected, obtain) {
+      const stored = storage && !tokens.get(name) ? await storage.load(name) : undefined
+      if (stored && !tokens.get(name)) remember(name, stored)
       const token = tokens.get(name)
       // If another call has already renewed the rejected token, the new one is used.
       if (token && token.staleAt > Date.now() && token.accessToken !== rejected) return token

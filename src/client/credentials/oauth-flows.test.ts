@@ -9,7 +9,7 @@ import { closedPort, respondWith, startHttpServer } from '../../../test/support/
 import type { JsonObject } from '../../base/json.ts'
 import type { CredentialProvider } from '../../protocol/credentials.ts'
 import { connect } from '../connect.ts'
-import type { OAuthClient } from './oauth-client.ts'
+import type { OAuthClient, Token, TokenStorage } from './oauth-client.ts'
 import { authorizationCode, clientCredentials, deviceCode } from './oauth-flows.ts'
 
 const secret = 'planted+secret/%5f2c'
@@ -73,6 +73,19 @@ describe('clientCredentials', () => {
       { grant_type: 'client_credentials', scope: 'read write more', audience: 'a', authorization },
     ])
     expect(requestLines.filter((line) => line.endsWith('401'))).toEqual([])
+  })
+
+  it('a token storage keeps tokens for the next process, which requests none', async () => {
+    const server = await startOAuthServer()
+    const agent = await startProtectedAgent(server, 'clientCredentials')
+    const saved = new Map<string, Token>()
+    const tokens: TokenStorage = { load: (name) => saved.get(name), save: (name, token) => void saved.set(name, token) }
+    for (let process = 1; process <= 2; process++) {
+      const provider = clientCredentials({ ...program, tokenUrl: server.tokenUrl, tokens })
+      await (await connect(agent.origin, { auth: [provider] })).send('Hello')
+    }
+    expect(server.tokenRequests).toHaveLength(1)
+    expect([...saved.values()]).toMatchObject([{ accessToken: [...server.validTokens][0] }])
   })
 
   it('the secret can be sent in the form', async () => {

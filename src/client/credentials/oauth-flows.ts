@@ -86,7 +86,7 @@ interface OAuthProviderOptions {
 /** Tokens of one OAuth 2 flow, cached until they expire or the agent rejects them, and refreshed if possible. */
 function oauthProvider({ name, flow, client, obtain }: OAuthProviderOptions): CredentialProvider {
   checkClient(name, client)
-  const store = createTokenStore()
+  const store = createTokenStore(client.tokens)
   const assumed = assumedScheme(flow, client)
   return {
     fits: (scheme) => fitsClient(scheme, flow, client),

@@ -369,3 +369,19 @@ describe('decodeResult and decodeEvent', () => {
     })
   })
 })
+
+describe('a task without a state', () => {
+  it('a client reads the task as submitted, so that it polls on, and keeps what the agent sent in the metadata', () => {
+    const wire = { id: 'T', contextId: 'C', status: { state: 'TASK_STATE_UNSPECIFIED' }, metadata: { a: 1 } }
+    const metadata = { a: 1, 'a2a.state': 'TASK_STATE_UNSPECIFIED' }
+    const read = { status: { state: 'submitted' }, metadata }
+    const request = { taskId: 'T' }
+    expect(v1_0Client.decodeResult.getTask(wire, request)).toMatchObject(read)
+    expect(v1_0Client.decodeEvent({ task: { ...wire, status: { state: 0 } } }, request)).toMatchObject({
+      task: read,
+      isLast: false,
+    })
+    const update = { taskId: 'T', contextId: 'C', status: wire.status, metadata: wire.metadata }
+    expect(v1_0Client.decodeEvent({ statusUpdate: update }, request)).toMatchObject({ ...read, isLast: false })
+  })
+})
