@@ -74,7 +74,7 @@ const secretPatterns: readonly (readonly [RegExp, string])[] = [
   ],
   [/\b(Bearer|Basic|DPoP)\s+(?=\S*[\d=])[\w.~+/=-]{6,}/gi, '$1 ***'],
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, '***'],
-  [/\b(?:sk|pk|rk|ghp|gho|ghs|xox[abp]|AKIA)[-_]?(?=[\w-]*\d)[\w-]{16,}/g, '***'],
+  [/\b(?:sk|pk|rk)-[\w-]{6,}|\b(?:gh[pos]_|xox[abp]-|AKIA)[\w-]{12,}/g, '***'],
 ]
 
 function textOf(value: unknown): string {

@@ -8,7 +8,8 @@ import { A2AError } from '../protocol/errors.ts'
 import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
 import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../protocol/model.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
-import { type LoopObserver, observeLoop } from './call-model.ts'
+import { type LoopObserver, modelFailed, observeLoop } from './call-model.ts'
+import { createFailureLog, type ReportFailure, requireModel } from './report.ts'
 import { type LoopEvent, runLoop } from './run-loop.ts'
 import type { Tool } from './tools/tool.ts'
 import { createToolbox, type ToolSource } from './tools/toolbox.ts'
@@ -79,6 +80,7 @@ export interface AgentLoop {
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
   const { onError } = options
+  requireModel(model)
   const toolbox = createToolbox(options.tools ?? [])
   if (typeof toolMessages !== 'boolean') {
     throw new TypeError(
@@ -102,15 +104,19 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     emit: Emit,
   ): Promise<void> {
     const agentEvents = createAgentEvents(invocation)
+    const logFailure = createFailureLog(invocation)
+    const report: ReportFailure = (failure) => {
+      logFailure(failure)
+      onError?.(failure.error, invocation)
+    }
     try {
-      const report = (error: unknown) => onError?.(error, invocation)
       const readHistory = history && (() => history(invocation))
-      await runLoop(parts, invocation, { ...settings, history: readHistory, report, observer }, emit)
+      await runLoop(parts, invocation, { ...settings, history: readHistory, report, logFailure, observer }, emit)
     } catch (error) {
       if (invocation.signal.aborted) return emit(agentEvents.status('canceled'))
-      onError?.(error, invocation)
+      report({ error, message: 'a loop failed', level: 'error' })
       // Provider errors may contain URLs and keys, so callers do not see them.
-      const text = error instanceof A2AError ? error.message : 'The model could not be called.'
+      const text = error instanceof A2AError ? error.message : modelFailed
       emit(agentEvents.status('failed', text))
     }
   }

@@ -25,6 +25,14 @@ import {
 } from './model-stream.ts'
 import type { LoopOutput, ResponseArtifact } from './output.ts'
 import type { Questions } from './questions.ts'
+import type { ReportFailure } from './report.ts'
+
+/** What a caller reads of a model that fails. The cause is in the log. */
+export const modelFailed =
+  'The model could not be called. Try again later; the operator finds the cause in the log of the agent.'
+
+const modelBrokeOff =
+  'The model broke off in its answer. Send the message again; the operator finds the cause in the log of the agent.'
 
 export interface ModelCallerOptions extends ModelCallLimits {
   readonly model: LanguageModelV4
@@ -43,7 +51,7 @@ export interface ModelCallLimits {
   readonly maxTextLength: number
   readonly maxToolCalls: number
   readonly modelRetries: number
-  readonly report: (error: unknown) => void
+  readonly report: ReportFailure
   readonly timeout: ModelTimeout
   readonly abortListeners: AbortListeners
 }
@@ -197,16 +205,22 @@ function callWithRetries(
     const { modelRetries, report } = limits
     const { signal } = limits.abortListeners
     signal.throwIfAborted()
-    report(error)
     const hasOutput = listener.hasOutput()
-    if (!hasOutput && attempt < modelRetries && isRetryable(error)) {
+    const isRetried = !hasOutput && attempt < modelRetries && isRetryable(error)
+    report({
+      error,
+      message: isRetried ? 'a model call failed; it is retried' : 'a model call failed',
+      level: isRetried ? 'warn' : 'error',
+      fields: { provider: model.provider, model: model.modelId },
+    })
+    if (isRetried) {
       await sleep(500 * 2 ** attempt, signal, systemClock)
       signal.throwIfAborted()
       return await callWithRetries(model, options, listener, limits, attempt + 1)
     }
     // Provider errors may contain URLs and keys, so callers do not see them.
     if (error instanceof A2AError) return { failed: error.message }
-    return { failed: hasOutput ? 'The model broke off in its answer.' : 'The model could not be called.' }
+    return { failed: hasOutput ? modelBrokeOff : modelFailed }
   })
 }
 

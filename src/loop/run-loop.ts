@@ -9,6 +9,7 @@ import { createAbortListeners, createModelTimeout, tooManyCalls } from './model-
 import { createLoopOutput, createResponseArtifact } from './output.ts'
 import { createPrompt } from './prompt.ts'
 import { createQuestions, type InputPolicy } from './questions.ts'
+import type { ReportFailure } from './report.ts'
 import { callTool, emitResults } from './tools/call-tool.ts'
 import { decodeToolCall, toPromptPart } from './tools/run-tool.ts'
 import { inputJsonSchema, type Tool } from './tools/tool.ts'
@@ -19,8 +20,10 @@ export interface LoopSettings extends InputPolicy {
   readonly instructions: string | undefined
   readonly toolbox: Toolbox
   readonly history: (() => readonly Message[] | Promise<readonly Message[]>) | undefined
-  /** Receives errors that do not stop the loop. */
-  readonly report: (error: unknown) => void
+  /** Receives failures, for the log and for the author's `onError`. */
+  readonly report: ReportFailure
+  /** The same for failures that the model learns of, for the log alone. */
+  readonly logFailure: ReportFailure
   readonly modelTimeout: number
   readonly answerTimeout: number
   readonly modelRetries: number
@@ -72,6 +75,7 @@ export async function runLoop(
     observer,
     trace,
     questions,
+    logFailure: settings.logFailure,
     isReplaying,
     toolMessages,
   }
@@ -87,7 +91,7 @@ export async function runLoop(
     let definitions: LanguageModelV4FunctionTool[] = []
     while (usage.steps < maxSteps) {
       usage.steps++
-      const listing = toolbox.tools(signal, settings.report)
+      const listing = toolbox.tools(signal, settings)
       const tools = listing instanceof Promise ? await listing : listing
       if (tools !== previousTools) definitions = [...tools.values()].map(toDefinition)
       previousTools = tools

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { agent } from '../../src/agent/agent.ts'
 import { skill } from '../../src/agent/skill.ts'
-import type { Logger } from '../../src/base/logger.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
@@ -11,24 +10,10 @@ import { A2AError } from '../../src/protocol/errors.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { until } from '../support/async.ts'
+import { createRecordingLogger } from '../support/logger.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { sendParams } from '../support/wire/wire-client.ts'
-
-interface Line {
-  readonly level: string
-  readonly message: string
-  readonly fields: Readonly<Record<string, unknown>>
-}
-
-/** Records log lines in the style of pino: fields first, then the message. */
-function createRecordingLogger() {
-  const lines: Line[] = []
-  const record = (level: string) => (fields: object, message: string) =>
-    void lines.push({ level, message, fields: { ...fields } })
-  const logger: Logger = { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') }
-  return { lines, logger }
-}
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'x-request-id': 'req-1' }
@@ -255,6 +240,10 @@ it('the log line of a paused webhook contains its task and no secret', async () 
   const { task } = await (await connect(server.url)).send('go', { headers, push: config })
   const paused = () => lines.find(({ message }) => message.startsWith('paused a webhook'))
   await until(() => paused() !== undefined)
+  expect(lines.find(({ message }) => message.startsWith('a webhook request failed'))).toMatchObject({
+    level: 'warn',
+    fields: { taskId: task?.id, host: new URL(hook.url).host, status: 500, problem: 'answered with 500' },
+  })
   expect(paused()?.fields).toMatchObject({ taskId: task?.id, contextId: task?.contextId, traceId })
   expect(JSON.stringify(lines)).not.toMatch(/hunter/)
 })

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { traceHeaders } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Part } from '../../protocol/model.ts'
+import { type ReportFailure, serverName } from '../report.ts'
 import { type LocalTool, localTool, type Tool, type ToolContext } from '../tools/tool.ts'
 import { partsResult } from '../tools/tool-result.ts'
 import type { ToolSource } from '../tools/toolbox.ts'
@@ -32,7 +33,23 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
   let tools: readonly Tool[] = []
   let refreshing: Promise<void> | undefined
 
-  const report = (type: McpProblem['type'], message: string, cause?: unknown) => onProblem?.({ type, message, cause })
+  const server = serverName(address)
+  /** The log of the turn that reads the tools. */
+  let log: ReportFailure | undefined
+  /** The failure to connect that was logged: a loop lists its tools before every step, and must not repeat it. */
+  let outage: string | undefined
+
+  function report(type: McpProblem['type'], message: string, cause?: unknown): void {
+    onProblem?.({ type, message, cause })
+    if (message === outage) return
+    if (type === 'unreachable') outage = message
+    log?.({
+      error: cause ?? new Error(message),
+      message: logTexts[type],
+      level: 'warn',
+      fields: { server, problem: message },
+    })
+  }
 
   async function refresh(): Promise<void> {
     const client = await connection.open()
@@ -110,17 +127,19 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
 
   return {
     type: 'source',
-    async tools(signal) {
+    async tools(signal, logFailure) {
+      log = logFailure
       try {
         if (isStale) {
           refreshing ??= refresh().finally(() => {
             refreshing = undefined
           })
           await unlessAborted(refreshing, signal)
+          outage = undefined
         }
       } catch (error) {
         signal.throwIfAborted()
-        report('unreachable', `The MCP server cannot be reached: ${messageOf(error)}`, error)
+        report('unreachable', `The MCP server ${server} cannot be reached: ${problemOf(error, address)}`, error)
         if (required) throw new A2AError('unavailable', 'An MCP server cannot be reached.', { cause: error })
       }
       return tools
@@ -133,6 +152,21 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
       return this.close()
     },
   }
+}
+
+const logTexts: Readonly<Record<McpProblem['type'], string>> = {
+  unreachable: 'an MCP server cannot be reached',
+  'bad-tool': 'a tool of an MCP server is not used',
+  'too-many-tools': 'an MCP server has too many tools',
+}
+
+/** Names a program that is not there: the error of the system does so only in its members. */
+function problemOf(error: unknown, address: McpAddress): string {
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT' && 'command' in address
+  if (!isMissing) return messageOf(error)
+  const { command, cwd } = address
+  if (cwd !== undefined) return `there is no program ${command}, or no directory ${cwd}. Check both.`
+  return `there is no program ${command}. Install it, or give its full path as command.`
 }
 
 function requireAddress(address: unknown): void {

@@ -4,6 +4,7 @@ import { observeTool } from '../call-model.ts'
 import type { Questions } from '../questions.ts'
 import {
   type DecodedCall,
+  logToolFailure,
   messageOf,
   progressDetails,
   runTool,
@@ -83,6 +84,8 @@ async function outputOf(decoded: DecodedCall, tools: Tools, context: ToolCallCon
     return toOutput(await running)
   } catch (error) {
     abortListeners.signal.throwIfAborted()
+    // A stored failure was logged when it happened; one of the caller is no failure of a tool.
+    if (tool.type !== 'client' && !(journal && !tool.usesTurn)) logToolFailure(error, toolName, context)
     return failed(`The tool "${toolName}" failed: ${messageOf(error)}`)
   }
 }

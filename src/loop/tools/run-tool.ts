@@ -9,6 +9,7 @@ import { type Part, redactionMark } from '../../protocol/model.ts'
 import { type LoopObserver, observeTool } from '../call-model.ts'
 import type { AbortListeners, ToolCall } from '../model-stream.ts'
 import type { LoopOutput } from '../output.ts'
+import type { ReportFailure } from '../report.ts'
 import type { LocalTool, ToolContext } from './tool.ts'
 import { decodeResult, encodeResult } from './tool-result.ts'
 
@@ -59,6 +60,7 @@ export interface ToolRunContext {
   readonly trace: Trace | undefined
   readonly output: LoopOutput
   readonly abortListeners: AbortListeners
+  readonly logFailure: ReportFailure
   /** Default timeout of tools, in milliseconds. */
   readonly toolTimeout: number
 }
@@ -79,6 +81,7 @@ export async function runToolOnce(
       return encodeResult(await runTool(tool, input, call, stepContext, mark))
     } catch (error) {
       abortListeners.signal.throwIfAborted()
+      logToolFailure(error, tool.name, context)
       return { failed: messageOf(error) }
     }
   })
@@ -101,6 +104,11 @@ export function runTool(
   const run = (trace: Trace | undefined) => tool.run(input, new ToolRun(context, call, toolSignal, mark, trace))
   const result = observer ? observeTool(call, observer, run) : run(context.trace)
   return isThenable(result) ? settleWithin(timeout, abortListeners, toolSignal, result) : result
+}
+
+/** The model reads the message of the error; the operator also gets its cause and its stack trace. */
+export function logToolFailure(error: unknown, tool: string, { logFailure }: Pick<ToolRunContext, 'logFailure'>): void {
+  logFailure({ error, message: 'a tool failed', level: 'warn', fields: { tool } })
 }
 
 export function messageOf(error: unknown): string {

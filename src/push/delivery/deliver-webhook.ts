@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../../base/clock.ts'
+import { redactSecrets } from '../../base/error-summary.ts'
 import { type Logger, TaskLogger } from '../../base/logger.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import { isEnded } from '../../protocol/states.ts'
@@ -49,6 +50,15 @@ export async function deliverWebhook(
     checkpoints.record(leased, changed)
   }
 
+  /** Back-off bounds how often a webhook fails, and so the number of lines. */
+  function logFailure(generation: number, { status, problem = '' }: AttemptResult): void {
+    const { host } = new URL(webhook.config.url)
+    const next = pendingDelivery(webhook, generation)
+    const fields = { webhook: leased.id, host, generation, status, problem: redactSecrets(problem) }
+    if (next) logger.warn({ ...fields, attempt: next.attempts }, 'a webhook request failed; it is retried')
+    else logger.warn(fields, 'a webhook request failed; the event is given up')
+  }
+
   /** Sends one event, with retries. Returns false if the delivery to this webhook must stop. */
   async function deliver(stored: StoredEvent): Promise<boolean> {
     const { generation } = stored
@@ -72,6 +82,7 @@ export async function deliverWebhook(
       }
       const { givenUp } = webhook
       record(afterAttempt(webhook, generation, result, settings, clock.now()))
+      if (result.problem !== undefined) logFailure(generation, result)
       if (webhook.givenUp > givenUp) telemetry?.record?.({ type: 'push', what: 'given-up' })
       if (webhook.state === 'paused') {
         telemetry?.record?.({ type: 'push', what: 'paused' })
