@@ -136,23 +136,25 @@ export interface TaskIds {
 export interface AgentEvents {
   message(content: string | MessageFields): Message
   status(state: TaskState, content?: string | MessageFields): StatusEvent
+  /** The last status of a task. `isAnswer` says that readers should find the content among the artifacts. */
+  completed(content: MessageFields | undefined, isAnswer: boolean): StatusEvent
   /** Adds members to the metadata of the task, which every later status has. */
   addTaskMetadata(members: JsonObject): void
   /** A status of another source, with the metadata of the task. */
   withTaskMetadata(event: StatusEvent): StatusEvent
 }
 
-export function createAgentEvents({ taskId, contextId, status }: TaskIds, now: () => number = Date.now): AgentEvents {
-  let taskMetadata = status?.taskMetadata
+export function createAgentEvents(task: TaskIds, now: () => number = Date.now): AgentEvents {
+  const { taskId, contextId } = task
+  let taskMetadata = task.status?.taskMetadata
 
   function message(content: string | MessageFields): Message {
     const fields = typeof content === 'string' ? { parts: [{ text: content }] } : content
     return { messageId: crypto.randomUUID(), role: 'agent', ...fields, taskId, contextId }
   }
 
-  return {
-    message,
-    status: (state, content) => ({
+  function status(state: TaskState, content?: string | MessageFields): StatusEvent {
+    return {
       type: 'status',
       status: {
         state,
@@ -160,7 +162,16 @@ export function createAgentEvents({ taskId, contextId, status }: TaskIds, now: (
         timestamp: toTimestamp(now()),
         ...(taskMetadata && { taskMetadata }),
       },
-    }),
+    }
+  }
+
+  return {
+    message,
+    status,
+    completed(content, isAnswer) {
+      const event = status('completed', content)
+      return content && isAnswer ? { ...event, status: { ...event.status, isAnswer } } : event
+    },
     addTaskMetadata(members) {
       taskMetadata = { ...taskMetadata, ...members }
     },

@@ -37,7 +37,7 @@ export interface ServerDialect extends Dialect {
   readonly cannotResume?: boolean
   /** Whether callers can name the extensions that they know in a message, instead of in a header. */
   readonly namesExtensionsInMessages?: boolean
-  /** Whether the dialect has its own form for input requests. */
+  /** Whether the dialect has its own form for input requests, and its readers look for answers in the status. */
   readonly hasInputRequests?: boolean
   /** Whether the encoding of an event does not depend on its reader, so that it can be shared. */
   readonly isReaderIndependent?: boolean

@@ -2,7 +2,7 @@ import { withDeadline } from '../base/abort.ts'
 import type { JsonObject } from '../base/json.ts'
 import { traceHeaders } from '../base/trace-context.ts'
 import type { Client } from '../client/client.ts'
-import { plainQuestionsInResult } from '../dialects/input-requests.ts'
+import { plainForm, resultForReader } from '../dialects/reader-form.ts'
 import { v1_0 } from '../dialects/v1.0/server.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -80,7 +80,7 @@ export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, 
       const withDialect = operation === 'sendMessage' ? { ...request, dialect: v1_0.name } : request
       const result = await callUnary(boundedService, operation, withDialect, a2aCall)
       // Every result of these operations is an object.
-      return v1_0.encodeResult[operation](plainQuestionsInResult(operation, result), request) as JsonObject
+      return v1_0.encodeResult[operation](resultForReader(operation, result, plainForm, request), request) as JsonObject
     })
 
   const methods = Object.entries(operations).map(([name, operation]) => [name, methodFor(operation)])

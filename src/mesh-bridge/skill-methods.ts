@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { outputOf } from '../client/call-skill.ts'
 import { toReply } from '../client/reply.ts'
-import { plainQuestionsInResult } from '../dialects/input-requests.ts'
+import { plainForm, resultForReader } from '../dialects/reader-form.ts'
 import { v1_0 } from '../dialects/v1.0/server.ts'
 import { MeshRefusal } from '../mesh/errors.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
@@ -60,7 +60,7 @@ function requireCompleted(id: string, outcome: Outcome, request: SendRequest): v
   const reason = message && textOf(message)
   const text = `The task of ${id} is ${state}${reason ? `: ${reason}` : '.'}`
   // The same `{ task }` as the result of a send.
-  const details = v1_0.encodeResult.sendMessage(plainQuestionsInResult('sendMessage', outcome), request)
+  const details = v1_0.encodeResult.sendMessage(resultForReader('sendMessage', outcome, plainForm), request)
   throw new MeshRefusal(refusalCodes[state], text, details as JsonObject)
 }
 

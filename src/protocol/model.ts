@@ -143,6 +143,8 @@ export interface TaskStatus {
   readonly taskMetadata?: JsonObject
   /** Whether the agent has begun with a `submitted` task. Some dialects have a state of its own for it: `started`. */
   readonly isStarted?: true
+  /** Whether the message is the agent's answer and should be found among the artifacts of the task. */
+  readonly isAnswer?: true
   readonly carry?: Carry
 }
 

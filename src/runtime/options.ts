@@ -89,6 +89,8 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly recovery?: Recovery
   /** Keeps the metadata of requests as the metadata of their task. Defaults to false. */
   readonly keepMetadata?: boolean
+  /** Where callers find what the agent returns for a task: see `turns.answers` of the server. Defaults to `auto`. */
+  readonly answers?: 'auto' | 'artifact' | 'status'
   /** Also treats two *new* messages with the same `messageId` as one. Off by default, because real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
@@ -185,6 +187,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     leaseTtl: 15_000,
     dedupeNewTasks: false,
     keepMetadata: false,
+    answers: 'auto',
     errorMessages: false,
     reusedMessageId: 'accept',
     urlSchemes: ['https', 'http', 'data'],

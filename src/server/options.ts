@@ -136,6 +136,11 @@ export interface TurnOptions {
   readonly errorMessages?: boolean
   /** Keeps the metadata of requests as the metadata of their task, for every reader of it. Defaults to false. */
   readonly keepMetadata?: boolean
+  /**
+   * Where callers find what the agent returns for a task: in the message of the last status, or as the last artifact.
+   * `auto` makes it an artifact if the task has others, because many frameworks show only these. Defaults to `auto`.
+   */
+  readonly answers?: 'auto' | 'artifact' | 'status'
   /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /**
@@ -259,6 +264,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   errorMessages: flag,
   dedupeNewTasks: flag,
   keepMetadata: flag,
+  answers: oneOf('auto', 'artifact', 'status'),
   reusedMessageId: oneOf('accept', 'reject'),
   urlSchemes: listOf(urlScheme),
 }

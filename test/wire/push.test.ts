@@ -261,7 +261,11 @@ it('a 0.3 webhook gets the plain task when it is idle, or at every status', asyn
     wire.result('message/send', { message, configuration: { pushNotificationConfig: { url: at } } }, old)
   const [rested] = await deliveriesOf(register)
   expect(rested?.type).toBe('application/json')
-  expect(rested?.body).toMatchObject({ kind: 'task', status: { state: 'completed' }, artifacts: [{ name: 'a' }] })
+  expect(rested?.body).toMatchObject({
+    kind: 'task',
+    status: { state: 'completed' },
+    artifacts: [{ name: 'a' }, { name: 'answer' }],
+  })
   const all = await deliveriesOf(register, { events: ['status', 'artifact'] })
   expect(all.map(({ body }) => body.status.state)).toEqual(['submitted', 'working', 'completed'])
   // The payload is the task at the time of the event, before its artifact.

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Endpoint } from '../../dialects/endpoints.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import { restoreAnswer, restoreAnswers } from '../../protocol/extensions/answer.ts'
 import { type Interceptor, intercept, type UnaryNext } from '../../protocol/intercept.ts'
 import type { Call, Operation, RequestOf, ResultOf, Service, UnaryOperation } from '../../protocol/service.ts'
 import type { CallWithTimeout, ConnectOptions, Notify } from '../options.ts'
@@ -24,8 +25,23 @@ export interface ResilienceOptions extends Pick<ConnectOptions, 'retry' | 'resum
 
 /** A service with deadlines that repeats calls where that is safe, and resumes broken streams. */
 export function createResilientService(options: ResilienceOptions): Service {
-  const retrying = intercept(options.wire, [retryInterceptor(options)])
+  const retrying = intercept(options.wire, [retryInterceptor(options), answerInterceptor])
   return intercept(retrying, [diagnoseInterceptor(options), resumeInterceptor(options, retrying)])
+}
+
+/** Puts the answers of Parley agents back into the status, where the log of the agent has them. */
+const answerInterceptor: Interceptor = {
+  stream: (_operation, request, call, next) => restoreAnswers(next(request, call)),
+  async sendMessage(request, call, next) {
+    const outcome = await next(request, call)
+    return outcome.type === 'task' ? { ...outcome, task: restoreAnswer(outcome.task) } : outcome
+  },
+  getTask: async (request, call, next) => restoreAnswer(await next(request, call)),
+  cancelTask: async (request, call, next) => restoreAnswer(await next(request, call)),
+  async listTasks(request, call, next) {
+    const page = await next(request, call)
+    return { ...page, tasks: page.tasks.map(restoreAnswer) }
+  },
 }
 
 export interface PeerOptions {

@@ -1,5 +1,5 @@
 import type { PushFormat, PushKind, ServerDialect } from '../../dialects/dialect.ts'
-import { plainQuestionsInEvent } from '../../dialects/input-requests.ts'
+import { eventForReader } from '../../dialects/reader-form.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { type FoldedLog, foldUntil, isClosing } from '../../tasks/fold.ts'
@@ -54,7 +54,9 @@ export function createPayloadEncoder({ log, dialects, events }: PayloadEncoderOp
       const { pushFormat: form, hasInputRequests } = dialectOf(dialect)
       const event = await eventOf(form, target, stored)
       if (!event) return undefined
-      const readable = knowsRequests || hasInputRequests ? event : plainQuestionsInEvent(event)
+      // One event is one notification, so an answer is an artifact only in notifications of the whole task.
+      const reader = { hasPlainQuestions: !knowsRequests, hasAnswerArtifacts: true }
+      const readable = hasInputRequests ? event : eventForReader(event, reader)
       return { contentType: form.contentType, body: JSON.stringify(form.encode(readable, alias)) }
     },
   }

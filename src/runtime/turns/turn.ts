@@ -72,6 +72,8 @@ export class TurnExecution {
   #isTouched = false
   /** The turn emitted a status that may end or pause the task, so the phase is unknown until it is stored. */
   #hasStatus: boolean
+  /** The task has artifacts, or the turn has emitted one. */
+  #hasArtifacts = false
   /** The task is past `submitted`, or the status that takes it there is on its way. */
   #isStarted: boolean
   #startTimer: Timer | undefined
@@ -110,8 +112,7 @@ export class TurnExecution {
     const { task, message, stop } = this.#options
     // A later attempt starts with the same task.
     const before = this.#isFirst ? undefined : await foldUntil(this.#settings.log, task, message.generation)
-    const turn = this.#createTurn(before)
-    const outcome = await this.#execute(turn)
+    const outcome = await this.#execute(this.#createTurn(before))
     const pending = this.#close(outcome)
     if (pending) await pending
     await this.#conclude(outcome)
@@ -123,15 +124,16 @@ export class TurnExecution {
   #createTurn(fold: Fold | undefined): Turn {
     const { task, attempt, stop, agentEvents, trace } = this.#options
     const { clock, telemetry } = this.#settings
-    const messageEvent = this.#messageEvent
     const messages = fold?.messages() ?? []
-    const current = messages.findLastIndex(({ messageId }) => messageId === messageEvent.message.messageId)
+    const before = fold?.task()
+    this.#hasArtifacts = before !== undefined && before.artifacts.length > 0
+    const current = messages.findLastIndex(({ messageId }) => messageId === this.#messageEvent.message.messageId)
     return createTurn({
       taskId: task.taskId,
       contextId: task.contextId,
-      messageEvent,
+      messageEvent: this.#messageEvent,
       attempt,
-      task: fold?.task(),
+      task: before,
       history: messages.slice(0, current),
       signal: stop.signal,
       log: this.#logger,
@@ -146,7 +148,10 @@ export class TurnExecution {
       trace,
       observe: (activity, work) => observe(telemetry, activity, trace, work),
       calls: () => this.#agentCalls,
-      requireAuth: (need, options) => this.#authRequirement(need, options),
+      requireAuth: (need, options) => {
+        this.#requireAuth ??= createRequireAuth(this.#turnScope)
+        return this.#requireAuth(need, options)
+      },
       setMetadata: this.#setMetadata,
       delegate: (audience, scopes) => createDelegate(this.#turnScope, this.#answers)(audience, scopes),
     })
@@ -202,7 +207,8 @@ export class TurnExecution {
     } catch (error) {
       return this.#fail(error)
     }
-    if (this.#isTask || content === undefined) return writer.emit(agentEvents.status('completed', content))
+    const isAnswer = { auto: this.#hasArtifacts, artifact: true, status: false }[this.#settings.answers]
+    if (this.#isTask || content === undefined) return writer.emit(agentEvents.completed(content, isAnswer))
     const { taskId: _, ...reply } = agentEvents.message(content)
     return writer.emit({ type: 'reply', message: reply })
   }
@@ -257,9 +263,8 @@ export class TurnExecution {
     if (event.type === 'status') {
       this.#isTask = this.#isStarted = true
       if (!isWorkingStatus(event)) this.#hasStatus = true
-    } else this.#start()
-    const redacted = this.#redact(event)
-    return this.#executor ? this.#executor.emit(redacted) : writer.write(redacted)
+    } else this.#start(true)
+    return this.#executor ? this.#executor.emit(this.#redact(event)) : writer.write(this.#redact(event))
   }
 
   readonly #setMetadata = (members: JsonObject): Promise<void> => {
@@ -317,7 +322,8 @@ export class TurnExecution {
   }
 
   /** Turns the exchange into a task that is working. */
-  #start(): void {
+  #start(withArtifact = false): void {
+    this.#hasArtifacts ||= withArtifact
     if (!this.#isStarted) this.#emitWorking()
     this.#isTask = true
   }
@@ -366,11 +372,6 @@ export class TurnExecution {
   get #agentCalls(): TurnCalls {
     this.#calls ??= createCalls(this.#turnScope)
     return this.#calls
-  }
-
-  get #authRequirement(): RequireAuth {
-    this.#requireAuth ??= createRequireAuth(this.#turnScope)
-    return this.#requireAuth
   }
 
   get #turnScope(): TurnScope {

@@ -175,7 +175,9 @@ function a2aRpcs(
         const { request, events, adapt } = openStream(service, wireRequest, { after: readResumePoint(incoming) })
         for await (const event of events) {
           reply.headers = withDialectHeaders(reply.headers, wireRequest.call, wireRequest.dialect)
-          const messages = wireRequest.dialect.encodeEvent(adapt ? adapt(event) : event, request)
+          const adapted = adapt ? adapt(event) : event
+          const parts = 'type' in adapted ? [adapted] : adapted
+          const messages = parts.flatMap((part) => wireRequest.dialect.encodeEvent(part, request))
           const last = messages.length - 1
           // If one event becomes several messages, the last one has its number: a reader resumes after all of them.
           for (const [n, json] of messages.entries()) {

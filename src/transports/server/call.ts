@@ -1,8 +1,8 @@
 import type { Json } from '../../base/json.ts'
 import { readTrace, type Trace } from '../../base/trace-context.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
-import { plainQuestionsInEvent, plainQuestionsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
+import { eventsForReader, type ReaderForm, readerFormOf, resultForReader } from '../../dialects/reader-form.ts'
 import { BodyConsumed, BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJsonBody } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
@@ -94,7 +94,8 @@ function prepareOperation<O extends UnaryOperation>(service: Service, wireReques
       JSON.stringify([ownerOf(call.principal), dialect.name, dialect.callers?.variant, call.extensions, request]),
     async call() {
       const result = await callUnary(service, operation, request, call)
-      const readable = knowsInputRequests(dialect, call) ? result : plainQuestionsInResult(operation, result)
+      const form = formFor(dialect, call)
+      const readable = form ? resultForReader(operation, result, form, request) : result
       return { result, encode: () => dialect.encodeResult[operation](readable, request) }
     },
   }
@@ -111,8 +112,8 @@ export interface StreamOptions {
 export interface OpenedStream<O extends StreamOperation> {
   readonly request: RequestOf<O>
   readonly events: AsyncGenerator<StreamEvent>
-  /** Applied to every event before it is encoded, for readers that do not know the client-tools extension. */
-  readonly adapt?: (event: StreamEvent) => StreamEvent
+  /** Applied to every event before it is encoded: what this reader gets of it. */
+  readonly adapt?: (event: StreamEvent) => StreamEvent | readonly StreamEvent[]
 }
 
 /** Decodes the parameters and opens the stream, after the last event that its reader has seen. */
@@ -128,7 +129,8 @@ export function openStream<O extends StreamOperation>(
     after: dialect.cannotResume ? undefined : after,
   }
   const events = callStream(service, operation, request, call)
-  return { request, events, ...(!knowsInputRequests(dialect, call) && { adapt: plainQuestionsInEvent }) }
+  const form = formFor(dialect, call)
+  return { request, events, ...(form && { adapt: (event: StreamEvent) => eventsForReader(event, form) }) }
 }
 
 /** A call from the wire. A class, so that members that few calls need are computed only when they are read. */
@@ -271,12 +273,11 @@ function decodeRequest<O extends Operation>({ dialect, operation, params, call }
   return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
 }
 
-/** Whether the caller reads input requests as they are: by its dialect, or by the client-tools extension. */
-function knowsInputRequests({ hasInputRequests }: ServerDialect, { extensions, activated }: Call): boolean {
-  if (hasInputRequests) return true
-  if (!extensions?.includes(clientTools)) return false
-  activated?.add(clientTools)
-  return true
+/** The form in which the caller reads questions and answers, by its dialect and its extensions. */
+function formFor({ hasInputRequests }: ServerDialect, { extensions, activated }: Call): ReaderForm | undefined {
+  const form = readerFormOf({ hasOwnForm: hasInputRequests, extensions })
+  if (form && !form.hasPlainQuestions) activated?.add(clientTools)
+  return form
 }
 
 function queryParameter({ query }: Pick<Incoming, 'query'>, name: string): string | undefined {

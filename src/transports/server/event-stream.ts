@@ -82,7 +82,7 @@ export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<
     for await (const event of events) {
       const failure = dialect.errorInsteadOf?.(event)
       if (failure) throw failure
-      const lines = encodeLines(adapt ? adapt(event) : event, { dialect, request, rewrite })
+      const lines = linesOf(adapt ? adapt(event) : event, { dialect, request, rewrite })
       for (const [n, line] of lines.entries()) {
         // If one event becomes several, the last carries its number: a reader resumes after all of them.
         const id = n === lines.length - 1 ? generationOf(event) : undefined
@@ -104,6 +104,10 @@ export interface EncodeLinesOptions {
   readonly request: RequestOf<StreamOperation>
   /** Converts the encoded object, as REST does in some dialects. */
   readonly rewrite?: ((wire: JsonObject) => JsonObject) | undefined
+}
+
+function linesOf(events: StreamEvent | readonly StreamEvent[], options: EncodeLinesOptions): readonly string[] {
+  return 'type' in events ? encodeLines(events, options) : events.flatMap((event) => encodeLines(event, options))
 }
 
 /** Encodes an event as the JSON objects of a dialect, each on one line. */

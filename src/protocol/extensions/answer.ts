@@ -1,0 +1,92 @@
+import { isObject } from '../../base/json.ts'
+import type { StreamEvent } from '../events.ts'
+import type { Artifact, Message, Task } from '../model.ts'
+
+/**
+ * The key by which the metadata of an artifact says that it is the agent's answer in words. Frameworks that find
+ * artifacts in a task often show nothing else, so the answer is the last artifact there instead of a status message.
+ */
+export const answerKey = 'https://parley.dev/ext/answer/v1'
+
+type StreamOf<T extends StreamEvent['type']> = Extract<StreamEvent, { readonly type: T }>
+
+/** The task with the agent's answer as its last artifact. Other tasks stay the same. */
+export function withAnswerArtifact(task: Task): Task {
+  const { message, isAnswer, ...status } = task.status
+  if (!isAnswer || !message) return task
+  return { ...task, status, artifacts: [...task.artifacts, toArtifact(message)] }
+}
+
+/** A last status with an answer, as the answer's artifact and the status without it. */
+export function splitAnswer(
+  event: StreamOf<'status'>,
+): readonly [StreamOf<'artifact'>, StreamOf<'status'>] | undefined {
+  const { message, isAnswer, ...status } = event.status
+  if (!isAnswer || !message) return undefined
+  const { taskId, contextId, generation } = event
+  const artifact = toArtifact(message)
+  return [
+    { type: 'artifact', taskId, contextId, generation, artifact, append: false, lastChunk: true },
+    { ...event, status },
+  ]
+}
+
+/** Undoes `withAnswerArtifact`. */
+export function restoreAnswer(task: Task): Task {
+  const artifact = task.artifacts.findLast(isAnswerArtifact)
+  if (!artifact || task.status.message) return task
+  const message = toMessage(artifact, task.id, task.contextId)
+  const artifacts = task.artifacts.filter((other) => other !== artifact)
+  return { ...task, status: { ...task.status, message }, artifacts }
+}
+
+/** Undoes `splitAnswer`: the artifact of an answer is held back until the status to which it belongs. */
+export async function* restoreAnswers(events: AsyncGenerator<StreamEvent>): AsyncGenerator<StreamEvent> {
+  let answer: StreamOf<'artifact'> | undefined
+  for await (const event of events) {
+    if (event.type === 'task') yield withTask(event)
+    else if (event.type === 'artifact' && isAnswerArtifact(event.artifact)) answer = event
+    else if (event.type === 'status' && answer && !event.status.message) {
+      const message = toMessage(answer.artifact, event.taskId, event.contextId)
+      answer = undefined
+      yield { ...event, status: { ...event.status, message } }
+    } else yield event
+  }
+  // The stream broke before the status: a resumed one repeats the artifact.
+}
+
+function withTask(event: StreamOf<'task'>): StreamEvent {
+  const task = restoreAnswer(event.task)
+  return task === event.task ? event : { ...event, task }
+}
+
+function isAnswerArtifact({ metadata }: Artifact): boolean {
+  return metadata?.[answerKey] !== undefined
+}
+
+function toArtifact({ messageId, parts, metadata, extensions, referenceTaskIds }: Message): Artifact {
+  return {
+    artifactId: `answer-${messageId}`,
+    name: 'answer',
+    parts,
+    metadata: { ...metadata, [answerKey]: { messageId, ...(referenceTaskIds && { referenceTaskIds }) } },
+    ...(extensions && { extensions }),
+  }
+}
+
+function toMessage({ artifactId, parts, metadata, extensions }: Artifact, taskId: string, contextId: string): Message {
+  const { [answerKey]: marker, ...others } = metadata ?? {}
+  const { messageId, referenceTaskIds } = isObject(marker) ? marker : {}
+  return {
+    messageId: typeof messageId === 'string' ? messageId : artifactId,
+    role: 'agent',
+    parts,
+    taskId,
+    contextId,
+    ...(Object.keys(others).length > 0 && { metadata: others }),
+    ...(extensions && { extensions }),
+    ...(Array.isArray(referenceTaskIds) && {
+      referenceTaskIds: referenceTaskIds.filter((id) => typeof id === 'string'),
+    }),
+  }
+}
