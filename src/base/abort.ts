@@ -66,6 +66,7 @@ export async function withTimeout<T>(
 /** A signal that aborts with the first of several signals, or after a timeout. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
+  abort(): void
   /** Removes the listeners from the source signals, which may live as long as the process. */
   release(): void
 }
@@ -83,6 +84,7 @@ export function linkSignals(
   if (signals.some(({ aborted }) => aborted)) abort()
   return {
     signal: linked.signal,
+    abort,
     release() {
       clock.clearTimeout(timer)
       for (const signal of signals) signal.removeEventListener('abort', abort)

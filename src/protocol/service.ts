@@ -153,6 +153,8 @@ export interface SubscribeRequest extends TaskAddress {
 export interface PushConfigRef extends TaskAddress {
   /** The id of the webhook. Requests of older dialects may lack it, and mean any one. */
   readonly id?: string
+  /** Answer with a webhook without a URL if the task has none, instead of an error. For 0.1 clients. */
+  readonly mayBeMissing?: boolean
 }
 
 /** A request for a page of the webhooks of a task. */

@@ -14,6 +14,7 @@ import {
   type TaskHead,
   type TaskLog,
 } from '../tasks/log.ts'
+import type { OpenStream } from './open-streams.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './turns/leased-runs.ts'
 
@@ -26,6 +27,8 @@ export interface OperationContext {
   readonly log: CallerLog
   /** Aborts when the server shuts down. */
   readonly closing: AbortSignal
+  /** The stream that the operation answers with. */
+  readonly stream?: OpenStream
 }
 
 export interface VisibleHead extends TaskHead {

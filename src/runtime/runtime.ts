@@ -1,12 +1,10 @@
-import { linkSignals } from '../base/abort.ts'
-import { type Clock, isTimeout } from '../base/clock.ts'
 import { A2AError, loggedError } from '../protocol/errors.ts'
-import type { StreamEvent } from '../protocol/events.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
 import type { PushAdmin } from '../push/admin.ts'
 import { createPush } from '../push/push.ts'
 import { CallerLog, type OperationContext } from './caller-log.ts'
+import { createOpenStreams } from './open-streams.ts'
 import { cancelTask } from './operations/cancel-task.ts'
 import { type Erased, type EraseRequest, erase } from './operations/erase.ts'
 import { createPushOperations } from './operations/push-configs.ts'
@@ -51,12 +49,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const { log, policy, logger, holder, clock, telemetry } = settings
   const reserved = Promise.resolve(log.reserveFor?.(settings.agent.profile.name))
   reserved.catch((error) => logger.error({ error: loggedError(error) }, 'the task log cannot be used'))
-  const runs = createRuns(settings)
+  const closing = new AbortController()
+  const streams = createOpenStreams(closing.signal, clock)
+  const runs = createRuns(settings, streams)
   const push =
     settings.push &&
     createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0, telemetry })
-  const maintenance = startMaintenance(settings, runs, push)
-  const closing = new AbortController()
+  const maintenance = startMaintenance({ settings, runs, push, streams })
   let isDraining = false
 
   function logOf(principal: Principal, operation: Operation): CallerLog {
@@ -74,16 +73,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     throw new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
   }
 
-  /** Also ends a stream when the server shuts down or the caller's credentials expire. It can be resumed. */
-  async function* untilClosed<T extends StreamEvent>(call: Call, open: (call: Call) => AsyncGenerator<T>) {
-    const { signal, release } = linkSignals([call.signal, closing.signal], timeLeft(call.principal, clock), clock)
-    try {
-      yield* open({ ...call, signal })
-    } finally {
-      release()
-    }
-  }
-
   const service: Service = {
     async sendMessage(request, call) {
       requireOpen()
@@ -91,16 +80,15 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     async *streamMessage(request, call) {
       requireOpen()
-      yield* untilClosed(call, (linked) =>
-        streamMessage(request, linked, contextOf(call, 'streamMessage'), call.signal),
-      )
+      const context = contextOf(call, 'streamMessage')
+      yield* streams.open(call, (linked, stream) => streamMessage(request, linked, { ...context, stream }, call.signal))
     },
     getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),
     listTasks: async (request, { principal }) => await listTasks(request, logOf(principal, 'listTasks')),
     cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
     async *subscribeToTask(request, call) {
       const context = contextOf(call, 'subscribeToTask')
-      yield* untilClosed(call, (linked) => subscribeToTask(request, linked, context))
+      yield* streams.open(call, (linked, stream) => subscribeToTask(request, linked, { ...context, stream }))
     },
     ...createPushOperations(push, (call, operation) => logOf(call.principal, operation)),
     async getExtendedCard() {
@@ -126,10 +114,4 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       await push?.close(Math.min(deadline, webhookDrain))
     },
   }
-}
-
-/** Milliseconds until the credentials expire. Undefined if that is further away than timers reach. */
-function timeLeft({ expires }: Principal, clock: Clock): number | undefined {
-  const left = expires === undefined ? Number.POSITIVE_INFINITY : expires - clock.now()
-  return isTimeout(left) ? Math.max(left, 0) : undefined
 }

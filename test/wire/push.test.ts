@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
+import { connect } from '../../src/client/connect.ts'
 import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { createHandler } from '../../src/server/handler.ts'
@@ -94,7 +95,11 @@ it('a 0.1 task has one config, under the id that the caller chose', async () => 
   const message = { role: 'user', parts: [{ type: 'text', text: 'go' }] }
   await wire.result('tasks/send', { id: 'mine', message }, oldest)
   const none = await wire.call('tasks/pushNotification/get', { id: 'mine' }, oldest)
-  expect(none).toMatchObject({ error: { code: -32001 } })
+  expect(none).toMatchObject({ result: { id: 'mine', pushNotificationConfig: null } })
+  const other = await wire.call('tasks/pushNotification/get', { id: 'other' }, oldest)
+  expect(other).toMatchObject({ error: { code: -32001 } })
+  const client = await connect(wire.url, { dialects: ['v0.1'] })
+  await expect(client.task('mine').push.get('any')).rejects.toMatchObject({ code: 'task-not-found' })
   for (const path of ['first', 'second']) {
     const config = { id: 'mine', pushNotificationConfig: { url: `https://example.com/${path}`, token: 's3cret' } }
     const set = await wire.result('tasks/pushNotification/set', config, oldest)

@@ -1,5 +1,6 @@
 import { status as grpcStatus, type ServiceError } from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Turn } from '../../src/agent/turn.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
@@ -12,9 +13,10 @@ import { callOf, messageOf } from '../support/agents/test-runtime.ts'
 import { collect, until } from '../support/async.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
 import { silentLogger } from '../support/logger.ts'
-import { startTestServer } from '../support/servers/test-server.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { longText, openFillableLog } from '../support/stores/full-disk.ts'
 import { dialectBindings } from '../support/wire/dialect-bindings.ts'
+import { type StreamLine, streamIn } from '../support/wire/dialect-streams.ts'
 import { sendParams } from '../support/wire/wire-client.ts'
 
 interface Answer {
@@ -77,6 +79,54 @@ describe.each(dialectBindings)('on a full disk, in %s over %s', (dialect, bindin
     for (const { error } of failures) expect(error).toMatchObject(fullDisk)
     free()
     expect(await service.sendMessage(request, callOf())).toMatchObject({ type: 'task' })
+  })
+})
+
+describe('a store that breaks while streams are open', () => {
+  /** The last line of a stream in every dialect, after which the store refused every write. */
+  async function openStreams(run: (turn: Turn) => Promise<string>, options: TestServerOptions = {}) {
+    const { log, lock, free } = await openFillableLog()
+    onTestFinished(free)
+    const { server } = await startTestServer(run, { grpc: true, log, ...options })
+    const firsts: Promise<void>[] = []
+    const streams = dialectBindings.map(async (target) => {
+      const first = Promise.withResolvers<void>()
+      firsts.push(first.promise)
+      const lines: StreamLine[] = []
+      for await (const line of streamIn(target, server, 'go')) {
+        lines.push(line)
+        if (line.text?.includes('reading')) first.resolve()
+      }
+      return [...target, lines.at(-1)]
+    })
+    await Promise.all(firsts)
+    lock()
+    return Promise.all(streams)
+  }
+
+  const expected = dialectBindings.map(([dialect, binding]) => {
+    const code = binding === 'GRPC' ? grpcStatus.UNAVAILABLE : dialect === 'v0.1' ? -32011 : -32603
+    return [dialect, binding, { type: 'error', ...(binding !== 'HTTP+JSON' && { code }) }]
+  })
+
+  it('streams end with an error in every dialect and binding if the agent writes on', async () => {
+    const write = async (turn: Turn) => {
+      await turn.status('working', 'reading')
+      for (;;) {
+        await turn.status('working')
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    expect(await openStreams(write)).toMatchObject(expected)
+  })
+
+  it('streams end with an error in every dialect and binding if the agent writes nothing', async () => {
+    const wait = async (turn: Turn) => {
+      await turn.status('working', 'reading')
+      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+      return 'done'
+    }
+    expect(await openStreams(wait, { turns: { leaseTtl: 600 } })).toMatchObject(expected)
   })
 })
 

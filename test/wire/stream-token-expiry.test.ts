@@ -1,12 +1,15 @@
+import { status as grpcStatus } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
 import { jwt } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { bearer } from '../../src/entries/client-auth.ts'
+import { collect } from '../support/async.ts'
 import { audience, startIssuer } from '../support/auth/token-issuer.ts'
-import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
-import { readEvents, type WireEvent } from '../support/wire/wire-client.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
+import { streamIn } from '../support/wire/dialect-streams.ts'
+import type { WireEvent } from '../support/wire/wire-client.ts'
 
 /** An agent that requires a token and writes words until the test calls `stop`. */
 async function start() {
@@ -32,25 +35,20 @@ async function start() {
   }
 }
 
-/** The events of a stream, and its duration in milliseconds. */
 async function read(events: AsyncIterable<WireEvent>) {
-  const startTime = performance.now()
-  const received: WireEvent[] = []
-  for await (const event of events) received.push(event)
-  return { received, duration: performance.now() - startTime }
+  return { received: await collect(events) }
 }
 
 const isCompleted = ({ result }: WireEvent) => result?.statusUpdate?.status.state === 'TASK_STATE_COMPLETED'
 
 describe('the expiry of a token', () => {
-  it('a JSON-RPC stream ends cleanly and can be resumed with a new token', async () => {
+  it('a JSON-RPC stream ends with an error and can be resumed with a new token', async () => {
     const { wire, authorize, stop } = await start()
     const first = await read(wire.sendStream('go', { headers: { authorization: await authorize(1) } }))
-    expect(first.duration).toBeLessThan(4_000)
-    expect(first.received.some(({ error }) => error !== undefined)).toBe(false)
+    expect(first.received.at(-1)).toMatchObject({ name: 'error', error: { code: -31401 } })
     expect(first.received.some(isCompleted)).toBe(false)
     const taskId = first.received[0]?.result?.task?.id ?? ''
-    const after = first.received.at(-1)?.generation ?? 0
+    const after = first.received.at(-2)?.generation ?? 0
     const expired = { authorization: await authorize(-5) }
     await expect(read(wire.subscribe(taskId, { after, headers: expired }))).rejects.toThrow('not accepted')
     const second = wire.subscribe(taskId, { after, headers: { authorization: await authorize(60) } })
@@ -60,28 +58,22 @@ describe('the expiry of a token', () => {
     expect(received.some(isCompleted)).toBe(true)
   })
 
-  it('a REST stream ends', async () => {
+  it('a stream ends with an error in every dialect and binding', async () => {
     const { server, authorize, stop } = await start()
-    const response = await fetch(`${server.url}/message:stream`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: await authorize(1) },
-      body: JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } }),
+    const authorization = await authorize(1)
+    const codeOf = (...[dialect, binding]: (typeof dialectBindings)[number]) => {
+      if (binding === 'GRPC') return grpcStatus.UNAUTHENTICATED
+      return binding === 'JSONRPC' ? (dialect === 'v0.1' ? -32007 : -31401) : undefined
+    }
+    const ends = dialectBindings.map(async (target) => {
+      const lines = await collect(streamIn(target, server, 'go', { headers: { authorization } }))
+      return [target, lines.length > 2, lines.at(-1)]
     })
-    const { received, duration } = await read(readEvents(response))
-    expect(duration).toBeLessThan(4_000)
-    expect(received.length).toBeGreaterThan(1)
-    stop()
-  })
-
-  it('a gRPC stream ends with status OK', async () => {
-    const { server, authorize, stop } = await start()
-    const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } }
-    const metadata = { authorization: await authorize(1) }
-    const { messages, status } = await readAll(
-      grpcClient(server.port).stream('lf.a2a.v1.A2AService/SendStreamingMessage', request, { metadata }),
-    )
-    expect(messages.length).toBeGreaterThan(1)
-    expect(status.code).toBe(0)
+    const expected = dialectBindings.map((target) => {
+      const code = codeOf(...target)
+      return [target, true, { type: 'error', ...(code !== undefined && { code }) }]
+    })
+    expect(await Promise.all(ends)).toMatchObject(expected)
     stop()
   })
 
@@ -92,22 +84,35 @@ describe('the expiry of a token', () => {
     expect((await sent).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  it('a client that obtains new tokens reads on without a gap', async () => {
+  it('a client without a new token gets the error', async () => {
     const { server, token, stop } = await start()
-    let tokens = 0
-    const secret = () => {
-      tokens++
-      return token(1)
-    }
-    const client = await connect(server.url, { auth: [bearer(secret)], resume: { minDelay: 1, maxDelay: 5 } })
-    let text = ''
-    for await (const event of client.stream('go')) {
-      if (event.type === 'artifact')
-        text += event.artifact.parts.map((part) => ('text' in part ? part.text : '')).join('')
-      if (tokens >= 4) stop()
-    }
-    const numbers = text.trim().split(' ').map(Number)
-    expect(tokens).toBeGreaterThanOrEqual(4)
-    expect(numbers).toEqual(numbers.map((_, n) => n + 1))
+    const fixed = await token(1)
+    const client = await connect(server.url, { auth: [bearer(fixed)], resume: { minDelay: 1, maxDelay: 5 } })
+    await expect(collect(client.stream('go'))).rejects.toMatchObject({ code: 'unauthenticated' })
+    stop()
   })
+
+  it.each(['v1.0', 'v0.3', 'v0.1'] as const)(
+    'a client that obtains new tokens reads on without a gap in %s',
+    async (dialect) => {
+      const { server, token, stop } = await start()
+      let tokens = 0
+      const secret = () => {
+        tokens++
+        return token(1)
+      }
+      const options = { auth: [bearer(secret)], dialects: [dialect], resume: { minDelay: 1, maxDelay: 5 } }
+      const client = await connect(server.url, options)
+      let text = ''
+      for await (const event of client.stream('go')) {
+        if (event.type === 'artifact' && !event.append && event.artifact.parts.length > 1) text = ''
+        if (event.type === 'artifact')
+          text += event.artifact.parts.map((part) => ('text' in part ? part.text : '')).join('')
+        if (tokens >= 3) stop()
+      }
+      const numbers = text.trim().split(' ').map(Number)
+      expect(tokens).toBeGreaterThanOrEqual(3)
+      expect(numbers).toEqual(numbers.map((_, n) => n + 1))
+    },
+  )
 })

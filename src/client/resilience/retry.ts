@@ -76,8 +76,10 @@ export function exceedsRetryAfter({ retryAfter = 0 }: A2AError): boolean {
 }
 
 /** Whether a repeated call may succeed. */
-export function isTransient({ code, reason = '' }: A2AError): boolean {
+export function isTransient({ code, reason = '', metadata }: A2AError): boolean {
   if (reason === 'aborted' || reason === 'deadline' || permanentFailures.has(reason)) return false
+  // The next attempt has new credentials, if the caller has any. If not, it is rejected without this reason.
+  if (code === 'unauthenticated') return metadata.reason === 'credentials-expired'
   return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
 }
 

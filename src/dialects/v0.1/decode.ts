@@ -121,7 +121,7 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
       const request = readParams(wire.TaskPushConfig, params)
       return { ...toAddress(request), ...decodePushConfig(request.pushNotificationConfig) }
     },
-    getPushConfig: readTask,
+    getPushConfig: (params) => ({ ...readTask(params), mayBeMissing: true }),
   }
 }
 

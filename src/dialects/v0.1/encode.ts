@@ -164,7 +164,9 @@ function encodeReply(message: Message): JsonObject {
 }
 
 function encodeTaskPushConfig(config: PushConfig, id = config.taskId): JsonObject {
-  const wire: Draft = { pushNotificationConfig: encodePushConfig(config) }
+  // A task without a webhook: the text of 0.1 allows null.
+  const isMissing = config.url === ''
+  const wire: Draft = { pushNotificationConfig: isMissing ? null : encodePushConfig(config) }
   if (id !== undefined) wire.id = id
   return wire
 }

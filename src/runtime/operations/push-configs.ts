@@ -55,6 +55,7 @@ export function createPushOperations(
       const head = await log.task(request)
       const registered = await findConfig(head, request, log)
       if (registered) return registered.config
+      if (request.mayBeMissing) return { url: '', taskId: request.taskId }
       const missing = request.id === undefined ? 'no push config' : `no push config ${request.id}`
       throw new A2AError('task-not-found', `Task ${request.taskId} has ${missing}.`)
     },

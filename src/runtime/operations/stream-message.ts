@@ -8,6 +8,7 @@ import { type Fold, type FoldedLog, foldUntil, isClosing, limitHistory, loadFold
 import { followPages } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { OperationContext } from '../caller-log.ts'
+import type { OpenStream } from '../open-streams.ts'
 import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
 import type { AcceptedMessage } from './idempotency.ts'
@@ -22,9 +23,10 @@ export async function* streamMessage(
   context: OperationContext,
   disconnected: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
-  const { log, runs } = context
+  const { log, runs, stream } = context
   const message = await acceptMessage(request, call, { ...context, isStreamed: true })
   const { task, generation, isRepeated } = message
+  if (stream) stream.taskId = task.taskId
   const { after, endOnAuth, holdOnInput, failuresAsErrors } = request
   let isOver = false
   try {
@@ -39,7 +41,7 @@ export async function* streamMessage(
     }
     const historyLength = request.configuration?.historyLength
     const storing = () => runs.get(task.taskId)?.storing()
-    const options = { signal: call.signal, endOnAuth, holdOnInput, failuresAsErrors, storing }
+    const options = { signal: call.signal, endOnAuth, holdOnInput, failuresAsErrors, storing, stream }
     for await (const event of streamTask(log, task, await foldAccepted(message, log), options)) {
       isOver = event.isLast === true
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
@@ -53,11 +55,12 @@ export async function* streamMessage(
 export async function* subscribeToTask(
   request: SubscribeRequest,
   call: Call,
-  { log, runs }: Pick<OperationContext, 'log' | 'runs'>,
+  { log, runs, stream }: Pick<OperationContext, 'log' | 'runs' | 'stream'>,
 ): AsyncGenerator<StreamEvent, void> {
   const { after, includeEnded, endOnAuth, holdOnInput } = request
   const head = await log.task(request)
   const { phase, generation } = head
+  if (stream) stream.taskId = head.taskId
   if (after !== undefined && after > generation) {
     throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
   }
@@ -66,7 +69,8 @@ export async function* subscribeToTask(
     throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
-  const options = { signal: call.signal, endOnAuth, holdOnInput, storing: () => runs.get(head.taskId)?.storing() }
+  const storing = () => runs.get(head.taskId)?.storing()
+  const options = { signal: call.signal, endOnAuth, holdOnInput, storing, stream }
   yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
 }
 
@@ -89,6 +93,7 @@ export interface StreamOptions {
   readonly failuresAsErrors?: boolean | undefined
   /** Resolves when the events that the task's run is storing are stored. Undefined if it stores none in this process. */
   readonly storing?: () => Promise<void> | undefined
+  readonly stream?: OpenStream | undefined
 }
 
 /**
@@ -112,6 +117,7 @@ export async function* streamTask(
   const current = unsent?.task()
   if (current) {
     const isLast = isEnded(current.status.state)
+    if (isLast) markOver(options)
     yield { type: 'task', task: current, isLast, follows: after }
     last = after
     if (isLast) return
@@ -122,10 +128,12 @@ export async function* streamTask(
       const { generation, event } = stored
       if (event.type === 'reply') {
         if (event.error) throw fromStoredError(event.error)
+        markOver(options)
         return yield { type: 'message', message: event.message, isLast: true }
       }
       if (options.failuresAsErrors && event.type === 'status' && event.isUntouched) throw failureOf(event, taskId)
       const isLast = event.type === 'status' && endsStream(event.status.state, options)
+      if (isLast) markOver(options)
       unsent?.apply(stored)
       const created: Task | undefined = unsent?.task()
       if (created) {
@@ -141,6 +149,10 @@ export async function* streamTask(
       if (isLast) return
     }
   }
+}
+
+function markOver({ stream }: StreamOptions): void {
+  if (stream) stream.isOver = true
 }
 
 function failureOf({ status }: StatusEvent, taskId: string): A2AError {

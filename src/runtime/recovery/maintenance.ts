@@ -3,6 +3,7 @@ import { loggedError } from '../../protocol/errors.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
+import type { OpenStreams } from '../open-streams.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { Runs } from '../turns/leased-runs.ts'
 import { recoverOrphan } from './orphans.ts'
@@ -23,11 +24,15 @@ export interface Maintenance {
   stop(): void
 }
 
-export function startMaintenance(
-  settings: RuntimeSettings,
-  runs: Runs,
-  push: Pick<Push, 'expire'> | undefined,
-): Maintenance {
+export interface MaintenanceOptions {
+  readonly settings: RuntimeSettings
+  readonly runs: Runs
+  readonly push: Pick<Push, 'expire'> | undefined
+  /** Ended if the store fails. */
+  readonly streams: Pick<OpenStreams, 'failAll'>
+}
+
+export function startMaintenance({ settings, runs, push, streams }: MaintenanceOptions): Maintenance {
   const { log, logger, leaseTtl, retention, holder, recovery, clock } = settings
   let isStopped = false
 
@@ -72,7 +77,9 @@ export function startMaintenance(
     const attempt = () =>
       job().catch((error) => {
         // The log may be closed under a job that was running when the runtime stopped.
-        if (!isStopped) logger.error({ error: loggedError(error) }, `${name} failed; it is tried again`)
+        if (isStopped) return
+        logger.error({ error: loggedError(error) }, `${name} failed; it is tried again`)
+        streams.failAll(error)
       })
     void attempt()
     const timer = clock.setInterval(attempt, milliseconds)

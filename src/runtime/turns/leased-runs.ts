@@ -1,6 +1,7 @@
 import { setReferenced, type Timer } from '../../base/clock.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import type { HeldLease } from '../../tasks/log.ts'
+import type { OpenStreams } from '../open-streams.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { Run, type RunOptions } from './run.ts'
 
@@ -26,13 +27,14 @@ export interface Runs {
   drain(deadline: number): Promise<void>
 }
 
-export function createRuns(settings: RuntimeSettings): Runs {
+export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams, 'failTask' | 'failAll'>): Runs {
   const { clock } = settings
   const runs = new Map<string, { readonly run: Run; readonly fence: number }>()
   const renewal = createLeaseRenewal({
     settings,
     leases: heldLeases,
     onLost: (taskId) => runs.get(taskId)?.run.stop('lease-lost'),
+    onFailure: streams.failAll,
   })
   let watchTimer: Timer | undefined
   let expected = 0
@@ -88,6 +90,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
       if (runs.size === 1) keepAlive(true)
       void run.done.then(() => {
         finish(taskId, run)
+        if (run.failure) streams.failTask(taskId, run.failure)
         options.onDone?.()
       })
       if (isDraining) run.drain()
@@ -139,9 +142,10 @@ interface LeaseRenewalOptions {
   readonly leases: () => readonly HeldLease[]
   /** Called for a task whose lease another process has taken. */
   readonly onLost: (taskId: string) => void
+  readonly onFailure: (error: unknown) => void
 }
 
-function createLeaseRenewal({ settings, leases, onLost }: LeaseRenewalOptions): LeaseRenewal {
+function createLeaseRenewal({ settings, leases, onLost, onFailure }: LeaseRenewalOptions): LeaseRenewal {
   const { log, logger, leaseTtl, clock, telemetry } = settings
   let timer: Timer | undefined
 
@@ -154,6 +158,7 @@ function createLeaseRenewal({ settings, leases, onLost }: LeaseRenewalOptions): 
       // The next attempt comes well before the leases expire.
       telemetry?.record?.({ type: 'lease', what: 'renewal-failed' })
       logger.error({ error: loggedError(error) }, 'leases could not be renewed')
+      onFailure(error)
     }
   }
 

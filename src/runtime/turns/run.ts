@@ -215,6 +215,8 @@ export class Run implements WriterOwner {
   async #run(): Promise<void> {
     try {
       await this.#runTurns()
+      // Events were lost, but the task has a last status.
+      this.#failure = undefined
     } catch (error) {
       if (error instanceof LeaseLost) {
         this.#settings.telemetry?.record?.({ type: 'lease', what: 'lost' })
