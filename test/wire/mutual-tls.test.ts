@@ -167,7 +167,7 @@ describe('a client certificate', () => {
     const streamed = await ask(server.port, brief, {}, { agent, path: '/message:stream' })
     expect(streamed).toMatchObject({ status: 200, isReused: false })
     expect(streamed.body).toContain('TASK_STATE_WORKING')
-    expect(streamed.body).not.toContain('error')
+    expect(streamed.body).toContain('UNAUTHENTICATED')
     expect(Date.now()).toBeGreaterThanOrEqual(end - 50)
     await expect.poll(() => Date.now()).toBeGreaterThan(end)
     expect(await ask(server.port, brief, {}, { agent })).toMatchObject({ status: 401, isReused: true })

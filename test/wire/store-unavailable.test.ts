@@ -203,8 +203,10 @@ describe('a turn whose events were lost', () => {
         await turn.status('working')
         const report = turn.artifact('report')
         await report.write('first')
+        await turn.flush()
         fill()
         await report.write(longText).catch(() => {})
+        await turn.flush().catch(() => {})
         free()
         await report.close('last').catch(() => {})
         return 'done'
