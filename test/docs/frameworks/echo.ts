@@ -1,0 +1,3 @@
+import { agent } from '../../../src/entries/server.ts'
+
+export const echo = agent({ name: 'Echo' }, async (turn) => `You said: ${turn.text}`)
