@@ -18,7 +18,8 @@ const echo = agent(
 
 const port = Number(process.env.PORT ?? 4000)
 const server = await serve(echo, { port, grpc: true }).catch((error: Error) => {
-  console.error(`${error.message}. For another port: PORT=4001 npm start`)
+  const { syscall } = (error.cause ?? {}) as NodeJS.ErrnoException
+  console.error(syscall === 'listen' ? `${error.message}. For another port: PORT=4001 npm start` : error.message)
   process.exit(1)
 })
 

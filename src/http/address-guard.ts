@@ -172,7 +172,7 @@ const reasonTexts: Readonly<Record<RefusalReason, string>> = {
   userinfo: 'has credentials in its URL',
   port: 'is at a port of another protocol',
   metadata: 'is a cloud metadata service',
-  loopback: "is this machine, which is not called unless the option loopback is 'allow'",
+  loopback: "is this machine, which is called only with the option loopback: 'allow'",
   private: 'is in a private network',
   'link-local': 'is only in the local network',
   shared: 'is in a carrier-grade NAT network',

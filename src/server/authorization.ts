@@ -82,7 +82,11 @@ export function authorizeCalls(
     ...(!listsAll && {
       listTasks(request, call, next) {
         if (request.contextId === undefined && isAnonymous(call.principal)) {
-          throw invalidParams('contextId', 'expected the context whose tasks to list, from callers without credentials')
+          throw invalidParams(
+            'contextId',
+            'expected the context whose tasks to list, from callers without credentials. ' +
+              'To let them list all tasks, the operator sets auth: { anonymous: { listAll: true } }',
+          )
         }
         return next(request, call)
       },

@@ -246,6 +246,7 @@ describe('anonymous callers', () => {
     expect(await list(none, { contextId: 'c' })).toMatchObject({ result: { totalSize: 1 } })
     const rejected = await list(none, {})
     expect(rejected.error?.message).toContain('contextId: expected the context whose tasks to list')
+    expect(rejected.error?.message).toContain('the operator sets auth: { anonymous: { listAll: true } }')
     expect(await list({ auth: { anonymous: { listAll: true } } }, {})).toMatchObject({ result: { totalSize: 1 } })
     expect(await list({}, {})).toMatchObject({ result: { totalSize: 1 } })
     expect(await list({ trustProxy: true }, {})).toHaveProperty('error')

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../http/origin.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 
@@ -25,7 +26,9 @@ export const hints = {
   'bad-url': ({ url }) => `Write the address as https://host/path; ${url} is not one.`,
   'redirect-loop': ({ url }) => `Correct the redirects of ${hostOf(url)}: they lead back to themselves.`,
   guarded: ({ url }) =>
-    `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${hostnameOf(url)}'] }) }, of parley-a2a/node.`,
+    isLoopback(hostnameOf(url))
+      ? "If the call is intended, allow it: connect(url, { fetch: createGuardedFetch({ loopback: 'allow' }) }), of parley-a2a/node, or serve(agent, { calls: { loopback: 'allow' } }) for the calls of an agent."
+      : `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${hostnameOf(url)}'] }) }, of parley-a2a/node.`,
   redirected: ({ url }) => `A redirect turned the call into a GET: put ${url} itself into the card.`,
   blocked: () => 'In a browser this is mostly CORS: the agent must allow this origin and its headers.',
   'wrong-path': ({ url }) =>

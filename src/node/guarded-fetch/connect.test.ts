@@ -79,6 +79,7 @@ describe('connect on Node', () => {
       const failure = await failureOf((await connect(card)).send('Hello'))
       expect(failure, mode).toMatchObject({ reason: 'guarded' })
       expect(failure.message).toContain('is this machine')
+      expect(failure.hint).toContain(`connect(url, { fetch: createGuardedFetch({ loopback: 'allow' }) })`)
       expect(await failureOf(connectBy('refuse')(origin)), mode).toMatchObject({ reason: 'guarded' })
       expect(calls, mode).toBe(0)
     }

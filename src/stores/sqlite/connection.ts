@@ -3,7 +3,8 @@ import { StoreUnavailable } from '../../protocol/errors.ts'
 const locked =
   'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and stop it.'
 
-const forbidden = 'cannot be written. Give the user of this process write access to the file and its directory.'
+const forbidden =
+  'cannot be written. Give the user of this process write access to the file and its directory, or choose another directory.'
 
 export type SqliteValue = string | number | null
 
@@ -35,7 +36,8 @@ export const nodeDriver: SqliteDriver = (file) => {
 export function explainError(error: unknown, file: string, subject = 'The task log'): Error {
   const message = error instanceof Error ? error.message : String(error)
   const failure = failures.find((candidate) => isFailure(error, candidate))
-  const explanation = failure ? `${failure.advice} (${message})` : `cannot be used: ${message}`
+  const advice = failure?.advice ?? systemAdvice[systemCodeOf(error) ?? '']
+  const explanation = advice === undefined ? `cannot be used: ${message}` : `${advice} (${message})`
   return new Error(`${subject} ${file} ${explanation}`, { cause: error })
 }
 
@@ -83,6 +85,15 @@ export function withSecureDelete<T>(db: SqliteDatabase, work: () => T): T {
 
 const busy: Failure = { number: 5, name: 'SQLITE_BUSY', advice: locked }
 
+const systemAdvice: Readonly<Record<string, string>> = {
+  EACCES: forbidden,
+  EPERM: forbidden,
+  EROFS: forbidden,
+  EEXIST: 'cannot be created, because its directory is a file. Move that file, or choose another directory.',
+  ENOTDIR: 'cannot be created, because a part of its path is a file. Choose another directory.',
+  ENOSPC: 'cannot grow: the disk is full. Free some space; what was stored before is safe.',
+}
+
 const failures: readonly Failure[] = [
   busy,
   { number: 6, name: 'SQLITE_LOCKED', advice: locked },
@@ -125,7 +136,13 @@ interface Failure {
 
 /** An error of the operating system, such as a failed sync. */
 function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && 'errno' in error
+  return systemCodeOf(error) !== undefined
+}
+
+/** Such as `EACCES`. */
+function systemCodeOf(error: unknown): string | undefined {
+  const isSystem = error instanceof Error && 'syscall' in error && 'errno' in error && 'code' in error
+  return isSystem ? String(error.code) : undefined
 }
 
 /** `node:sqlite` reports the extended result code, whose lowest byte is the primary one; better-sqlite3 its name. */
