@@ -51,9 +51,17 @@ export interface ServeOptions extends Omit<HandlerOptions, 'auth' | 'push' | 'ht
   readonly push?: ServePushOptions
   /** The folder of the durable task logs. Defaults to `.parley`. Ignored for agents with their own `log`. */
   readonly directory?: string
-  /** How long running turns may take to finish when the server closes, in milliseconds. Defaults to 10,000. */
+  /**
+   * How long closing the server may take, in milliseconds, but at least 3,000. Running turns have 70 % of it. After a
+   * signal, the process has ended by then. Defaults to 10,000.
+   */
   readonly drainDeadline?: number
-  /** Whether SIGTERM and SIGINT close the server. Defaults to true. */
+  /**
+   * How long a task log in another process, such as PostgreSQL, may be unreachable before this process ends with exit
+   * code 1, in milliseconds. With `signals: false`, the process stays and only logs it. Defaults to 60,000.
+   */
+  readonly patience?: number
+  /** Whether SIGTERM and SIGINT close the server and end the process; a second one does so at once. Defaults to true. */
   readonly signals?: boolean
   /** Also makes the agent a mesh peer, on the same port. */
   readonly mesh?: ServeMeshOptions
@@ -88,7 +96,10 @@ export interface Server {
   remove(agent: HostedAgent): Promise<void>
   /** Deletes tasks of every agent with everything stored about them, at once and for good. Returns what it deleted. */
   erase(request: EraseRequest): Promise<Erased>
-  /** Accepts no new work, lets turns finish, ends streams so that callers can resume them, and stops listening. */
+  /**
+   * Rejects new work and still answers reads, lets turns finish, ends streams so that callers can resume them, and stops
+   * listening. Rejects if that takes longer than `drainDeadline`.
+   */
   close(): Promise<void>
 }
 
@@ -123,6 +134,7 @@ const serveChecks: OptionChecks<ServeOptions> = {
   }),
   directory: text,
   drainDeadline: milliseconds(),
+  patience: milliseconds(),
   signals: flag,
   mesh: object,
 }

@@ -33,7 +33,10 @@ export function createSqliteStores(directory: string, logger: Logger): AgentStor
 }
 
 /** One PostgreSQL schema per agent, in the database of `PARLEY_DATABASE_URL`. */
-export async function createPostgresStores(databaseUrl: string): Promise<AgentStores> {
+export async function createPostgresStores(
+  databaseUrl: string,
+  { logger, patience }: { readonly logger: Logger; readonly patience: number },
+): Promise<AgentStores> {
   // Loaded only if a database is configured.
   const [{ openPool }, { createPostgresLog }] = await Promise.all([
     import('./stores/postgres/open-pool.ts'),
@@ -45,7 +48,10 @@ export async function createPostgresStores(databaseUrl: string): Promise<AgentSt
     description: redactSecrets(`PostgreSQL at ${host}${pathname}`),
     async open(agent, mount) {
       const { name, base } = addressOf(agent, mount)
-      return await createPostgresLog({ pool, schema: schemaOf(base, name), agent: name })
+      return await createPostgresLog({
+        ...{ pool, schema: schemaOf(base, name), agent: name, logger },
+        startPatience: patience,
+      })
     },
     openNow(agent) {
       throw new TypeError(

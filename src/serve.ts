@@ -10,6 +10,7 @@ import type { MeshEndpoint } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
 import { createLogger } from './node/logger.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
+import { createShutdown, type ShutdownTimes } from './node/shutdown.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
 import { loggedError } from './protocol/errors.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
@@ -33,9 +34,6 @@ import { flattenOptions, type HandlerOptions, mergeOptions } from './server/opti
 import { logGrpcRequests, logRequests } from './server/request-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
-/** How long callers may take to read the end of their responses after all turns have ended, in milliseconds. */
-const readDeadline = 2_000
-
 /**
  * Serves one agent, or several by their paths, over HTTP. Each agent has its own durable task log, by default in the
  * file `.parley/<name>.db`.
@@ -52,7 +50,8 @@ export async function serve(served: Agent | Agents, given: ServeOptions = {}): P
   const draining = new AbortController()
   const grpc = options.grpc ? { ...(await loadGrpc()), draining: draining.signal, load } : undefined
   const host = createHost({ load, isOnLoopback: isLoopback(options.host ?? '127.0.0.1'), ...(grpc && { grpc }) })
-  const mounts = createMounts(host, settings)
+  const closing = new AbortController()
+  const mounts = createMounts(host, settings, (log) => void watchLog(log))
   let first: HostedAgent | undefined
   let mesh: MeshEndpoint | undefined
   let listening: Listening | undefined
@@ -67,6 +66,7 @@ export async function serve(served: Agent | Agents, given: ServeOptions = {}): P
     // The mesh card names the address, so the endpoint opens once the port is known.
     if (first) mesh = await openMesh(first, settings, listening)
   } catch (error) {
+    closing.abort()
     await listening?.close({ deadline: 0 })
     load?.stop()
     await host.drain(0)
@@ -74,31 +74,32 @@ export async function serve(served: Agent | Agents, given: ServeOptions = {}): P
     await stores.close()
     throw error
   }
-  const { url, port, close: stopListening } = listening
+  const { url, port, drain: drainConnections, close: stopListening } = listening
   logger.info({ url, duration: millisecondsSince(startedAt) }, 'server ready')
 
-  async function stop(reason: string): Promise<void> {
+  async function stop({ turns, stoppedTurns, readers }: ShutdownTimes, reason: string): Promise<void> {
     const stoppingAt = performance.now()
     logger.info({ url, reason, deadline: drainDeadline }, 'server draining')
-    process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
-    await mesh?.deregister()
+    closing.abort()
     draining.abort()
-    const drained = host.drain(drainDeadline).finally(() => mesh?.close())
-    await Promise.all([drained, stopListening({ deadline: readDeadline, drained })])
+    drainConnections()
+    const drained = host.drain(turns, stoppedTurns)
+    // Another peer must not wait for a registry that does not answer.
+    await Promise.all([drained, mesh?.deregister()]).finally(() => mesh?.close())
+    await stopListening({ deadline: readers })
     load?.stop()
     await mounts.closeLogs()
     await stores.close()
     logger.info({ url, duration: millisecondsSince(stoppingAt) }, 'server stopped')
   }
 
-  let closing: Promise<void> | undefined
-  function onSignal(signal: NodeJS.Signals): void {
-    closing ??= stop(signal).catch((error) => {
-      logger.error({ error: loggedError(error) }, 'the server could not be closed cleanly')
-      process.exitCode = 1
-    })
+  /** A process that cannot reach its tasks is of no use: its supervisor should start another one. */
+  async function watchLog(log: TaskLog): Promise<void> {
+    const reason = await log.whenLost?.(settings.patience, closing.signal)
+    if (reason) shutdown.fail(reason)
   }
-  if (settings.signals) process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+
+  const shutdown = createShutdown({ stop, drainDeadline, handlesSignals: settings.signals, logger })
 
   return {
     url,
@@ -109,10 +110,7 @@ export async function serve(served: Agent | Agents, given: ServeOptions = {}): P
     add: (agent, options = {}) => mounts.add(agent, options),
     erase: host.erase,
     remove: mounts.remove,
-    close() {
-      closing ??= stop('close()')
-      return closing
-    },
+    close: shutdown.close,
   }
 }
 
@@ -127,11 +125,13 @@ interface ServeSettings {
   readonly logger: Logger
   readonly stores: AgentStores
   readonly drainDeadline: number
+  readonly patience: number
   readonly signals: boolean
 }
 
 async function readSettings(options: ServeOptions, databaseUrl: string | undefined): Promise<ServeSettings> {
   const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = createLogger(), http = {} } = options
+  const { patience = 60_000 } = options
   const auth = authOf(options)
   if (options.tls?.requestCert === false && needsCertificate(auth)) {
     throw new TypeError('serve(): tls.requestCert: expected true, since a scheme in auth needs certificates.')
@@ -143,8 +143,11 @@ async function readSettings(options: ServeOptions, databaseUrl: string | undefin
     pushFor: options.push && (await createPushOptions(options.push)),
     load: http.overload === false ? undefined : createLoggedLoad(http.overload, logger),
     logger,
-    stores: databaseUrl ? await createPostgresStores(databaseUrl) : createSqliteStores(directory, logger),
+    stores: databaseUrl
+      ? await createPostgresStores(databaseUrl, { logger, patience })
+      : createSqliteStores(directory, logger),
     drainDeadline,
+    patience,
     signals,
   }
 }
@@ -272,7 +275,7 @@ interface Mounts {
   closeLogs(): Promise<void>
 }
 
-function createMounts(host: Host, settings: ServeSettings): Mounts {
+function createMounts(host: Host, settings: ServeSettings, onLog: (log: TaskLog) => void): Mounts {
   const { auth, asksCertificate, pushFor, logger, stores, drainDeadline } = settings
   const shared = sharedOptions(settings.options)
   const openedLogs = new Map<HostedAgent, TaskLog>()
@@ -296,6 +299,8 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
           ...(opened && { log: opened }),
         })
         if (opened) openedLogs.set(hosted, opened)
+        const log = mount.log ?? opened
+        if (log) onLog(log)
         return hosted
       } catch (error) {
         void opened?.close()
@@ -321,7 +326,20 @@ function publicUrlAt({ mount = '' }: AddOptions, { publicUrl }: Pick<HandlerOpti
 
 /** The options of the server that its agents share: everything but where it listens and what each agent has alone. */
 function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
-  const { port: _, host, tls, directory, drainDeadline, signals, mesh, log, push, http = {}, ...shared } = options
+  const {
+    port: _,
+    host,
+    tls,
+    directory,
+    drainDeadline,
+    patience,
+    signals,
+    mesh,
+    log,
+    push,
+    http = {},
+    ...shared
+  } = options
   const { requestTimeout, keepAliveTimeout, unreadTimeout, overload, ...limits } = http
   return { ...shared, http: limits }
 }

@@ -16,7 +16,7 @@ export interface SharedPortOptions extends Http2Options {
 export function shareListener(
   server: Server | TlsServer,
   { headersTimeout, ...options }: SharedPortOptions,
-): Pick<Http2, 'close' | 'destroy'> {
+): Pick<Http2, 'drain' | 'close' | 'destroy'> {
   const http2 = createHttp2(options)
   const undecided = new Set<Socket>()
   const accepted = 'setSecureContext' in server ? 'secureConnection' : 'connection'
@@ -52,6 +52,7 @@ export function shareListener(
   })
 
   return {
+    drain: http2.drain,
     close() {
       for (const socket of undecided) socket.destroy()
       http2.close()

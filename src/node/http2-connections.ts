@@ -4,7 +4,9 @@ import type { Socket } from 'node:net'
 /** The open HTTP/2 connections. */
 export interface Http2Connections {
   add(session: ServerHttp2Session, socket: Socket): void
-  /** Accepts no new streams, and ends each connection after its last stream. */
+  /** Accepts no new streams on the open connections, and ends each after its last stream. New ones may follow. */
+  drain(): void
+  /** The same, and no connection follows. */
   close(): void
   destroy(): void
 }
@@ -19,7 +21,12 @@ export function createHttp2Connections(keepAliveTimeout: number): Http2Connectio
     for (const connection of connections) check(connection, keepAliveTimeout)
   }, keepAliveTimeout / 2).unref()
 
+  function drain(): void {
+    for (const { session } of connections) session.close()
+  }
+
   return {
+    drain,
     add(session, socket) {
       const streams = new Set<ServerHttp2Stream>()
       const connection: Connection = { session, socket, streams, idleSince: performance.now(), awaitsPong: false }
@@ -29,7 +36,7 @@ export function createHttp2Connections(keepAliveTimeout: number): Http2Connectio
     },
     close() {
       clearInterval(sweep)
-      for (const { session } of connections) session.close()
+      drain()
     },
     destroy() {
       // Destroying a session that is already closing would only be a request.

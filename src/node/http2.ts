@@ -45,7 +45,7 @@ export interface Http2Options {
   readonly load?: Load | undefined
 }
 
-export interface Http2 extends Pick<Http2Connections, 'close' | 'destroy'> {
+export interface Http2 extends Pick<Http2Connections, 'drain' | 'close' | 'destroy'> {
   /** Serves HTTP/2 on an accepted connection. */
   accept(socket: Socket): void
 }
@@ -89,6 +89,7 @@ export function createHttp2(options: Http2Options): Http2 {
       // HTTP/1.1 servers keep half-open connections. In HTTP/2, responses would wait for a caller that has left.
       socket.once('end', () => socket.destroy())
     },
+    drain: connections.drain,
     close() {
       slowRequests.stop()
       connections.close()

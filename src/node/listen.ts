@@ -37,8 +37,10 @@ export interface ListenOptions extends ListenerOptions {
 export interface Listening {
   readonly url: string
   readonly port: number
-  /** Accepts no more requests, lets running ones finish, and cuts off the rest `deadline` milliseconds after `drained`. */
-  close(options: { readonly deadline: number; readonly drained?: Promise<unknown> }): Promise<void>
+  /** Makes callers leave their connections: still answers every request, as the last one of its connection. */
+  drain(): void
+  /** Accepts no more requests, lets running ones finish, and cuts off the rest after `deadline` milliseconds. */
+  close(options: { readonly deadline: number }): Promise<void>
 }
 
 /** Serves an exchange on a port. */
@@ -89,17 +91,26 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   // For example, a connection that cannot be accepted because the process has too many open files.
   server.on('error', onError)
   const boundPort = (server.address() as AddressInfo).port
+  let isDraining = false
+
+  function drain(): void {
+    if (isDraining) return
+    isDraining = true
+    server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+    http2?.drain()
+  }
+
   return {
     url: `${tls ? 'https' : 'http'}://${urlHostOf(host)}:${boundPort}`,
     port: boundPort,
-    async close({ deadline, drained }) {
-      server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+    drain,
+    async close({ deadline }) {
+      drain()
       const closed = new Promise((resolve) => server.close(resolve))
       closeUnused()
       http2?.close()
       // `close` has ended the connections that are idle now. Connections with a running response become idle later.
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
-      await Promise.allSettled([drained])
       const cut = setTimeout(() => {
         server.closeAllConnections()
         http2?.destroy()

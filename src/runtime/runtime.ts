@@ -30,8 +30,11 @@ export interface Runtime {
   readonly reserved: Promise<void>
   /** Removes tasks with everything that belongs to them, and returns what it removed. */
   erase(request: EraseRequest): Promise<Erased>
-  /** Accepts no new messages, lets turns finish for `deadline` milliseconds, then ends turns and streams. */
-  drain(deadline: number): Promise<void>
+  /**
+   * Accepts no new messages and still answers reads. Lets turns finish for `deadline` milliseconds, then ends turns and
+   * streams. Stopped turns may take another `endWithin` milliseconds, by default `cancelGrace` and 2 seconds.
+   */
+  drain(deadline: number, endWithin?: number): Promise<void>
 }
 
 /** The current load of this process, for metrics. */
@@ -106,10 +109,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return head?.dialect
     },
     erase: (request) => erase(request, { log, runs, push }),
-    async drain(deadline) {
+    async drain(deadline, endWithin) {
       isDraining = true
       maintenance.stop()
-      await runs.drain(deadline)
+      await runs.drain(deadline, endWithin)
       closing.abort('closing')
       await push?.close(Math.min(deadline, webhookDrain))
     },

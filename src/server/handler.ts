@@ -23,8 +23,11 @@ export interface Handler {
   readonly push: PushAdmin | undefined
   /** Removes tasks with everything that belongs to them, at once and for good. Returns what was removed. */
   erase(request: EraseRequest): Promise<Erased>
-  /** Takes no new work, lets turns finish until the deadline (in milliseconds), then ends turns and streams. */
-  drain(deadline: number): Promise<void>
+  /**
+   * Takes no new work and still answers reads. Lets turns finish until the deadline (in milliseconds), then ends turns
+   * and streams. Stopped turns may take another `endWithin` milliseconds, by default `cancelGrace` and 2 seconds.
+   */
+  drain(deadline: number, endWithin?: number): Promise<void>
 }
 
 /**

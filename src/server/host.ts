@@ -8,7 +8,7 @@ import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { requireAuthOption } from './authentication.ts'
 import { createGrpcRouter, type GrpcModule } from './grpc-router.ts'
 import type { HostedAgent } from './hosted-agent.ts'
-import { errorPage } from './http-endpoint.ts'
+import { errorPage, healthPages } from './http-endpoint.ts'
 import { createMount, type Mount, type MountOptions, withPath } from './mount.ts'
 import { emptyOrPath, flattenOptions, type HandlerOptions, handlerChecks } from './options.ts'
 
@@ -46,7 +46,8 @@ export interface Host {
   remove(agent: HostedAgent, deadline: number): Promise<void>
   /** Removes tasks of every agent, with everything that belongs to them. Returns what was removed. */
   erase(request: EraseRequest): Promise<Erased>
-  drain(deadline: number): Promise<void>
+  /** Lets turns of every agent finish until the deadline. See `Handler.drain`. */
+  drain(deadline: number, endWithin?: number): Promise<void>
 }
 
 export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host {
@@ -83,11 +84,18 @@ export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host
       // An application that mounts the host at the path of an agent has removed that path from the request.
       const removed = candidates.find(({ path }) => incoming.base.endsWith(path))
       if (removed) return await removed.exchange(incoming)
-      return { ...errorPage(404, 'There is no agent at this address.'), isUnrouted: true }
+      return await answerForHost(incoming)
     }
     const { path } = mount
     if (path === '') return await mount.exchange(incoming)
     return await mount.exchange(withPath(incoming, incoming.path.slice(path.length) || '/', `${incoming.base}${path}`))
+  }
+
+  /** A host without an agent at its root has the health checks of a server there. */
+  async function answerForHost({ method, path }: Incoming): Promise<Outgoing> {
+    const page = method === 'GET' || method === 'HEAD' ? healthPages[path] : undefined
+    if (page) return await page(agents())
+    return { ...errorPage(404, 'There is no agent at this address.'), isUnrouted: true }
   }
 
   // Not async: most hosts have one agent.
@@ -123,8 +131,8 @@ export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host
         pushConfigs: erased.reduce((sum, { pushConfigs }) => sum + pushConfigs, 0),
       }
     },
-    async drain(deadline) {
-      await Promise.all(agents().map((agent) => agent.drain(deadline)))
+    async drain(deadline, endWithin) {
+      await Promise.all(agents().map((agent) => agent.drain(deadline, endWithin)))
     },
   }
 }

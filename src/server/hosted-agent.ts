@@ -110,9 +110,9 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     isReady: createReadiness(log, logger),
     ...(load && { isOverloaded: load.isOverloaded }),
     ...createErrorLog(logger, profile.name),
-    async drain(deadline) {
+    async drain(deadline, endWithin) {
       isDraining = true
-      await runtime.drain(deadline)
+      await runtime.drain(deadline, endWithin)
     },
   }
 }

@@ -85,7 +85,8 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     ...withAndWithoutSlash(housePath, createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })),
   ])
   const answerRest = createRest({ ...wire, dialects })
-  const pages = new Map<string, Page>([['/healthz', () => healthPage(backend)]])
+  const pages = new Map<string, Page>()
+  for (const [healthPath, page] of Object.entries(healthPages)) pages.set(healthPath, () => page([backend]))
   const chooseFormat = createFormatChoice(options, dialects)
   const cardPage = createCardPage({
     cardFor: (origin, reader) => ({
@@ -205,12 +206,35 @@ function jsonPage(status: number, body: unknown, headers: Headers = {}): Outgoin
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
+/** The agents that a health check is about. */
+type HealthSubjects = readonly Pick<EndpointBackend, 'isDraining' | 'isOverloaded' | 'isReady'>[]
+
+/** Health checks by their path: of one agent, or of a host with all its agents. */
+export const healthPages: Readonly<Record<string, (agents: HealthSubjects) => Promise<Outgoing>>> = {
+  '/livez': livePage,
+  '/readyz': readyPage,
+  '/healthz': readyPage,
+}
+
+/** Says that the process responds. A draining or overloaded process must not be restarted. */
+async function livePage(): Promise<Outgoing> {
+  return healthPage(200, 'ok')
+}
+
 /** Load balancers send no requests here while the status is not `ok`. */
-async function healthPage({ isDraining, isOverloaded, isReady }: EndpointBackend): Promise<Outgoing> {
-  if (isDraining()) return jsonPage(503, { status: 'draining' })
-  if (isOverloaded?.()) return jsonPage(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
-  if (!(await isReady())) return jsonPage(503, { status: 'store-unavailable' }, { 'retry-after': '5' })
-  return jsonPage(200, { status: 'ok' })
+async function readyPage(agents: HealthSubjects): Promise<Outgoing> {
+  if (agents.some(({ isDraining }) => isDraining())) return healthPage(503, 'draining', retryAfterDrain)
+  if (agents.some(({ isOverloaded }) => isOverloaded?.())) return healthPage(503, 'overloaded', retryAfterOverload)
+  const ready = await Promise.all(agents.map(({ isReady }) => isReady()))
+  return ready.every(Boolean) ? healthPage(200, 'ok') : healthPage(503, 'store-unavailable', 5)
+}
+
+/** Seconds after which another process may have taken the place of one that shuts down. */
+const retryAfterDrain = 1
+
+function healthPage(code: number, status: string, retryAfter?: number): Outgoing {
+  const headers = { 'cache-control': 'no-store', ...(retryAfter !== undefined && { 'retry-after': `${retryAfter}` }) }
+  return jsonPage(code, { status }, headers)
 }
 
 /** For any other error there is no such page. */

@@ -247,5 +247,11 @@ export interface TaskLog {
   /** Rejects if the store cannot be read and written at the moment. Missing in logs that are always available. */
   check?(): Promise<void>
 
+  /**
+   * Resolves with the reason when the store could not be reached for `patience` milliseconds; stays pending otherwise.
+   * Missing in logs that need no connection.
+   */
+  whenLost?(patience: number, signal: AbortSignal): Promise<Error>
+
   close(): Promise<void>
 }

@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { status as grpcStatus } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
-import { collect } from '../support/async.ts'
+import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
+import { collect, deferred } from '../support/async.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { createDatabase } from '../support/postgres/database.ts'
 import {
   eventually,
   recordedTurns,
@@ -8,21 +12,20 @@ import {
   type ServerProcess,
   startServerProcess,
 } from '../support/processes/server-process.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
+import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import type { WireClient, WireEvent, WirePage } from '../support/wire/wire-client.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
+import { openService } from '../support/wire/dialect-service.ts'
+import { connectToPort } from '../support/wire/raw-http1.ts'
+import { sendParams, type WireClient, type WireEvent, type WirePage } from '../support/wire/wire-client.ts'
 
 const turnsOf = async (directory: string) => (await recordedTurns(directory)).length
 
-/** Whether the server refuses requests or connections. */
-async function isClosed({ url, wire }: ServerProcess): Promise<boolean> {
-  try {
-    const health = await fetch(`${url}/healthz`)
-    if (health.status !== 503) return false
-    const { status } = await wire.call('SendMessage', { message: {} })
-    return status === 503
-  } catch (error) {
-    return error instanceof TypeError
-  }
+/** Whether the server takes no new work. It still listens. */
+async function isDraining({ url }: ServerProcess): Promise<boolean> {
+  const { status } = await fetch(`${url}/readyz`)
+  return status === 503
 }
 
 async function firstOf(events: AsyncGenerator<WireEvent>): Promise<WireEvent> {
@@ -43,7 +46,7 @@ describe('SIGTERM', () => {
     const streamed = collect(server.wire.sendStream('hold gate'))
     await eventually(async () => (await turnsOf(directory)) === 2)
     server.signal('SIGTERM')
-    await eventually(() => isClosed(server))
+    await eventually(() => isDraining(server))
     await release(directory, 'gate')
     expect((await sent).status).toMatchObject({
       state: 'TASK_STATE_COMPLETED',
@@ -123,17 +126,137 @@ describe('SIGTERM', () => {
     expect(await workingTasks(wire)).toBe(0)
   })
 
-  it('a second SIGTERM ends the process at once, and the next process fails its tasks', async () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('a second %s ends the process at once, and the next process fails its tasks', async (signal, code) => {
     const directory = await temporaryDirectory()
     const first = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     const { id } = await first.wire.sendTask('hold forever', { configuration: { returnImmediately: true } })
-    first.signal('SIGTERM')
-    await eventually(() => isClosed(first))
+    first.signal(signal)
+    await eventually(() => isDraining(first))
     expect(await Promise.race([first.ended, pause(100, 'still draining')])).toBe('still draining')
-    first.signal('SIGTERM')
-    expect(await first.ended).toBe('SIGTERM')
+    first.signal(signal)
+    expect(await first.ended).toBe(code)
+    expect(first.stderr()).toContain('stopped at once by a second signal')
 
     const { wire } = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     await eventually(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_FAILED')
+  })
+
+  it('reads and health checks are answered while new work is refused in every dialect and binding', async () => {
+    const directory = await temporaryDirectory()
+    const server = await startServerProcess(directory, { drainDeadline: 120_000, grpc: true })
+    const { url, wire } = server
+    const running = await wire.sendTask('hold gate', { configuration: { returnImmediately: true } })
+    const health = async (path: string) => {
+      const response = await fetch(`${url}${path}`)
+      return [response.status, response.headers.get('retry-after'), await response.json()]
+    }
+    for (const path of ['/livez', '/readyz', '/healthz']) {
+      expect(await health(path)).toEqual([200, null, { status: 'ok' }])
+    }
+    const services = await Promise.all(
+      dialectBindings.map(async ([dialect, binding]) => {
+        const service = await openService(url, dialect, binding)
+        const send = (alias: string) =>
+          service.sendMessage({ message: messageOf('work'), ...(dialect === 'v0.1' && { alias }) }, callOf())
+        return { name: `${dialect} ${binding}`, service, send, taskId: taskOf(await send('first')).id }
+      }),
+    )
+    server.signal('SIGTERM')
+    await eventually(() => isDraining(server))
+
+    expect(await health('/livez')).toEqual([200, null, { status: 'ok' }])
+    for (const path of ['/readyz', '/healthz']) expect(await health(path)).toEqual([503, '1', { status: 'draining' }])
+    const refused = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('work') })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    for (const { name, service, send, taskId } of services) {
+      await expect(send('second'), name).rejects.toMatchObject({ code: 'unavailable' })
+      expect((await service.getTask({ taskId }, callOf())).status.state, name).toBe('completed')
+    }
+    const grpc = grpcClient(Number(new URL(url).port))
+    const sent = grpc.unary('lf.a2a.v1.A2AService/SendMessage', {
+      message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'work' }] },
+    })
+    await expect(sent).rejects.toMatchObject({ code: grpcStatus.UNAVAILABLE })
+    expect(await grpc.unary('grpc.health.v1.Health/Check', {})).toEqual({ status: 'NOT_SERVING' })
+
+    // A stream that breaks now can be resumed here until the turn has ended.
+    const resumed = wire.subscribe(running.id)
+    await firstOf(resumed)
+    await release(directory, 'gate')
+    expect((await collect(resumed)).at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(await server.ended).toBe(0)
+  })
+})
+
+/** Longer than `drainDeadline`, on a busy machine; a process that waits for what hangs here takes much longer. */
+const atMost = 30_000
+
+/** With what hangs in each test, closing would take longer than `atMost` without a limit. */
+const hanging = { drainDeadline: 3_000, turns: { cancelGrace: 120_000 } } as const
+
+describe('the process ends by drainDeadline', () => {
+  async function endsInTime(server: ServerProcess): Promise<number | NodeJS.Signals | null> {
+    const begun = performance.now()
+    server.signal('SIGTERM')
+    const code = await server.ended
+    expect(performance.now() - begun).toBeLessThan(atMost)
+    return code
+  }
+
+  it('although agents ignore their signal and keep the process alive', async () => {
+    const directory = await temporaryDirectory()
+    const server = await startServerProcess(directory, hanging)
+    await server.wire.sendTask('linger', { configuration: { returnImmediately: true } })
+    await firstOf(server.wire.sendStream('ignore'))
+    expect(await endsInTime(server)).toBe(0)
+    expect(server.stderr()).toContain('something in it did not stop in time')
+    const { wire } = await startServerProcess(directory)
+    expect(await workingTasks(wire)).toBe(0)
+  })
+
+  it('although a caller does not read its stream', async () => {
+    const server = await startServerProcess(await temporaryDirectory(), hanging)
+    const { port, pathname } = new URL(server.url)
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendStreamingMessage',
+      params: sendParams('fill 30'),
+    })
+    const socket = connectToPort(Number(port))
+    socket.pause()
+    socket.write(
+      `POST ${pathname} HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+    await eventually(async () => (await workingTasks(server.wire)) > 0)
+    expect(await endsInTime(server)).toBe(0)
+  })
+
+  it('although a webhook does not answer', async () => {
+    const requested = deferred()
+    const url = await startHttpServer(() => requested.resolve())
+    const server = await startServerProcess(await temporaryDirectory(), { ...hanging, push: { timeout: 120_000 } })
+    const configuration = { returnImmediately: true, taskPushNotificationConfig: { url } }
+    await server.wire.sendTask('work', { configuration })
+    await requested.promise
+    expect(await endsInTime(server)).toBe(0)
+  })
+
+  it('although PostgreSQL does not answer', async () => {
+    const { url: direct } = await createDatabase()
+    const url = new URL(direct)
+    const port = Number(url.port)
+    const proxy = await createTcpProxy(() => port)
+    url.port = `${proxy.port}`
+    const postgres = { url: url.href, statementTimeout: 120_000, patience: 120_000 }
+    const server = await startServerProcess(await temporaryDirectory(), { ...hanging, postgres })
+    await server.wire.sendTask('hold forever', { configuration: { returnImmediately: true } })
+    proxy.freeze()
+    expect(await endsInTime(server)).toBe(0)
+    expect(server.stderr()).toContain('something in it did not stop in time')
   })
 })

@@ -22,9 +22,9 @@ export interface Runs {
   expect(): () => void
   /**
    * Waits until no task runs. Runs that wait for an answer are stopped at once. After `deadline` milliseconds, the
-   * remaining runs are stopped, and soon left behind.
+   * remaining runs are stopped, and left behind after another `endWithin`.
    */
-  drain(deadline: number): Promise<void>
+  drain(deadline: number, endWithin?: number): Promise<void>
 }
 
 export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams, 'failTask' | 'failAll'>): Runs {
@@ -38,7 +38,8 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
   })
   let watchTimer: Timer | undefined
   let expected = 0
-  let isDraining = false
+  /** How long a stopped turn may take to end, in milliseconds. Set while draining. */
+  let drainGrace: number | undefined
   let isPastDeadline = false
   const drains: (() => void)[] = []
 
@@ -93,8 +94,8 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
         if (run.failure) streams.failTask(taskId, run.failure)
         options.onDone?.()
       })
-      if (isDraining) run.drain()
-      if (isPastDeadline) run.stop('shutdown')
+      if (drainGrace !== undefined) run.drain(drainGrace)
+      if (isPastDeadline) run.stop('shutdown', drainGrace)
     },
     get: (taskId) => runs.get(taskId)?.run,
     expect() {
@@ -104,22 +105,21 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
         onChange()
       }
     },
-    async drain(deadline) {
+    async drain(deadline, endWithin = settings.cancelGrace + storeGrace) {
       let isOver = false
-      isDraining = true
-      for (const { run } of runs.values()) run.drain()
+      // The rest of the time is for the store.
+      const grace = Math.min(settings.cancelGrace, endWithin / 2)
+      drainGrace = grace
+      for (const { run } of runs.values()) run.drain(grace)
       const stop = () => {
         isPastDeadline = true
-        for (const { run } of runs.values()) run.stop('shutdown')
+        for (const { run } of runs.values()) run.stop('shutdown', grace)
       }
       const leave = () => {
         isOver = true
         onChange()
       }
-      const timers = [
-        clock.setTimeout(stop, deadline),
-        clock.setTimeout(leave, deadline + settings.cancelGrace + storeGrace),
-      ]
+      const timers = [clock.setTimeout(stop, deadline), clock.setTimeout(leave, deadline + endWithin)]
       while (!isOver && (expected > 0 || runs.size > 0)) {
         await new Promise<void>((resolve) => drains.push(resolve))
       }

@@ -112,14 +112,15 @@ export class Run implements WriterOwner {
     return this.#isLeaving
   }
 
-  stop(reason: StopReason): void {
+  /** `grace`: how long the current turn may take to end, in milliseconds. Defaults to `cancelGrace`. */
+  stop(reason: StopReason, grace?: number): void {
     this.#stopReason ??= reason
-    this.#turnStop?.stop(reason)
+    this.#turnStop?.stop(reason, grace)
   }
 
   /** Stops as soon as a turn waits for a message: a runtime that drains accepts none. */
-  drain(): void {
-    this.#openQueue().onAwaited(() => this.stop('shutdown'))
+  drain(grace: number): void {
+    this.#openQueue().onAwaited(() => this.stop('shutdown', grace))
   }
 
   /** Reads a message or a cancellation that this process has appended to the log. */

@@ -75,10 +75,10 @@ export class Stop {
     return `This turn of task ${taskId} is over (${this.#reason ?? 'it has returned'}).`
   }
 
-  /** Aborts the signal, and abandons the work after the grace period. */
-  stop(reason: StopReason): void {
+  /** Aborts the signal, and abandons the work after the grace period. Defaults to `cancelGrace`. */
+  stop(reason: StopReason, grace = this.#settings.cancelGrace): void {
     if (this.#reason || this.#isOver) return
-    this.#abandonAfter(reason, withoutGrace.includes(reason) ? 0 : this.#settings.cancelGrace)
+    this.#abandonAfter(reason, withoutGrace.includes(reason) ? 0 : grace)
     this.#abort(reason)
   }
 

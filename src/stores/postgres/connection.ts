@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { delayAfter } from '../../base/backoff.ts'
+import { consoleLogger, type Logger } from '../../base/logger.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
+import { createOutages, messageOf, type Outages } from '../outage.ts'
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
+
+/** Timeout in milliseconds of a statement that only shows whether the database can be reached. */
+export const probeTimeout = 5_000
 
 /** The server is shutting down, crashing or starting up, has too many connections, or has become a standby. */
 const transientStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
@@ -131,6 +136,8 @@ export interface DatabaseOptions {
   readonly queryHeld?: HeldConnection['query']
   /** What the database stores, for error messages. Defaults to "The task log". */
   readonly subject?: string
+  /** Receives warnings about an unreachable database. Defaults to the console. */
+  readonly logger?: Logger
 }
 
 /** Runs a statement once. If it rejects because the connection broke, the statement may have been executed or not. */
@@ -149,14 +156,22 @@ export interface Database {
   failure(error: unknown): Error
   /** Aborts when the store is closed. */
   readonly closed: AbortSignal
+  readonly outages: Pick<Outages, 'whenLost'>
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { pool, schema, statementTimeout, patience, closed, queryHeld, subject } = options
+  const { pool, schema, statementTimeout, patience, closed, queryHeld, subject, logger = consoleLogger } = options
   const name = (table: string) => `"${schema}".${table}`
+  const outages = createOutages({
+    subject: subjectIn(schema, subject),
+    probe: () => withTimeout(probeTimeout, pool.query({ text: 'SELECT 1', query_timeout: probeTimeout })),
+    logger,
+    closed,
+  })
 
   function queryPool({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> {
-    return withTimeout(statementTimeout * 1.5, pool.query({ name, text, values, query_timeout: statementTimeout }))
+    const querying = pool.query({ name, text, values, query_timeout: statementTimeout })
+    return withTimeout(statementTimeout * 1.5, querying, outages)
   }
 
   function queryHeldFirst({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> | undefined {
@@ -166,6 +181,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   return {
     name,
     closed,
+    outages,
     failure: (error) => storeError(error, schema, subject),
     prepare<Row>(text: string): Query<Row> {
       const prepared = namedQuery(text)
@@ -178,7 +194,8 @@ export function createDatabase(options: DatabaseOptions): Database {
     },
     async withRetry(work) {
       const end = performance.now() + patience
-      const backoff = createBackoff(closed)
+      // Keeps the process alive: the application waits for the result.
+      const backoff = createBackoff(closed, true)
       for (;;) {
         try {
           return await work()
@@ -227,24 +244,33 @@ export function isDisconnected(error: unknown): boolean {
   return code.startsWith('08') || transientStates.has(code)
 }
 
-/** Bounds the wait for a pool, which may wait forever for a connection. */
-export async function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+/** Bounds the wait for a pool, which may wait forever for a connection. Reports whether the database was reached. */
+export async function withTimeout<T>(milliseconds: number, work: Promise<T>, outages?: Outages): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
   })
   try {
-    return await Promise.race([work, late])
+    const result = await Promise.race([work, late])
+    if (outages?.isOpen) outages.end()
+    return result
+  } catch (error) {
+    if (outages && isDisconnected(error)) outages.begin()
+    throw error
   } finally {
     clearTimeout(timer)
   }
 }
 
 /** An error for the operator: what is wrong, what to do. It contains neither address nor password. */
-function explainError(error: unknown, schema: string, subject = 'The task log'): Error {
+function explainError(error: unknown, schema: string, subject?: string): Error {
   const advice = adviceBySqlState[sqlState(error) ?? '']
-  const where = `${subject} in schema ${schema} of PostgreSQL`
-  return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
+  return new Error(`${subjectIn(schema, subject)} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
+}
+
+/** A store of a schema, for error messages. */
+export function subjectIn(schema: string, subject = 'The task log'): string {
+  return `${subject} in schema ${schema} of PostgreSQL`
 }
 
 /** The error of a failed operation: `StoreUnavailable` if the database cannot be used, with the explanation as its cause. */
@@ -259,11 +285,11 @@ export interface Backoff {
   reset(): void
 }
 
-export function createBackoff(signal: AbortSignal): Backoff {
+export function createBackoff(signal: AbortSignal, ref = false): Backoff {
   let failures = 0
   return {
     async wait() {
-      await sleep(delayAfter(++failures, delays), undefined, { signal, ref: false }).catch(() => {})
+      await sleep(delayAfter(++failures, delays), undefined, { signal, ref }).catch(() => {})
     },
     reset() {
       failures = 0
@@ -289,12 +315,6 @@ function isUnusable(error: unknown): boolean {
 
 function isOwnError(error: unknown): boolean {
   return error instanceof IncompatibleDatabase || error instanceof TypeError
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // An AggregateError, as when no address of a host answers, has a code and no message.
-  return error.message || ('code' in error ? String(error.code) : error.name)
 }
 
 const adviceBySqlState: Readonly<Record<string, string>> = {

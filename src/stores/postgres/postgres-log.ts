@@ -1,3 +1,4 @@
+import type { Logger } from '../../base/logger.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
@@ -36,10 +37,17 @@ export interface PostgresLogOptions {
   readonly agent?: string
   /** How long an operation waits for an unreachable database before it fails, in milliseconds. Defaults to 15 seconds. */
   readonly patience?: number
+  /**
+   * How long opening the log waits for an unreachable database before it fails, in milliseconds. Defaults to `patience`,
+   * or to 60 seconds without one.
+   */
+  readonly startPatience?: number
   /** Timeout of one statement, in milliseconds. Defaults to 10 seconds. */
   readonly statementTimeout?: number
   /** Polling interval with and without a connection for notifications, in milliseconds. Defaults to 1 second and 100 ms. */
   readonly pollInterval?: { readonly listening: number; readonly deaf: number }
+  /** Receives warnings about an unreachable database. Defaults to the console. */
+  readonly logger?: Logger
 }
 
 /** A log that also stores the webhooks of its tasks, and can be inspected while it is in use. */
@@ -66,7 +74,11 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       if (from !== sender) waiters.notify(hashes)
     },
   })
-  const db = await openDatabase({ pool, schema, patience, statementTimeout, closed, queryHeld: listener.query })
+  const db = await openDatabase({
+    ...{ pool, schema, patience, statementTimeout, closed, queryHeld: listener.query },
+    startPatience: options.startPatience ?? options.patience,
+    ...(options.logger && { logger: options.logger }),
+  })
 
   const notificationOf = (writes: readonly Write[]) =>
     encodeNotification(
@@ -260,6 +272,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     async check() {
       await query(() => rewriteFormat())
     },
+
+    whenLost: db.outages.whenLost,
 
     async stats() {
       requireOpen()

@@ -1,28 +1,55 @@
+import { consoleLogger } from '../../base/logger.ts'
 import { operatorError } from '../../protocol/errors.ts'
 import type { MigrationPlan } from '../log-admin.ts'
+import { lostText, messageOf, retryUntilReached } from '../outage.ts'
 import {
   createDatabase,
   type Database,
   type DatabaseOptions,
   IncompatibleDatabase,
+  isDisconnected,
   type PostgresClient,
   type PostgresPool,
+  probeTimeout,
+  subjectIn,
+  withTimeout,
 } from './connection.ts'
 
 const handled = new WeakSet<object>()
 
+/** How long to wait at start for a database that cannot be reached, in milliseconds. */
+const defaultStartPatience = 60_000
+
+export interface OpenOptions extends DatabaseOptions {
+  /** How long to wait at start for a database that cannot be reached, in milliseconds. Defaults to 60 seconds. */
+  readonly startPatience?: number | undefined
+}
+
 /** Opens the database and upgrades its schema to the newest format. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: OpenOptions): Promise<Database> {
   const { pool, schema } = options
   requireSchema(schema)
   const db = createDatabase(options)
   ignoreConnectionErrors(pool)
-  await db
-    .withRetry(() => migrate(pool, schema))
-    .catch((error) => {
-      throw operatorError(error) // at start, the operator is the caller
-    })
+  const { startPatience, closed, logger = consoleLogger } = options
+  const subject = subjectIn(schema, options.subject)
+  const retries = { subject, logger, closed, patience: startPatience ?? defaultStartPatience, mayRetry: isDisconnected }
+  await retryUntilReached(() => migrateOnceReached(pool, schema), retries).catch((error) => {
+    if (!isDisconnected(error)) throw operatorError(db.failure(error)) // at start, the operator is the caller
+    throw withoutStack(new Error(`${subject} ${lostText(retries.patience)}: ${messageOf(error)}`))
+  })
   return db
+}
+
+/** A pool may wait forever for its first connection. */
+async function migrateOnceReached(pool: PostgresPool, schema: string): Promise<void> {
+  await withTimeout(probeTimeout, pool.query({ text: 'SELECT 1', query_timeout: probeTimeout }))
+  await migrate(pool, schema)
+}
+
+/** Most applications do not catch this error, so Node prints it: one sentence for the operator. */
+function withoutStack(error: Error): Error {
+  return Object.assign(error, { stack: `${error.name}: ${error.message}` })
 }
 
 /** Rejects names that are not safe to insert into a statement. */

@@ -85,6 +85,10 @@ async function run(turn: Turn): Promise<string | undefined> {
     case 'ignore':
       await turn.status('working', 'Ignoring')
       return await new Promise(() => {})
+    case 'linger':
+      setInterval(() => {}, 1_000) // keeps the process alive
+      await turn.status('working', 'Lingering')
+      return await new Promise(() => {})
     case 'mute':
       return await new Promise(() => {})
     case 'ask':

@@ -46,7 +46,7 @@ export async function startServerProcess(
   const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
   const listening = once(createInterface(child.stdout), 'line').then(([line]) => `${line}`)
   const url = await Promise.race([listening, ended])
-  if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The server did not start: ${stderr}`)
+  if (typeof url !== 'string' || !URL.canParse(url)) throw new Error(`The server did not start (${url}): ${stderr}`)
   return {
     pid: child.pid ?? 0,
     url,
