@@ -29,7 +29,7 @@ export interface ShutdownTimes {
 /** A shutdown that is shorter could not even store how turns have ended. In milliseconds. */
 const shortest = 3_000
 
-/** Divides the time. What is left is for closing the logs. */
+/** Divides the time. The logs are closed in the rest of it. */
 function timesFor(drainDeadline: number): ShutdownTimes & { readonly total: number } {
   const total = Math.max(drainDeadline, shortest)
   const closing = Math.max(0.3 * total, 2_000)

@@ -76,3 +76,26 @@ it('agents can be added and removed while the host runs', async () => {
   expect(await call('http://h.test/')).toBe('second: hi')
   await host.drain(0)
 })
+
+it('a host without an agent at its root has the health checks of all its agents there', async () => {
+  const host = createHost()
+  const echo = host.add(agentNamed('echo'), { auth, mount: '/echo' })
+  host.add(agentNamed('ada'), { auth, mount: '/ada' })
+  const check = async (path: string) => {
+    const response = await host.fetch(new Request(`http://h.test${path}`))
+    return [response.status, response.headers.get('retry-after'), await response.json()]
+  }
+  for (const path of ['/livez', '/readyz', '/healthz', '/echo/readyz']) {
+    expect(await check(path)).toEqual([200, null, { status: 'ok' }])
+  }
+  await echo.drain(0)
+  for (const path of ['/readyz', '/healthz', '/echo/readyz']) {
+    expect(await check(path)).toEqual([503, '1', { status: 'draining' }])
+  }
+  for (const path of ['/livez', '/ada/readyz', '/echo/livez']) {
+    expect(await check(path)).toEqual([200, null, { status: 'ok' }])
+  }
+  const posted = await host.fetch(new Request('http://h.test/livez', { method: 'POST' }))
+  expect(posted.status).toBe(404)
+  await host.drain(0)
+})

@@ -55,7 +55,7 @@ describe('PostgreSQL that is gone later', () => {
     expect(server.stderr()).toMatch(/parley of PostgreSQL could not be reached for 2000 ms/)
   })
 
-  it('the process goes on if the database is back in time', async () => {
+  it('the process continues if the database is back in time', async () => {
     const { proxy, start } = await openDatabase()
     const server = await start({ patience: 120_000 }, 500)
     const { id } = await server.wire.sendTask('work')

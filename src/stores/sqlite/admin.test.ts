@@ -35,7 +35,7 @@ describe.each([
     expect(await log.acquire('before', lease)).toBeUndefined()
   })
 
-  test('writes go on while the backup is made, and the copy is consistent', async () => {
+  test('writes continue while the backup is made, and the copy is consistent', async () => {
     const log = open(driver)
     for (let n = 0; n < 50; n++) await log.create(taskOf(`${n}`), [working], { lease })
     let isDone = false

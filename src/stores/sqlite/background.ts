@@ -14,7 +14,7 @@ export type RunInBackground = (
   queries: readonly BackgroundQuery[],
 ) => Promise<readonly (readonly unknown[])[]>
 
-/** Runs statements that read a whole file. The event loop goes on meanwhile: they run in a thread. */
+/** Runs statements that read a whole file. They run in a thread, so that they do not block the event loop. */
 export const runInThread: RunInBackground = async (file, queries) => {
   const { Worker } = await import('node:worker_threads')
   const worker = new Worker(threadCode, { eval: true, workerData: { file, queries, lockTimeout } })
