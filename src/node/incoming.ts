@@ -51,8 +51,8 @@ export function readBody(
 }
 
 /** The bytes that a body parser has read: NestJS and Google Cloud Functions keep them. */
-function rawBodyOf(request: { readonly rawBody?: unknown }): unknown {
-  return request.rawBody
+function rawBodyOf(request: object): unknown {
+  return 'rawBody' in request ? request.rawBody : undefined
 }
 
 /** The bytes of a body that a body parser has read. */

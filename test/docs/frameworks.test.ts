@@ -11,7 +11,7 @@ import { app as fastifyApp } from './frameworks/fastify.ts'
 import { app as honoApp } from './frameworks/hono.ts'
 import { app as koaApp } from './frameworks/koa.ts'
 import { app as nestApp } from './frameworks/nest.ts'
-import { GET, POST } from './frameworks/next-route.ts'
+import * as nextRoute from './frameworks/next-route.ts'
 
 const page = await readFile(new URL('../../docs/frameworks.md', import.meta.url), 'utf8')
 const recipes = new URL('./frameworks/', import.meta.url)
@@ -35,7 +35,7 @@ const applications: Readonly<Record<string, () => Promise<RequestListener>>> = {
   'Next.js': async () =>
     getRequestListener((request) => {
       const path = new URL(request.url).pathname.split('/').slice(3).filter(Boolean)
-      return (request.method === 'GET' ? GET : POST)(request, { params: Promise.resolve({ path }) })
+      return nextRoute[request.method as keyof typeof nextRoute](request, { params: Promise.resolve({ path }) })
     }),
 }
 
