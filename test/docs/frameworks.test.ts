@@ -11,7 +11,7 @@ import { app as fastifyApp } from './frameworks/fastify.ts'
 import { app as honoApp } from './frameworks/hono.ts'
 import { app as koaApp } from './frameworks/koa.ts'
 import { app as nestApp } from './frameworks/nest.ts'
-import * as nextRoute from './frameworks/next-route.ts'
+import { DELETE, GET, HEAD, OPTIONS, POST } from './frameworks/next-route.ts'
 
 const page = await readFile(new URL('../../docs/frameworks.md', import.meta.url), 'utf8')
 const recipes = new URL('./frameworks/', import.meta.url)
@@ -35,7 +35,9 @@ const applications: Readonly<Record<string, () => Promise<RequestListener>>> = {
   'Next.js': async () =>
     getRequestListener((request) => {
       const path = new URL(request.url).pathname.split('/').slice(3).filter(Boolean)
-      return nextRoute[request.method as keyof typeof nextRoute](request, { params: Promise.resolve({ path }) })
+      const handlers: Readonly<Record<string, typeof GET>> = { DELETE, GET, HEAD, OPTIONS, POST }
+      const handle = handlers[request.method] ?? POST
+      return handle(request, { params: Promise.resolve({ path }) })
     }),
 }
 
