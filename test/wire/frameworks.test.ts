@@ -18,7 +18,7 @@ import { createHost } from '../../src/server/host.ts'
 import type { MountOptions } from '../../src/server/mount.ts'
 import type { HandlerOptions } from '../../src/server/options.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
-import { collect } from '../support/async.ts'
+import { collect, until } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { sdkFactoryClient } from '../support/sdk/factory-client.ts'
 import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
@@ -100,6 +100,29 @@ describe.each(Object.entries(applications))('%s', (name, start) => {
     for (const connect of Object.values(sdkClients)) await expectAnswers(await connect(base))
     expect(await (await fetch(`${origin}${ownPage.path}`)).text()).toBe(ownPage.text)
     expect((await fetch(`${base}/nowhere`)).status).toBe(404)
+  })
+
+  it('a stream ends in the agent when its caller leaves', async () => {
+    const dialects = { compatibility: { cancelOnDisconnect: true } }
+    const origin = await start(counter({ dialects }), { mount: '/agents/echo', parsesBodies: false })
+    const leaving = new AbortController()
+    const response = await fetch(`${origin}/agents/echo/v1/message:stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '0.3' },
+      body: JSON.stringify({
+        message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'wait' }] },
+      }),
+      signal: leaving.signal,
+    })
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk
+      if (text.includes('Counting')) break
+    }
+    const id = /"(?:id|taskId)":"([^"]+)"/.exec(text)?.[1]
+    leaving.abort()
+    const client = await sdkClients['0.3.14 over JSON-RPC']?.(`${origin}/agents/echo`)
+    await until(async () => (await client?.get(`${id}`))?.state === 'canceled')
   })
 })
 
