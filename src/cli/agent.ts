@@ -32,8 +32,6 @@ export interface AgentConnection {
 }
 
 export interface OpenOptions {
-  /** The agent, if it was not given as `--agent-card`. */
-  readonly reference?: string | undefined
   /** Further credentials, such as those of a login. */
   readonly providers?: readonly CredentialProvider[]
   readonly onNotice?: (notice: Notice) => void
@@ -46,7 +44,7 @@ const noTimeout = 2 ** 31 - 1
 /** Finds the agent of a command and connects to it. */
 export async function openAgent(context: Context, options: OpenOptions = {}): Promise<AgentConnection> {
   const { settings, output, signal } = context
-  const reference = options.reference ?? requireReference(context)
+  const reference = requireReference(context)
   const fetch = createFetch(context, readAgentReference(reference))
   const card: { wire?: JsonObject } = {}
   const dialects = dialectsOf(context)

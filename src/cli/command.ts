@@ -54,6 +54,8 @@ export interface CommandEntry {
   readonly path: string
   readonly summary: string
   readonly group: CommandGroup
+  /** Whether the help leaves it out. */
+  readonly isHidden?: boolean
   load(): Promise<Command>
 }
 

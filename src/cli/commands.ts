@@ -25,6 +25,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/send.ts')).send,
   },
   {
+    path: 'chat',
+    group: 'Talk to agents',
+    summary: 'Talk with an agent',
+    load: async () => (await import('./commands/chat.ts')).chat,
+  },
+  {
     path: 'task get',
     group: 'Talk to agents',
     summary: 'Show a task, or wait for it',
@@ -79,6 +85,24 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/push-config.ts')).pushConfigDelete,
   },
   {
+    path: 'serve',
+    group: 'Serve and develop',
+    summary: 'Serve agents from files, and reload them when they change',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
+  {
+    path: 'listen',
+    group: 'Serve and develop',
+    summary: 'Receive push notifications and print them',
+    load: async () => (await import('./commands/listen.ts')).listen,
+  },
+  {
+    path: 'types',
+    group: 'Serve and develop',
+    summary: 'Write TypeScript types for the skills of an agent',
+    load: async () => (await import('./commands/types.ts')).types,
+  },
+  {
     path: 'demo-server',
     group: 'Serve and develop',
     summary: 'Serve an agent that shows everything',
@@ -107,6 +131,19 @@ export const commands: readonly CommandEntry[] = [
     group: 'Settings and help',
     summary: 'Show every setting and where it comes from',
     load: async () => (await import('./commands/config.ts')).configShow,
+  },
+  {
+    path: 'completion',
+    group: 'Settings and help',
+    summary: 'Print a completion script for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
+  {
+    path: '__complete',
+    group: 'Settings and help',
+    summary: 'Print what the shell completes',
+    isHidden: true,
+    load: async () => (await import('./commands/completion.ts')).complete,
   },
   {
     path: 'help',

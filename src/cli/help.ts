@@ -6,7 +6,8 @@ import { variableOf } from './settings.ts'
 const maxWidth = 100
 
 /** The list of all commands, or of those below a word. */
-export function commandList(entries: readonly CommandEntry[], style: Style): string {
+export function commandList(all: readonly CommandEntry[], style: Style): string {
+  const entries = all.filter(({ isHidden }) => !isHidden)
   const groups = [...new Set(entries.map(({ group }) => group))]
   const width = Math.max(...entries.map(({ path }) => path.length))
   const lines = groups.flatMap((group) => [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { closest } from '../base/closest.ts'
-import { leadingWords, parseArguments } from './arguments.ts'
-import { agentOptions, type CommandEntry, type Context, globalOptions } from './command.ts'
+import { type Arguments, leadingWords, parseArguments } from './arguments.ts'
+import { agentOptions, type CommandEntry, type Context, globalOptions, type Positional } from './command.ts'
 import { commands, commandsBelow, findCommand } from './commands.ts'
 import { CliError, Interrupted, toFailure, usageError } from './errors.ts'
 import { createOutput, type Output } from './output.ts'
@@ -78,7 +78,7 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
     const { style } = createOutput({ mode: 'text', isVerbose: false, isDebugging: false })
     return void process.stdout.write(`${commandHelp(entry, command, style)}\n`)
   }
-  const settings = readSettings(options, given.options)
+  const settings = readSettings(options, withAgent(given, positionals))
   const output = createOutput({
     mode: settings.text('output') === 'json' ? 'json' : 'text',
     isVerbose: settings.flag('verbose'),
@@ -107,6 +107,12 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
   } finally {
     interrupts.release()
   }
+}
+
+/** An agent that is a positional argument counts as `--agent-card`. */
+function withAgent({ options, positionals }: Arguments, declared: readonly Positional[]): Arguments['options'] {
+  const reference = positionals[declared.findIndex(({ name }) => name === 'agent')]
+  return reference === undefined ? options : new Map([['agent-card', [reference]], ...options])
 }
 
 async function reportInterrupt(output: Output): Promise<never> {

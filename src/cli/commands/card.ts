@@ -10,6 +10,7 @@ import { printCard } from '../render-card.ts'
 export const cardGet: Command = {
   description:
     'Without a path, the card is searched at /.well-known/agent-card.json. A card in a file or behind a catalog entry works as well. Signatures are reported as verified, unverifiable or absent; a card without a signature is not an error.',
+  positionals: [{ name: 'agent', summary: 'The agent, as --agent-card.', optional: true, complete: 'agent' }],
   options: {
     ...agentOptions,
     validate: { type: 'flag', summary: 'Check the card against the schema. Fails if it breaks it.' },

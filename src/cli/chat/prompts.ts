@@ -1,0 +1,105 @@
+import { createInterface } from 'node:readline'
+import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { Interrupted } from '../errors.ts'
+import { type Output, sanitize } from '../output.ts'
+
+/** Lines of a terminal that the arrow keys bring back. */
+const maxHistory = 200
+
+/** Reads what the user writes: from a terminal with menus, or line by line from a pipe. */
+export interface Prompts {
+  /** The next message. Undefined at the end of the input. */
+  line(prompt: string): Promise<string | undefined>
+  /** A secret, which is not shown. Undefined if the user skips it. */
+  secret(question: string): Promise<string | undefined>
+  /** One of the choices. Undefined if the user skips it. */
+  choice(question: string, choices: readonly Json[]): Promise<Json | undefined>
+  close(): void
+}
+
+export function createPrompts(output: Output): Prompts {
+  return process.stdin.isTTY && process.stdout.isTTY ? createTerminalPrompts(output) : createPipePrompts()
+}
+
+function createTerminalPrompts(output: Output): Prompts {
+  let history: string[] = []
+  return {
+    line: (prompt) =>
+      new Promise((resolve) => {
+        const lines = createInterface({
+          input: process.stdin,
+          output: process.stdout,
+          history,
+          historySize: maxHistory,
+        })
+        let isAnswered = false
+        lines.on('history', (kept) => {
+          history = kept
+        })
+        lines.on('SIGINT', () => {
+          // The first Ctrl-C drops the line, the one on an empty line ends the chat.
+          if (lines.line === '') return lines.close()
+          lines.write(null, { ctrl: true, name: 'e' })
+          lines.write(null, { ctrl: true, name: 'u' })
+        })
+        lines.on('close', () => {
+          if (!isAnswered) {
+            output.print('')
+            resolve(undefined)
+          }
+        })
+        lines.question(prompt, (answer) => {
+          isAnswered = true
+          lines.close()
+          resolve(answer)
+        })
+      }),
+    async secret(question) {
+      const { isCancel, password } = await import('@clack/prompts')
+      const answer = await password({ message: sanitize(question) })
+      return isCancel(answer) || answer === '' ? undefined : answer
+    },
+    async choice(question, choices) {
+      const { isCancel, select } = await import('@clack/prompts')
+      const options = choices.map((value) => ({ value, label: labelOf(value) }))
+      const answer = await select<Json>({ message: sanitize(question), options: options as never })
+      return isCancel(answer) ? undefined : answer
+    },
+    close() {},
+  }
+}
+
+function createPipePrompts(): Prompts {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  const next = async () => {
+    const { value, done } = await lines.next()
+    return done ? undefined : value
+  }
+  return {
+    line: next,
+    secret: next,
+    async choice(_, choices) {
+      const answer = await next()
+      if (answer === undefined) throw new Interrupted('The input has ended.')
+      return choices.find((value) => labelOf(value) === answer.trim()) ?? answer
+    },
+    close: () => void lines.return?.(),
+  }
+}
+
+/** The values that a schema allows, if they can be listed. */
+export function choicesOf(schema: JsonObject | undefined): readonly Json[] | undefined {
+  if (!schema) return undefined
+  if (isList(schema.enum)) return schema.enum as readonly Json[]
+  if (schema.type === 'boolean') return [true, false]
+  const alternatives = schema.oneOf ?? schema.anyOf
+  if (!isList(alternatives)) return undefined
+  const values = alternatives.flatMap((each) => (isObject(each) && 'const' in each ? [each.const ?? null] : []))
+  return values.length === alternatives.length ? values : undefined
+}
+
+function labelOf(value: Json): string {
+  if (value === true) return 'yes'
+  if (value === false) return 'no'
+  return sanitize(typeof value === 'string' ? value : JSON.stringify(value))
+}
