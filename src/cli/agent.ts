@@ -50,6 +50,7 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
   const dialects = dialectsOf(context)
   const bindings: Transport[] = ['JSONRPC', 'HTTP+JSON']
   const extensions = settings.list('extension')
+  const transports = settings.list('transport').map((text) => transportName(text))
   let isConnected = false
   const providers = credentialsOf(context, reference, options.providers ?? []).map((provider) =>
     // Before the card is known, only a challenge says what to send; afterwards, only the card does.
@@ -71,7 +72,7 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
       // gRPC needs much more code than the others.
       if (bindings.length === 2 && /"GRPC"/i.test(JSON.stringify(wire)))
         bindings.push(await openGrpc(context, reference))
-      return preferTransports(wire, settings.list('transport'))
+      return preferTransports(wire, transports)
     },
   }
   try {
@@ -167,8 +168,7 @@ function versionsOf({ supportedInterfaces, protocolVersion }: JsonObject): reado
 }
 
 /** Puts the interfaces of the preferred transports first. The others keep the order of the card. */
-function preferTransports(wire: JsonObject, preferred: readonly string[]): JsonObject {
-  const names = preferred.map((text) => transportName(text))
+function preferTransports(wire: JsonObject, names: readonly string[]): JsonObject {
   const rank = (binding: unknown) => {
     const index = names.indexOf(transportName(`${binding}`, true))
     return index === -1 ? names.length : index

@@ -12,6 +12,7 @@ const mark = '[redacted]'
 /** Writes payload to stdout and everything else to stderr, without credentials and control sequences. */
 export interface Output {
   readonly mode: 'text' | 'json'
+  readonly isVerbose: boolean
   readonly isDebugging: boolean
   /** Whether a person reads stdout. */
   readonly isTerminal: boolean
@@ -84,6 +85,7 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
 
   return {
     mode,
+    isVerbose,
     isDebugging,
     isTerminal: process.stdout.isTTY === true,
     style: stdoutStyle,

@@ -49,7 +49,7 @@ export function callLogger(output: Output): Logger {
   }
   return {
     debug: (fields, message) => output.isDebugging && write('debug', fields, message),
-    info: (fields, message) => write('info ', fields, message),
+    info: (fields, message) => output.isVerbose && write('info ', fields, message),
     warn: (fields, message) => write('warn ', fields, message),
     error: (fields, message) => write('error', fields, message),
   }

@@ -175,6 +175,7 @@ async function follow(
       if (contextId) conversation.contextId = contextId
       printEvent(event, writer, output)
     }
+    signal.throwIfAborted()
   } catch (error) {
     if (!aborter.signal.aborted) throw error
     output.note('Left the task. It may go on: /task shows it.')

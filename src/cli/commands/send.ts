@@ -160,7 +160,7 @@ function reportNext(task: Task, reference: string, output: Context['output']): v
 export async function streamReply(
   events: AsyncGenerator<ClientEvent>,
   { reference, client, call }: AgentConnection,
-  { output }: Context,
+  { output, signal }: Context,
 ): Promise<void> {
   const printer = createEventPrinter(output)
   let taskId: string | undefined
@@ -170,6 +170,8 @@ export async function streamReply(
     if (output.mode === 'json') output.line(eventJson(event))
     else printer.print(event)
   }
+  // An aborted stream ends without an error.
+  signal.throwIfAborted()
   if (taskId === undefined) return
   const task = await client.task(taskId).get(call)
   if (output.mode === 'text') printer.summary(task)

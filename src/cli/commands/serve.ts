@@ -162,8 +162,7 @@ async function importDefault(file: string): Promise<unknown> {
 
 /** Where in the user's files the error was thrown. */
 function firstPlace({ stack = '' }: Error): string {
-  const place =
-    /^\s+at .*?(file:\/\/\S+?:\d+:\d+|\/\S+?:\d+:\d+)/m.exec(stack)?.[1] ?? /^(file:\/\/\S+:\d+)$/m.exec(stack)?.[1]
+  const place = /^(file:\/\/\S+:\d+)$/m.exec(stack)?.[1] ?? /(file:\/\/\S+?:\d+:\d+)/.exec(stack)?.[1]
   return place === undefined ? 'Run the file with node to see more.' : `See ${place}.`
 }
 

@@ -202,6 +202,7 @@ export const taskSubscribe: Command = {
     const done = output.progress(`Following the task ${taskId}…`)
     for await (const event of events) output.detail(event.type)
     done()
+    context.signal.throwIfAborted()
     report(await agent.client.task(taskId).get(agent.call), agent, context)
   },
 }
