@@ -6,7 +6,7 @@ import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { type ListenerOptions, toStrictListener } from './listener.ts'
 import { type Challenge, createRefuser } from './refuse-request.ts'
-import type { Upgrade } from './websocket-upgrade.ts'
+import { takeUpgrades, type Upgrade } from './websocket-upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {
   /** 0 takes any free port. */
@@ -76,7 +76,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   server.maxHeadersCount = 0
   if (maxConnections !== undefined) server.maxConnections = maxConnections
   server.on('clientError', createRefuser(challenge))
-  if (upgrade) server.on('upgrade', upgrade.take)
+  if (upgrade) takeUpgrades(server, upgrade)
   // Loaded only when gRPC is enabled.
   const http2 =
     grpc &&

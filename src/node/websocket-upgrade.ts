@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { ambiguityIn } from './incoming.ts'
 
@@ -29,10 +30,29 @@ export function socketsAt<Socket>(
     ambiguityIn(request) === undefined
   return {
     accepts,
-    take(request, socket, head) {
-      if (accepts(request)) return sockets.handleUpgrade(request, socket, head, onAccepted)
-      // Reached only on Node before 24.9, which does not call `shouldUpgradeCallback`.
-      socket.on('error', () => {}).end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
-    },
+    take: (request, socket, head) => sockets.handleUpgrade(request, socket, head, onAccepted),
   }
+}
+
+/**
+ * Lets a server take over the connections that `upgrade` accepts. The server ignores other `Upgrade` headers, such as
+ * `h2c`, and answers over HTTP/1.1 (RFC 9110 §7.8).
+ */
+export function takeUpgrades(server: Server | TlsServer, upgrade: Upgrade): void {
+  const connected = 'setSecureContext' in server ? 'secureConnection' : 'connection'
+  server.on('upgrade', (request, socket, head) => {
+    if (upgrade.accepts(request)) return upgrade.take(request, socket, head)
+    // Node before 24.9 does not call `shouldUpgradeCallback`: the request is read again, without the header.
+    socket.unshift(Buffer.concat([headOf(request), head]))
+    server.emit(connected, socket)
+  })
+}
+
+function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[index + 1]}`)
+  }
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }

@@ -26,6 +26,7 @@ const stdio = { command: process.execPath, args: [goodServer], env: compileCache
 const badServerWith = (...tools: unknown[]) => ({
   command: process.execPath,
   args: [badServer, JSON.stringify(tools)],
+  env: compileCacheEnv(),
 })
 
 function toolsOf(address: McpAddress, options?: McpToolsOptions): McpTools {

@@ -14,7 +14,8 @@ import {
 } from '../log-admin.ts'
 import { type BackgroundQuery, type RunInBackground, runInThread, runOn, runWithDriver } from './background.ts'
 import { backUp } from './backup.ts'
-import { explainError, nodeDriver, type SqliteDatabase, type SqliteDriver } from './connection.ts'
+import { explainError, type SqliteDatabase, type SqliteDriver } from './connection.ts'
+import { nodeDriver } from './node-driver.ts'
 import { formatProblem, formatWith, migrations } from './schema.ts'
 
 export interface SqliteAdminOptions {

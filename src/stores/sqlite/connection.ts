@@ -25,13 +25,6 @@ export interface SqliteDatabase {
 /** Opens a database file, creating it if missing. */
 export type SqliteDriver = (file: string) => SqliteDatabase
 
-/** The SQLite that comes with Node. Loaded on demand, because a runtime with another driver may not have it. */
-export const nodeDriver: SqliteDriver = (file) => {
-  const sqlite = process.getBuiltinModule('node:sqlite')
-  if (!sqlite) throw new Error('this Node has no node:sqlite. Use Node 22.13 or newer, or pass a driver')
-  return new sqlite.DatabaseSync(file)
-}
-
 /** An error for the operator: which file, what is wrong, what to do. */
 export function explainError(error: unknown, file: string, subject = 'The task log'): Error {
   const message = error instanceof Error ? error.message : String(error)

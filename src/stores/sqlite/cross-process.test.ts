@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
 import { createWakeups } from '../../tasks/follow.ts'
-import { nodeDriver } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
+import { nodeDriver } from './node-driver.ts'
 import { openDatabase } from './schema.ts'
 
 test('waiting readers are woken when the database becomes unavailable', async () => {

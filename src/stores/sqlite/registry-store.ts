@@ -20,14 +20,9 @@ import {
   planQuery,
   type QueryPlan,
 } from '../registry-query.ts'
-import {
-  nodeDriver,
-  type SqliteDatabase,
-  type SqliteDriver,
-  type SqliteStatement,
-  withStoreErrors,
-} from './connection.ts'
+import { type SqliteDatabase, type SqliteDriver, type SqliteStatement, withStoreErrors } from './connection.ts'
 import { createTransaction } from './group-commit.ts'
+import { nodeDriver } from './node-driver.ts'
 import { openDatabase } from './schema.ts'
 
 const columns = 'id, name, kind, owner, seen, trouble, entry'

@@ -3,7 +3,8 @@ import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSqliteAdmin } from './admin.ts'
 import { createPartial, publish, removeDatabase } from './backup.ts'
-import { explainError, isBusy, nodeDriver, type SqliteDriver } from './connection.ts'
+import { explainError, isBusy, type SqliteDriver } from './connection.ts'
+import { nodeDriver } from './node-driver.ts'
 
 export interface SqliteRestoreOptions {
   /** A file that `backup` wrote. */

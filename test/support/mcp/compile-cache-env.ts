@@ -1,5 +1,8 @@
-/** MCP clients start a server without the environment of this process, so the compile cache has to be passed on. */
+/**
+ * MCP clients start a server without the environment of this process. The compile cache has to be passed on, and so do the
+ * flags with which an older Node runs TypeScript.
+ */
 export function compileCacheEnv(): Record<string, string> {
-  const { NODE_COMPILE_CACHE } = process.env
-  return NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
+  const { NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env
+  return { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), ...(NODE_OPTIONS && { NODE_OPTIONS }) }
 }
