@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { defineConfig } from 'rolldown'
+import { defineConfig, type Plugin } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
+import manifest from './package.json' with { type: 'json' }
 
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
 
@@ -18,8 +19,31 @@ const web = ['client', 'client-auth', 'client-compat']
 const sources = (entries: readonly string[]) =>
   Object.fromEntries(entries.map((name) => [name, resolve(`src/entries/${name}.ts`)]))
 
+/** Lets every entry refuse old Nodes when it is imported. It is the only side effect of the package. */
+const refuseOldNodes: Plugin = {
+  name: 'refuse-old-nodes',
+  transform: {
+    filter: { id: /src\/(?:entries\/[^/]+|cli\/main)\.ts$/ },
+    handler: (code) => ({ code: `${code}\nimport '${resolve('src/base/node-version.ts')}'`, map: null }),
+  },
+}
+const treeshake = { moduleSideEffects: [{ test: /src\/base\/node-version\.ts$/, sideEffects: true }] }
+
 /** Packages and Node's own modules are never bundled. */
 const external = (id: string) => !id.startsWith('.') && !isAbsolute(id)
+
+/** Types of an optional peer that is not installed become `any`, instead of an error in our declarations. */
+const optionalPeerTypes: Plugin = {
+  name: 'optional-peer-types',
+  generateBundle(_options, files) {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue
+      file.code = file.code.replace(/^import .* from "([^".][^"]*)";$/gm, (line, name: string) =>
+        name in manifest.peerDependenciesMeta ? `// @ts-ignore: an optional peer\n${line}` : line,
+      )
+    }
+  },
+}
 
 export default defineConfig([
   {
@@ -32,6 +56,8 @@ export default defineConfig([
     },
     platform: 'neutral',
     external,
+    plugins: [refuseOldNodes],
+    treeshake,
     output: {
       dir: 'dist',
       format: 'esm',
@@ -49,7 +75,7 @@ export default defineConfig([
   {
     input: Object.fromEntries(names.map((name) => [name, resolve(declarations, `entries/${name}.d.ts`)])),
     external,
-    plugins: [dts({ dtsInput: true, tsconfig: false })],
+    plugins: [dts({ dtsInput: true, tsconfig: false }), optionalPeerTypes],
     output: { dir: 'dist', format: 'esm', chunkFileNames: 'types/[name].d.ts' },
   },
 ])

@@ -109,6 +109,11 @@ export type Agents = Readonly<Record<string, Agent>>
 /** Throws for an unknown or wrong option. */
 export function checkServeOptions(options: ServeOptions): void {
   checkOptions('serve', options, serveChecks)
+  if (options.grpc && process.versions.bun !== undefined) {
+    throw new Error(
+      'serve(): grpc: Bun cannot serve gRPC on the port of its HTTP server. Serve with Node or Deno, or leave the option out: JSON-RPC and REST work, and clients on Bun can call over gRPC.',
+    )
+  }
 }
 
 const serveChecks: OptionChecks<ServeOptions> = {

@@ -15,11 +15,7 @@ import type { ArtifactWriter, Turn } from './turn.ts'
  */
 export type AgentFunction = (turn: Turn) => AgentReturn
 
-export type AgentReturn =
-  | AgentResult
-  | Promise<AgentResult>
-  | AsyncIterable<AgentYield, AgentResult>
-  | Subscribable<AgentYield>
+export type AgentReturn = AgentResult | Promise<AgentResult> | AgentStream | Subscribable<AgentYield>
 
 /** The result of a turn: content to answer with, or nothing if the task holds the answer. */
 // biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
@@ -28,12 +24,13 @@ export type AgentResult = Content | undefined | void
 /** An item of an agent's stream: content, which becomes part of an artifact, or an event, which is emitted as it is. */
 export type AgentYield = AgentResult | StatusEvent | ArtifactEvent
 
+/** An async generator, or another iterable. `AsyncIterable` has no type of its result before TypeScript 5.6. */
+export interface AgentStream {
+  [Symbol.asyncIterator](): AsyncIterator<AgentYield, AgentResult>
+}
+
 /** Everything that can implement an agent. */
-export type AgentImplementation =
-  | RuntimeFunction
-  | Invocable
-  | Subscribable<AgentYield>
-  | AsyncIterable<AgentYield, AgentResult>
+export type AgentImplementation = RuntimeFunction | Invocable | Subscribable<AgentYield> | AgentStream
 
 /** An `AgentFunction` that can also work with events instead of content. */
 export type RuntimeFunction = (turn: Turn, runtime: RuntimeAccess) => AgentReturn
@@ -64,10 +61,7 @@ export type JournalStep = <T extends Json>(name: string, work: (mark: string) =>
 export interface Invocable {
   /** Extensions to declare in the card of the agent. */
   readonly extensions?: readonly AgentExtension[]
-  invoke(
-    parts: readonly Part[],
-    invocation: Invocation,
-  ): Subscribable<AgentYield> | AsyncIterable<AgentYield, AgentResult>
+  invoke(parts: readonly Part[], invocation: Invocation): Subscribable<AgentYield> | AgentStream
 }
 
 /** What an `Invocable` gets with a message. */
@@ -183,7 +177,7 @@ interface PendingQuestion {
 }
 
 async function emitAll(
-  stream: AsyncIterable<AgentYield, AgentResult>,
+  stream: AgentStream,
   turn: Turn,
   { emit, markAsTask }: RuntimeAccess,
 ): Promise<Content | undefined> {

@@ -1,3 +1,6 @@
+/** A `Uint8Array<ArrayBuffer>`. Before TypeScript 5.7, `Uint8Array` has no type parameter. */
+export type Bytes = ReturnType<Uint8Array['slice']>
+
 /** Encodes bytes as padded standard base64 (RFC 4648 §4) without `Buffer`. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = ''
@@ -7,7 +10,7 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /** Decodes standard base64, padded or not; returns undefined if the text is not base64. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function fromBase64(text: string): Bytes | undefined {
   try {
     const binary = atob(text)
     const bytes = new Uint8Array(binary.length)
@@ -24,6 +27,6 @@ export function toBase64Url(bytes: Uint8Array): string {
 }
 
 /** Decodes base64url; returns undefined if the text is not base64url. */
-export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function fromBase64Url(text: string): Bytes | undefined {
   return fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'))
 }

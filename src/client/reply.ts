@@ -1,4 +1,4 @@
-import { fromBase64 } from '../base/base64.ts'
+import { type Bytes, fromBase64 } from '../base/base64.ts'
 import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { type Artifact, type Message, type Part, type Task, type TaskStatus, textOf } from '../protocol/model.ts'
@@ -26,7 +26,7 @@ export interface OutputFile {
   /** Set if the file is a URL. */
   readonly url: string | undefined
   /** Set if the file came with the message. */
-  readonly bytes: Uint8Array<ArrayBuffer> | undefined
+  readonly bytes: Bytes | undefined
 }
 
 /** An artifact, with its parts sorted by kind. */

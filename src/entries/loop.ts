@@ -1,6 +1,7 @@
 export { type AgentLoop, type AgentLoopOptions, createAgentLoop } from '../loop/agent-loop.ts'
 export { type McpTools, mcpTools } from '../loop/mcp/mcp-tools.ts'
 export type { McpToolsOptions } from '../loop/mcp/options.ts'
+export type { EventObserver, ObservableEvents } from '../loop/observable-events.ts'
 export type { LoopEvent } from '../loop/run-loop.ts'
 export { type RemoteAgentOptions, remoteAgent } from '../loop/tools/remote-agent.ts'
 export { skillTool } from '../loop/tools/skill-tool.ts'

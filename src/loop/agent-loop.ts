@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { lastValueFrom, type MonoTypeOperatorFunction, Observable, toArray } from 'rxjs'
+import type { MonoTypeOperatorFunction } from 'rxjs'
 import type { Invocation } from '../agent/agent-function.ts'
 import type { OnTimeout } from '../agent/ask.ts'
 import { createAgentEvents } from '../agent/content.ts'
@@ -9,6 +9,7 @@ import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
 import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../protocol/model.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import { type LoopObserver, modelFailed, observeLoop } from './call-model.ts'
+import { createObservableEvents, type ObservableEvents, withOperators } from './observable-events.ts'
 import { createFailureLog, type ReportFailure, requireModel } from './report.ts'
 import { type LoopEvent, runLoop } from './run-loop.ts'
 import type { Tool } from './tools/tool.ts'
@@ -70,8 +71,12 @@ export interface LoopOutcome {
 export interface AgentLoop {
   /** Extensions for the agent's card: the loop may ask its caller for input, and to run tools. */
   readonly extensions: readonly AgentExtension[]
-  /** Starts on subscription; unsubscribing stops it. */
-  invoke(parts: readonly Part[], invocation: Invocation): Observable<LoopEvent>
+  /**
+   * Starts on subscription; unsubscribing stops it.
+   *
+   * @example new Observable((subscriber) => loop.invoke(parts, { taskId, contextId }).subscribe(subscriber)) // for RxJS
+   */
+  invoke(parts: readonly Part[], invocation: Invocation): ObservableEvents<LoopEvent>
   invokeSync(parts: readonly Part[], invocation: Invocation): Promise<LoopOutcome>
   /** Returns whether the task was running. */
   cancel(taskId: string): boolean
@@ -121,8 +126,8 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     }
   }
 
-  function invoke(parts: readonly Part[], invocation: Invocation): Observable<LoopEvent> {
-    const source = new Observable<LoopEvent>((subscriber) => {
+  function invoke(parts: readonly Part[], invocation: Invocation): ObservableEvents<LoopEvent> {
+    const source = createObservableEvents<LoopEvent>((observer) => {
       const { taskId } = invocation
       const controller = new AbortController()
       // A resumed turn has a journal: its earlier invocation was suspended, and the work that it started continues.
@@ -130,20 +135,24 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
       dropOldest(running)
       running.set(taskId, controller)
       const signal = invocation.signal ? AbortSignal.any([controller.signal, invocation.signal]) : controller.signal
-      void run(parts, { ...invocation, signal }, (event) => subscriber.next(event)).finally(() => {
+      void run(parts, { ...invocation, signal }, observer.next).finally(() => {
         if (running.get(taskId) === controller) running.delete(taskId)
-        subscriber.complete()
+        observer.complete()
       })
       return () => controller.abort('left')
     })
-    return operators.reduce((events, operator) => operator(events), source)
+    return withOperators(source, operators)
   }
 
   return {
     extensions: [clientToolsExtension],
     invoke,
-    async invokeSync(parts, invocation) {
-      return outcomeOf(await lastValueFrom(invoke(parts, invocation).pipe(toArray())))
+    invokeSync(parts, invocation) {
+      const events: LoopEvent[] = []
+      return new Promise((resolve, reject) => {
+        const complete = () => resolve(outcomeOf(events))
+        invoke(parts, invocation).subscribe({ next: (event) => events.push(event), error: reject, complete })
+      })
     },
     cancel(taskId) {
       const controller = running.get(taskId)

@@ -1,4 +1,4 @@
-import { map, type Observable } from 'rxjs'
+import { map, Observable } from 'rxjs'
 import { isObject, type Json } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import { type Artifact, type Part, textOf } from '../protocol/model.ts'
@@ -60,7 +60,8 @@ export class AgentLoop {
   }
 
   invoke(parts: readonly CompatPart[], invocation: CompatInvocation): Observable<CompatEvent> {
-    return this.#loop.invoke(parts.map(toPart), invocation).pipe(map(toEvent))
+    const events = this.#loop.invoke(parts.map(toPart), invocation)
+    return new Observable<LoopEvent>((subscriber) => events.subscribe(subscriber)).pipe(map(toEvent))
   }
 
   /** Resolves with the artifacts when the task completes; rejects if it does not. */

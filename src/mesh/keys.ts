@@ -1,4 +1,4 @@
-import { fromBase64 } from '../base/base64.ts'
+import { type Bytes, fromBase64 } from '../base/base64.ts'
 import { toHex } from '../base/hash.ts'
 
 const supported = 'Use an Ed25519 key, an ECDSA key on P-256, or an RSA key of 2048 bits or more.'
@@ -18,12 +18,12 @@ export interface MeshKey {
   /** `sha256:` and the hexadecimal SHA-256 of the DER SPKI. */
   readonly fingerprint: string
   readonly jwk: JsonWebKey
-  verify(data: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>): Promise<boolean>
+  verify(data: Bytes, signature: Bytes): Promise<boolean>
 }
 
 /** A key that can also sign. */
 export interface MeshSigningKey extends MeshKey {
-  sign(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>
+  sign(data: Bytes): Promise<Bytes>
 }
 
 /** Imports PKCS #8 (PEM or base64) or a private JWK. */
@@ -70,7 +70,7 @@ export async function importPublicKey(material: KeyMaterial, options: KeyOptions
   return await toKey(kind, await crypto.subtle.importKey('jwk', jwk, importAlgorithms[kind], true, ['verify']), options)
 }
 
-function derOf(text: string): Uint8Array<ArrayBuffer> {
+function derOf(text: string): Bytes {
   const body = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '')
   const der = fromBase64(body)
   if (der === undefined) throw new TypeError('The key is neither PEM nor base64-encoded DER.')
@@ -137,7 +137,7 @@ function publicJwkOf({ kty, crv, x, y, n, e }: JsonWebKey): JsonWebKey {
  * Converts an ECDSA signature from a DER sequence of two integers, which most libraries outside the web write, to two
  * numbers of 32 bytes. Accepts only the canonical encoding.
  */
-function decodeDerSignature(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+function decodeDerSignature(der: Uint8Array): Bytes | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2 || der.length > 72) return undefined
   const first = readDerInteger(der, 2)
   const second = first && readDerInteger(der, first.end)

@@ -4,13 +4,17 @@ import type { SqliteDatabase, SqliteDriver, SqliteValue } from './connection.ts'
 export const nodeDriver: SqliteDriver = (file) => {
   const sqlite = process.getBuiltinModule('node:sqlite')
   if (!sqlite) throw new Error('this Node has no node:sqlite. Use Node 22.13 or newer, or pass a driver')
+  cutsTexts ??= cutsTextsOf(new sqlite.DatabaseSync(':memory:'))
   const db: SqliteDatabase = new sqlite.DatabaseSync(file)
-  return cutsTexts(db) ? withEscapedTexts(db) : db
+  return cutsTexts ? withEscapedTexts(db) : db
 }
 
 /** Whether the driver returns texts only up to their first U+0000, as `node:sqlite` of older Nodes does. */
-function cutsTexts(db: SqliteDatabase): boolean {
+let cutsTexts: boolean | undefined
+
+function cutsTextsOf(db: SqliteDatabase): boolean {
   const { text } = db.prepare('SELECT char(97, 0, 98) AS text').get() as { readonly text: string }
+  db.close()
   return text.length === 1
 }
 
