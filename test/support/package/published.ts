@@ -6,7 +6,10 @@ import config from '../../../rolldown.config.ts'
 /** Builds the package like `npm run build`, but into another folder. */
 export async function buildInto(folder: string): Promise<Build> {
   const chunks: OutputChunk[] = []
-  for (const { output, ...input } of config.filter(({ plugins }) => !plugins)) {
+  const parts = config.filter(
+    ({ input }) => !Object.values(input as object).some((file) => `${file}`.endsWith('.d.ts')),
+  )
+  for (const { output, ...input } of parts) {
     const bundle = await rolldown(input)
     try {
       const { output: files } = await bundle.write({ ...output, dir: folder })
