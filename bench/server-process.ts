@@ -11,9 +11,13 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
+/** Without the log lines of every turn, which the other servers do not write either. */
+export const quietEnvironment = { ...process.env, PARLEY_LOG_LEVEL: 'warn' }
+
 export async function startServer(script: URL, ...args: readonly string[]): Promise<ServerProcess> {
   const child = spawn(...onServerCore(['--expose-gc', ...profiling(), fileURLToPath(script), ...args]), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: quietEnvironment,
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const pending = new Map<number, (value: unknown) => void>()

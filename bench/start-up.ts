@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { postBytes, sendBody } from './calls.ts'
 import { interleave, median } from './measure.ts'
 import type { Benchmark } from './report.ts'
-import { onServerCore } from './server-process.ts'
+import { onServerCore, quietEnvironment } from './server-process.ts'
 import { withDirectory } from './work-directory.ts'
 
 const rounds = 21
@@ -42,7 +42,10 @@ export const startUp: Benchmark = {
 async function timeToResponse(script: URL, expected: string, directory: string): Promise<number> {
   const port = await freePort()
   const start = performance.now()
-  const child = spawn(...onServerCore([fileURLToPath(script), String(port), directory]), { stdio: 'inherit' })
+  const child = spawn(...onServerCore([fileURLToPath(script), String(port), directory]), {
+    stdio: 'inherit',
+    env: quietEnvironment,
+  })
   const exited = new Promise((resolve) => child.once('exit', resolve))
   try {
     for (;;) {

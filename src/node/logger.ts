@@ -52,9 +52,9 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       const dropped = lines.takeDropped()
       if (dropped > 0) {
         const message = 'log lines were dropped because the output is too slow'
-        lines.add(formatLine({ time: new Date(), level: 'warn', message, fields: { dropped } }))
+        lines.add(formatLine({ time: Date.now(), level: 'warn', message, fields: { dropped } }))
       }
-      lines.add(formatLine({ time: new Date(), level: lineLevel, message, fields }))
+      lines.add(formatLine({ time: Date.now(), level: lineLevel, message, fields }))
       if (isUrgent) lines.flush()
     }
   }
@@ -78,7 +78,8 @@ export function logLevelOf(environment: Readonly<Record<string, string | undefin
 }
 
 interface LogLine {
-  readonly time: Date
+  /** In milliseconds since 1970. */
+  readonly time: number
   readonly level: LogLevel
   readonly message: string
   readonly fields: object
@@ -143,14 +144,29 @@ function createCollector(output: LogOutput): Collector {
 }
 
 function toJson({ time, level, message, fields }: LogLine): string {
-  const head = { time: time.toISOString(), level, message }
-  const line = { ...head, ...withPlainErrors(fields), ...head }
+  const head = `{"time":"${isoTime(time)}","level":"${level}","message":${JSON.stringify(message)}`
+  const body = toMembers(fields)
+  return body === '' ? `${head}}\n` : `${head},${body}}\n`
+}
+
+/** The fields as JSON without braces. A line has each name once, so fields with the names of its head are left out. */
+function toMembers(fields: object): string {
+  const hasHeadName = 'time' in fields || 'level' in fields || 'message' in fields
+  const own = hasHeadName ? { ...fields, time: undefined, level: undefined, message: undefined } : fields
   try {
-    return `${JSON.stringify(line)}\n`
+    return JSON.stringify(withPlainErrors(own)).slice(1, -1)
   } catch (error) {
     // A field that is no JSON, such as a cycle or a BigInt, must not cost the line.
-    return `${JSON.stringify({ ...head, unreadable: describeError(error).message })}\n`
+    return `"unreadable":${JSON.stringify(describeError(error).message)}`
   }
+}
+
+/** The last time as text: many lines are written within a millisecond. */
+let lastTime = { at: 0, text: '' }
+
+function isoTime(time: number): string {
+  if (lastTime.at !== time) lastTime = { at: time, text: new Date(time).toISOString() }
+  return lastTime.text
 }
 
 /** JSON has no members of an error. */
@@ -173,7 +189,7 @@ function toPretty({ time, level, message, fields }: LogLine, hasColors: boolean)
   const paint = (text: string, color: number) => (hasColors ? `\u001b[${color}m${text}\u001b[0m` : text)
   const { error, ...others } = withPlainErrors(fields) as { readonly error?: unknown }
   const members = Object.entries(others).map(([name, value]) => ` ${paint(`${name}=`, 90)}${inOneLine(value)}`)
-  const start = `${paint(localTime(time), 90)} ${paint(level.padEnd(5), colors[level])} ${inOneLine(message, true)}`
+  const start = `${paint(localTime(new Date(time)), 90)} ${paint(level.padEnd(5), colors[level])} ${inOneLine(message, true)}`
   return `${start}${members.join('')}\n${error === undefined ? '' : errorLines(error)}`
 }
 
