@@ -1,6 +1,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -66,6 +67,32 @@ describe.skipIf(!isBuilt)('the demo', () => {
       supportedInterfaces: { url: string }[]
     }
     expect({ name, url: supportedInterfaces[0]?.url }).toEqual({ name: 'Echo', url: `${address}/` })
+  })
+
+  it('a directory that cannot be written is an error without advice about ports', async () => {
+    const directory = await temporaryDirectory()
+    await writeFile(join(directory, '.parley'), '')
+    const { status, stderr } = spawnSync(process.execPath, [main], {
+      cwd: directory,
+      env: { ...process.env, PORT: '0' },
+      encoding: 'utf8',
+    })
+    expect(status).toBe(1)
+    expect(stderr).toContain('cannot be created, because its directory is a file')
+    expect(stderr).not.toMatch(/port/i)
+  })
+
+  it('a port that is taken is an error that says how to choose another one', async () => {
+    const { output } = await startDemo()
+    const port = new URL(/address\s+(\S+)/.exec(output)?.[1] ?? '').port
+    const { status, stderr } = spawnSync(process.execPath, [main], {
+      cwd: await temporaryDirectory(),
+      env: { ...process.env, PORT: port },
+      encoding: 'utf8',
+    })
+    expect(status).toBe(1)
+    expect(stderr).toContain(`Port ${port} on 127.0.0.1 is in use`)
+    expect(stderr).toContain('PORT=4001 npm start')
   })
 
   it('SIGINT stops the demo', async () => {

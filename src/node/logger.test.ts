@@ -58,7 +58,7 @@ describe('createLogger', () => {
     expect(line).not.toMatch(/hunter|abc123|what callers sent/)
   })
 
-  it('a field that is no JSON costs neither the line nor the process', async () => {
+  it('a field that is not JSON costs neither the line nor the process', async () => {
     const { output, written } = createOutput()
     const cycle: { self?: unknown } = {}
     cycle.self = cycle

@@ -156,7 +156,7 @@ function toMembers(fields: object): string {
   try {
     return JSON.stringify(withPlainErrors(own)).slice(1, -1)
   } catch (error) {
-    // A field that is no JSON, such as a cycle or a BigInt, must not cost the line.
+    // A field that is not JSON, such as a cycle or a BigInt, must not cost the line.
     return `"unreadable":${JSON.stringify(describeError(error).message)}`
   }
 }
