@@ -5,7 +5,7 @@ import {
   otherVersionEndpoints,
 } from '../dialects/endpoints.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError, withContext } from '../protocol/errors.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { callStream, callUnary, createService } from '../protocol/intercept.ts'
 import type {
@@ -64,7 +64,8 @@ export function createEndpointFailover(options: FailoverOptions): EndpointFailov
 
   /** The endpoint to try after one that has failed; throws the error if there is none. */
   function nextAfter(endpoint: Endpoint, error: unknown, operation: Operation, failures: EndpointFailure[]): Endpoint {
-    if (working || !(error instanceof A2AError)) throw error
+    if (!(error instanceof A2AError)) throw error
+    if (working) throw explainMissing(operation, error, endpoint)
     const kind = classifyFailure(error, operation, endpoint)
     if (!kind) throw explainList(operation, error.reason === 'not-in-dialect' ? (failures[0]?.error ?? error) : error)
     trace.add({ type: 'endpoint', ...endpointInfo(endpoint), outcome: 'failed', detail: error.message })
@@ -117,10 +118,46 @@ export function createEndpointFailover(options: FailoverOptions): EndpointFailov
 
 /** Versions before 1.0 have no method to list tasks, although some of their agents do. */
 function explainList(operation: Operation, error: A2AError): A2AError {
-  const isMissing = error.code === 'method-not-found' || error.reason === 'not-in-dialect'
+  const isMissing = missingCodes.has(error.code) || error.reason === 'not-in-dialect'
   if (operation !== 'listTasks' || !isMissing || !error.dialect?.startsWith('v0.')) return error
-  return withContext(error, { reason: 'no-list' })
+  return notOffered(error, 'a list of tasks', 'no-list')
 }
+
+function notOffered(error: A2AError, name: string, reason: string): A2AError {
+  const { cause, metadata, url, status, dialect, binding } = error
+  const answer = error.reason === 'not-in-dialect' ? error.message : `It answered: ${error.message}`
+  const problem = `The agent does not offer ${name}. ${answer}`
+  return new A2AError('unsupported-operation', problem, { cause, metadata, url, status, dialect, binding, reason })
+}
+
+/**
+ * An agent that answers other calls at its endpoint does not have this operation. Servers of the Python SDK validate the
+ * method like any other member, or fail.
+ */
+function explainMissing(operation: Operation, error: A2AError, { binding }: Endpoint): A2AError {
+  if (operation === 'listTasks') return explainList(operation, error)
+  const name = optionalOperations.get(operation)
+  const isUnknownMethod =
+    error.code === 'method-not-found' ||
+    (error.code === 'invalid-request' && binding === 'JSONRPC') ||
+    /NotImplementedError|method not implemented/i.test(error.message)
+  return name !== undefined && isUnknownMethod ? notOffered(error, name, 'not-offered') : error
+}
+
+/** Codes by which agents report a method that they do not have. */
+const missingCodes: ReadonlySet<A2AError['code']> = new Set([
+  ...(['method-not-found', 'invalid-request', 'unsupported-operation', 'internal'] as const),
+])
+
+/** The operations that agents may lack, as an error names them. */
+const optionalOperations: ReadonlyMap<Operation, string> = new Map([
+  ['subscribeToTask', 'subscriptions to tasks'],
+  ['createPushConfig', 'webhooks'],
+  ['getPushConfig', 'to read a webhook'],
+  ['listPushConfigs', 'a list of webhooks'],
+  ['deletePushConfig', 'to delete a webhook'],
+  ['getExtendedCard', 'an extended card'],
+])
 
 /** All endpoints, in the order in which they are tried. */
 function candidatesOf({ card, endpoints, endpointOptions, isVerified }: FailoverOptions): readonly Endpoint[] {

@@ -15,6 +15,7 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
   {
     name: 'v0.3-proto',
     version: '0.3',
+    olderEqualVersion: '0.2',
     bindings: ['HTTP+JSON', 'GRPC'],
     sendMethod: undefined,
     load: async () => (await loadLegacy()).v0_3ProtoClient,

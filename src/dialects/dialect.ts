@@ -93,6 +93,8 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   /** Only in dialects whose servers disagree about their JSON. */
   readonly servers?: ServerVariants
   readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
+  /** Where a GET returns the extended card, at the URL of the agent or its origin: only in versions without a method for it. */
+  readonly extendedCardPath?: string
   /** Only in dialects whose errors differ from those that all versions since 0.2 share. */
   readonly errors?: ErrorDecoder
   /** Only in dialects that have a REST binding. */
@@ -120,6 +122,8 @@ export interface ServerFacts {
 
 /** What the client knows about a dialect before it loads it. */
 export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'cannotResume'> {
+  /** An older version that is the same in these bindings. */
+  readonly olderEqualVersion?: string
   /** The JSON-RPC method to send a message. An agent that does not know it supports no dialect with the same method. */
   readonly sendMethod: string | undefined
   /** Returns the dialect. Versions before 1.0 are loaded when an agent needs them. */

@@ -28,6 +28,12 @@ describe('endpointsOf', () => {
     ])
   })
 
+  it('0.2 over gRPC is the same as 0.3', () => {
+    const card = cardOf(at('http://a.test:50051', 'GRPC', '0.2'))
+    const endpoints = endpointsOf(card, { ...options, bindings: ['GRPC'] })
+    expect(describeAll(endpoints)).toEqual(['card GRPC v0.3-proto http://a.test:50051'])
+  })
+
   it('the endpoints include those of the alternative version', () => {
     const endpoints = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), {
       ...options,

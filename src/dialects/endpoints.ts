@@ -73,7 +73,8 @@ function addEndpoints(
   const url = binding && addressOf ? addressOf(binding, address) : address
   if (!binding || !URL.canParse(url)) return
   for (const dialect of dialects) {
-    if (dialect.version !== version || !dialect.bindings.includes(binding)) continue
+    const hasVersion = dialect.version === version || dialect.olderEqualVersion === version
+    if (!hasVersion || !dialect.bindings.includes(binding)) continue
     const isListed = endpoints.some(
       (endpoint) => endpoint.url === url && endpoint.binding === binding && isEquivalent(endpoint, dialect, binding),
     )

@@ -140,7 +140,7 @@ function codeOfReason({ domain, reason }: RpcDetails): ErrorCode | undefined {
 }
 
 /** `TASK_NOT_FOUND`, `TaskNotFoundError` or `https://…/task-not-found`. */
-function codeOfName(name: unknown): ErrorCode | undefined {
+export function codeOfName(name: unknown): ErrorCode | undefined {
   if (typeof name !== 'string') return undefined
   const kebabCase = name.replace(/^.*\/|Error$/gs, '').replace(/([a-z])(?=[A-Z])|_/g, '$1-')
   return codesByName.get(kebabCase.toLowerCase())

@@ -56,6 +56,7 @@ export const hints = {
     `The card names A2A ${versionsOf(card)}, but the agent does not speak ${dialect.slice(1)}: update the card.`,
   'no-list': ({ dialect = '' }) =>
     `A2A ${dialect.slice(1, 4)} has no list of tasks: keep the ids of your tasks, or call an agent that speaks 1.0.`,
+  'not-offered': ({ url }) => `Other calls to ${hostOf(url)} work: the software of the agent is too old for this one.`,
   'not-declared': () => 'If the agent has the capability nevertheless, its card must declare it under capabilities.',
   'mixed-versions': ({ url }) =>
     `${url} speaks 1.0, but with the objects of an older version: update the agent, or name that version in the card.`,

@@ -8,6 +8,7 @@ import { type Interceptor, intercept, type UnaryNext } from '../../protocol/inte
 import type { Call, Operation, RequestOf, ResultOf, Service, UnaryOperation } from '../../protocol/service.ts'
 import type { CallWithTimeout, ConnectOptions, Notify } from '../options.ts'
 import { newId } from '../send-request.ts'
+import { type Cancellations, createCancellations } from './end-with-task.ts'
 import { resumingStream } from './resume-stream.ts'
 import { isRepeatable, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retry, retryBackoff } from './retry.ts'
 
@@ -25,8 +26,13 @@ export interface ResilienceOptions extends Pick<ConnectOptions, 'retry' | 'resum
 
 /** A service with deadlines that repeats calls where that is safe, and resumes broken streams. */
 export function createResilientService(options: ResilienceOptions): Service {
+  const cancellations = createCancellations()
   const retrying = intercept(options.wire, [retryInterceptor(options), answerInterceptor])
-  return intercept(retrying, [diagnoseInterceptor(options), resumeInterceptor(options, retrying)])
+  return intercept(retrying, [
+    diagnoseInterceptor(options),
+    cancelInterceptor(cancellations),
+    resumeInterceptor(options, retrying, cancellations),
+  ])
 }
 
 /** Puts the answers of Parley agents back into the status, where the log of the agent has them. */
@@ -94,14 +100,26 @@ function retryInterceptor({ peer, clock, timeout, retry: backoff }: ResilienceOp
   }
 }
 
+/** Informs the streams of tasks that are canceled. */
+function cancelInterceptor(cancellations: Cancellations): Interceptor {
+  return {
+    async cancelTask(request, call, next) {
+      const task = await next(request, call)
+      cancellations.notify(task.id)
+      return task
+    },
+  }
+}
+
 /** Resumes broken streams, and polls agents that do not stream, by the calls of `service`. */
-function resumeInterceptor(options: ResilienceOptions, service: Service): Interceptor {
+function resumeInterceptor(options: ResilienceOptions, service: Service, cancellations: Cancellations): Interceptor {
   return {
     async *stream(operation, request, caller: CallWithTimeout, next) {
       const limit = caller.timeout ?? Number.POSITIVE_INFINITY
       const { call, release } = withTimeout(operation, caller, limit, options.clock)
       try {
-        yield* resumingStream({ ...options, service, request, call, open: () => next(request, call) })
+        const open = (signal: AbortSignal) => next(request, { ...call, signal })
+        yield* resumingStream({ ...options, service, request, call, open, cancellations })
         if (call.signal.reason instanceof A2AError) throw call.signal.reason
       } finally {
         release()

@@ -84,11 +84,30 @@ describe('a stream that breaks', () => {
         await turn.status('working')
         await never.promise
       },
-      { cuts: [1, 0, 0, 0, 0, 0, 0], unnumbered: true },
+      { cuts: [1, 0, 0, 0, 0, 0, 0] },
       { resume: { ...quick, tries: 3 } },
     )
     await expect(collect(client.stream('go'))).rejects.toMatchObject({ name: 'A2AError', code: 'unavailable' })
     never.resolve()
+  })
+
+  it('the task of an agent that numbers no events and cuts every subscription is polled', async () => {
+    const go = deferred()
+    const { client } = await open(
+      async (turn) => {
+        await turn.status('working')
+        await go.promise
+        await turn.status('completed')
+      },
+      { cuts: [1, ...Array(20).fill(0)], unnumbered: true },
+      { resume: { ...quick, tries: 3 } },
+    )
+    const events: string[] = []
+    for await (const event of client.stream('go')) {
+      events.push(describeEvent(event))
+      if (events.at(-1) === 'status working') go.resolve()
+    }
+    expect(events).toEqual(['task submitted', 'status working', 'status completed'])
   })
 })
 

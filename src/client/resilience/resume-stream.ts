@@ -5,6 +5,7 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, RequestOf, SendRequest, Service, StreamOperation } from '../../protocol/service.ts'
 import type { Notice, Notify } from '../options.ts'
 import { createBufferingDetector } from './detect-buffering.ts'
+import { type Cancellations, endWithTask, type Open } from './end-with-task.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
 import { exceedsRetryAfter, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retryDelay } from './retry.ts'
 import { createPosition, createStreamCursor, isNext, isSettled, type StreamPosition } from './stream-position.ts'
@@ -24,9 +25,8 @@ export interface StreamOptions {
   readonly polling?: Partial<PollOptions>
   readonly clock: Clock
   readonly notify: Notify
+  readonly cancellations: Cancellations
 }
-
-type Open = () => AsyncGenerator<StreamEvent>
 
 /** A stream that resumes by itself when it breaks. Its reader sees each event once, in order. */
 export async function* resumingStream(options: StreamOptions): AsyncGenerator<StreamEvent> {
@@ -41,11 +41,11 @@ export async function* resumingStream(options: StreamOptions): AsyncGenerator<St
 }
 
 async function* unbrokenStream(options: StreamOptions): AsyncGenerator<StreamEvent> {
-  const { request, call, open, peer, clock } = options
+  const { request, open, peer, clock } = options
   const position = createPosition('taskId' in request ? request.taskId : undefined)
   const openedAt = clock.now()
   if ('message' in request && !peer.streams()) return yield* resumeStream({ ...options, position, openedAt })
-  const streamBreak = yield* readUntilBreak(open, position, peer, call, takeNext(position))
+  const streamBreak = yield* readUntilBreak(open, { ...options, position }, takeNext(position))
   if (streamBreak) yield* resumeStream({ ...options, position, openedAt, streamBreak })
 }
 
@@ -67,13 +67,13 @@ type StreamBreak = A2AError | 'ended'
 /** Emits the new events of a stream. Returns why it is over before its task; undefined if the task is over. */
 async function* readUntilBreak(
   open: Open,
-  position: StreamPosition,
-  peer: PeerCapabilities,
-  { signal }: Call,
+  stream: StreamOptions & { readonly position: StreamPosition },
   take: Take,
 ): AsyncGenerator<StreamEvent, StreamBreak | undefined> {
+  const { position, peer } = stream
+  const { signal } = stream.call
   try {
-    for await (const event of open()) {
+    for await (const event of endWithTask(open, stream)) {
       for (const newEvent of take(event)) {
         yield newEvent
         if (newEvent.isLast) return undefined
@@ -99,11 +99,11 @@ interface BrokenStream extends StreamOptions {
 
 /** The events after a break, until the task has ended or needs input. */
 async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> {
-  const { request, call, position, open: openDirectly, peer, clock, notify } = stream
-  const { signal } = call
+  const { request, position, open: openDirectly, peer, clock, notify } = stream
+  const { signal } = stream.call
   const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...stream.resume }
   const sources = createSources(stream)
-  const read = (open: Open) => readUntilBreak(open, position, peer, call, sources.take)
+  const read = (open: Open) => readUntilBreak(open, stream, sources.take)
 
   let { streamBreak, openedAt } = stream
   let open = openDirectly
@@ -128,7 +128,7 @@ async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> 
       if (signal.aborted) return
       if (taskId !== undefined) {
         notify({ type: 'resumed', taskId, tries: failures, message: failure.message })
-        open = () => sources.resubscribe(taskId)
+        open = failures % 2 === 0 ? sources.poll(taskId) : (streamSignal) => sources.resubscribe(taskId, streamSignal)
       }
     }
     openedAt = clock.now()
@@ -169,11 +169,23 @@ function createSources({ service, request, call, position, peer, clock, notify, 
       return () => poll(service, taskId, call, polling)
     },
 
-    async *resubscribe(taskId: string): AsyncGenerator<StreamEvent> {
+    /**
+     * Some agents of the Python SDK cut every subscription to a task whose first stream was left. Agents that number
+     * their events resume streams.
+     */
+    poll(taskId: string): Open {
+      if (position.generation !== undefined) return (signal) => this.resubscribe(taskId, signal)
+      return () => {
+        cursor.reopen('polling')
+        return poll(service, taskId, call, polling)
+      }
+    },
+
+    async *resubscribe(taskId: string, signal: AbortSignal): AsyncGenerator<StreamEvent> {
       const after = peer.cannotResume() ? undefined : position.generation
       cursor.reopen(after === undefined ? 'snapshot' : 'next')
       try {
-        yield* service.subscribeToTask({ taskId, ...(after !== undefined && { after }) }, call)
+        yield* service.subscribeToTask({ taskId, ...(after !== undefined && { after }) }, { ...call, signal })
       } catch (error) {
         if (!(error instanceof A2AError) || !noSubscription.has(error.code)) throw error
         // The task has ended meanwhile, or the agent has no subscriptions: either way, getTask works.

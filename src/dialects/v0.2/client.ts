@@ -9,6 +9,7 @@ export const v0_2Client: ClientDialect = {
   version: '0.2',
   bindings: ['JSONRPC'],
   methods,
+  extendedCardPath: '/agent/authenticatedExtendedCard',
   encodeRequest: {
     ...v0_3.encodeRequest,
     // Up to 0.2.5, a configuration must have the output modes.

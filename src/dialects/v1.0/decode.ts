@@ -70,12 +70,13 @@ export function decodeEvent(event: unknown): StreamEvent {
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
 
+/** LangGraph marks 1.0 objects by their `kind`, as 0.3 did, instead of a wrapper. */
 function cleanResponse(response: unknown): unknown {
   if (!isObject(response)) return response
-  if (isObject(response.task)) return { ...response, task: cleanTask(response.task) }
-  return isUnspecified(response.statusUpdate)
-    ? { ...response, statusUpdate: cleanState(response.statusUpdate) }
-    : response
+  const wrapper = wrapperOfKind.get(response.kind)
+  const wrapped = wrapper === undefined ? response : { [wrapper]: response }
+  if (isObject(wrapped.task)) return { ...wrapped, task: cleanTask(wrapped.task) }
+  return isUnspecified(wrapped.statusUpdate) ? { ...wrapped, statusUpdate: cleanState(wrapped.statusUpdate) } : wrapped
 }
 
 /** A task without a state goes on: its reader polls it again. The metadata keeps what the agent sent. */
@@ -90,6 +91,13 @@ function isUnspecified(wire: unknown): wire is JsonObject & { readonly status: J
   const { state } = wire.status
   return state === 0 || state === 'TASK_STATE_UNSPECIFIED'
 }
+
+const wrapperOfKind: ReadonlyMap<unknown, string> = new Map([
+  ['task', 'task'],
+  ['message', 'message'],
+  ['status-update', 'statusUpdate'],
+  ['artifact-update', 'artifactUpdate'],
+])
 
 function cleanPage(page: unknown): unknown {
   return isObject(page) && Array.isArray(page.tasks) ? { ...page, tasks: page.tasks.map(cleanTask) } : page

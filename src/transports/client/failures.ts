@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts'
 import type { ClientDialect, ErrorDecoder } from '../../dialects/dialect.ts'
-import { codeOfHttpStatus, decodeError, decodeHttpError } from '../../dialects/errors.ts'
+import { codeOfHttpStatus, codeOfName, decodeError, decodeHttpError } from '../../dialects/errors.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import { type NetworkFailure, networkFailureOf } from '../../http/network-failure.ts'
 import { EventTooLarge, StreamSilent } from '../../http/sse-reader.ts'
@@ -138,13 +138,15 @@ const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
 
 /** Several releases of the official SDKs report every error as an internal one; their messages still say which it is. */
 export function codeOfMessage(message: string): ErrorCode | undefined {
-  return messagePatterns.find(([pattern]) => pattern.test(message))?.[1]
+  const [, className] = /^(\w{1,80}Error): /.exec(message) ?? []
+  return codeOfName(className) ?? messagePatterns.find(([pattern]) => pattern.test(message))?.[1]
 }
 
 const messagePatterns: readonly (readonly [RegExp, ErrorCode])[] = [
   [/task (with id \S+ )?not found/i, 'task-not-found'],
+  [/task \S+ (was specified but )?does not exist/i, 'task-not-found'],
   [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
-  [/task not cancelable/i, 'task-not-cancelable'],
+  [/task (not cancelable|cannot be canceled)/i, 'task-not-cancelable'],
   [/terminal state/i, 'task-ended'],
   [/push notifications? (is|are) not supported/i, 'push-not-supported'],
 ]

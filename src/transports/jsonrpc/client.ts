@@ -14,10 +14,14 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
     name: 'JSONRPC',
     supports: (operation) => dialect.methods[operation] !== undefined,
     createRequests(operation, params) {
+      const contentType = 'application/json'
       const body = { jsonrpc: '2.0', id: ++calls, method: dialect.methods[operation] ?? operation, params }
-      return [{ url, method: 'POST', body, contentType: 'application/json' }]
+      const call = { url, method: 'POST', body, contentType } as const
+      if (operation !== 'getExtendedCard') return [call]
+      return [...extendedCardUrls(options).map((url) => ({ url, method: 'GET', contentType }) as const), call]
     },
-    readResult(content, operation, { body }) {
+    readResult(content, operation, { body, method }) {
+      if (method === 'GET') return readPage(content)
       if (isObject(content.body)) requireSameId(content.body, body, url)
       return readResult(content, operation, dialect)
     },
@@ -34,6 +38,18 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       return result ?? data
     },
   })
+}
+
+/** The URLs at which an extended card may be, in versions that have it beside the agent. */
+function extendedCardUrls({ url, dialect: { extendedCardPath } }: WireClientOptions): readonly string[] {
+  if (extendedCardPath === undefined) return []
+  const { origin, pathname } = new URL(url)
+  return [...new Set([`${origin}${pathname.replace(/\/+$/, '')}`, origin])].map((base) => `${base}${extendedCardPath}`)
+}
+
+function readPage(content: ResponseContent): unknown {
+  if (content.status >= 200 && content.status < 300 && isObject(content.body)) return content.body
+  throw notA2AError(content)
 }
 
 /** Some servers leave out the id, or write it as a string. The answer to another call must not be taken for this one. */

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, RestRequest } from '../../dialects/dialect.ts'
 import { type A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { codeOfMessage, errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
 import { createHttpClient, type HttpRequest, type WireClientOptions } from '../client/http-client.ts'
 import type { ResponseContent } from '../client/read-response.ts'
 
@@ -78,6 +78,7 @@ function readError(content: ResponseContent, operation: Operation, dialect: Clie
   const error = withHttpDetails(errorDecoderOf(dialect).decodeHttpError({ status, body }), content)
   if (isA2AErrorBody(body)) return error
   if (foreign.reason !== 'wrong-path') return isObject(body.error) ? error : foreign
+  if (codeOfMessage(error.message) === error.code) return error
   return status === 404 && isAboutTask(operation) ? withContext(error, { reason: 'wrong-path' }) : foreign
 }
 
