@@ -6,6 +6,7 @@ import {
   type ServerOptions,
 } from 'node:http2'
 import type { Socket } from 'node:net'
+import { isTimeout } from '../base/clock.ts'
 import {
   BodyTooLarge,
   type Exchange,
@@ -277,6 +278,8 @@ async function sendText(
   stream.respond(sized)
   if (isShort(body)) return void stream.end(body)
   await writeAll(stream, toIterator(typeof body === 'string' ? [body] : body), unreadTimeout)
+  // The response counts in the load of the server until all of it is read.
+  if (stream.writableNeedDrain && !isOver(stream)) await drained(stream, unreadTimeout)
   stream.end()
 }
 
@@ -293,7 +296,7 @@ async function* toIterator<T>(items: Iterable<T>): AsyncGenerator<T> {
 
 /**
  * Writes everything from a source as fast as the caller reads it. Releases the source when the caller disconnects or
- * reads nothing for `unreadTimeout` milliseconds. Returns the return value of the source.
+ * needs more than `unreadTimeout` milliseconds to read one slice. Returns the return value of the source.
  */
 async function writeAll<R>(
   stream: ServerHttp2Stream,
@@ -328,13 +331,13 @@ function drained(stream: ServerHttp2Stream, timeout: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL)
     const finish = (): void => {
-      stream.setTimeout(0)
-      stream.off('timeout', cancel)
+      clearTimeout(timer)
       stream.off('drain', finish)
       stream.off('aborted', finish)
       resolve()
     }
-    stream.setTimeout(timeout, cancel)
+    // A timeout of the stream would begin anew with every byte that the caller reads.
+    const timer = isTimeout(timeout) ? setTimeout(cancel, timeout).unref() : undefined
     stream.once('drain', finish)
     stream.once('aborted', finish)
   })

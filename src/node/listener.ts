@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { isTimeout } from '../base/clock.ts'
 import {
   type Exchange,
   type Incoming,
@@ -33,7 +33,7 @@ export interface ListenerOptions {
   readonly onError?: (error: unknown) => void
   /** Counts running requests and their bodies. */
   readonly load?: Load | undefined
-  /** Timeout in milliseconds after which a caller that reads nothing of its response is cut off. Defaults to none. */
+  /** Milliseconds in which a caller has to read 64 KiB of its response; a slower one is cut off. Defaults to none. */
   readonly unreadTimeout?: number
 }
 
@@ -119,7 +119,7 @@ async function sendText(
   }
   if (response.req.complete) {
     response.writeHead(status, sized).end(body)
-    cutSlowReader(response.socket, unreadTimeout)
+    cutSlowReader(response, unreadTimeout)
     return
   }
   // RFC 9112 §9.6: closing while the caller still sends would reset the connection and could lose the response.
@@ -127,7 +127,7 @@ async function sendText(
   response.write(body)
   await discardBody(response.req)
   response.end()
-  cutSlowReader(response.socket, unreadTimeout)
+  cutSlowReader(response, unreadTimeout)
 }
 
 /** Holds the text until the caller has read it, so that it counts in the load of the server for that long. */
@@ -144,7 +144,7 @@ async function sendSlices(
   }
   if (!response.req.complete) await discardBody(response.req)
   response.end()
-  cutSlowReader(response.socket, unreadTimeout)
+  cutSlowReader(response, unreadTimeout)
 }
 
 /**
@@ -289,27 +289,34 @@ async function pump(iterator: AsyncIterator<string>, response: ServerResponse, t
 /** Resolves when the buffer has room again or the caller has disconnected. */
 function drained(response: ServerResponse, timeout: number | undefined): Promise<void> {
   return new Promise((resolve) => {
-    const { socket } = response
+    const timer = startCut(response, timeout)
     const finish = (): void => {
-      // The caller has read everything, and the stream may be silent for long.
-      if (timeout !== undefined) socket?.setTimeout(0)
+      clearTimeout(timer)
       response.off('drain', finish)
       response.off('close', finish)
       resolve()
     }
-    cutSlowReader(socket, timeout)
     response.once('drain', finish)
     response.once('close', finish)
   })
 }
 
+/** Cuts off a caller that does not read the end of its response in time. Most have been written by now and need no timer. */
+function cutSlowReader(response: ServerResponse, timeout: number | undefined): void {
+  if (!response.socket?.writableLength || response.closed) return
+  const timer = startCut(response, timeout)
+  const finish = (): void => clearTimeout(timer)
+  response.once('finish', finish)
+  response.once('close', finish)
+}
+
 /**
- * Cuts off a caller that reads nothing for `timeout` milliseconds: the server would hold its response in memory for any
- * length of time. Most responses have been written by now and need no timer.
+ * Cuts off the caller after `timeout` milliseconds, in which it has to read one slice: the server would hold its response
+ * in memory for any length of time. A timeout of the socket would begin anew with every byte that the caller reads.
  */
-function cutSlowReader(socket: Socket | null, timeout: number | undefined): void {
-  // Node destroys an HTTP socket at its timeout; every read by the caller restarts it.
-  if (timeout !== undefined && socket && socket.writableLength > 0) socket.setTimeout(timeout)
+function startCut({ socket }: ServerResponse, timeout: number | undefined): NodeJS.Timeout | undefined {
+  if (timeout === undefined || !isTimeout(timeout)) return undefined
+  return setTimeout(() => socket?.destroy(), timeout).unref()
 }
 
 /** How long a caller may keep sending after its response was written, so that it can read it. In milliseconds. */

@@ -256,6 +256,31 @@ describe('HTTP/2', () => {
     await expectHealthy()
   })
 
+  it('a response whose reader takes a few bytes at a time is reset', async () => {
+    const much = (text: string) => Promise.resolve(text === 'much' ? 'x'.repeat(2_000_000) : 'hi')
+    const { server, expectHealthy } = await open({ http: { unreadTimeout: 500 } }, much)
+    const session = connectHttp2(server.url, { settings: { initialWindowSize: 100 } })
+    onTestFinished(() => session.destroy())
+    session.on('error', () => {})
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const stream = session.request({ ':method': 'POST', ':path': '/message:send', ...headers })
+    let received = 0
+    stream
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        received += chunk.length
+        // The client opens the window again when it has read.
+        stream.pause()
+        setTimeout(() => stream.resume(), 20)
+      })
+    stream.end(JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'much' }] } }))
+    await closed(stream)
+    expect(stream.rstCode).toBe(8)
+    expect(received).toBeGreaterThan(100)
+    expect(received).toBeLessThan(2_000_000)
+    await expectHealthy()
+  })
+
   it('an event stream whose reader takes nothing is reset', async () => {
     const much = (text: string) => Promise.resolve(text === 'much' ? 'x'.repeat(200_000) : 'hi')
     const { server, expectHealthy } = await open({ http: { unreadTimeout: 300 } }, much)
