@@ -85,7 +85,7 @@ export interface SendRequest {
   readonly after?: number
   /** Include the position in the trace in the events of the task. */
   readonly traceMetadata?: boolean
-  /** For streams: end with an error if the agent fails before it touches the task, instead of with the failed task. */
+  /** Answer with an error if the agent fails before it touches the task, instead of with the failed task. */
   readonly failuresAsErrors?: boolean
   /** For streams: cancel the task if the caller disconnects before the stream ends. */
   readonly cancelOnDisconnect?: boolean

@@ -237,7 +237,7 @@ describe('options of the house dialect', () => {
     expect(other.status).toBe(200)
   })
 
-  it('a stream ends with an internal error if the agent fails before its first event', async () => {
+  it('a stream and a send end with an internal error if the agent fails before its first event', async () => {
     const { server } = await startTestServer((turn) => {
       if (turn.text === 'cats') throw new Error('secret')
       return throwError(() => new Error('secret'))
@@ -260,6 +260,8 @@ describe('options of the house dialect', () => {
       const id = last.error.data.taskId
       const read = await jsonRpc(`${server.url}${path}`).call('tasks/get', { id })
       expect(read.result.status.state).toBe('failed')
+      const sent = await jsonRpc(`${server.url}${path}`).call('message/send', messageOf([{ kind: 'text', text }]))
+      expect(sent.error).toMatchObject({ code: -32603, data: { taskId: expect.any(String) } })
     }
   })
 

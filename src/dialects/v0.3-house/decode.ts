@@ -46,12 +46,12 @@ export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>)
 function createRequestDecoder(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown, operation: 'sendMessage' | 'streamMessage'): SendRequest => {
     const request = fromStandard(decode[operation](readParams(StandardWire, params)))
-    return { ...addressToolResult(request), traceMetadata: true }
+    return { ...addressToolResult(request), traceMetadata: true, failuresAsErrors: true }
   }
   return {
     ...decode,
     sendMessage: (params) => decodeSend(params, 'sendMessage'),
-    streamMessage: (params) => ({ ...decodeSend(params, 'streamMessage'), failuresAsErrors: true }),
+    streamMessage: (params) => decodeSend(params, 'streamMessage'),
     getTask: (params) => decode.getTask(withId(params)),
     subscribeToTask(params): HouseSubscribeRequest {
       return { ...decode.subscribeToTask(withId(params)), statusFirst: hasTaskIdOnly(params), traceMetadata: true }

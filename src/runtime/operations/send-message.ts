@@ -8,7 +8,7 @@ import { createFold, type Fold, foldUntil, limitHistory } from '../../tasks/fold
 import type { CallerLog, OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import type { AcceptedMessage } from './idempotency.ts'
-import { foldAccepted, streamTask } from './stream-message.ts'
+import { foldAccepted, requireTouched, type StreamOptions, streamTask } from './stream-message.ts'
 
 /** Stores a message and returns the agent's message, or the task once it waits for its caller or has ended. */
 export async function sendMessage(request: SendRequest, call: Call, context: OperationContext): Promise<Outcome> {
@@ -16,7 +16,10 @@ export async function sendMessage(request: SendRequest, call: Call, context: Ope
   const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
   const outcome = returnImmediately
     ? await firstOutcome(context.log, message, call.signal)
-    : await waitForOutcome(message, call, context, shorter(blockFor, context.settings.blockFor))
+    : await waitForOutcome(message, call, context, {
+        blockFor: shorter(blockFor, context.settings.blockFor),
+        failuresAsErrors: request.failuresAsErrors,
+      })
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
 }
@@ -33,12 +36,16 @@ async function firstOutcome(
   return undefined
 }
 
+interface WaitOptions extends Pick<StreamOptions, 'failuresAsErrors'> {
+  readonly blockFor: number | undefined
+}
+
 /** Folds the task until callers stop waiting, or until `blockFor` milliseconds have passed. */
 async function waitForOutcome(
   { task, generation }: AcceptedMessage,
   call: Call,
   { log, runs, settings: { clock } }: OperationContext,
-  blockFor: number | undefined,
+  { blockFor, failuresAsErrors }: WaitOptions,
 ): Promise<Outcome | undefined> {
   // Nothing precedes the first message of a task, so nothing has to be read.
   const fold = generation === 1 ? createFold(task) : await foldUntil(log, task, generation)
@@ -55,6 +62,7 @@ async function waitForOutcome(
     const page = await log.read(task.taskId, fold.generation)
     for (const stored of page) {
       fold.apply(stored)
+      if (failuresAsErrors) requireTouched(stored.event, task.taskId)
       const outcome = outcomeAt(stored, fold)
       if (outcome) return outcome
     }

@@ -1,6 +1,6 @@
 import { nextTurn } from '../../base/clock.ts'
 import { A2AError, fromStoredError, invalidParams } from '../../protocol/errors.ts'
-import type { ArtifactEvent, StatusEvent, StoredEvent, StreamEvent } from '../../protocol/events.ts'
+import type { ArtifactEvent, StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { type Task, type TaskState, textOf } from '../../protocol/model.ts'
 import type { Call, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
@@ -131,7 +131,7 @@ export async function* streamTask(
         markOver(options)
         return yield { type: 'message', message: event.message, isLast: true }
       }
-      if (options.failuresAsErrors && event.type === 'status' && event.isUntouched) throw failureOf(event, taskId)
+      if (options.failuresAsErrors) requireTouched(event, taskId)
       const isLast = event.type === 'status' && endsStream(event.status.state, options)
       if (isLast) markOver(options)
       unsent?.apply(stored)
@@ -155,9 +155,11 @@ function markOver({ stream }: StreamOptions): void {
   if (stream) stream.isOver = true
 }
 
-function failureOf({ status }: StatusEvent, taskId: string): A2AError {
-  const text = status.message ? textOf(status.message) : 'The agent failed.'
-  return new A2AError('internal', text, { metadata: { taskId } })
+/** Throws the failure of an agent that failed before it touched the task. */
+export function requireTouched(event: TaskEvent, taskId: string): void {
+  if (event.type !== 'status' || !event.isUntouched) return
+  const { message } = event.status
+  throw new A2AError('internal', message ? textOf(message) : 'The agent failed.', { metadata: { taskId } })
 }
 
 /** An event that closes the artifact may follow. */
