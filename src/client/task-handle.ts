@@ -5,6 +5,7 @@ import { isEnded } from '../protocol/states.ts'
 import { allPushConfigs } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
 import { type ClientEvent, isSettled, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
+import { fromTask } from './resilience/missed-events.ts'
 import { callOf, type PushReceiver, pushConfigOf } from './send-request.ts'
 
 export type NewPushConfig = Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>
@@ -38,13 +39,8 @@ export function createTaskHandle(service: Service, taskId: string, requirePush: 
     // Agents reject the subscription to a task that has ended, each by another error.
     const task = await get(options)
     if (isEnded(task.status.state)) return yield withAuthRequired({ type: 'task', task, isLast: true })
-    let isFirst = true
-    for await (const event of service.subscribeToTask({ taskId, includeEnded: true }, callOf(options))) {
-      // Before 1.0, a subscription has only what follows.
-      if (isFirst && event.type !== 'task') yield withAuthRequired({ type: 'task', task, isLast: false })
-      isFirst = false
-      yield withAuthRequired(event)
-    }
+    const events = service.subscribeToTask({ taskId, includeEnded: true }, callOf(options))
+    for await (const event of fromTask(task, events, () => get(options))) yield withAuthRequired(event)
   }
 
   return {

@@ -94,8 +94,13 @@ function fingerprintOf(
   earlier: ArtifactFingerprint = { parts: 0, digest: 0 },
 ): ArtifactFingerprint {
   let { digest } = earlier
-  for (const part of parts) digest = hash(JSON.stringify(membersOf(part)), digest)
+  for (const part of parts) digest = digestOf(part, digest)
   return { parts: earlier.parts + parts.length, digest }
+}
+
+/** A digest of a part, which continues an earlier one. */
+export function digestOf(part: Part, earlier = 0): number {
+  return hash(JSON.stringify(membersOf(part)), earlier)
 }
 
 /** FNV-1a with 32 bits: it has to find differences between two versions of one artifact, not forgeries. */

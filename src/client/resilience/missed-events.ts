@@ -1,0 +1,83 @@
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Part, Task } from '../../protocol/model.ts'
+import { createTaskDiff, digestOf } from './task-diff.ts'
+
+/**
+ * The events of a subscription, beginning with the task. Before 1.0, a subscription may have only what follows: then the
+ * stream begins with `task`, as it was before, and continues with what has happened until the subscription was open.
+ */
+export async function* fromTask(
+  task: Task,
+  events: AsyncIterable<StreamEvent>,
+  getTask: () => Promise<Task>,
+): AsyncGenerator<StreamEvent> {
+  let take: Take | undefined
+  for await (const event of events) {
+    if (!take) {
+      if (event.type === 'task' || event.type === 'message') take = (next) => [next]
+      else {
+        yield { type: 'task', task, isLast: false }
+        // The subscription is open now. Whatever preceded its first event, and this event itself, is in the task.
+        take = takeAfter(task, await getTask())
+      }
+    }
+    for (const next of take(event)) {
+      yield next
+      if (next.isLast) return
+    }
+  }
+}
+
+/** Returns the events that the reader has not seen. */
+type Take = (event: StreamEvent) => readonly StreamEvent[]
+
+function takeAfter(before: Task, current: Task): Take {
+  const diff = createTaskDiff()
+  diff.record({ type: 'task', task: before, isLast: false })
+  const missed = diff.missingEvents(current)
+  /** The digests of chunks that the reader has got from the task, and will get again from the stream. */
+  const repeated = new Map<string, readonly number[]>()
+  for (const event of missed) {
+    if (event.type === 'artifact')
+      repeated.set(
+        event.artifact.artifactId,
+        event.artifact.parts.map((part) => digestOf(part)),
+      )
+  }
+  let isFirst = true
+
+  function emit(event: StreamEvent): readonly StreamEvent[] {
+    const change = diff.changeIn(event)
+    if (change) diff.record(change)
+    return change ? [change] : []
+  }
+
+  function withoutRepetition(event: StreamEvent): readonly StreamEvent[] {
+    if (event.type !== 'artifact' || !event.append) return emit(event)
+    const { artifact } = event
+    const { rest, parts } = dropRepeated(repeated.get(artifact.artifactId) ?? [], artifact.parts)
+    repeated.set(artifact.artifactId, rest)
+    return parts.length === 0 ? [] : emit({ ...event, artifact: { ...artifact, parts } })
+  }
+
+  return (event) => {
+    if (!isFirst) return withoutRepetition(event)
+    isFirst = false
+    const artifacts = missed.filter(({ type }) => type === 'artifact').flatMap(emit)
+    // The status of the task may be a later one than that of the first event.
+    const statuses = missed.filter(({ type }) => type === 'status')
+    return [...artifacts, ...withoutRepetition(event), ...statuses.flatMap(emit)]
+  }
+}
+
+/** The parts that are not among the repeated ones, whose order is that of the stream. */
+function dropRepeated(digests: readonly number[], parts: readonly Part[]) {
+  let rest = digests
+  const kept = parts.filter((part) => {
+    const index = rest.indexOf(digestOf(part))
+    if (index === -1) return true
+    rest = rest.slice(index + 1)
+    return false
+  })
+  return { rest, parts: kept }
+}
