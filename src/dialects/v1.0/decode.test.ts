@@ -385,3 +385,12 @@ describe('a task without a state', () => {
     expect(v1_0Client.decodeEvent({ statusUpdate: update }, request)).toMatchObject({ ...read, isLast: false })
   })
 })
+
+it('a history with ids in snake_case, as fasta2a sends it, is read', () => {
+  const message = { role: 'ROLE_USER', parts: [{ text: 'hi' }], message_id: 'm-1', task_id: 't' }
+  const task = { id: 't', context_id: 'c', status: { state: 'TASK_STATE_COMPLETED' }, history: [message] }
+  expect(v1_0Client.decodeResult.getTask(task, { taskId: 't' })).toMatchObject({
+    contextId: 'c',
+    history: [{ messageId: 'm-1' }],
+  })
+})

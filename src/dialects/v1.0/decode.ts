@@ -108,7 +108,9 @@ function cleanTask(wire: unknown): unknown {
   const task = cleanState(wire)
   if (!isObject(task) || !Array.isArray(task.history)) return task
   const withId = (message: unknown, index: number) =>
-    isObject(message) && !message.messageId ? { ...message, messageId: `history-${index}` } : message
+    isObject(message) && !message.messageId && !message.message_id
+      ? { ...message, messageId: `history-${index}` }
+      : message
   return { ...task, history: task.history.map(withId) }
 }
 

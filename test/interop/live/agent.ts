@@ -1,0 +1,50 @@
+import { agent } from '../../../src/agent/agent.ts'
+import type { Turn } from '../../../src/agent/turn.ts'
+import { serve } from '../../../src/serve.ts'
+import type { ServeOptions, Server } from '../../../src/serve-options.ts'
+import { silentLogger } from '../../support/logger.ts'
+
+/**
+ * The agent that the clients of other implementations call, live and from recordings. The first word of a message says
+ * what it does. It never waits longer than it must, so that recorded streams have the same events every time.
+ */
+async function answer(turn: Turn) {
+  const [word = '', ...rest] = turn.text.split(' ')
+  switch (word) {
+    case 'file':
+      await turn.artifact('file').close(turn.message.parts.filter((part) => 'raw' in part))
+      return undefined
+    case 'stream': {
+      const artifact = turn.artifact('chunks')
+      await artifact.write('one')
+      await artifact.write('two')
+      await artifact.close('three')
+      return undefined
+    }
+    case 'both':
+      await turn.artifact('report').close('numbers')
+      return 'See the report.'
+    case 'ask':
+      return `You chose ${(await turn.ask('Which colour?')).text}.`
+    case 'wait':
+      await turn.status('working')
+      await new Promise((_, reject) => turn.signal.addEventListener('abort', () => reject(turn.signal.reason)))
+      return undefined
+    default:
+      return rest.join(' ')
+  }
+}
+
+/** `grpc` says how the card names gRPC: clients of 0.3 find it only by its bare address. */
+export function serveInteropAgent(directory: string, grpc: ServeOptions['grpc'] = true): Promise<Server> {
+  const inputModes = ['text/plain', 'application/json', 'application/octet-stream']
+  return serve(agent({ name: 'Interop', description: 'Answers the checks.', inputModes }, answer), {
+    port: 0,
+    directory,
+    grpc,
+    signals: false,
+    logger: silentLogger,
+    drainDeadline: 0,
+    turns: { taskAfter: 10_000 },
+  })
+}

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Milliseconds for the installation of a package with everything that it needs. */
+const installTimeout = 15 * 60_000
+
+export interface Installation {
+  readonly version: string
+  /** The interpreter or the compiled program. */
+  readonly program: string
+}
+
+/** A peer that cannot be installed on this machine. */
+export class NotInstalled extends Error {
+  override readonly name = 'NotInstalled'
+}
+
+/** Installs a Python package into a virtual environment, once per folder. */
+export async function installPython(
+  folder: string,
+  requirement: string,
+  more: readonly string[],
+): Promise<Installation> {
+  const program = join(folder, 'bin', 'python')
+  const name = requirement.replace(/[[<>=].*$/, '')
+  await once(folder, async () => {
+    const python = await findPython()
+    await run(python, ['-m', 'venv', folder], { timeout: installTimeout })
+    const packages = [requirement, ...more]
+    await run(program, ['-m', 'pip', 'install', '--quiet', ...packages], { timeout: installTimeout })
+  }).catch((error: unknown) => notInstalled(requirement, error))
+  const script = `import importlib.metadata as m; print(m.version(${JSON.stringify(name)}))`
+  const { stdout } = await run(program, ['-c', script])
+  return { version: stdout.trim(), program }
+}
+
+/** Builds the Go program in `source` with a version of a module. */
+export async function installGo(folder: string, module: string, source: string): Promise<Installation> {
+  const program = join(folder, 'client')
+  await once(folder, async () => {
+    await cp(source, folder, { recursive: true })
+    await run('go', ['mod', 'init', 'interop'], { cwd: folder })
+    await run('go', ['get', module], { cwd: folder, timeout: installTimeout })
+    await run('go', ['mod', 'tidy'], { cwd: folder, timeout: installTimeout })
+    await run('go', ['build', '-o', program, '.'], { cwd: folder, timeout: installTimeout })
+  }).catch((error: unknown) => notInstalled(module, error))
+  return { version: module.replace(/^.*@v/, ''), program }
+}
+
+async function findPython(): Promise<string> {
+  for (const python of ['python3.13', 'python3.12', 'python3.11', 'python3', 'python']) {
+    const check = 'import sys, venv; sys.exit(sys.version_info < (3, 10))'
+    const isUsable = await run(python, ['-c', check]).then(
+      () => true,
+      () => false,
+    )
+    if (isUsable) return python
+  }
+  throw new NotInstalled('Python 3.10 or newer is not installed')
+}
+
+/** Runs an installation unless an earlier run has finished it. */
+async function once(folder: string, install: () => Promise<void>): Promise<void> {
+  const marker = join(folder, '.installed')
+  const isInstalled = await readFile(marker).then(
+    () => true,
+    () => false,
+  )
+  if (isInstalled) return
+  await mkdir(folder, { recursive: true })
+  await install()
+  await writeFile(marker, '')
+}
+
+/** The reason in one line, without addresses and paths of this machine. */
+function notInstalled(what: string, error: unknown): never {
+  if (error instanceof NotInstalled) throw error
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  throw new NotInstalled(isMissing ? `its tools are not installed` : `${what} could not be installed`, { cause: error })
+}

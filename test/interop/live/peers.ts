@@ -1,0 +1,86 @@
+import { fileURLToPath } from 'node:url'
+import { type Installation, installGo, installPython } from './install.ts'
+
+/** A program of a peer: its command line, and the transport that it speaks. */
+export interface PeerProgram {
+  readonly transport: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+  readonly command: readonly [string, ...string[]]
+  /** The checks that a server can answer. Defaults to all. */
+  readonly checks?: readonly string[]
+}
+
+/** Another implementation of A2A. */
+export interface Peer {
+  readonly name: string
+  /** Installs it into a folder. Throws a sentence if the machine lacks something. */
+  install(folder: string): Promise<Installation>
+  /** The programs that call an agent, given how it was installed. They get its address as their last arguments. */
+  clients(installation: Installation): readonly PeerProgram[]
+  /** The programs that serve an agent. They print its address. */
+  servers(installation: Installation): readonly PeerProgram[]
+}
+
+export const peers: readonly Peer[] = [
+  python('a2a-sdk-0.2', {
+    requirement: 'a2a-sdk==0.2.16',
+    more: ['uvicorn'],
+    clients: { 'client_0_2.py': ['JSONRPC'] },
+    servers: { 'server_0_x.py': ['JSONRPC'] },
+  }),
+  python('a2a-sdk-0.3', {
+    requirement: 'a2a-sdk[http-server,grpc]==0.3.26',
+    more: ['uvicorn'],
+    clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
+    servers: { 'server_0_x.py': ['JSONRPC'] },
+  }),
+  python('a2a-sdk-1.x', {
+    requirement: 'a2a-sdk[http-server,grpc]>=1.3,<2',
+    more: ['uvicorn'],
+    clients: { 'client_1_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
+    servers: { 'server_1_x.py': ['JSONRPC'] },
+  }),
+  python('google-adk', { requirement: 'google-adk[a2a]', clients: { 'client_adk.py': ['JSONRPC'] } }),
+  python('strands-agents', { requirement: 'strands-agents[a2a]', clients: { 'client_strands.py': ['JSONRPC'] } }),
+  python('fasta2a', {
+    requirement: 'fasta2a',
+    more: ['uvicorn', 'httpx'],
+    clients: { 'client_fasta2a.py': ['JSONRPC'] },
+    servers: { 'server_fasta2a.py': ['JSONRPC'] },
+    // The framework leaves everything else to its worker.
+    checks: ['card', 'text', 'errors'],
+  }),
+  python('python-a2a', { requirement: 'python-a2a', clients: { 'client_python_a2a.py': ['JSONRPC'] } }),
+  go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3'),
+  go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.2.0', 'go-2'),
+]
+
+interface PythonPeer {
+  /** The package, as `pip` reads it. */
+  readonly requirement: string
+  readonly more?: readonly string[]
+  /** Scripts in `python/`, with their transports. */
+  readonly clients: Readonly<Record<string, readonly PeerProgram['transport'][]>>
+  readonly servers?: Readonly<Record<string, readonly PeerProgram['transport'][]>>
+  readonly checks?: readonly string[]
+}
+
+function python(name: string, { requirement, more = [], clients, servers = {}, checks }: PythonPeer): Peer {
+  const programs = (scripts: PythonPeer['clients']) => (installation: Installation) =>
+    Object.entries(scripts).flatMap(([script, transports]) =>
+      transports.map((transport): PeerProgram => {
+        const path = fileURLToPath(new URL(`python/${script}`, import.meta.url))
+        return { transport, command: [installation.program, path], ...(checks && { checks }) }
+      }),
+    )
+  const install = (folder: string) => installPython(folder, requirement, more)
+  return { name, install, clients: programs(clients), servers: programs(servers) }
+}
+
+function go(name: string, module: string, source: string): Peer {
+  return {
+    name,
+    install: (folder) => installGo(folder, module, fileURLToPath(new URL(source, import.meta.url))),
+    clients: ({ program }) => [{ transport: 'JSONRPC', command: [program] }],
+    servers: () => [],
+  }
+}

@@ -1,0 +1,41 @@
+"""The client of fasta2a, which posts to the root of the agent."""
+
+import asyncio
+import sys
+import uuid
+
+import httpx
+from checks import expect, run_checks
+from fasta2a.client import A2AClient
+
+
+def message(text, **members):
+    return {'role': 'user', 'kind': 'message', 'message_id': str(uuid.uuid4()), 'parts': [{'kind': 'text', 'text': text}], **members}
+
+
+async def main(url):
+    client = A2AClient(url, httpx.AsyncClient(timeout=20))
+
+    async def send_text():
+        answer = (await client.send_message(message('echo grüße')))['result']
+        expect(answer['parts'][0]['text'], 'grüße')
+
+    async def question():
+        task = (await client.send_message(message('ask')))['result']
+        expect(task['status']['message']['parts'][0]['text'], 'Which colour?')
+        done = (await client.send_message(message('green', task_id=task['id'])))['result']
+        expect(done['status']['message']['parts'][0]['text'], 'You chose green.')
+        expect((await client.get_task(task['id']))['result']['status']['state'], 'completed')
+
+    async def stream():
+        events = [event['result'] async for event in client.stream_message(message('stream'))]
+        chunks = [event['artifact']['parts'][0]['text'] for event in events if event['kind'] == 'artifact-update']
+        expect(''.join(chunks), 'onetwothree')
+
+    async def errors():
+        expect((await client.get_task('no-such-task'))['error']['code'], -32001)
+
+    await run_checks({'text': send_text, 'streaming': stream, 'question': question, 'errors': errors})
+
+
+asyncio.run(main(sys.argv[1]))

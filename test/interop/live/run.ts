@@ -1,0 +1,146 @@
+/**
+ * Runs other implementations of A2A against Parley: `npm run interop`, or `npm run interop -- google-adk fasta2a` for
+ * some of them. Installs them into a scratch folder, `PARLEY_INTEROP_DIR` or one below the temporary folder.
+ */
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { connect } from '../../../src/client/connect.ts'
+import { serveInteropAgent } from './agent.ts'
+import { clientChecks } from './client-checks.ts'
+import { type Installation, NotInstalled } from './install.ts'
+import { type Peer, type PeerProgram, peers } from './peers.ts'
+import type { Exchange, Recording } from './recording.ts'
+import { startRecordingProxy } from './recording-proxy.ts'
+import { type CheckResult, type ProgramResult, writeReport } from './report.ts'
+
+const scratch = process.env.PARLEY_INTEROP_DIR ?? join(tmpdir(), 'parley-interop')
+const recordings = fileURLToPath(new URL('../recorded/', import.meta.url))
+const page = fileURLToPath(new URL('../../../docs/interop.md', import.meta.url))
+
+/** Milliseconds for all checks of one program. */
+const programTimeout = 180_000
+
+const date = new Date().toISOString().slice(0, 10)
+const names = process.argv.slice(2)
+const results: ProgramResult[] = []
+await mkdir(scratch, { recursive: true })
+await mkdir(recordings, { recursive: true })
+for (const peer of peers) {
+  if (names.length > 0 && !names.includes(peer.name)) continue
+  results.push(...(await runPeer(peer)))
+}
+for (const { peer, role, transport, checks, notRun } of results) {
+  const failed = checks.filter(({ ok }) => !ok).map(({ check, detail }) => `${check} (${detail})`)
+  console.log(`${peer} ${role} ${transport}: ${notRun ?? (failed.length > 0 ? failed.join('; ') : 'passed')}`)
+}
+if (names.length === 0) await writeReport(page, results, date)
+
+async function runPeer(peer: Peer): Promise<readonly ProgramResult[]> {
+  let installation: Installation
+  try {
+    installation = await peer.install(join(scratch, peer.name))
+  } catch (error) {
+    if (!(error instanceof NotInstalled)) throw error
+    console.error(error.cause ?? error)
+    return [{ peer: peer.name, version: '–', role: 'client', transport: '–', checks: [], notRun: error.message }]
+  }
+  const done: ProgramResult[] = []
+  for (const program of peer.clients(installation)) done.push(await runClient(peer, installation, program))
+  for (const program of peer.servers(installation)) done.push(await runServer(peer, installation, program))
+  return done
+}
+
+/** Starts the client of a peer against a Parley agent. */
+async function runClient(peer: Peer, { version }: Installation, program: PeerProgram): Promise<ProgramResult> {
+  const directory = await mkdtemp(join(tmpdir(), 'parley-'))
+  const { transport } = program
+  const server = await serveInteropAgent(directory, transport === 'GRPC' ? { address: 'bare' } : true)
+  const proxy = await startRecordingProxy(server.url)
+  try {
+    // The proxy speaks HTTP/1.1, which gRPC does not use.
+    const url = transport === 'GRPC' ? server.url : proxy.url
+    const checks = await checksOf(program, url)
+    const result = { peer: peer.name, version, role: 'client', transport, checks } as const
+    await save(result, proxy.exchanges)
+    return result
+  } finally {
+    await proxy.close()
+    await server.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function checksOf({ command: [program, ...options], transport }: PeerProgram, url: string) {
+  const child = spawn(program, [...options, url, transport], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const timer = setTimeout(() => child.kill('SIGKILL'), programTimeout)
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    log = (log + chunk.toString()).slice(-2_000)
+  })
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const checks: CheckResult[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith('{"check"')) checks.push(JSON.parse(line))
+  }
+  const code = await ended
+  clearTimeout(timer)
+  if (code !== 0 || checks.length === 0) {
+    const detail = log.trim().split('\n').at(-1) ?? `it ended with ${code}`
+    checks.push({ check: 'start', ok: false, detail })
+  }
+  return checks
+}
+
+/** Calls the agent of a peer with Parley's client. */
+async function runServer(peer: Peer, { version }: Installation, program: PeerProgram): Promise<ProgramResult> {
+  const { transport } = program
+  const { command, checks: answerable = Object.keys(clientChecks) } = program
+  const [executable, ...options] = command
+  const child = spawn(executable, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const { value: url } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+    if (typeof url !== 'string') throw new Error(`${peer.name}: the server did not start`)
+    await untilListening(url)
+    const proxy = await startRecordingProxy(url)
+    const checks: CheckResult[] = []
+    for (const [check, run] of Object.entries(clientChecks)) {
+      if (!answerable.includes(check)) continue
+      proxy.startCheck(check)
+      const outcome = await connect(proxy.url, { timeout: 20_000, retry: { tries: 1 } })
+        .then(run)
+        .then(
+          () => ({ check, ok: true }),
+          (error: unknown) => ({ check, ok: false, detail: String(error) }),
+        )
+      checks.push(outcome)
+    }
+    const result = { peer: peer.name, version, role: 'server', transport, checks } as const
+    await save(result, proxy.exchanges)
+    await proxy.close()
+    return result
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+/** The server prints its address before it accepts connections. */
+async function untilListening(url: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const response = await fetch(url).catch(() => undefined)
+    if (response) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+async function save(result: ProgramResult, exchanges: readonly Exchange[]): Promise<void> {
+  const { peer, version, role, transport, checks } = result
+  if (transport === 'GRPC' || exchanges.length === 0) return
+  const passed = checks.filter(({ ok }) => ok).map(({ check }) => check)
+  const recording: Recording = { peer, version, date, role, transport, passed, exchanges }
+  const name = `${peer}-${role}-${transport.replace('+', '-').toLowerCase()}.json`
+  await writeFile(join(recordings, name), `${JSON.stringify(recording, null, 1)}\n`)
+}
