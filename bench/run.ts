@@ -7,6 +7,7 @@ import { discovery } from './discovery.ts'
 import { grpc } from './grpc.ts'
 import { longTask } from './long-task.ts'
 import { loop } from './loop.ts'
+import { memoryUse } from './memory.ts'
 import { mesh } from './mesh.ts'
 import { postgresAppend } from './postgres-append.ts'
 import { postgresLatency } from './postgres-latency.ts'
@@ -27,6 +28,7 @@ const benchmarks = [
   grpc,
   longTask,
   loop,
+  memoryUse,
   mesh,
   postgresAppend,
   postgresLatency,

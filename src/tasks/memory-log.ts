@@ -1,29 +1,29 @@
 import { type Clock, monotonicOf, systemClock } from '../base/clock.ts'
-import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
-import { isEnded, isTask } from '../protocol/states.ts'
-import { advanceHead, type HeadState, initialHead } from './fold.ts'
+import type { TaskEvent } from '../protocol/events.ts'
+import { isTask } from '../protocol/states.ts'
+import { initialHead } from './fold.ts'
 import { createWakeups } from './follow.ts'
 import {
   type Appended,
   type AppendOptions,
-  type Claim,
-  type ClaimRecord,
   type ErasedTask,
   ForeignLog,
   isWithin,
-  type Lease,
-  type LeaseRequest,
   type ListQuery,
-  type NewTask,
   readLimit,
-  type Snapshot,
   type TaskHead,
   type TaskLog,
 } from './log.ts'
+import { createTaskTable, isOver, type TaskEntry } from './memory-table.ts'
 
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */
   readonly keepEnded?: number
+  /**
+   * About how many bytes the ended tasks may take together; beyond that, the oldest become tombstones. The last one is
+   * kept whatever its size. Defaults to 64 MiB.
+   */
+  readonly keepBytes?: number
   /** Name of the agent whose tasks it holds. Defaults to that of the first agent that uses it. */
   readonly agent?: string
   /** For tests. */
@@ -32,11 +32,12 @@ export interface MemoryLogOptions {
 
 /** A log in memory: the reference implementation, for tests and for agents whose tasks may end with their process. */
 export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
-  const { keepEnded = 10_000, clock = systemClock } = options
+  const { keepEnded = 10_000, keepBytes = 64 * 2 ** 20, clock = systemClock } = options
   let { agent } = options
   const wakeups = createWakeups()
   const leaseTime = monotonicOf(clock)
-  const table = createTaskTable({ keepEnded, clock, leaseTime, onChange: (taskId) => wakeups.wake(taskId) })
+  const onChange = (taskId: string) => wakeups.wake(taskId)
+  const table = createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChange })
   const { tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove } = table
   const yieldAfterBurst = createYielder()
   let lastKey = 0
@@ -70,6 +71,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
         created,
         head: initialHead(created),
         events: [],
+        bytes: 0,
         claims: [],
         key: ++lastKey,
         fence: 1,
@@ -115,7 +117,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
     async keepSnapshot(snapshot) {
       const entry = tasks.get(snapshot.taskId)
       if (!entry || entry.head.phase === 'expired') return
-      if (snapshot.generation > (entry.snapshot?.generation ?? 0)) entry.snapshot = snapshot
+      if (snapshot.generation > (entry.snapshot?.generation ?? 0)) table.keepSnapshot(entry, snapshot)
     },
 
     async list(query) {
@@ -196,7 +198,6 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
         if (owner !== undefined && task.owner !== owner) continue
         if (contextId !== undefined && task.contextId !== contextId) continue
         erased.push({ ...task, events: entry.events.length })
-        ended.delete(entry)
         remove(entry)
         wakeups.wake(task.taskId)
       }
@@ -207,137 +208,6 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
       wakeups.wakeAll()
     },
   }
-}
-
-interface TaskEntry {
-  readonly task: NewTask
-  readonly created: number
-  head: HeadState
-  events: StoredEvent[]
-  readonly claims: string[]
-  snapshot?: Snapshot
-  /** Orders tasks whose status changed in the same millisecond. */
-  readonly key: number
-  fence: number
-  isHeld: boolean
-  /** When the lease expires, by `monotonicOf(clock)`. */
-  leaseUntil?: number
-  /** When a task without a lease becomes an orphan, in milliseconds since 1970. */
-  wakeAt?: number
-}
-
-interface TaskTableOptions {
-  /** How many ended tasks are kept, and as many tombstones. */
-  readonly keepEnded: number
-  readonly clock: Clock
-  readonly leaseTime: () => number
-  /** Called after events of a task were stored. */
-  readonly onChange: (taskId: string) => void
-}
-
-interface TaskTable {
-  readonly tasks: Map<string, TaskEntry>
-  /** The ended tasks, in the order in which they ended. */
-  readonly ended: Set<TaskEntry>
-  readonly tombstones: Set<TaskEntry>
-  claim(entry: TaskEntry, generation: number, claims?: readonly Claim[]): void
-  /** The record of the first of these keys that is claimed. */
-  findClaim(owner: string, claims?: readonly Claim[]): ClaimRecord | undefined
-  claimed(owner: string, key: string): ClaimRecord | undefined
-  /** Returns the generation of the last event. */
-  store(entry: TaskEntry, events: readonly TaskEvent[]): number
-  grantLease(entry: TaskEntry, lease: LeaseRequest): Lease | undefined
-  /** Removes the content of a task. */
-  leaveTombstone(entry: TaskEntry): void
-  remove(entry: TaskEntry): void
-}
-
-/** The tasks and claims of a memory log, with a limit for ended tasks. */
-function createTaskTable({ keepEnded, clock, leaseTime, onChange }: TaskTableOptions): TaskTable {
-  const tasks = new Map<string, TaskEntry>()
-  const records = new Map<string, ClaimRecord>()
-  const ended = new Set<TaskEntry>()
-  const tombstones = new Set<TaskEntry>()
-  /** The oldest are removed many at a time: iteration over a set skips every removed member first. */
-  const burst = Math.floor(keepEnded / 10)
-
-  function claim(entry: TaskEntry, generation: number, claims: readonly Claim[] = []) {
-    const { owner, taskId } = entry.task
-    for (const { key, digest } of claims) {
-      const claimKey = claimKeyOf(owner, key)
-      records.set(claimKey, { digest, taskId, generation })
-      entry.claims.push(claimKey)
-    }
-  }
-
-  function findClaim(owner: string, claims: readonly Claim[] = []): ClaimRecord | undefined {
-    for (const { key } of claims) {
-      const record = records.get(claimKeyOf(owner, key))
-      if (record) return record
-    }
-    return undefined
-  }
-
-  function store(entry: TaskEntry, events: readonly TaskEvent[]): number {
-    for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
-    entry.head = advanceHead(entry.head, events, clock.now)
-    if (isOver(entry)) retire(entry)
-    onChange(entry.task.taskId)
-    return entry.head.generation
-  }
-
-  function retire(entry: TaskEntry) {
-    entry.leaseUntil = undefined
-    entry.wakeAt = undefined
-    ended.add(entry)
-    if (ended.size <= keepEnded + burst) return
-    for (const oldest of ended) {
-      if (ended.size <= keepEnded) break
-      leaveTombstone(oldest)
-    }
-  }
-
-  function leaveTombstone(entry: TaskEntry) {
-    ended.delete(entry)
-    tombstones.add(entry)
-    entry.events = []
-    entry.snapshot = undefined
-    entry.head = { ...entry.head, phase: 'expired', status: undefined }
-    if (tombstones.size <= keepEnded + burst) return
-    for (const oldest of tombstones) {
-      if (tombstones.size <= keepEnded) break
-      remove(oldest)
-    }
-  }
-
-  function remove(entry: TaskEntry) {
-    tombstones.delete(entry)
-    tasks.delete(entry.task.taskId)
-    for (const key of entry.claims) records.delete(key)
-  }
-
-  function grantLease(entry: TaskEntry, { ttl }: LeaseRequest): Lease | undefined {
-    const time = leaseTime()
-    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > time)) return undefined
-    entry.fence++
-    entry.isHeld = true
-    entry.leaseUntil = time + ttl
-    entry.wakeAt = undefined
-    return { fence: entry.fence }
-  }
-
-  return {
-    ...{ tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove },
-    claimed: (owner, key) => records.get(claimKeyOf(owner, key)),
-  }
-}
-
-function claimKeyOf(owner: string, key: string): string {
-  return `${owner.length} ${owner} ${key}`
-}
-
-function isOver({ head: { phase } }: TaskEntry): boolean {
-  return phase === 'expired' || isEnded(phase)
 }
 
 /**
