@@ -112,6 +112,21 @@ function reasonOf({ status, form }: ResponseSummary): string {
   return form === 'json' ? 'not-a2a' : form === 'html' ? 'html' : 'not-json'
 }
 
+/**
+ * Adds the software of the agent to an error about an answer that breaks the rules, if the answer names it: its authors
+ * can correct it.
+ */
+export function withSoftware(thrown: unknown, headers: Headers): unknown {
+  if (!(thrown instanceof A2AError) || thrown.code !== 'invalid-agent-response') return thrown
+  const names = ['server', 'x-powered-by'].map((name) => headers.get(name)?.trim()).filter(Boolean)
+  if (names.length === 0 || thrown.metadata.software !== undefined) return thrown
+  const software = names.join(', ').slice(0, 100)
+  const { cause, reason, url, status, metadata, retryAfter } = thrown
+  const message = `${thrown.message.replace(/\.$/, '')}. The agent names its software as ${excerpt(software)}.`
+  const details = { cause, reason, url, status, retryAfter, metadata: { ...metadata, software } }
+  return new A2AError(thrown.code, message, details)
+}
+
 /** Adds to an error of the agent what only HTTP says: the status, the challenge and `Retry-After`. */
 export function withHttpDetails(error: A2AError, content: ResponseContent): A2AError {
   const { status, url, challenge, retryAfter } = summarize(content)

@@ -17,7 +17,7 @@ import type {
   UnaryOperation,
 } from '../../protocol/service.ts'
 import { withGeneration } from '../event-numbers.ts'
-import { networkError, notInDialect } from './failures.ts'
+import { networkError, notInDialect, withSoftware } from './failures.ts'
 import { type ResponseContent, readResponse, readStreamResponse } from './read-response.ts'
 
 export interface AnswerLimits {
@@ -106,6 +106,14 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     return await unlessAborted(fetch(request.url, init), signal)
   }
 
+  function readAnswer(response: Response, content: ResponseContent, operation: Operation, sent: HttpRequest): unknown {
+    try {
+      return binding.readResult(content, operation, sent)
+    } catch (error) {
+      throw withSoftware(error, response.headers)
+    }
+  }
+
   /** Tries the candidates for a request until one reaches the agent. */
   async function exchange<T>(
     operation: Operation,
@@ -139,16 +147,16 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     call: Call,
   ): Promise<ResultOf<O>> {
     const headers = { accept: 'application/json, application/a2a+json' }
-    const { result, dialect } = await exchange(operation, request, call, async (candidate) => {
+    const { result, dialect, answerHeaders } = await exchange(operation, request, call, async (candidate) => {
       const response = await send(candidate, call, headers)
       const reading = readResponse(response, { ...limits, url: candidate.url })
-      const wire = binding.readResult(await unlessAborted(reading, call.signal), operation, candidate)
-      return { result: wire, dialect: variant.learn(response.headers, wire) }
+      const wire = readAnswer(response, await unlessAborted(reading, call.signal), operation, candidate)
+      return { result: wire, dialect: variant.learn(response.headers, wire), answerHeaders: response.headers }
     })
     try {
       return dialect.decodeResult[operation](await verifiedResult(operation, result, options), request)
     } catch (error) {
-      throw toError(error, call.signal)
+      throw toError(withSoftware(error, answerHeaders), call.signal)
     }
   }
 
@@ -168,16 +176,22 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
         const response = await send(candidate, call, headers)
         const reading = readStreamResponse(response, { ...limits, url: candidate.url, signal })
         const { events, content } = await unlessAborted(reading, signal)
-        const result = content && binding.readResult(content, operation, candidate)
+        const result = content && readAnswer(response, content, operation, candidate)
         return { events, result, sent: candidate, answerHeaders: response.headers }
       })
-      if (!events) return yield variant.learn(answerHeaders, result).decodeEvent(result, request)
+      const decode = (wire: unknown): StreamEvent => {
+        try {
+          return variant.learn(answerHeaders, wire).decodeEvent(wire, request)
+        } catch (error) {
+          throw withSoftware(error, answerHeaders)
+        }
+      }
+      if (!events) return yield decode(result)
       // A subscription may wait long for its first event, but a message must be accepted, whatever keeps the stream alive.
       if (operation !== 'streamMessage') deadline.extend()
       for await (const { id, follows, data, isError } of events) {
         deadline.extend()
-        const wire = binding.readEvent(data, isError, sent)
-        const event = variant.learn(answerHeaders, wire).decodeEvent(wire, request)
+        const event = decode(binding.readEvent(data, isError, sent))
         yield withGeneration(event, id, follows)
         if (event.isLast) return
       }
