@@ -22,6 +22,9 @@ import { z } from 'zod'
 
 const progressKey = 'https://parley.dev/ext/progress/v1'
 const toolResult = 'application/vnd.a2a.tool-result+json'
+
+/** Callers that run tools for the agent name this extension. */
+const clientTools = 'https://parley.dev/ext/client-tools/v1'
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const logger = { debug() {}, info() {}, warn() {}, error: console.error }
 
@@ -167,7 +170,10 @@ async function runScenario(): Promise<void> {
 
   try {
     const port = await start(0)
-    const client = await connect(`http://127.0.0.1:${port}`, { resume: { minDelay: 100, maxDelay: 500 } })
+    const client = await connect(`http://127.0.0.1:${port}`, {
+      extensions: [clientTools],
+      resume: { minDelay: 100, maxDelay: 500 },
+    })
     const conversation = client.conversation()
     const events: ClientEvent[] = []
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }

@@ -12,7 +12,7 @@ import type { VirtualClock } from './virtual-clock.ts'
 import { createWire, type Wire } from './wire.ts'
 
 /** Silent, because an error of the agent reaches the test as a failed task. */
-const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false }
 
 export interface PairOptions {
   /** The clock of both sides: leases, heartbeats, deadlines, back-off and retention. Defaults to the system clock. */
