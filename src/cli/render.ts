@@ -32,6 +32,28 @@ export function isSettled(task: Pick<Task, 'status' | 'metadata'>): boolean {
   return stateName(task) !== unspecified && state !== 'submitted' && state !== 'working'
 }
 
+/**
+ * Reads a stream until its task has ended or waits for the caller: agents may keep the stream open then. If the message
+ * continues a task, the first event may show the task as it was before.
+ */
+export async function* untilInterrupted(
+  events: AsyncGenerator<ClientEvent>,
+  { continues = false }: { readonly continues?: boolean } = {},
+): AsyncGenerator<ClientEvent> {
+  let isStale = continues
+  for await (const event of events) {
+    yield event
+    if (isInterrupting(event) && !(isStale && event.type === 'task')) return
+    isStale = false
+  }
+}
+
+function isInterrupting(event: ClientEvent): boolean {
+  if (event.type === 'message' || event.type === 'artifact') return false
+  const { state } = event.type === 'task' ? event.task.status : event.status
+  return state === 'input-required' || state === 'auth-required'
+}
+
 /** The answer of the agent as text: the ids and the state, what the agent says, and every part of every artifact. */
 export function printReply(reply: Outcome, output: Output): void {
   if (reply.type === 'task') printTask(reply.task, output)

@@ -8,7 +8,7 @@ import type { Context } from '../command.ts'
 import { CliError, toFailure } from '../errors.ts'
 import { createMarkdownWriter } from '../markdown.ts'
 import { readFilePart } from '../message-parts.ts'
-import { describeFile, isSettled, stateName } from '../render.ts'
+import { describeFile, isSettled, stateName, untilInterrupted } from '../render.ts'
 import { pollInterval } from '../wait.ts'
 import { choicesOf, createPrompts, type Prompts } from './prompts.ts'
 
@@ -137,7 +137,8 @@ async function takeTurn(
     ...(isOpen && { taskId: task.id }),
     ...((contextId ?? task?.contextId) && { contextId: contextId ?? task?.contextId ?? '' }),
   }
-  const events = (signal: AbortSignal) => agent.client.stream(parts, { ...options, signal })
+  const events = (signal: AbortSignal) =>
+    untilInterrupted(agent.client.stream(parts, { ...options, signal }), { continues: isOpen === true })
   await follow(events, conversation, agent, context)
 }
 
@@ -244,7 +245,8 @@ async function resume(
   const task = await agent.client.task(taskId).get(agent.call)
   conversation.task = task
   conversation.contextId = task.contextId || undefined
-  const events = (signal: AbortSignal) => agent.client.task(taskId).subscribe({ ...agent.call, signal })
+  const events = (signal: AbortSignal) =>
+    untilInterrupted(agent.client.task(taskId).subscribe({ ...agent.call, signal }))
   await follow(events, conversation, agent, context)
 }
 

@@ -7,7 +7,7 @@ import { type AgentConnection, openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context, waitOptions } from '../command.ts'
 import { usageError } from '../errors.ts'
 import { partOptions, readParts } from '../message-parts.ts'
-import { eventJson, isSettled, nextSteps, printReply, replyJson } from '../render.ts'
+import { eventJson, isSettled, nextSteps, printReply, replyJson, untilInterrupted } from '../render.ts'
 import { createEventPrinter } from '../stream.ts'
 import { pollInterval, pollTask } from '../wait.ts'
 
@@ -66,7 +66,8 @@ export const send: Command = {
     const interval = pollInterval(context)
     const agent = await openAgent(context, { polling: { minDelay: interval, maxDelay: interval * 8 } })
     if (settings.flag('stream')) {
-      return await streamReply(agent.client.stream(parts, { ...options, ...agent.call }), agent, context)
+      const events = agent.client.stream(parts, { ...options, ...agent.call })
+      return await streamReply(untilInterrupted(events, { continues: options.taskId !== undefined }), agent, context)
     }
     const done = output.progress('Waiting for the agent…')
     const outcome = await sendMessage(agent, parts, options, settings.flag('async')).finally(done)

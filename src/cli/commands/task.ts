@@ -13,6 +13,7 @@ import {
   printTaskHead,
   readState,
   taskJson,
+  untilInterrupted,
 } from '../render.ts'
 import { pollInterval, pollTask } from '../wait.ts'
 import { streamReply } from './send.ts'
@@ -194,9 +195,8 @@ export const taskSubscribe: Command = {
     const taskId = requireTaskId(context)
     const interval = pollInterval(context)
     const agent = await openAgent(context, { polling: { minDelay: interval, maxDelay: interval * 8 } })
-    const events = agent.client.service.subscribeToTask(
-      { taskId, includeEnded: true },
-      { principal: anonymous, ...agent.call },
+    const events = untilInterrupted(
+      agent.client.service.subscribeToTask({ taskId, includeEnded: true }, { principal: anonymous, ...agent.call }),
     )
     if (output.mode === 'text' || settings.flag('stream')) return await streamReply(events, agent, context)
     const done = output.progress(`Following the task ${taskId}…`)

@@ -1,0 +1,238 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { demoAgent } from '../../src/cli/demo-agent.ts'
+import { shareCli } from '../support/processes/cli.ts'
+import { shareTestServer } from '../support/servers/test-server.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const cli = shareCli()
+const demo = shareTestServer(demoAgent.run, { profile: demoAgent.profile, push: {} })
+const server = pathToFileURL(fileURLToPath(new URL('../../src/entries/server.node.ts', import.meta.url))).href
+
+const agentFile = (name: string, answer: string) =>
+  `import { agent } from '${server}'\n${answer}\nexport default agent({ name: '${name}' }, (turn): string => answer + turn.text)\n`
+
+describe('serve', () => {
+  it('an agent in a TypeScript file is served, reloaded when a file of it changes, and survives a broken file', async () => {
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, 'answer.ts'), `export const answer: string = 'first '\n`)
+    await writeFile(join(folder, 'agent.ts'), agentFile('Mine', `import { answer } from './answer.ts'`))
+    const process = cli.start(['serve', 'agent.ts', '--set', 'turns.deadline=60000'], { cwd: folder })
+    const [, url = ''] = await process.until(/^URL: (http\S+)$/m)
+    expect(process.stdout()).toContain(`parley send -a ${url} "Hello"`)
+    expect(process.stdout()).toContain(`curl ${url}/.well-known/agent-card.json`)
+    const send = async () => (await cli.run(['send', '-a', url, 'x'])).field('Message')
+    expect(await send()).toBe('first x')
+    expect(process.stderr()).toMatch(/sendMessage/)
+    await writeFile(join(folder, 'answer.ts'), 'this is no TypeScript\n')
+    await process.until(/starts again when a file changes/)
+    expect(process.stderr()).toMatch(/error: agent\.ts cannot be loaded/)
+    await writeFile(join(folder, 'answer.ts'), `export const answer: string = 'second '\n`)
+    await process.until(/Reloaded/)
+    expect(await send()).toBe('second x')
+    process.child.kill('SIGINT')
+    expect((await process.result).code).toBe(0)
+  })
+
+  it('several files are served by their names, with options from a file and from flags', async () => {
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, 'one.ts'), agentFile('One', `const answer = '1 '`))
+    await writeFile(join(folder, 'two.ts'), agentFile('Two', `const answer = '2 '`))
+    await writeFile(join(folder, 'options.json'), JSON.stringify({ directory: 'logs', turns: { deadline: 1000 } }))
+    const process = cli.start(['serve', 'one.ts', 'two.ts', '--options', 'options.json', '--no-reload', '-o', 'json'], {
+      cwd: folder,
+    })
+    await process.until(/\n/)
+    const { agents } = JSON.parse(process.stdout())
+    expect(agents).toMatchObject([{ name: 'One', url: expect.stringMatching(/\/one$/) }, { name: 'Two' }])
+    expect((await cli.run(['send', '-a', agents[1].url, 'x'])).field('Message')).toBe('2 x')
+    process.child.kill('SIGTERM')
+    expect((await process.result).code).toBe(0)
+  })
+
+  it('a missing file, a file without an agent and an unknown option are one-line errors', async () => {
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, 'nothing.ts'), 'export default 7\n')
+    await writeFile(join(folder, 'agent.ts'), agentFile('Mine', `const answer = ''`))
+    const run = (...args: readonly string[]) => cli.run(['serve', ...args, '--no-reload'], { cwd: folder })
+    const [missing, empty, option, open] = await Promise.all([
+      run('no-such-file.ts'),
+      run('nothing.ts'),
+      run('agent.ts', '--set', 'turns.deadlin=5'),
+      run('agent.ts', '--host', '0.0.0.0'),
+    ])
+    expect([missing.code, empty.code, option.code, open.code]).toEqual([2, 2, 2, 2])
+    expect(empty.stderr).toContain('expected the default export to be an agent')
+    expect(option.stderr).toMatch(/turns\.deadlin is not an option\. Did you mean .*deadline\?/)
+    expect(open.stderr).toContain('can be reached from other machines')
+  })
+})
+
+describe('demo-server', () => {
+  it('DEMO_SERVER_001: a demo agent is served, by a token if one is set', async () => {
+    const process = cli.start(['demo-server', '--token', 'demo-token-1234'])
+    const [, url = ''] = await process.until(/^URL: (http\S+)$/m)
+    const [refused, sent] = await Promise.all([
+      cli.run(['send', '-a', url, 'hello']),
+      cli.run(['send', '-a', url, 'hello'], { env: { A2ACLI_BEARER: 'demo-token-1234' } }),
+    ])
+    expect(refused.code).toBe(4)
+    expect(sent.field('Message')).toMatch(/^Hello/)
+    process.child.kill('SIGINT')
+    expect((await process.result).code).toBe(0)
+  })
+})
+
+describe('listen', () => {
+  it('PUSH_002: a receiver registers itself for a task, and prints its deliveries', async () => {
+    const { url } = demo().server
+    const { task } = (await cli.run(['send', '-a', url, 'wait', '--async', '-o', 'json'])).json()
+    const receiver = cli.start(['listen', '-a', url, '--task-id', task.id, '-o', 'json'])
+    await receiver.until(/Registered for the task/)
+    await cli.run(['task', 'cancel', task.id, '-a', url])
+    await receiver.until(/TASK_STATE_CANCELED/)
+    const [, address = ''] = /Listening at (\S+)/.exec(receiver.stderr()) ?? []
+    const forged = await fetch(address, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-a2a-notification-token': 'wrong' },
+      body: '{}',
+    })
+    expect(forged.status).toBeGreaterThanOrEqual(400)
+    await receiver.until(/warning: A delivery was refused/)
+    receiver.child.kill('SIGINT')
+    const { code, lines } = await receiver.result
+    expect(code).toBe(0)
+    expect(lines().at(-1)).toMatchObject({
+      statusUpdate: { taskId: task.id, status: { state: 'TASK_STATE_CANCELED' } },
+    })
+  })
+
+  it('a receiver without a task prints its address and a token, and refuses http addresses of other machines', async () => {
+    const receiver = cli.start(['listen'])
+    await receiver.until(/^Token: \S+$/m)
+    receiver.child.kill('SIGINT')
+    expect((await receiver.result).code).toBe(0)
+    const { code, stderr } = await cli.run(['listen', '--url', 'http://example.com/hook'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('https://')
+  })
+})
+
+describe('types', () => {
+  it('types of the skills are written, and --check fails when they are stale', async () => {
+    const folder = await temporaryDirectory()
+    const { url } = demo().server
+    const run = (...args: readonly string[]) => cli.run(['types', url, ...args], { cwd: folder })
+    const printed = await run()
+    expect(printed.stdout).toContain('export type DemoSkills = {')
+    const missing = await run('--out', 'skills.ts', '--check')
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no file skills.ts') })
+    expect((await run('--out', 'skills.ts', '--name', 'Own')).code).toBe(0)
+    const text = await readFile(join(folder, 'skills.ts'), 'utf8')
+    expect(text).toContain('export type Own = {')
+    expect((await run('--out', 'skills.ts', '--check', '--name', 'Own')).code).toBe(0)
+    await writeFile(join(folder, 'skills.ts'), `${text}// changed\n`)
+    const stale = await run('--out', 'skills.ts', '--check', '--name', 'Own')
+    expect(stale).toMatchObject({ code: 1, stderr: expect.stringContaining('is not what the card says now') })
+    expect((await run('--check')).code).toBe(2)
+  })
+})
+
+describe('chat', () => {
+  it('CHAT_001: a chat carries the context and the task from line to line', async () => {
+    const input = 'hello\ncount\nask\ngreen\n/task\n/nonsense\nfail\n/quit\n'
+    const { code, stdout, stderr } = await cli.run(['chat', demo().server.url], { input })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/Hello! I am the demo agent.*one\ntwo\nthree\n.*Which colour.*You like green\./s)
+    expect(stderr).toContain('TASK_STATE_COMPLETED')
+    expect(stderr).toContain('/nonsense is not a command')
+    expect(stderr).toContain('TASK_STATE_FAILED')
+    const [, contextId = ''] = /^Context: (\S+)\n$/m.exec(stderr.slice(stderr.lastIndexOf('Context:'))) ?? []
+    const { stdout: list } = await cli.run([
+      'task',
+      'list',
+      '-a',
+      demo().server.url,
+      '--context-id',
+      contextId,
+      '-o',
+      'json',
+    ])
+    expect(JSON.parse(list).totalSize).toBeGreaterThanOrEqual(3)
+  })
+
+  it('AUTH_011: a task that needs authorization gets it within the chat, and the credential is not shown', async () => {
+    const { code, stdout, stderr } = await cli.run(['chat', demo().server.url], { input: 'auth\nchat-secret-token\n' })
+    expect(code).toBe(0)
+    expect(stdout).toContain('access is granted')
+    expect(stdout + stderr).not.toContain('chat-secret-token')
+    const sent = await cli.run(['send', '-a', demo().server.url, 'auth'])
+    expect(sent.field('State')).toBe('TASK_STATE_AUTH_REQUIRED')
+    expect(sent.stderr).toContain('needs authorization')
+    expect(sent.stderr).toContain(`--task-id ${sent.field('Task')}`)
+  })
+
+  it('a chat resumes a task by its id, sends files by path, and goes on after a failed call', async () => {
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, 'note.txt'), 'note')
+    const { url } = demo().server
+    const { task } = (await cli.run(['send', '-a', url, 'ask', '-o', 'json'])).json()
+    const input = 'blue\n/file note.txt\nwith a file\n/file no-such\n/resume nothing\nhello\n'
+    const { code, stdout, stderr } = await cli.run(['chat', url, '--task-id', task.id], { input, cwd: folder })
+    expect(code).toBe(0)
+    expect(stdout).toContain('You like blue.')
+    expect(stdout).toContain('You said: with a file')
+    expect(stderr).toContain('no-such cannot be read')
+    expect(stderr).toContain('nothing')
+    expect(stdout).toContain('Hello! I am the demo agent')
+  })
+
+  it('Ctrl-C cancels the running task and not the chat', async () => {
+    const chat = cli.start(['chat', demo().server.url])
+    chat.child.stdin.write('wait\n')
+    await chat.until(/Working until you cancel/)
+    chat.child.kill('SIGINT')
+    await chat.until(/TASK_STATE_CANCELED/)
+    chat.child.stdin.end('hello\n')
+    const { code, stdout } = await chat.result
+    expect(code).toBe(0)
+    expect(stdout).toContain('Hello! I am the demo agent')
+  })
+})
+
+describe('completion', () => {
+  it('CLI_002: scripts for bash, zsh and fish are printed, and complete commands, options and values', async () => {
+    const { url } = demo().server
+    const { task } = (await cli.run(['send', '-a', url, 'count', '-o', 'json'])).json()
+    const complete = async (...words: readonly string[]) => {
+      const { stdout } = await cli.run(['__complete', '--', ...words])
+      return stdout.split('\n').map((line) => line.split('\t')[0])
+    }
+    const scripts = await Promise.all(['bash', 'zsh', 'fish'].map((shell) => cli.run(['completion', shell])))
+    for (const { code, stdout } of scripts) {
+      expect(code).toBe(0)
+      expect(stdout).toContain('parley __complete')
+    }
+    const [words, below, options, choices, agents, tasks, contexts, files] = await Promise.all([
+      complete('ta'),
+      complete('task', ''),
+      complete('send', '--tas'),
+      complete('card', 'get', '-o', ''),
+      complete('send', '-a', ''),
+      complete('task', 'get', '-a', url, ''),
+      complete('send', '-a', url, '--context-id', ''),
+      complete('send', '--file', ''),
+    ])
+    expect(words).toEqual(['task', ''])
+    expect(below).toContain('cancel')
+    expect(options).toContain('--task-id')
+    expect(choices).toEqual(['text', 'json', ''])
+    expect(agents).toContain(url)
+    expect(tasks).toContain(task.id)
+    expect(contexts).toContain(task.contextId)
+    expect(files).toContain(':file')
+    expect((await cli.run(['completion', 'tcsh'])).code).toBe(2)
+  })
+})
