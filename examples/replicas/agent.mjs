@@ -4,7 +4,7 @@ import { createPostgresLog } from 'parley-a2a/postgres'
 import pg from 'pg'
 
 /** One replica. Start as many as you like on one DATABASE_URL; any of them serves any task. */
-const { DATABASE_URL, API_KEY_HASH, PUBLIC_URL, HOST = '127.0.0.1', PORT = '4000' } = process.env
+const { DATABASE_URL, API_KEY_HASH, PUBLIC_URL, HOST, PORT } = process.env
 if (!DATABASE_URL)
   throw new Error('Set DATABASE_URL to the database for the tasks: postgres://user:password@host/database')
 
@@ -32,8 +32,8 @@ const pool = new pg.Pool({
 const log = await createPostgresLog({ pool, schema: 'counter' })
 
 const server = await serve(counter, {
-  host: HOST,
-  port: Number(PORT),
+  host: HOST || '127.0.0.1',
+  port: Number(PORT || 4000),
   log,
   auth: API_KEY_HASH ? { schemes: { key: apiKey({ keys: [{ id: 'caller', hash: API_KEY_HASH }] }) } } : 'none',
   ...(PUBLIC_URL && { publicUrl: PUBLIC_URL }),

@@ -5,19 +5,24 @@ import { readFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import { connect } from '../../src/client/connect.ts'
+import { buildImage, type Image } from '../support/package/dockerfile.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 
-const script = fileURLToPath(new URL('../../examples/replicas/agent.mjs', import.meta.url))
 const isBuilt = existsSync(new URL('../../dist/postgres.js', import.meta.url))
+
+/** What the Dockerfile of the example builds from this repository. */
+let image: Image | undefined
 
 const upTo15 = Array.from({ length: 15 }, (_, index) => `${index + 1}`)
 
 async function startReplica(url: string, variables: Readonly<Record<string, string>> = {}) {
   const env = { ...process.env, DATABASE_URL: url, PORT: '0', ...variables }
-  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const { folder, command } = image ?? expect.fail('the image is not built')
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   onTestFinished(async () => {
     child.kill('SIGKILL')
@@ -54,10 +59,13 @@ async function startBalancer() {
   return { url, replicas, cut: () => server.closeAllConnections() }
 }
 
+function readExample(file: string): Promise<string> {
+  return readFile(new URL(`../../examples/replicas/${file}`, import.meta.url), 'utf8')
+}
+
 /** The number that a pattern captures in a file of the example. */
 async function numberIn(file: string, pattern: RegExp): Promise<number> {
-  const text = await readFile(new URL(`../../examples/replicas/${file}`, import.meta.url), 'utf8')
-  return Number(pattern.exec(text)?.[1]?.replaceAll('_', ''))
+  return Number(pattern.exec(await readExample(file))?.[1]?.replaceAll('_', ''))
 }
 
 it('the ports, timeouts and versions of the replicas example match', async () => {
@@ -77,13 +85,12 @@ it('the ports, timeouts and versions of the replicas example match', async () =>
   const readTimeout = await numberIn('nginx.conf', /proxy_read_timeout (\d+)s/)
   expect(readTimeout).toBeGreaterThan(15)
   expect(readTimeout * 1000).toBeGreaterThan(await numberIn('agent.mjs', /blockFor: ([\d_]+)/))
-  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-  expect(version.startsWith(`${await numberIn('Dockerfile', /parley-a2a@([\d.]+)/)}.`)).toBe(true)
+  expect(await numberIn('compose.yaml', /127\.0\.0\.1:(\d+)\/readyz/)).toBe(port)
 })
 
 it('the replicas example reads every variable that its deployment files set', async () => {
-  const read = (file: string) => readFile(new URL(`../../examples/replicas/${file}`, import.meta.url), 'utf8')
-  const [agent, compose, unit] = await Promise.all([read('agent.mjs'), read('compose.yaml'), read('counter@.service')])
+  const files = ['agent.mjs', 'compose.yaml', 'counter@.service']
+  const [agent = '', compose = '', unit = ''] = await Promise.all(files.map(readExample))
   const variables = /const \{ (.*) \} = process\.env/.exec(agent)?.[1]?.match(/[A-Z_]{3,}/g)
   const composeVariables = /environment:\n((?: {6}.*\n)+)/.exec(compose)?.[1]?.match(/^ *[A-Z_]+(?=:)/gm)
   expect(new Set(composeVariables?.map((name) => name.trim()))).toEqual(new Set(variables))
@@ -94,7 +101,28 @@ it('the replicas example reads every variable that its deployment files set', as
   expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node agent\.mjs$/m)
 })
 
+it('the Dockerfile of the replicas example installs the packages of all workspaces', async () => {
+  const dockerfile = await readExample('Dockerfile')
+  for (const workspace of manifest.workspaces) {
+    expect(dockerfile).toContain(`COPY ${workspace}/package.json ${workspace}/\n`)
+  }
+})
+
+it('the replicas of the example wait for the database, and the balancer for the replicas', async () => {
+  const services = (await readExample('compose.yaml')).split(/\n {2}(?=[a-z]+:\n)/)
+  const service = (name: string) => services.find((text) => text.startsWith(`${name}:`)) ?? expect.fail(name)
+  const waitsFor = (name: string) => `depends_on:\n      ${name}:\n        condition: service_healthy\n`
+  expect(service('agent')).toContain(waitsFor('postgres'))
+  expect(service('balancer')).toContain(waitsFor('agent'))
+  for (const name of ['agent', 'postgres']) expect(service(name)).toContain('healthcheck:\n      test: ["CMD", ')
+})
+
 describe.skipIf(!isBuilt)('the replicas example', () => {
+  beforeAll(async () => {
+    image = await buildImage('examples/replicas/Dockerfile')
+  }, 240_000)
+  afterAll(() => image?.remove())
+
   it('a client behind a round-robin balancer streams, reads and cancels tasks on any replica', async () => {
     const database = await createDatabase()
     onTestFinished(() => database.drop())
@@ -115,6 +143,8 @@ describe.skipIf(!isBuilt)('the replicas example', () => {
     for (const _ of replicas) expect((await client.task(id).get()).id).toBe(id)
     expect((await client.task(id).cancel()).status.state).toBe('canceled')
     for (const { served } of replicas) expect(served).toBeGreaterThan(2)
+    await expect(healthCheck(replicas[0]?.url ?? '')).resolves.toBe(0)
+    await expect(healthCheck('http://127.0.0.1:1')).resolves.toBe(1)
   })
 
   it('a task is followed on another replica and completes although its replica is stopped', async () => {
@@ -131,3 +161,11 @@ describe.skipIf(!isBuilt)('the replicas example', () => {
     expect((await one.exited)[0]).toBe(0)
   })
 })
+
+/** Runs the health check of the compose file against a replica, and returns its exit code. */
+async function healthCheck(url: string): Promise<unknown> {
+  const code = /test: \["CMD", "node", "-e", "(.*)"\]/.exec(await readExample('compose.yaml'))?.[1] ?? ''
+  const child = spawn(process.execPath, ['-e', code.replace(/http:\/\/127\.0\.0\.1:\d+/, url)], { stdio: 'ignore' })
+  const [exitCode] = await once(child, 'exit')
+  return exitCode
+}
