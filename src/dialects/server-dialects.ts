@@ -1,9 +1,11 @@
 import type { DialectName, FileBytes, ServerDialect } from './dialect.ts'
+import { withAnswersForContent } from './v0.1/python-a2a.ts'
 import { v0_1, v0_1Strict } from './v0.1/server.ts'
 import { v0_2, v0_2Strict } from './v0.2/server.ts'
 import { type RestEnvelope, restServerBinding, withRestOptions } from './v0.3/methods.ts'
 import { v0_3, v0_3Strict } from './v0.3/server.ts'
 import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
+import { withWrappedAnswers } from './v0.3/wrapped-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'
 import { createProtoDialect } from './v0.3-proto/server.ts'
 import { v1_0, v1_0_0 } from './v1.0/server.ts'
@@ -52,16 +54,17 @@ export function serverDialects(options: DialectOptions): NonEmptyDialects {
   const { dialects, strict = false, houseCodes, firstStatuses, supersetAnswers, ...others } = options
   const { protoJsonWebhooks, fileBytes, ...houseOptions } = others
   const v0_3Base = strict ? v0_3Strict : v0_3
+  const v0_3Server = {
+    ...v0_3Base,
+    ...(supersetAnswers && v0_1CompatibleAnswers(v0_3Base)),
+    rest: withRestOptions(restServerBinding, houseOptions),
+  }
   const all = [
     firstStatuses ? v1_0_0 : v1_0,
-    {
-      ...v0_3Base,
-      ...(supersetAnswers && v0_1CompatibleAnswers(v0_3Base)),
-      rest: withRestOptions(restServerBinding, houseOptions),
-    },
+    strict ? v0_3Server : withWrappedAnswers(v0_3Server),
     createHouseDialect({ ...houseOptions, strict, legacyCodes: houseCodes }),
     createProtoDialect({ strict, protoJsonWebhooks, fileBytes }),
-    ...(strict ? [v0_2Strict, v0_1Strict] : [v0_2, v0_1]),
+    ...(strict ? [v0_2Strict, v0_1Strict] : [v0_2, withAnswersForContent(v0_1)]),
   ]
   const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)
   if (!first) throw new TypeError(`dialects: expected some of ${all.map(({ name }) => name).join(', ')}`)

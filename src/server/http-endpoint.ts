@@ -84,6 +84,9 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     ...withAndWithoutSlash(path, createJsonRpc({ ...wire, dialects })),
     ...withAndWithoutSlash(housePath, createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })),
   ])
+  // python-a2a posts to paths of its own.
+  const sendsTasks = dialects.some(({ name }) => name === 'v0.1')
+  const sendPaths = sendsTasks ? ['/tasks/send', '/a2a/tasks/send'].map((end) => path.replace(/\/$/, '') + end) : []
   const answerRest = createRest({ ...wire, dialects })
   const pages = new Map<string, Page>()
   for (const [healthPath, page] of Object.entries(healthPages)) pages.set(healthPath, () => page([backend]))
@@ -145,9 +148,13 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     return `JSON-RPC is at ${`${base}${path}` || '/'}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
   }
 
+  function rpcFor(requested: string): JsonRpcHandler | undefined {
+    return rpcByPath.get(requested) ?? (sendPaths.includes(requested) ? rpcByPath.get(path) : undefined)
+  }
+
   // Not async: the promise of the transport is handed on without waiting for it.
   let exchange: Exchange = (incoming) => {
-    const answerRpc = incoming.method === 'POST' ? rpcByPath.get(incoming.path) : undefined
+    const answerRpc = incoming.method === 'POST' ? rpcFor(incoming.path) : undefined
     return answerRpc ? answerRpc(incoming) : answerOther(incoming)
   }
   if (rateHeaders) exchange = withHeaders(exchange, rateHeaders)

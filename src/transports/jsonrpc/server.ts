@@ -71,6 +71,8 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
       const operation = operationOf(dialect, features, options)
       const { params } = features
+      // Only the request itself shows the variant here: callers of JSON-RPC write nothing else differently.
+      if (dialect.callers) dialect = dialect.callers.forCaller({ userAgent: '', params }).dialect
       if (requestId === undefined && !dialect.hasNotifications && !lenientEnvelope) {
         // The official kit of 0.3 expects errors in the method and the params to be reported first.
         dialect.decodeRequest[operation](params)
@@ -190,6 +192,10 @@ function readFeatures(envelope: Envelope, incoming: Incoming, isLenient: boolean
   if (isMeshEnvelope(envelope)) {
     throw invalidRequest('This is an envelope of the agent mesh, and here JSON-RPC is spoken: send it to the mesh.')
   }
+  if (isBareMessage(envelope)) {
+    const hint = 'send it as { jsonrpc: "2.0", id, method: "SendMessage", params: { message } }.'
+    throw invalidRequest(`This is a message without a JSON-RPC request around it: ${hint}`)
+  }
   if (jsonrpc !== '2.0' && !(isLenient && jsonrpc === undefined)) throw invalidRequest('jsonrpc must be "2.0".')
   if (typeof method !== 'string') throw invalidRequest('method must be a string.')
   return { version: readVersion(incoming), method, params, acceptsStream: acceptsStream(incoming) }
@@ -197,6 +203,12 @@ function readFeatures(envelope: Envelope, incoming: Incoming, isLenient: boolean
 
 function isMeshEnvelope({ jsonrpc, message_id, message_type, sender_id }: Envelope): boolean {
   return jsonrpc === undefined && [message_id, message_type, sender_id].every((member) => typeof member === 'string')
+}
+
+/** What REST takes, and what python-a2a sends. */
+function isBareMessage({ jsonrpc, method, role, parts, content, message }: Envelope): boolean {
+  if (jsonrpc !== undefined || method !== undefined) return false
+  return isObject(message) || (typeof role === 'string' && (parts !== undefined || content !== undefined))
 }
 
 function invalidRequest(message: string): A2AError {

@@ -51,7 +51,7 @@ export const peers: readonly Peer[] = [
   }),
   python('python-a2a', { requirement: 'python-a2a', clients: { 'client_python_a2a.py': ['JSONRPC'] } }),
   go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3'),
-  go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.2.0', 'go-2'),
+  go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2'),
 ]
 
 interface PythonPeer {
