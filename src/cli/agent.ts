@@ -35,6 +35,8 @@ export interface OpenOptions {
   /** Further credentials, such as those of a login. */
   readonly providers?: readonly CredentialProvider[]
   readonly onNotice?: (notice: Notice) => void
+  /** URIs of extensions that the command understands. They are activated if the card declares them. */
+  readonly supports?: readonly string[]
   readonly polling?: ConnectOptions['polling']
 }
 
@@ -49,7 +51,7 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
   const card: { wire?: JsonObject } = {}
   const dialects = dialectsOf(context)
   const bindings: Transport[] = ['JSONRPC', 'HTTP+JSON']
-  const extensions = settings.list('extension')
+  const extensions = [...settings.list('extension')]
   const transports = settings.list('transport').map((text) => transportName(text))
   let isConnected = false
   const providers = credentialsOf(context, reference, options.providers ?? []).map((provider) =>
@@ -65,13 +67,16 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
     timeout: noTimeout,
     onNotice: options.onNotice ?? ((notice) => output.note(notice.message)),
     ...(providers.length > 0 ? { auth: providers } : { cardCache: createCardFileCache() }),
-    ...(extensions.length > 0 && { extensions }),
+    extensions,
     ...(options.polling && { polling: options.polling }),
     async verifyCard(wire) {
       card.wire ??= wire
+      const text = JSON.stringify(wire)
+      extensions.push(
+        ...(options.supports ?? []).filter((uri) => text.includes(`"${uri}"`) && !extensions.includes(uri)),
+      )
       // gRPC needs much more code than the others.
-      if (bindings.length === 2 && /"GRPC"/i.test(JSON.stringify(wire)))
-        bindings.push(await openGrpc(context, reference))
+      if (bindings.length === 2 && /"GRPC"/i.test(text)) bindings.push(await openGrpc(context, reference))
       return preferTransports(wire, transports)
     },
   }

@@ -1,4 +1,4 @@
-import { agent, typeBoxSchema } from '../entries/server.node.ts'
+import { agent } from '../entries/server.node.ts'
 
 /** What the demo agent does with each word. */
 const abilities = {
@@ -15,11 +15,18 @@ const abilities = {
 
 const colorNames = ['red', 'green', 'blue']
 
-const colors = typeBoxSchema<string>({
-  Check: (value): value is string => colorNames.includes(value as string),
-  Errors: () => [{ message: `expected one of ${colorNames.join(', ')}`, instancePath: '' }],
-  Type: () => ({ type: 'string', enum: colorNames }),
-})
+/** A Standard Schema without a library. Its JSON Schema becomes the menu of a chat. */
+const colors = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'parley',
+    validate: (value: unknown) =>
+      colorNames.includes(value as string)
+        ? { value: value as string }
+        : { issues: [{ message: `expected one of ${colorNames.join(', ')}` }] },
+    jsonSchema: { input: () => ({ type: 'string', enum: colorNames }) },
+  },
+}
 
 /** An agent that shows every behaviour that a client meets. */
 export const demoAgent = agent(

@@ -1,5 +1,5 @@
-import { type Command, type CommandEntry, globalOptions, type Option } from './command.ts'
-import type { Style } from './output.ts'
+import { agentOptions, type Command, type CommandEntry, globalOptions, type Option } from './command.ts'
+import { type Style, wrap } from './output.ts'
 import { variableOf } from './settings.ts'
 
 /** The widest help; narrower terminals get narrower help. */
@@ -51,7 +51,8 @@ export function commandHelp({ path, summary }: CommandEntry, command: Command, s
       'Arguments:',
       positionals.flatMap(({ name, summary }) => columns(`<${name}>`, summary, width, style)),
     ),
-    ...section('Options:', optionLines(own)),
+    ...section('Options:', optionLines(own.filter(([name]) => !(name in agentOptions)))),
+    ...section('Agent and connection:', optionLines(own.filter(([name]) => name in agentOptions))),
     ...section('Options of every command:', optionLines(global)),
     ...section(
       'Examples:',
@@ -83,7 +84,7 @@ function environmentText(options: readonly (readonly [string, Option])[], hasSec
   const exposure = hasSecret
     ? ' Credentials in options are visible to other processes of this machine and stay in the history of the shell: prefer the environment, a settings file, or parley auth login.'
     : ''
-  return `Every option also has a variable, such as ${variableOf(example)} for --${example}. A .env file in this folder or above, or in ~/.config/a2a-cli, can set the same names.${exposure}`
+  return `Options that are settings also have a variable, such as ${variableOf(example)} for --${example}. A .env file in this folder or above, or in ~/.config/a2a-cli, can set the same names.${exposure}`
 }
 
 function columns(label: string, text: string, width: number, style: Style): readonly string[] {
@@ -93,20 +94,6 @@ function columns(label: string, text: string, width: number, style: Style): read
   const head =
     label.length > width ? [name, `${indent}${first}`] : [`${name}${' '.repeat(width - label.length + 2)}${first}`]
   return [...head, ...rest.map((line) => `${indent}${line}`)]
-}
-
-export function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + word.length + 1 > width) {
-      lines.push(line)
-      line = word
-    } else {
-      line = line === '' ? word : `${line} ${word}`
-    }
-  }
-  return [...lines, line]
 }
 
 function lineWidth(): number {

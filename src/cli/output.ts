@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Json, JsonObject } from '../base/json.ts'
 import { type Failure, toEnvelope } from './errors.ts'
 
@@ -104,11 +105,11 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
     print: (text) => toStdout(text),
     document: (value) => toStdout(JSON.stringify(value, undefined, 2)),
     line: (value) => toStdout(JSON.stringify(value)),
-    note: (text) => toStderr(sanitize(text)),
+    note: (text) => toStderr(wrapLine(sanitize(text), process.stderr)),
     detail(text) {
       if (isVerbose) toStderr(stderrStyle(sanitize(text), 'dim'))
     },
-    warn: (text) => toStderr(`${stderrStyle('warning:', 'yellow')} ${sanitize(text)}`),
+    warn: (text) => toStderr(wrapLine(`${stderrStyle('warning:', 'yellow')} ${sanitize(text)}`, process.stderr)),
     debug(text) {
       if (isDebugging) toStderr(stderrStyle(sanitize(text), 'dim'))
     },
@@ -126,8 +127,9 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
         const envelope: JsonObject = toEnvelope(hidden)
         toStdout(isStreaming ? JSON.stringify(envelope) : JSON.stringify(envelope, undefined, 2))
       }
-      toStderr(`${stderrStyle('error:', 'red')} ${hidden.message}`)
-      if (hidden.hint !== undefined) toStderr(`${stderrStyle('hint:', 'cyan')} ${hidden.hint}`)
+      toStderr(wrapLine(`${stderrStyle('error:', 'red')} ${hidden.message}`, process.stderr))
+      if (hidden.hint !== undefined)
+        toStderr(wrapLine(`${stderrStyle('hint:', 'cyan')} ${hidden.hint}`, process.stderr))
     },
   }
 }
@@ -142,6 +144,27 @@ function hintOf({ hint }: Failure, redact: (text: string) => string): { readonly
  */
 export function sanitize(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(controlCharacters, (mark) => (/[\n\t]/.test(mark) ? mark : ''))
+}
+
+/** Breaks lines that are wider than a terminal between words. Other streams get them as they are. */
+export function wrapLine(text: string, { isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>): string {
+  if (!isTTY || !columns) return text
+  return text
+    .split('\n')
+    .map((line) => (stripVTControlCharacters(line).length <= columns ? line : wrap(line, columns).join('\n')))
+    .join('\n')
+}
+
+/** Breaks a text between words. Styles take no space. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const isFull = stripVTControlCharacters(`${line} ${word}`).length > width
+    if (line !== '' && isFull) lines.push(line)
+    line = line === '' || isFull ? word : `${line} ${word}`
+  }
+  return [...lines, line]
 }
 
 /** Control characters, and the marks that reverse the direction of text. */

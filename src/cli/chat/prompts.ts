@@ -23,6 +23,7 @@ export function createPrompts(output: Output): Prompts {
 
 function createTerminalPrompts(output: Output): Prompts {
   let history: string[] = []
+  let isLeaving = false
   return {
     line: (prompt) =>
       new Promise((resolve) => {
@@ -37,8 +38,13 @@ function createTerminalPrompts(output: Output): Prompts {
           history = kept
         })
         lines.on('SIGINT', () => {
-          // The first Ctrl-C drops the line, the one on an empty line ends the chat.
-          if (lines.line === '') return lines.close()
+          // Ctrl-C drops the line. Twice on an empty line, it ends the chat.
+          if (lines.line === '') {
+            if (isLeaving) return lines.close()
+            isLeaving = true
+            output.note('\nCtrl-C again, Ctrl-D or /quit ends the chat.')
+            return lines.prompt()
+          }
           lines.write(null, { ctrl: true, name: 'e' })
           lines.write(null, { ctrl: true, name: 'u' })
         })
@@ -50,6 +56,7 @@ function createTerminalPrompts(output: Output): Prompts {
         })
         lines.question(prompt, (answer) => {
           isAnswered = true
+          isLeaving = false
           lines.close()
           resolve(answer)
         })

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { isObject, type JsonObject } from '../../base/json.ts'
-import { type ClientEvent, credentialsPart, type Part, type Task } from '../../entries/client.ts'
+import { type ClientEvent, credentialsExtension, credentialsPart, type Part, type Task } from '../../entries/client.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { inputRequestIn, toolResult } from '../../protocol/extensions/client-tools.ts'
+import { clientTools, inputRequestIn, toolResult } from '../../protocol/extensions/client-tools.ts'
 import { type AgentConnection, openAgent } from '../agent.ts'
 import type { Context } from '../command.ts'
 import { CliError, toFailure } from '../errors.ts'
 import { createMarkdownWriter } from '../markdown.ts'
 import { readFilePart } from '../message-parts.ts'
+import { wrapLine } from '../output.ts'
 import { describeFile, isSettled, stateName, untilInterrupted } from '../render.ts'
 import { pollInterval } from '../wait.ts'
 import { choicesOf, createPrompts, type Prompts } from './prompts.ts'
@@ -38,6 +39,7 @@ export async function runChat(context: Context): Promise<void> {
   const agent = await openAgent(context, {
     polling: { minDelay: interval, maxDelay: interval * 8 },
     onNotice: ({ message }) => output.detail(message),
+    supports: [clientTools, credentialsExtension],
   })
   const prompts = createPrompts(output)
   const conversation: Conversation = { contextId: settings.text('context-id'), task: undefined, attached: [] }
@@ -163,7 +165,7 @@ async function follow(
       .catch(() => aborter.abort())
   })
   const done = output.progress('Thinking…')
-  const writer = createMarkdownWriter(output.print, output.style)
+  const writer = createMarkdownWriter((line) => output.print(wrapLine(line, process.stdout)), output.style)
   try {
     for await (const event of open(AbortSignal.any([signal, aborter.signal]))) {
       taskId = taskIdOf(event) ?? taskId

@@ -7,8 +7,8 @@ export const chat: Command = {
   positionals: [{ name: 'agent', summary: 'The agent, as --agent-card.', optional: true, complete: 'agent' }],
   options: {
     ...agentOptions,
-    'task-id': { type: 'text', value: 'id', summary: 'Continue this task.', complete: 'task', onlyFlag: true },
-    'context-id': { type: 'text', value: 'id', summary: 'Continue this context.', complete: 'context', onlyFlag: true },
+    'task-id': { type: 'text', value: 'id', summary: 'Continue this task.', complete: 'task' },
+    'context-id': { type: 'text', value: 'id', summary: 'Continue this context.', complete: 'context' },
     ...waitOptions,
   },
   examples: [

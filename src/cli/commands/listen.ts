@@ -17,7 +17,7 @@ export const listen: Command = {
     port: { type: 'text', value: 'n', summary: 'The port.', default: 'a free one' },
     host: { type: 'text', value: 'address', summary: 'The address to listen on.', default: '127.0.0.1' },
     url: { type: 'text', value: 'url', summary: 'The address at which agents reach this receiver.' },
-    'task-id': { type: 'text', value: 'id', summary: 'Register for this task.', complete: 'task', onlyFlag: true },
+    'task-id': { type: 'text', value: 'id', summary: 'Register for this task.', complete: 'task' },
     token: { type: 'text', value: 'token', secret: true, summary: 'Also accept this token (16 characters or more).' },
     signer: { type: 'text', value: 'url', multiple: true, summary: 'Accept only signatures of this agent.' },
     count: { type: 'text', value: 'n', summary: 'Stop after this many deliveries.', onlyFlag: true },

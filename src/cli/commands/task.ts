@@ -31,7 +31,6 @@ export const taskIdOption: Readonly<Record<string, Option>> = {
     value: 'id',
     summary: 'The id of the task, as the argument.',
     complete: 'task',
-    onlyFlag: true,
   },
 }
 
@@ -42,7 +41,7 @@ export function requireTaskId({ positionals: [id], settings }: Context): string 
 }
 
 const historyOption: Readonly<Record<string, Option>> = {
-  history: { type: 'text', value: 'n', summary: 'Messages of the history to show.', default: '0', onlyFlag: true },
+  history: { type: 'text', value: 'n', summary: 'Messages of the history to show.', default: '0' },
 }
 
 export const taskGet: Command = {
@@ -104,7 +103,6 @@ export const taskList: Command = {
       value: 'id',
       summary: 'Only tasks of this context.',
       complete: 'context',
-      onlyFlag: true,
     },
     since: {
       type: 'text',
