@@ -83,6 +83,8 @@ describe('a REST response', () => {
       'task-not-cancelable',
     ],
     [{ message: 'Task not found' }, 404, 'task-not-found'],
+    [{ error: 'io.a2a.spec.TaskNotCancelableError', message: 'No' }, 409, 'task-not-cancelable'],
+    [{ error: 'io.a2a.spec.UnsupportedOperationError', message: 'No' }, 501, 'unsupported-operation'],
     [{ detail: 'Unauthorized' }, 401, 'unauthenticated'],
   ])('a body %j with status %d is %s', async (body, status, code) => {
     const { service } = clientOf(() => Response.json(body, { status }), { dialect: v0_3ProtoClient })
@@ -94,6 +96,7 @@ it('an error event of any form fails the stream', async () => {
   for (const error of [
     { error: { code: 404, status: 'NOT_FOUND', message: 'Gone' } },
     { code: -32001, message: 'Gone' },
+    { error: 'io.a2a.spec.TaskNotFoundError', message: 'Gone' },
   ]) {
     const text = `data: ${JSON.stringify(error)}\n\n`
     const { service } = clientOf(() => new Response(text, { headers: { 'content-type': 'text/event-stream' } }), {

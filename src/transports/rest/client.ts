@@ -49,7 +49,7 @@ export function createRestClient(options: WireClientOptions): Service {
     },
     readEvent(data, isError) {
       if (!isObject(data) || !(isError || isErrorBody(data))) return data
-      throw errorDecoderOf(dialect).decodeHttpError({ status: 500, body: data })
+      throw errorDecoderOf(dialect).decodeHttpError({ status: 500, body: withErrorType(data) })
     },
   })
 }
@@ -72,9 +72,10 @@ function queryOf(query: JsonObject): string {
 
 /** The error in a response. A missing path and a missing task may look the same. */
 function readError(content: ResponseContent, operation: Operation, dialect: ClientDialect): A2AError {
-  const { status, body } = content
+  const { status } = content
   const foreign = notA2AError(content)
-  if (!isObject(body)) return foreign
+  if (!isObject(content.body)) return foreign
+  const body = withErrorType(content.body)
   const error = withHttpDetails(errorDecoderOf(dialect).decodeHttpError({ status, body }), content)
   if (isA2AErrorBody(body)) return error
   if (foreign.reason !== 'wrong-path') return isObject(body.error) ? error : foreign
@@ -92,7 +93,13 @@ function isAboutTask(operation: Operation): boolean {
   return operation !== 'sendMessage' && operation !== 'streamMessage' && operation !== 'listTasks'
 }
 
+/** Java servers send an error as the name of its class, with the package, and its message. */
+function withErrorType(body: JsonObject): JsonObject {
+  const [, type] = typeof body.error === 'string' ? (/(?:^|\.)(\w{1,80}Error)$/.exec(body.error) ?? []) : []
+  return type === undefined ? body : { ...body, type }
+}
+
 /** An error in a stream is an event with the body that the error would have as a response. */
 function isErrorBody({ error, code, message }: JsonObject): boolean {
-  return isObject(error) || (typeof code === 'number' && typeof message === 'string')
+  return isObject(error) || ((typeof code === 'number' || typeof error === 'string') && typeof message === 'string')
 }
