@@ -73,7 +73,8 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     const open = async (opened: Endpoint): Promise<Service> => {
       const { binding, url, dialect, tenant } = opened
       const loaded = await dialect.load()
-      const variant = loaded.servers?.forServer({ fileBytes: options.fileBytes, headers: cardInfo?.headers }) ?? loaded
+      const variant =
+        loaded.servers?.forServer({ binding, fileBytes: options.fileBytes, headers: cardInfo?.headers }) ?? loaded
       variants.set(keyOf(opened), variant)
       const transport = transportFor(binding, transports)
       const plain = transport.fetch ?? plainFetch

@@ -113,6 +113,7 @@ export interface ServerVariants {
 
 /** What is known about a server. */
 export interface ServerFacts {
+  readonly binding?: Binding
   /** The form that the user of the client has chosen. */
   readonly fileBytes?: FileBytes | undefined
   readonly headers?: Pick<Headers, 'get'> | undefined

@@ -66,10 +66,11 @@ function createClientDialect(form: KnownForm): ClientDialect {
   return dialect
 }
 
-function learnForm(known: KnownForm, { fileBytes: option, headers, wire }: ServerFacts): KnownForm {
+function learnForm(known: KnownForm, { binding, fileBytes: option, headers, wire }: ServerFacts): KnownForm {
   const evidence = evidenceIn(wire)
-  const hasNewMembers = known.hasNewMembers || evidence.hasNewMembers
-  const software = formOfServer(`${headers?.get('server') ?? ''} ${headers?.get('x-powered-by') ?? ''}`)
+  // In binary messages, readers skip members that they do not know.
+  const hasNewMembers = known.hasNewMembers || evidence.hasNewMembers || binding === 'GRPC'
+  const software = formOfServer(softwareIn(headers))
   const options = {
     software: software.fileBytes,
     // Only bytes that are no base64 text prove something: a base64 text may be the content of a file.
@@ -85,6 +86,12 @@ function learnForm(known: KnownForm, { fileBytes: option, headers, wire }: Serve
     if (fileBytes !== next.fileBytes || certainty !== next.certainty) next = { ...next, fileBytes, certainty }
   }
   return next
+}
+
+function softwareIn(headers: ServerFacts['headers']): string {
+  // The encodings as grpc-js writes them; other servers write spaces, or fewer.
+  const grpc = headers?.get('grpc-accept-encoding') === 'identity,deflate,gzip' ? 'grpc-node' : ''
+  return `${headers?.get('server') ?? ''} ${headers?.get('x-powered-by') ?? ''} ${grpc}`
 }
 
 /** Says in the metadata of a message how its files are written: a server cannot know it for certain otherwise. */

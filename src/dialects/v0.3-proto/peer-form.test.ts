@@ -189,6 +189,10 @@ describe('the files of a server', () => {
     expect(formOf(express)).toEqual(['raw', 'as the SDK of this web server reads and writes them'])
     expect(formOf(clientFor({ wire: answer(binary) }))).toEqual(['raw', 'as the files of this agent are written'])
     expect(clientFor({ wire: answer(btoa(binary)) })).toBe(v0_3ProtoClient)
+    const grpc = clientFor({ headers: new Headers({ 'grpc-accept-encoding': 'identity,deflate,gzip' }) })
+    expect(formOf(grpc)).toEqual(formOf(express))
+    const python = clientFor({ headers: new Headers({ 'grpc-accept-encoding': 'identity, deflate, gzip' }) })
+    expect(python).toBe(v0_3ProtoClient)
     const saying = clientFor({ headers: new Headers({ 'x-a2a-file-bytes': 'raw' }) })
     expect(formOf(saying)).toEqual(['raw', 'as this agent says in its answers'])
   })
@@ -203,15 +207,17 @@ describe('the files of a server', () => {
     expect(clientFor({ headers: new Headers({ server: 'uvicorn' }) }, proven)).toBe(proven)
   })
 
-  it('a client sends new members only to a server that has sent some', () => {
+  it('a client sends new members over gRPC, and otherwise only to a server that has sent some', () => {
     const request = { message: { messageId: 'm', role: 'user', parts: [{ text: 'x', metadata: { k: 1 } }] } } as const
     const known = clientFor({ wire: { message: { content: [{ text: 'x', metadata: { k: 1 } }] } } })
     expect(v0_3ProtoClient.encodeRequest.sendMessage(request)).toMatchObject({
       message: { content: [{ text: 'x' }], metadata: { 'a2a.partMembers': { 0: { metadata: { k: 1 } } } } },
     })
-    expect(known.encodeRequest.sendMessage(request)).toMatchObject({
-      message: { content: [{ text: 'x', metadata: { k: 1 } }] },
-    })
+    for (const client of [known, clientFor({ binding: 'GRPC' })]) {
+      expect(client.encodeRequest.sendMessage(request)).toMatchObject({
+        message: { content: [{ text: 'x', metadata: { k: 1 } }] },
+      })
+    }
   })
 })
 

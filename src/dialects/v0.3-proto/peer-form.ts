@@ -69,7 +69,7 @@ const clientForms: readonly (readonly [RegExp, SoftwareForm])[] = [
 ]
 
 const serverForms: readonly (readonly [RegExp, SoftwareForm])[] = [
-  [/express/i, { fileBytes: 'raw' }],
+  [/express|grpc-node/i, { fileBytes: 'raw' }],
   [/uvicorn|hypercorn|granian|gunicorn|python/i, { fileBytes: 'base64' }],
 ]
 
