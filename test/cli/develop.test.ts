@@ -174,7 +174,7 @@ describe('chat', () => {
     expect(sent.stderr).toContain(`--task-id ${sent.field('Task')}`)
   })
 
-  it('a chat resumes a task by its id, sends files by path, and goes on after a failed call', async () => {
+  it('a chat resumes a task by its id, sends files by path, and continues after a failed call', async () => {
     const folder = await temporaryDirectory()
     await writeFile(join(folder, 'note.txt'), 'note')
     const { url } = demo().server

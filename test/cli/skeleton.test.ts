@@ -1,11 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { shareCli } from '../support/processes/cli.ts'
 import { closedPort } from '../support/servers/http-server.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { requirements } from './requirements.ts'
 
 const cli = shareCli()
+const here = import.meta.dirname
+
+describe('the specification', () => {
+  it('every requirement is named by the title of a test', () => {
+    const titles = readdirSync(here)
+      .filter((file) => file.endsWith('.test.ts'))
+      .flatMap((file) => readFileSync(join(here, file), 'utf8').match(/^ {2}it\(\s*'.*$/gm) ?? [])
+      .join('\n')
+    // The conformance suite proves it in its own tests.
+    const others = ['CONFORM_001']
+    expect(requirements.map(({ id }) => id).filter((id) => !titles.includes(id) && !others.includes(id))).toEqual([])
+    expect(requirements).toHaveLength(66)
+  })
+
+  it('SKILL_001, SKILL_002: there is one short SKILL.md, which refers to the help', () => {
+    const root = join(here, '..', '..')
+    const skills = readdirSync(join(root, 'skills'), { recursive: true }).filter((file) =>
+      `${file}`.endsWith('SKILL.md'),
+    )
+    expect(skills).toEqual([join('parley', 'SKILL.md')])
+    const text = readFileSync(join(root, 'skills', 'parley', 'SKILL.md'), 'utf8')
+    expect(text).toMatch(/^---\nname: parley\ndescription: .+\n---\n/)
+    expect(text).toContain('parley help')
+    expect(text.split('\n').length).toBeLessThan(40)
+  })
+})
 
 describe('help and version', () => {
   it('CLI_001: help, <command> --help and --version describe the program', async () => {

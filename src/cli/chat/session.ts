@@ -60,7 +60,7 @@ export async function runChat(context: Context): Promise<void> {
   if (conversation.contextId) output.note(`Context: ${conversation.contextId}`)
 }
 
-/** A failed call is shown, and the chat goes on. */
+/** A failed call is shown, and the chat continues. */
 async function guarded({ output, signal }: Context, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -120,7 +120,7 @@ function print(configs: readonly PushConfig[], { output }: Context): void {
   }
 }
 
-/** Agents return what they were told, credentials included. */
+/** Agents return the config as it was registered, credentials included. */
 function withoutSecrets(config: PushConfig): PushConfig {
   const { token, authentication } = config
   return {

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Plays a demonstration of the command line, for recordings:
+#
+#     asciinema rec --command examples/cli/record.sh parley.cast
+#
+# PARLEY names the program, such as "node dist/cli/main.js". Defaults to parley.
+set -u
+parley=${PARLEY:-parley}
+port=${PORT:-4711}
+agent=localhost:$port
+
+type_line() {
+  printf '\033[1m$\033[0m '
+  for ((index = 0; index < ${#1}; index++)); do
+    printf '%s' "${1:index:1}"
+    sleep 0.03
+  done
+  printf '\n'
+  eval "${1/#parley/$parley}"
+  sleep 1.5
+}
+
+$parley demo-server --port "$port" >/dev/null 2>&1 &
+server=$!
+trap 'kill $server' EXIT
+until curl --silent --fail --output /dev/null "http://$agent/.well-known/agent-card.json"; do sleep 0.2; done
+
+type_line "parley card get -a $agent | head -12"
+type_line "parley send -a $agent hello"
+type_line "parley send -a $agent slow --stream"
+type_line "parley send -a $agent file -o json | head -20"
+type_line "printf 'ask\ngreen\n' | parley chat $agent"
+type_line "parley task list -a $agent --status completed"
