@@ -16,7 +16,7 @@ type_line() {
     sleep 0.03
   done
   printf '\n'
-  eval "${1/#parley/$parley}"
+  eval "${1//parley /$parley }"
   sleep 1.5
 }
 

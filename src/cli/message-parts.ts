@@ -137,7 +137,7 @@ function nameOf(pathname: string): { readonly filename?: string } {
 }
 
 /** The media type by the extension. Unknown ones are bytes. */
-export function typeOf(path: string): string {
+function typeOf(path: string): string {
   return mediaTypes[path.toLowerCase().split('.').at(-1) ?? ''] ?? 'application/octet-stream'
 }
 

@@ -171,7 +171,7 @@ export function wrap(text: string, width: number): readonly string[] {
 const controlCharacters = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 /** https://no-color.org */
-export function usesColors(stream: NodeJS.WriteStream): boolean {
+function usesColors(stream: NodeJS.WriteStream): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env
   if (NO_COLOR) return false
   if (FORCE_COLOR && FORCE_COLOR !== '0') return true
@@ -180,7 +180,7 @@ export function usesColors(stream: NodeJS.WriteStream): boolean {
 
 const plainStyle: Style = (text) => text
 
-export const applyStyle: Style = (text, ...names) =>
+const applyStyle: Style = (text, ...names) =>
   names.reduce((styled, name) => `\u001b[${formats[name]}m${styled}\u001b[${resets[name]}m`, text)
 
 const resets: Readonly<Record<Format, number>> = {

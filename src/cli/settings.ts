@@ -71,7 +71,7 @@ export function readSettings(
 }
 
 /** `30` and `30s` are seconds; `500ms`, `2m` and `1h` have other units. */
-export function readDuration(name: string, text: string): number {
+function readDuration(name: string, text: string): number {
   const [, amount = '', unit = 's'] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
   const milliseconds = Number(amount) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[unit as 'ms' | 's' | 'm' | 'h']
   if (amount === '' || milliseconds > 2 ** 31 - 1) {

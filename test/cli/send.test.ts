@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { demoAgent } from '../../src/cli/demo-agent.ts'
+import { until } from '../support/async.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { rpcCard } from '../support/servers/http-server.ts'
 import { message, startRecordingPeer, task, validMembers } from '../support/servers/recording-peer.ts'
@@ -231,6 +232,36 @@ describe('waiting', () => {
     expect(code).toBe(130)
     expect(stderr).not.toMatch(/^\s+at /m)
     expect(peer.calls().map(({ body }) => body.method)).not.toContain('CancelTask')
+  })
+
+  it('Ctrl-C ends the command with 130 while it fetches the card, waits for the answer, and follows a stream', async () => {
+    const silent = (method: string) =>
+      startRecordingPeer({
+        handle({ body }, response) {
+          if ((body?.method ?? 'card') !== method) return false
+          if (method === 'SendStreamingMessage') {
+            response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+          }
+          return true
+        },
+      })
+    const interrupt = async (method: string, ...args: readonly string[]) => {
+      const peer = await silent(method)
+      const process = cli.start(['send', '-a', peer.origin, 'x', ...args], { input: '' })
+      await until(() => peer.requests.some(({ body }) => (body?.method ?? 'card') === method), 30_000)
+      process.child.kill('SIGINT')
+      return await process.result
+    }
+    const results = await Promise.all([
+      interrupt('card'),
+      interrupt('SendMessage'),
+      interrupt('SendStreamingMessage', '--stream'),
+    ])
+    for (const { code, stderr } of results) {
+      expect(code).toBe(130)
+      expect(stderr).toMatch(/^Interrupted\.$/m)
+      expect(stderr).not.toMatch(/error:|^\s+at /m)
+    }
   })
 
   it('TASK_POLL_003: polling stops at INPUT_REQUIRED and AUTH_REQUIRED, and continues at UNSPECIFIED', async () => {
