@@ -18,8 +18,6 @@ import * as wire from './schemas.ts'
 
 const carry = carryCodec('v1.0')
 
-export const { toCarry, readCarry } = carry
-
 export function decodeCard(value: unknown): AgentCard {
   const card = readResult(wire.AgentCard, value)
   rejectLegacySecurity(value)
@@ -56,7 +54,8 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.provider) wire.provider = { organization: card.provider.organization, url: card.provider.url }
   if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
   if (card.iconUrl !== undefined) wire.iconUrl = card.iconUrl
-  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(card.securitySchemes, readCarry(card.carry).unusable)
+  if (card.securitySchemes)
+    wire.securitySchemes = encodeSchemes(card.securitySchemes, carry.readCarry(card.carry).unusable)
   if (card.security?.length) wire.securityRequirements = card.security.map(encodeRequirement)
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire

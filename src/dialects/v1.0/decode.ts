@@ -79,7 +79,7 @@ function cleanResponse(response: unknown): unknown {
   return isUnspecified(wrapped.statusUpdate) ? { ...wrapped, statusUpdate: cleanState(wrapped.statusUpdate) } : wrapped
 }
 
-/** A task without a state goes on: its reader polls it again. The metadata keeps what the agent sent. */
+/** A task without a state continues: its reader polls it again. The metadata keeps what the agent sent. */
 function cleanState(wire: unknown): unknown {
   if (!isUnspecified(wire)) return wire
   const metadata = { ...(isObject(wire.metadata) && wire.metadata), 'a2a.state': 'TASK_STATE_UNSPECIFIED' }

@@ -91,7 +91,7 @@ const Artifact = object({
   metadata,
 })
 
-export const TaskStatus = object({
+const TaskStatus = object({
   state: State,
   message: optional(Message),
   // Some agents write times without a zone, in UTC.
