@@ -10,8 +10,8 @@ const burst = 2_000
 const megabyte = 2 ** 20
 
 /** Tasks to send, and the memory that the process may take after them. A tenth of the tasks is the warm-up. */
-const memory = { tasks: 300_000, limit: 400 }
-const sqlite = { tasks: 1_000_000, limit: 300 }
+const memory = { tasks: 300_000, limit: 512 }
+const sqlite = { tasks: 1_000_000, limit: 512 }
 
 /** The memory of a server while it handles many small tasks: it must not grow with their number. */
 export const memoryUse: Benchmark = {
