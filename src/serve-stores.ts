@@ -5,7 +5,7 @@ import { redactSecrets } from './base/error-summary.ts'
 import type { Logger } from './base/logger.ts'
 import type { AddOptions } from './serve-options.ts'
 import { slug } from './server/card.ts'
-import type { OwnedPool } from './stores/postgres/open-pool.ts'
+import type { OwnedPool } from './stores/postgres/connection.ts'
 import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
 import { ForeignLog, type TaskLog } from './tasks/log.ts'
 
@@ -39,7 +39,7 @@ export async function createPostgresStores(
 ): Promise<AgentStores> {
   // Loaded only if a database is configured.
   const [{ openPool }, { createPostgresLog }] = await Promise.all([
-    import('./stores/postgres/open-pool.ts'),
+    import('./stores/postgres/connection.ts'),
     import('./stores/postgres/postgres-log.ts'),
   ])
   const pool: OwnedPool = await openPool(databaseUrl)

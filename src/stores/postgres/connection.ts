@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { delayAfter } from '../../base/backoff.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
+import { importOptional } from '../../protocol/lazy-import.ts'
 import { createOutages, messageOf, type Outages } from '../outage.ts'
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
@@ -122,6 +123,17 @@ export interface PostgresPool {
   on(event: 'error', listener: (error: Error) => void): unknown
   /** The same for a connection that was just taken from the pool. */
   on(event: 'acquire', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
+}
+
+/** A pool that its owner ends. */
+export interface OwnedPool extends PostgresPool {
+  end(): Promise<void>
+}
+
+/** Opens a pool of the package `pg`, an optional dependency that is loaded only here. */
+export async function openPool(connectionString: string): Promise<OwnedPool> {
+  const { default: pg } = await importOptional(() => import('pg'), 'PARLEY_DATABASE_URL', 'pg')
+  return new pg.Pool({ connectionString, application_name: 'parley' })
 }
 
 export interface DatabaseOptions {
