@@ -174,7 +174,11 @@ describe('decodeRequest', () => {
         endOnAuth: true,
         carry: { 'v0.1': { historyLength: 2 } },
       })
-      expect(decode.getPushConfig({ id: 't-1', metadata: { k: 1 } })).toEqual({ ...address, metadata: { k: 1 } })
+      expect(decode.getPushConfig({ id: 't-1', metadata: { k: 1 } })).toEqual({
+        ...address,
+        metadata: { k: 1 },
+        mayBeMissing: true,
+      })
     })
 
     it('a new push config keeps all members of its authentication', () => {
