@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs'
-import { isAbsolute, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import { defineConfig, type Plugin } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 import manifest from './package.json' with { type: 'json' }
@@ -18,6 +18,18 @@ const web = ['client', 'client-auth', 'client-compat']
 
 const sources = (entries: readonly string[]) =>
   Object.fromEntries(entries.map((name) => [name, resolve(`src/entries/${name}.ts`)]))
+
+/** A source file with all files that it imports, except those that it loads on demand. */
+function withImports(file: string, files = new Set<string>()): ReadonlySet<string> {
+  if (files.has(file)) return files
+  files.add(file)
+  const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type )[^'"`=;]*?from '(\.[^']+)'/gm)
+  for (const [, path = ''] of imports) withImports(resolve(dirname(file), path), files)
+  return files
+}
+
+const serverFiles = withImports(resolve('src/entries/index.ts'))
+const clientFiles = withImports(resolve('src/entries/client.node.ts'))
 
 /** Lets every entry refuse old Nodes when it is imported. It is the only side effect of the package. */
 const refuseOldNodes: Plugin = {
@@ -62,8 +74,15 @@ export default defineConfig([
       dir: 'dist',
       format: 'esm',
       chunkFileNames: 'shared/[name].js',
-      // Nearly every entry needs these; apart, they would be many small files.
-      codeSplitting: { groups: [{ name: 'base', test: /src\/(base|protocol)\/|src\/http\/(exchange|read-limited)/ }] },
+      // Few files, because each costs time: what nearly every entry needs, what servers and clients share, and the rest
+      // of a server.
+      codeSplitting: {
+        groups: [
+          { name: 'base', test: /src\/(base|protocol)\/|src\/http\/(exchange|read-limited)/, priority: 3 },
+          { name: 'common', test: (id) => serverFiles.has(id) && clientFiles.has(id), priority: 2 },
+          { name: 'server', test: (id) => serverFiles.has(id), priority: 1 },
+        ],
+      },
     },
   },
   {

@@ -5,6 +5,7 @@ import { blockingSend } from './blocking-send.ts'
 import { dialects } from './dialects.ts'
 import { discovery } from './discovery.ts'
 import { grpc } from './grpc.ts'
+import { importTime } from './import-time.ts'
 import { longTask } from './long-task.ts'
 import { loop } from './loop.ts'
 import { memoryUse } from './memory.ts'
@@ -26,6 +27,7 @@ const benchmarks = [
   dialects,
   discovery,
   grpc,
+  importTime,
   longTask,
   loop,
   memoryUse,

@@ -1,9 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { ServerOptions, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
+import { http } from './http-module.ts'
 import { type ListenerOptions, toStrictListener } from './listener.ts'
 import { type Challenge, createRefuser } from './refuse-request.ts'
 import { takeUpgrades, type Upgrade } from './websocket-upgrade.ts'
@@ -70,7 +71,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
         },
         listener,
       )
-    : createServer({ ...timeouts, ...checks }, listener)
+    : http.createServer({ ...timeouts, ...checks }, listener)
   // The total size of headers is limited. A limit on their number would make Node drop the last ones silently, among
   // them perhaps a second header of the same name.
   server.maxHeadersCount = 0

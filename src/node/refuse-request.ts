@@ -1,6 +1,7 @@
-import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Outgoing, securityHeaders } from '../http/exchange.ts'
+import { http } from './http-module.ts'
 
 /** The `WWW-Authenticate` header. Undefined if the server requires no credentials. */
 export type Challenge = () => string | undefined
@@ -34,7 +35,7 @@ export function refusalOf({ code: reason = '' }: RequestFault): Outgoing & { rea
 }
 
 const refusals: Readonly<Record<string, { readonly code: number; readonly message: string }>> = {
-  HPE_HEADER_OVERFLOW: { code: 431, message: `The headers are longer than ${maxHeaderSize} bytes.` },
+  HPE_HEADER_OVERFLOW: { code: 431, message: `The headers are longer than ${http.maxHeaderSize} bytes.` },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { code: 413, message: 'The extensions of a chunk are too long.' },
   ERR_HTTP_REQUEST_TIMEOUT: { code: 408, message: 'The request did not come in whole in time.' },
   OLD_TRANSFER_ENCODING: { code: 400, message: 'HTTP/1.0 has no Transfer-Encoding.' },
@@ -63,12 +64,12 @@ function serialize({ status, headers, body = '' }: Outgoing): string {
   const text = typeof body === 'string' ? body : ''
   const all = { ...securityHeaders, ...headers, connection: 'close', 'content-length': `${Buffer.byteLength(text)}` }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n')
+  return [`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`, ...lines, '', text].join('\r\n')
 }
 
 /** A request whose headers could not be read has no credentials. */
 function unauthenticated(challenge: string): Outgoing {
-  const message = `The headers are longer than ${maxHeaderSize} bytes: no credentials could be read.`
+  const message = `The headers are longer than ${http.maxHeaderSize} bytes: no credentials could be read.`
   const body = JSON.stringify({ error: { code: 401, status: 'UNAUTHENTICATED', message } })
   return { status: 401, headers: { 'content-type': 'application/json', 'www-authenticate': challenge }, body }
 }
