@@ -206,7 +206,7 @@ function transportName(text: string, isFromCard = false): string {
 }
 
 /** The card that a reference leads to: its URL, its file, or a card inside a catalog. */
-async function resolveTarget(
+export async function resolveTarget(
   reference: AgentReference,
   fetch: Fetch,
   signal: AbortSignal,
@@ -235,7 +235,8 @@ export function createFetch(context: Context, reference: AgentReference): Fetch 
   return debugging((url, init) => fetch(url, init), output)
 }
 
-async function openGrpc(context: Context, reference: string): Promise<Transport> {
+/** gRPC, which needs much more code than the other bindings. */
+export async function openGrpc(context: Context, reference: string): Promise<Exclude<Transport, string>> {
   const { grpc } = await import('../entries/node.ts')
   const parsed = readAgentReference(reference)
   const hostname = parsed.type === 'file' ? undefined : new URL(parsed.url).hostname
@@ -251,7 +252,7 @@ async function openGrpc(context: Context, reference: string): Promise<Transport>
   return { ...transport, fetch: debugging(transport.fetch, context.output) }
 }
 
-function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
+export function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
   const read = (name: string) => {
     const path = settings.text(name)
     if (path === undefined) return undefined
@@ -266,7 +267,8 @@ function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
   return { ...(cert && { cert }), ...(key && { key }), ...(ca && { ca }) }
 }
 
-function credentialsOf(
+/** The credentials that the user has passed or stored. The card decides which of them are sent. */
+export function credentialsOf(
   context: Context,
   reference: string,
   more: readonly CredentialProvider[],

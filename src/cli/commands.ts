@@ -85,6 +85,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/push-config.ts')).pushConfigDelete,
   },
   {
+    path: 'doctor',
+    group: 'Check agents',
+    summary: 'Find out what is wrong with an agent, and how to fix it',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
     path: 'serve',
     group: 'Serve and develop',
     summary: 'Serve agents from files, and reload them when they change',

@@ -4,7 +4,8 @@ import type { Output } from './output.ts'
 const maxBody = 20_000
 
 /** Headers whose values are credentials, whatever a card says. */
-const secretHeaders = /^(authorization|proxy-authorization|cookie|set-cookie|.*(api-?key|token|secret|signature).*)$/i
+export const secretHeaders =
+  /^(authorization|proxy-authorization|cookie|set-cookie|.*(api-?key|token|secret|signature).*)$/i
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -37,7 +38,7 @@ function showHeaders(mark: string, headers: Headers, output: Output): void {
 }
 
 /** Parameters that look like credentials, also if the command did not set them. */
-function hideQuery(url: string): string {
+export function hideQuery(url: string): string {
   return url.replace(/([?&][^=&#]*(?:key|token|secret|code|password)[^=&#]*=)[^&#]*/gi, '$1[redacted]')
 }
 

@@ -33,7 +33,7 @@ export const cardGet: Command = {
     const done = output.progress('Fetching the card…')
     const wire = settings.flag('extended') ? await fetchExtendedCard(context) : (await fetchCard(context)).wire
     done()
-    const problems = settings.flag('validate') ? await validate(wire) : undefined
+    const problems = settings.flag('validate') ? await validateCard(wire) : undefined
     const signature = await verifySignature(wire, context)
     if (output.mode === 'json') output.document(wire)
     else printCard((await readPeerCard(wire)).card, { signature, output, isValid: problems && problems.length === 0 })
@@ -65,7 +65,7 @@ function requireScheme({ name, capabilities, securitySchemes = {} }: AgentCard, 
 }
 
 /** The violations of the schema of the card's version. */
-async function validate(wire: JsonObject): Promise<readonly string[]> {
+export async function validateCard(wire: JsonObject): Promise<readonly string[]> {
   const { clientDialects } = await import('../../dialects/client-dialects.ts')
   const isCurrent = Array.isArray(wire.supportedInterfaces)
   const version = isCurrent
@@ -88,7 +88,7 @@ async function validate(wire: JsonObject): Promise<readonly string[]> {
 }
 
 /** Keys come from `--jwks`, or from the origin of the card itself if the signature names a key set there. */
-async function verifySignature(wire: JsonObject, { settings }: Context): Promise<string> {
+export async function verifySignature(wire: JsonObject, { settings }: Context): Promise<string> {
   if (!Array.isArray(wire.signatures) || wire.signatures.length === 0) return 'absent'
   const { createCardVerifier } = await import('../../entries/auth.ts')
   const jwks = settings.text('jwks')
