@@ -51,6 +51,15 @@ export async function installGo(folder: string, module: string, source: string):
   return { version: module.replace(/^.*@v/, ''), program }
 }
 
+/** Builds the Rust program in `source`, whose manifest pins the versions. */
+export async function installRust(folder: string, version: string, source: string): Promise<Installation> {
+  await once(folder, async () => {
+    await cp(source, folder, { recursive: true })
+    await run('cargo', ['build', '--quiet'], { cwd: folder, timeout: installTimeout })
+  }).catch((error: unknown) => notInstalled('a2a-client-lf', error))
+  return { version, program: join(folder, 'target', 'debug', 'client') }
+}
+
 async function findPython(): Promise<string> {
   for (const python of ['python3.13', 'python3.12', 'python3.11', 'python3', 'python']) {
     const check = 'import sys, venv; sys.exit(sys.version_info < (3, 10))'

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { type Installation, installGo, installPython } from './install.ts'
+import { type Installation, installGo, installPython, installRust } from './install.ts'
 
 /** A program of a peer: its command line, and the transport that it speaks. */
 export interface PeerProgram {
@@ -40,6 +40,7 @@ export const peers: readonly Peer[] = [
     servers: { 'server_1_x.py': ['JSONRPC'] },
   }),
   python('google-adk', { requirement: 'google-adk[a2a]', clients: { 'client_adk.py': ['JSONRPC'] } }),
+  python('crewai', { requirement: 'crewai[a2a]', clients: { 'client_crewai.py': ['JSONRPC'] } }),
   python('strands-agents', { requirement: 'strands-agents[a2a]', clients: { 'client_strands.py': ['JSONRPC'] } }),
   python('fasta2a', {
     requirement: 'fasta2a',
@@ -49,9 +50,24 @@ export const peers: readonly Peer[] = [
     // The framework leaves everything else to its worker.
     checks: ['card', 'text', 'errors'],
   }),
+  python('pydantic-ai-1', {
+    requirement: 'pydantic-ai-slim[a2a]<2',
+    more: ['uvicorn'],
+    clients: {},
+    servers: { 'server_pydantic_ai.py': ['JSONRPC'] },
+    checks: ['card', 'text', 'errors'],
+  }),
+  python('pydantic-ai-2', {
+    requirement: 'pydantic-ai-slim>=2',
+    more: ['fasta2a[pydantic-ai]>=2', 'uvicorn'],
+    clients: {},
+    servers: { 'server_pydantic_ai.py': ['JSONRPC'] },
+    checks: ['card', 'text', 'errors'],
+  }),
   python('python-a2a', { requirement: 'python-a2a', clients: { 'client_python_a2a.py': ['JSONRPC'] } }),
   go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3'),
   go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2'),
+  rust('a2a-client-lf', '0.2.9', ['JSONRPC', 'HTTP+JSON']),
 ]
 
 interface PythonPeer {
@@ -74,6 +90,15 @@ function python(name: string, { requirement, more = [], clients, servers = {}, c
     )
   const install = (folder: string) => installPython(folder, requirement, more)
   return { name, install, clients: programs(clients), servers: programs(servers) }
+}
+
+function rust(name: string, version: string, transports: readonly PeerProgram['transport'][]): Peer {
+  return {
+    name,
+    install: (folder) => installRust(folder, version, fileURLToPath(new URL('rust', import.meta.url))),
+    clients: ({ program }) => transports.map((transport): PeerProgram => ({ transport, command: [program] })),
+    servers: () => [],
+  }
 }
 
 function go(name: string, module: string, source: string): Peer {
