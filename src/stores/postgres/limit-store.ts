@@ -7,7 +7,7 @@ import { encodeText } from './sql-text.ts'
 const maxAttempts = 20
 
 /** In milliseconds. Short, because every counted request waits for the result. */
-const timeouts = { patience: 0, statementTimeout: 5_000 }
+const timeouts = { patience: 0, startPatience: 0, statementTimeout: 5_000 }
 
 export interface PostgresLimitsOptions {
   readonly pool: PostgresPool
