@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import { isList, isObject } from '../base/json.ts'
 import { type AgentCard, type Client, type ConnectOptions, connect, type Notice } from '../entries/client.ts'
 import { apiKeyCredentials, bearer, type CredentialProvider, certificateCredentials } from '../entries/client-auth.ts'
-import { createGuardedFetch, type GuardedFetchOptions } from '../entries/node.ts'
+import { createGuardedFetch, type GuardedFetchOptions } from '../node/guarded-fetch/guarded-fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type AgentReference, agentKey, readAgentReference } from './agent-reference.ts'
 import { createCardFileCache } from './card-cache.ts'
@@ -75,9 +75,10 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
       extensions.push(
         ...(options.supports ?? []).filter((uri) => text.includes(`"${uri}"`) && !extensions.includes(uri)),
       )
+      const preferred = preferTransports(wire, transports)
       // gRPC needs much more code than the others.
-      if (bindings.length === 2 && /"GRPC"/i.test(text)) bindings.push(await openGrpc(context, reference))
-      return preferTransports(wire, transports)
+      if (bindings.length === 2 && prefersGrpc(preferred)) bindings.push(await openGrpc(context, reference))
+      return preferred
     },
   }
   try {
@@ -193,6 +194,15 @@ function preferTransports(wire: JsonObject, names: readonly string[]): JsonObjec
     : wire
 }
 
+/** Whether the first transport of the card is gRPC. */
+function prefersGrpc({ supportedInterfaces, preferredTransport }: JsonObject): boolean {
+  const names = isList(supportedInterfaces)
+    ? supportedInterfaces.map((each) => (isObject(each) ? each.protocolBinding : undefined))
+    : [preferredTransport]
+  const known = names.map((name) => transportName(`${name}`, true))
+  return known.find((name) => name === 'GRPC' || name === 'JSONRPC' || name === 'HTTP+JSON') === 'GRPC'
+}
+
 function transportName(text: string, isFromCard = false): string {
   const names: Readonly<Record<string, string>> = {
     JSONRPC: 'JSONRPC',
@@ -237,7 +247,7 @@ export function createFetch(context: Context, reference: AgentReference): Fetch 
 
 /** gRPC, which needs much more code than the other bindings. */
 export async function openGrpc(context: Context, reference: string): Promise<Exclude<Transport, string>> {
-  const { grpc } = await import('../entries/node.ts')
+  const { grpc } = await import('../node/grpc-client.ts')
   const parsed = readAgentReference(reference)
   const hostname = parsed.type === 'file' ? undefined : new URL(parsed.url).hostname
   const isLoopback = parsed.type === 'file' || /^(localhost|127\..*|\[::1\])$/.test(hostname ?? '')
