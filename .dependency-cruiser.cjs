@@ -63,7 +63,7 @@ const mayImportPeers = {
   '@modelcontextprotocol/client': ['loop'],
   '@modelcontextprotocol/server': ['mcp'],
   '@opentelemetry/api': ['telemetry'],
-  pg: ['stores'],
+  pg: ['stores', 'cli'],
   rxjs: ['loop'],
 }
 const peers = Object.keys(require('./package.json').peerDependencies)

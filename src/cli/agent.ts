@@ -262,7 +262,7 @@ export async function openGrpc(context: Context, reference: string): Promise<Exc
   return { ...transport, fetch: debugging(transport.fetch, context.output) }
 }
 
-export function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
+function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
   const read = (name: string) => {
     const path = settings.text(name)
     if (path === undefined) return undefined

@@ -173,7 +173,7 @@ function* checkInterface(
   }
 }
 
-export function isLocalHost(hostname: string): boolean {
+function isLocalHost(hostname: string): boolean {
   return /^(localhost|0\.0\.0\.0|127\.[\d.]+|\[::1?\]|.*\.(local|internal|svc))$/i.test(hostname)
 }
 

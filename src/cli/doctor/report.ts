@@ -71,7 +71,7 @@ export interface Report {
   readonly requests: number
 }
 
-export const severities: readonly Severity[] = ['error', 'warning', 'info']
+const severities: readonly Severity[] = ['error', 'warning', 'info']
 
 export function countOf({ findings }: Report, severity: Severity): number {
   return findings.filter((finding) => finding.severity === severity).length
