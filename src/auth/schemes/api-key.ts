@@ -46,6 +46,9 @@ export function apiKey(options: ApiKeyOptions): Scheme {
 }
 
 function indexKeys(keys: readonly StoredKey[]): (hash: string) => StoredKey | undefined {
+  if (!Array.isArray(keys)) {
+    throw new TypeError('apiKey(): expected keys as a list of { id, hash } or a function that finds one by its hash')
+  }
   for (const { id, hash } of keys) {
     if (fromHex(hash)?.length !== 32) throw new TypeError(`apiKey(): expected the hash of ${id} as hashApiKey gives it`)
   }
