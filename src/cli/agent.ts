@@ -6,7 +6,7 @@ import { apiKeyCredentials, bearer, type CredentialProvider, certificateCredenti
 import { createGuardedFetch, type GuardedFetchOptions } from '../node/guarded-fetch/guarded-fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type AgentReference, agentKey, readAgentReference } from './agent-reference.ts'
-import { createCardFileCache } from './card-cache.ts'
+import { createCardFileCache } from './cards/card-cache.ts'
 import type { Context } from './command.ts'
 import { usageError } from './errors.ts'
 import { storedCredentials } from './token-store.ts'
@@ -222,7 +222,7 @@ export async function resolveTarget(
   signal: AbortSignal,
 ): Promise<string | JsonObject> {
   if (reference.type !== 'catalog') return reference.url
-  const { readCatalogEntry } = await import('./catalog-reference.ts')
+  const { readCatalogEntry } = await import('./cards/catalog-reference.ts')
   return await readCatalogEntry(reference.url, reference.entry, fetch, signal)
 }
 

@@ -9,7 +9,7 @@ import {
 import * as server0_3 from 'a2a-sdk-0-3-last/server'
 import * as express0_3 from 'a2a-sdk-0-3-last/server/express'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { demoAgent } from '../../src/cli/demo-agent.ts'
+import { demoAgent } from '../../src/cli/serve/demo-agent.ts'
 import { createCertificate } from '../support/auth/certificates.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'

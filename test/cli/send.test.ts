@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { demoAgent } from '../../src/cli/demo-agent.ts'
+import { demoAgent } from '../../src/cli/serve/demo-agent.ts'
 import { until } from '../support/async.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { rpcCard } from '../support/servers/http-server.ts'

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { demoAgent } from '../../src/cli/demo-agent.ts'
+import { demoAgent } from '../../src/cli/serve/demo-agent.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { closedPort, respondWith, startHttpServer } from '../support/servers/http-server.ts'
 import { startRecordingPeer, task } from '../support/servers/recording-peer.ts'

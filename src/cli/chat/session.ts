@@ -6,11 +6,11 @@ import { clientTools, inputRequestIn, toolResult } from '../../protocol/extensio
 import { type AgentConnection, openAgent } from '../agent.ts'
 import type { Context } from '../command.ts'
 import { CliError, toFailure } from '../errors.ts'
-import { createMarkdownWriter } from '../markdown.ts'
 import { readFilePart } from '../message-parts.ts'
 import { wrapLine } from '../output.ts'
 import { describeFile, isSettled, stateName, untilInterrupted } from '../render.ts'
 import { pollInterval } from '../wait.ts'
+import { createMarkdownWriter } from './markdown.ts'
 import { choicesOf, createPrompts, type Prompts } from './prompts.ts'
 
 const commandHelp: Readonly<Record<string, string>> = {
@@ -289,7 +289,7 @@ async function runChatCommand(
       conversation.task = await agent.client.task(task.id).cancel(agent.call)
       return output.note(`The task is ${stateName(conversation.task)}.`)
     case '/card': {
-      const { printCard } = await import('../render-card.ts')
+      const { printCard } = await import('../cards/render-card.ts')
       return printCard(agent.client.card, { output, signature: 'not checked', isValid: undefined })
     }
     default:

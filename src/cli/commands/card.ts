@@ -3,9 +3,9 @@ import { readPeerCard } from '../../dialects/peer-card.ts'
 import type { AgentCard } from '../../entries/client.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { fetchCard, openAgent } from '../agent.ts'
+import { printCard } from '../cards/render-card.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { printCard } from '../render-card.ts'
 
 export const cardGet: Command = {
   description:

@@ -121,7 +121,7 @@ async function dynamicValues(
       return [{ value: `:${kind}` }]
     case 'agent': {
       const [{ recentAgents }, { readLogins }] = await Promise.all([
-        import('../card-cache.ts'),
+        import('../cards/card-cache.ts'),
         import('../token-store.ts'),
       ])
       return [...new Set([...recentAgents(), ...Object.keys(readLogins())])].map((value) => ({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from '../command.ts'
 import { usageError } from '../errors.ts'
-import { callLogger, callTelemetry, printServer, untilStopped } from '../serving.ts'
+import { callLogger, callTelemetry, printServer, untilStopped } from '../serve/serving.ts'
 
 export const demoServer: Command = {
   description:
@@ -28,7 +28,7 @@ export const demoServer: Command = {
     const [{ serve }, { custom }, { demoAgent }] = await Promise.all([
       import('../../entries/index.ts'),
       import('../../entries/auth.ts'),
-      import('../demo-agent.ts'),
+      import('../serve/demo-agent.ts'),
     ])
     const directory = mkdtempSync(join(tmpdir(), 'parley-demo-'))
     const scheme = token === undefined ? undefined : bearerScheme(custom, token)

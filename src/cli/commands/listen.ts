@@ -6,7 +6,7 @@ import { openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
 import { usageError } from '../errors.ts'
 import { eventJson } from '../render.ts'
-import { untilStopped } from '../serving.ts'
+import { untilStopped } from '../serve/serving.ts'
 import { createEventPrinter } from '../stream.ts'
 
 export const listen: Command = {

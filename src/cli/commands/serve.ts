@@ -7,7 +7,7 @@ import type { ServeOptions } from '../../entries/index.ts'
 import type { Agent } from '../../entries/server.ts'
 import type { Command, Context } from '../command.ts'
 import { CliError, usageError } from '../errors.ts'
-import { callLogger, callTelemetry, printServer, type ServedAgent, untilStopped } from '../serving.ts'
+import { callLogger, callTelemetry, printServer, type ServedAgent, untilStopped } from '../serve/serving.ts'
 
 export const serveCommand: Command = {
   description:
@@ -58,7 +58,7 @@ export const serveCommand: Command = {
     for (const file of positionals) if (!existsSync(file)) throw usageError(`There is no file ${file}.`)
     const isChild = process.send !== undefined && process.env.PARLEY_SERVE_CHILD === '1'
     if (!settings.flag('no-reload') && !isChild) {
-      const { serveWithReload } = await import('../serve-reload.ts')
+      const { serveWithReload } = await import('../serve/serve-reload.ts')
       return await serveWithReload(context)
     }
     if (isChild) await reportLoadedFiles()

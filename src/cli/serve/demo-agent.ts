@@ -1,4 +1,4 @@
-import { agent } from '../entries/server.node.ts'
+import { agent } from '../../entries/server.node.ts'
 
 /** What the demo agent does with each word. */
 const abilities = {

@@ -1,4 +1,4 @@
-import { type Style, sanitize } from './output.ts'
+import { type Style, sanitize } from '../output.ts'
 
 /** Renders Markdown for a terminal as it arrives. Only complete lines are rendered; the rest waits for `end`. */
 export interface MarkdownWriter {

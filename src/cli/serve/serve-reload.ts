@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Context } from './command.ts'
+import type { Context } from '../command.ts'
 import { printServer, type ServedAgent, untilStopped } from './serving.ts'
 
 /** Milliseconds without a further change before the server starts again: editors write files in several steps. */

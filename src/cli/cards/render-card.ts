@@ -1,5 +1,5 @@
-import type { AgentCard, SecurityScheme } from '../entries/client.ts'
-import type { Output } from './output.ts'
+import type { AgentCard, SecurityScheme } from '../../entries/client.ts'
+import type { Output } from '../output.ts'
 
 export interface CardOptions {
   readonly output: Output

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CardCache } from '../entries/client.ts'
-import { cacheFolder } from './settings.ts'
+import type { CardCache } from '../../entries/client.ts'
+import { cacheFolder } from '../settings.ts'
 
 /** Cards in the cache; the oldest one gives way. */
 const maxCards = 64

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
-import type { Logger, Telemetry } from '../entries/server.ts'
-import type { Context } from './command.ts'
-import type { Output } from './output.ts'
+import type { Logger, Telemetry } from '../../entries/server.ts'
+import type { Context } from '../command.ts'
+import type { Output } from '../output.ts'
 
 export interface ServedAgent {
   readonly name: string
