@@ -37,6 +37,7 @@ const mayImport = {
   registry: ['base', 'protocol', 'http', 'auth', 'client', 'mesh'],
   gateway: ['base', 'protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'tasks', 'http'],
   stores: ['base', 'protocol', 'tasks'],
+  conformance: ['base', 'protocol', 'dialects', 'transports', 'client', 'http'],
   testing: ['base', 'protocol', 'tasks', 'agent', 'client', 'server'],
   integrations: ['http', 'node'],
   node: ['base', 'protocol', 'http', 'auth', 'transports', 'client', 'mesh', 'server', 'registry'],

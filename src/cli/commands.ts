@@ -91,6 +91,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
+    path: 'conformance',
+    group: 'Check agents',
+    summary: 'Judge an agent by the rules of A2A',
+    load: async () => (await import('./commands/conformance.ts')).conformanceCommand,
+  },
+  {
     path: 'serve',
     group: 'Serve and develop',
     summary: 'Serve agents from files, and reload them when they change',

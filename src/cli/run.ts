@@ -69,7 +69,7 @@ async function withoutCommand(args: readonly string[], words: readonly string[])
 
 async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<void> {
   const command = await entry.load()
-  const options = { ...command.options, ...globalOptions }
+  const options = { ...globalOptions, ...command.options }
   const { positionals = [] } = command
   const given = parseArguments(args, { path: entry.path, options, positionals })
   if (given.options.has('version')) return void process.stdout.write(`${readVersion()}\n`)

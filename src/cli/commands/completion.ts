@@ -53,7 +53,7 @@ async function candidatesFor(words: readonly string[], context: Context): Promis
   const { entry, depth } = commandIn(before, visible)
   if (!entry) return nextWords(before, visible)
   const command = await entry.load()
-  const options: Readonly<Record<string, Option>> = { ...command.options, ...globalOptions }
+  const options: Readonly<Record<string, Option>> = { ...globalOptions, ...command.options }
   const open = openOption(before, options)
   if (open) return await valuesOf(open, words, context)
   if (current.startsWith('-')) {

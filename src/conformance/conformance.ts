@@ -1,0 +1,147 @@
+import type { Fetch } from '../http/fetch.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
+import type { Interface, Subject, Version } from './interface.ts'
+import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
+import { appliesTo, type Rule } from './rule.ts'
+import { rules } from './rules.ts'
+import { createSession, probeTexts, type Session, type Texts } from './session.ts'
+import { NotMeasured, Violation } from './verdict.ts'
+import { createWire, type Exchange, type Wire } from './wire.ts'
+
+/** The longest request or answer in the evidence of a failed check, in characters. */
+const maxEvidence = 2_000
+
+export interface ConformanceOptions {
+  /** Protocol versions to judge. Defaults to all that the card declares. */
+  readonly versions?: readonly Version[]
+  /** Bindings to judge. Defaults to all that the card declares. */
+  readonly bindings?: readonly ('JSONRPC' | 'HTTP+JSON')[]
+  /** The ids of the rules to check, such as `send/terminal-task`. Defaults to all. */
+  readonly rules?: readonly string[]
+  /** Headers of every request, such as credentials. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Texts that make the agent behave as a check needs it. Texts that are missing are looked for by probing. */
+  readonly texts?: Texts
+  /** Whether to send the examples of the skills in order to find missing texts. Defaults to true. */
+  readonly probe?: boolean
+  /** Milliseconds that one request may take. Defaults to 10,000. */
+  readonly timeout?: number
+  readonly fetch?: Fetch
+  readonly signal?: AbortSignal
+  /** Called after each check. */
+  readonly onCheck?: (check: Check) => void
+}
+
+/**
+ * Judges an agent by the rules of A2A: every rule that can be measured from outside, in every version and binding that
+ * its card declares. Sends real messages.
+ *
+ * @example
+ * const report = await conformance('https://agent.example.com', { texts: { longRunning: 'count to a million' } })
+ * expect(report.failed('MUST')).toEqual([])
+ */
+export async function conformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceReport> {
+  const { timeout = 10_000, signal = new AbortController().signal, headers = {} } = options
+  const unknown = options.rules?.find((id) => !rules.some((rule) => rule.id === id))
+  if (unknown !== undefined) throw new TypeError(`There is no rule "${unknown}".`)
+  const request: CardRequest = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), headers, timeout, signal }
+  const declared = (await findCards(url, request)).filter(({ version }) => options.versions?.includes(version) ?? true)
+  const targets = declared.flatMap(({ interfaces }) => interfaces).filter((each) => isWanted(each, options))
+  if (targets.length === 0) {
+    throw new A2AError('version-not-supported', `The card of ${url} declares no interface that can be judged.`, {
+      hint: 'Judged are JSONRPC and HTTP+JSON. Versions below 1.0 are judged with --a2a-version or --legacy.',
+    })
+  }
+  const chosen = rules.filter(({ id }) => options.rules?.includes(id) ?? true)
+  const checks: Check[] = []
+  const add = (check: Check) => {
+    checks.push(check)
+    options.onCheck?.(check)
+  }
+  for (const each of declared) {
+    const own = targets.filter(({ version }) => version === each.version)
+    const [first] = own
+    if (!first) continue
+    const card: Interface = { version: each.version, binding: 'CARD', url: each.served.url }
+    const cardWire = createWire({ target: card, ...request })
+    await runChecks({ session: openSession(cardWire, each, {}, request), target: card, chosen, signal, add })
+    const wires = own.map((target) => createWire({ target, ...request }))
+    const texts = await textsFor(wires, each, options)
+    for (const wire of wires) {
+      const session = openSession(wire, each, texts, request)
+      try {
+        await runChecks({ session, target: wire.target, chosen, signal, add })
+      } finally {
+        await session.close()
+      }
+    }
+  }
+  const { name } = declared[0]?.served.json ?? {}
+  return toReport(typeof name === 'string' ? name : '', url, checks)
+}
+
+function isWanted({ binding }: Interface, { bindings }: ConformanceOptions): boolean {
+  return bindings === undefined || (bindings as readonly Subject[]).includes(binding)
+}
+
+async function textsFor(wires: readonly Wire[], { served }: Declared, options: ConformanceOptions): Promise<Texts> {
+  const { texts = {}, probe = true } = options
+  const [wire] = wires
+  return wire && probe ? await probeTexts(wire, served.json, texts) : texts
+}
+
+function openSession(wire: Wire, { served }: Declared, texts: Texts, request: CardRequest): Session {
+  return createSession({
+    wire,
+    served,
+    card: served.json,
+    texts,
+    fetchCard: (headers) => requestCard(served.url, { ...served.selectedBy, ...headers }, request),
+    credentialNames: Object.keys(request.headers),
+  })
+}
+
+interface Run {
+  readonly chosen: readonly Rule[]
+  readonly session: Session
+  readonly target: Interface
+  readonly signal: AbortSignal
+  add(check: Check): void
+}
+
+async function runChecks({ session, target, chosen, signal, add }: Run): Promise<void> {
+  for (const rule of chosen) {
+    if (!appliesTo(rule, target)) continue
+    signal.throwIfAborted()
+    add(await runCheck(rule, session, signal))
+  }
+}
+
+async function runCheck(rule: Rule, session: Session, signal: AbortSignal): Promise<Check> {
+  const { id, level, title, sends, expects } = rule
+  const { version, binding } = session.wire.target
+  const about = { rule: id, version, binding, level, title, sends, expects }
+  const before = session.wire.last()
+  try {
+    await rule.check(session)
+    return { ...about, outcome: 'passed' }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof NotMeasured) return { ...about, outcome: 'not measured', problem: error.message }
+    const problem = error instanceof Violation ? error.message : `The request failed: ${messageOf(error)}`
+    const last = session.wire.last()
+    return { ...about, outcome: 'failed', problem, ...(last && last !== before && { evidence: evidenceOf(last) }) }
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return `${error}`
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
+}
+
+/** Request headers are left out: they carry credentials. */
+function evidenceOf({ method, url, sent, status, text }: Exchange): Evidence {
+  const cut = (value: string) => (value.length > maxEvidence ? `${value.slice(0, maxEvidence)}…` : value)
+  return { request: cut(`${method} ${url} ${sent}`.trim()), answer: cut(`HTTP ${status} ${text}`.trim()) }
+}

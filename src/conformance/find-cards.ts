@@ -1,0 +1,91 @@
+import { isObject, type JsonObject } from '../base/json.ts'
+import type { Fetch } from '../http/fetch.ts'
+import { readLimited } from '../http/read-limited.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type Interface, interfacesOf, type Version } from './interface.ts'
+import type { ServedCard } from './session.ts'
+
+/** Maximum length of a card in bytes. */
+const maxCard = 1024 * 1024
+
+const versions: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
+
+/** What an agent declares in one version: its card, and its interfaces. */
+export interface Declared {
+  readonly version: Version
+  readonly served: ServedCard
+  readonly interfaces: readonly Interface[]
+}
+
+export interface CardRequest {
+  readonly fetch: Fetch
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeout: number
+  readonly signal: AbortSignal
+}
+
+/** The cards of an agent, as clients of each version find them. Throws an `A2AError` if there is none. */
+export async function findCards(url: string, request: CardRequest): Promise<readonly Declared[]> {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new A2AError('invalid-params', `Expected an http or https URL, got "${url}".`, { reason: 'bad-url' })
+  }
+  const declared: Declared[] = []
+  let seen: ServedCard | undefined
+  for (const version of versions) {
+    const served = await findCard(url, version, request)
+    if (!served) continue
+    seen ??= served
+    const interfaces = interfacesOf(served.json, served.url).filter((each) => each.version === version)
+    if (interfaces.length > 0) declared.push({ version, served, interfaces })
+  }
+  if (!seen) {
+    throw new A2AError('invalid-agent-response', `There is no agent card at ${url}.`, { reason: 'card-not-found' })
+  }
+  return declared
+}
+
+async function findCard(url: string, version: Version, request: CardRequest): Promise<ServedCard | undefined> {
+  for (const candidate of cardUrls(url, version)) {
+    const headers: Record<string, string> = isOld(version) ? {} : { 'a2a-version': version }
+    const response = await requestCard(candidate, headers, request)
+    if (response.status === 200 && isObject(response.json)) {
+      return { ...response, json: response.json, url: candidate, selectedBy: headers }
+    }
+  }
+  return undefined
+}
+
+/** Requests a card, with further headers. */
+export async function requestCard(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { fetch, headers: own, timeout, signal }: CardRequest,
+) {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json', ...own, ...headers },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+  })
+  const text = new TextDecoder().decode(await readLimited(response.body, maxCard))
+  return { status: response.status, headers: response.headers, text, json: parse(text) }
+}
+
+/** Clients of 0.1 and 0.2 look for another name. */
+function cardUrls(url: string, version: Version): readonly string[] {
+  const { pathname, origin } = new URL(url)
+  if (pathname.endsWith('.json')) return [url]
+  const names = isOld(version) ? ['agent.json', 'agent-card.json'] : ['agent-card.json']
+  const bases = [...new Set([url.replace(/\/$/, ''), origin])]
+  return bases.flatMap((base) => names.map((name) => `${base}/.well-known/${name}`))
+}
+
+function isOld(version: Version): boolean {
+  return version === '0.2' || version === '0.1'
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,65 @@
+import { isList, isObject, type JsonObject } from '../base/json.ts'
+
+export type Version = '1.0' | '0.3' | '0.2' | '0.1'
+
+/** The bindings that the suite can speak, and the card, which has rules of its own. */
+export type Subject = 'CARD' | 'JSONRPC' | 'HTTP+JSON'
+
+/** An endpoint that the card of an agent declares, in one protocol version. */
+export interface Interface {
+  readonly version: Version
+  readonly binding: Subject
+  readonly url: string
+  readonly tenant?: string
+}
+
+/** The interfaces of a card that the suite can judge, once each. Cards of 0.x may be older than they say. */
+export function interfacesOf(card: JsonObject, cardUrl: string): readonly Interface[] {
+  const all = [...currentInterfaces(card), ...legacyInterfaces(card)].map((each) => ({
+    ...each,
+    url: absolute(each, cardUrl),
+  }))
+  return all.filter(
+    ({ version, binding }, index) =>
+      all.findIndex((other) => other.version === version && other.binding === binding) === index,
+  )
+}
+
+function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interface[] {
+  if (!isList(supportedInterfaces)) return []
+  return supportedInterfaces.filter(isObject).flatMap(({ url, protocolBinding, protocolVersion, tenant }) => {
+    const version = versionOf(protocolVersion)
+    const binding = bindingOf(protocolBinding)
+    if (!version || !binding || typeof url !== 'string') return []
+    return [{ version, binding, url, ...(typeof tenant === 'string' && tenant !== '' && { tenant }) }]
+  })
+}
+
+function legacyInterfaces(card: JsonObject): readonly Interface[] {
+  const { url, protocolVersion, preferredTransport, additionalInterfaces, authentication } = card
+  if (typeof url !== 'string') return []
+  const oldest: Version = authentication !== undefined || !('defaultInputModes' in card) ? '0.1' : '0.2'
+  const version = protocolVersion === undefined ? oldest : versionOf(protocolVersion)
+  if (version === undefined || version === '1.0') return []
+  const others = isList(additionalInterfaces) ? additionalInterfaces.filter(isObject) : []
+  return [{ url, transport: preferredTransport ?? 'JSONRPC' }, ...others].flatMap((each) => {
+    const binding = bindingOf(each.transport)
+    // REST came with 0.3: what older cards call so has no common form.
+    if (!binding || typeof each.url !== 'string' || (binding === 'HTTP+JSON' && version !== '0.3')) return []
+    return [{ version, binding, url: each.url }]
+  })
+}
+
+function versionOf(text: unknown): Version | undefined {
+  const [minor] = /^\d+\.\d+/.exec(`${text}`) ?? []
+  return minor === '1.0' || minor === '0.3' || minor === '0.2' || minor === '0.1' ? minor : undefined
+}
+
+function bindingOf(text: unknown): Subject | undefined {
+  return text === 'JSONRPC' || text === 'HTTP+JSON' ? text : undefined
+}
+
+function absolute({ url, binding }: Interface, base: string): string {
+  const full = URL.canParse(url, base) ? new URL(url, base).href : url
+  return binding === 'HTTP+JSON' ? full.replace(/\/$/, '') : full
+}

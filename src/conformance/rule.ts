@@ -1,0 +1,25 @@
+import type { Interface, Subject, Version } from './interface.ts'
+import type { Session } from './session.ts'
+
+export type Level = 'MUST' | 'SHOULD' | 'MAY'
+
+/** A rule of the protocol, and how an agent is checked against it. */
+export interface Rule {
+  /** The subject and the name of the rule, such as `send/terminal-task`. The same in all versions and bindings. */
+  readonly id: string
+  readonly level: Level
+  readonly versions: readonly Version[]
+  /** Defaults to both bindings. */
+  readonly bindings?: readonly Subject[]
+  /** The rule in one sentence. */
+  readonly title: string
+  readonly sends: string
+  readonly expects: string
+  /** Resolves if the agent keeps the rule. Throws a `Violation` or a `NotMeasured`. */
+  check(session: Session): Promise<void>
+}
+
+/** Whether a rule applies to an interface of an agent. */
+export function appliesTo({ versions, bindings = ['JSONRPC', 'HTTP+JSON'] }: Rule, target: Interface): boolean {
+  return versions.includes(target.version) && bindings.includes(target.binding)
+}
