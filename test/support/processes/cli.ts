@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { compileCacheEnv } from '../mcp/compile-cache-env.ts'
 
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 
@@ -50,10 +51,10 @@ export function shareCli() {
   afterAll(() => rm(home, { recursive: true, force: true }))
 
   function start(args: readonly string[], { env = {}, input, cwd = home }: CliOptions = {}): CliProcess {
-    const { PATH, NODE_COMPILE_CACHE } = process.env
+    const { PATH } = process.env
     const child = spawn(process.execPath, [main, ...args], {
       cwd,
-      env: { PATH, HOME: home, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), ...env },
+      env: { PATH, HOME: home, ...compileCacheEnv(), ...env },
     })
     onTestFinished(async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
