@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -14,6 +14,12 @@ const server = pathToFileURL(fileURLToPath(new URL('../../src/entries/server.nod
 const agentFile = (name: string, answer: string) =>
   `import { agent } from '${server}'\n${answer}\nexport default agent({ name: '${name}' }, (turn): string => answer + turn.text)\n`
 
+/** Replaces a file in one step, as editors do, so that the server reloads once. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text)
+  await rename(`${path}.new`, path)
+}
+
 describe('serve', () => {
   it('an agent in a TypeScript file is served, reloaded when a file of it changes, and survives a broken file', async () => {
     const folder = await temporaryDirectory()
@@ -26,10 +32,10 @@ describe('serve', () => {
     const send = async () => (await cli.run(['send', '-a', url, 'x'])).field('Message')
     expect(await send()).toBe('first x')
     expect(process.stderr()).toMatch(/sendMessage/)
-    await writeFile(join(folder, 'answer.ts'), 'this is no TypeScript\n')
+    await replaceFile(join(folder, 'answer.ts'), 'this is no TypeScript\n')
     await process.until(/starts again when a file changes/)
     expect(process.stderr()).toMatch(/error: agent\.ts cannot be loaded/)
-    await writeFile(join(folder, 'answer.ts'), `export const answer: string = 'second '\n`)
+    await replaceFile(join(folder, 'answer.ts'), `export const answer: string = 'second '\n`)
     await process.until(/Reloaded/)
     expect(await send()).toBe('second x')
     process.child.kill('SIGINT')
@@ -207,7 +213,7 @@ describe('completion', () => {
     const { url } = demo().server
     const { task } = (await cli.run(['send', '-a', url, 'count', '-o', 'json'])).json()
     const complete = async (...words: readonly string[]) => {
-      const { stdout } = await cli.run(['__complete', '--', ...words])
+      const { stdout } = await cli.run(['__complete', '--', ...words], { env: { A2ACLI_TIMEOUT: '30s' } })
       return stdout.split('\n').map((line) => line.split('\t')[0])
     }
     const scripts = await Promise.all(['bash', 'zsh', 'fish'].map((shell) => cli.run(['completion', shell])))

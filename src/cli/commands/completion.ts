@@ -9,7 +9,7 @@ import {
 } from '../command.ts'
 import { usageError } from '../errors.ts'
 
-/** Milliseconds for which a shell waits for values that only the agent knows. */
+/** Milliseconds for which a shell waits for values that only the agent knows, unless `A2ACLI_TIMEOUT` is set. */
 const dynamicTimeout = 2_000
 
 export const completion: Command = {
@@ -152,7 +152,7 @@ async function tasksOf(
     { ...agentOptions, ...globalOptions },
     reference === undefined ? new Map() : new Map([['agent-card', [reference]]]),
   )
-  const signal = AbortSignal.timeout(dynamicTimeout)
+  const signal = AbortSignal.timeout(context.settings.duration('timeout') ?? dynamicTimeout)
   try {
     const { client, call } = await openAgent({ ...context, settings, signal })
     const candidates: Candidate[] = []
