@@ -163,6 +163,36 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/keys.ts')).keysNew,
   },
   {
+    path: 'registry serve',
+    group: 'Operate',
+    summary: 'Serve a registry of agents',
+    load: async () => (await import('./commands/registry.ts')).registryServe,
+  },
+  {
+    path: 'registry list',
+    group: 'Operate',
+    summary: 'List the agents of a registry',
+    load: async () => (await import('./commands/registry.ts')).registryList,
+  },
+  {
+    path: 'registry search',
+    group: 'Operate',
+    summary: 'Search the agents of a registry',
+    load: async () => (await import('./commands/registry.ts')).registrySearch,
+  },
+  {
+    path: 'registry add',
+    group: 'Operate',
+    summary: 'Add an agent to a registry',
+    load: async () => (await import('./commands/registry.ts')).registryAdd,
+  },
+  {
+    path: 'registry probe',
+    group: 'Operate',
+    summary: 'Show what registries observe about an agent',
+    load: async () => (await import('./commands/registry.ts')).registryProbe,
+  },
+  {
     path: 'mesh keygen',
     group: 'Operate',
     summary: 'Create the key of a mesh peer',

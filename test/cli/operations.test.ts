@@ -9,6 +9,8 @@ import { lease, message, newTask, status } from '../contracts/task-log/fixtures.
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
 import { shareCli } from '../support/processes/cli.ts'
+import { closedPort } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const cli = shareCli()
@@ -187,5 +189,37 @@ describe('keys', () => {
     const { privateKey, publicKey, fingerprint } = mesh.json()
     expect((await importSigningKey(privateKey)).fingerprint).toBe(fingerprint)
     expect((await importPublicKey(publicKey)).fingerprint).toBe(fingerprint)
+  })
+})
+
+describe('registry', () => {
+  it('agents are added to a registry that keeps them, listed, searched and probed', async () => {
+    const store = join(await temporaryDirectory(), 'registry.db')
+    const { server } = await startTestServer(async () => 'tea', {
+      profile: { name: 'Tea shop', description: 'Sells tea.' },
+    })
+    const serving = cli.start(['registry', 'serve', '--port', '0', '--store', store])
+    const [, registry = ''] = await serving.until(/^Registry: (\S+)$/m)
+    const run = (...args: readonly string[]) =>
+      cli.run(['registry', ...args, '-o', 'json'], { env: { A2ACLI_REGISTRY: registry } })
+    const added = await run('add', server.url)
+    expect(added).toMatchObject({ code: 0 })
+    expect(added.json()).toMatchObject({ name: 'Tea shop', kind: 'a2a' })
+    const [list, found, nothing, probed, text, wrong] = await Promise.all([
+      run('list', '--status', 'healthy'),
+      run('search', 'tea'),
+      run('search', 'coffee'),
+      cli.run(['registry', 'probe', server.url, '-o', 'json']),
+      cli.run(['registry', 'list', '--registry', registry]),
+      run('add', `http://127.0.0.1:${await closedPort()}`),
+    ])
+    expect([list, found, nothing].map(({ json }) => json().totalCount)).toEqual([1, 1, 0])
+    expect(probed.json()).toMatchObject({ name: 'Tea shop', seen: { reachable: { ok: true }, conforms: { ok: true } } })
+    expect(text.field('Agent')).toContain('Tea shop a2a healthy')
+    expect(wrong.code).toBe(1)
+    serving.child.kill('SIGINT')
+    expect((await serving.result).code).toBe(0)
+    const gone = await run('list')
+    expect([gone.code, gone.json().error.code]).toEqual([3, 'A2ACLI_ERR_UNREACHABLE'])
   })
 })
