@@ -2,7 +2,8 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCardVerifier, hashApiKey, signCard } from '../../src/entries/auth.ts'
-import { importPublicKey, importSigningKey } from '../../src/entries/mesh.ts'
+import { importPublicKey, importSigningKey, MeshRefusal } from '../../src/entries/mesh.ts'
+import { servePeer } from '../../src/entries/node.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { lease, message, newTask, status } from '../contracts/task-log/fixtures.ts'
@@ -221,5 +222,34 @@ describe('registry', () => {
     expect((await serving.result).code).toBe(0)
     const gone = await run('list')
     expect([gone.code, gone.json().error.code]).toEqual([3, 'A2ACLI_ERR_UNREACHABLE'])
+  })
+})
+
+describe('mesh', () => {
+  it('a peer is pinged and called with a key of its own, and its refusals and absence are explained', async () => {
+    const { endpoint, close } = await servePeer({
+      card: { agent_id: 'price-agent', name: 'Prices' },
+      methods: {
+        get_price({ symbol = '' }, { from }) {
+          if (symbol !== 'TEA') throw new MeshRefusal('UNKNOWN_SYMBOL', `There is no price for ${symbol}.`)
+          return { price: 4.25, from }
+        },
+      },
+    })
+    onTestFinished(close)
+    const key = join(await temporaryDirectory(), 'peer.pem')
+    expect((await cli.run(['mesh', 'keygen', '--to', key])).code).toBe(0)
+    const peer = ['--peer', 'price-agent', '--signing-key', key, '--as', 'shop', '-o', 'json']
+    const ping = await cli.run(['mesh', 'ping', endpoint, ...peer])
+    expect(ping.json()).toMatchObject({ card: { agent_id: 'price-agent', name: 'Prices' } })
+    const sent = await cli.run(['mesh', 'send', endpoint, 'get_price', '--parameters', '{"symbol":"TEA"}', ...peer])
+    expect(sent.json()).toEqual({ price: 4.25, from: 'shop' })
+    const [refused, gone, wrong] = await Promise.all([
+      cli.run(['mesh', 'send', endpoint, 'get_price', ...peer]),
+      cli.run(['mesh', 'ping', `http://127.0.0.1:${await closedPort()}/mesh`, ...peer]),
+      cli.run(['mesh', 'send', endpoint, 'get_price', '--parameters', '[', ...peer]),
+    ])
+    expect(refused.json().error.message).toContain('There is no price')
+    expect([refused.code, gone.code, wrong.code]).toEqual([1, 3, 2])
   })
 })

@@ -1,10 +1,10 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isList, isObject } from '../../base/json.ts'
-import { createFetch } from '../agent.ts'
-import { readAgentReference } from '../agent-reference.ts'
-import { agentOptions, type Command, type Context, type Option } from '../command.ts'
-import { CliError, usageError } from '../errors.ts'
-import { callLogger, untilStopped } from '../serving.ts'
+import type { Json, JsonObject } from '../../../base/json.ts'
+import { isList, isObject } from '../../../base/json.ts'
+import { createFetch } from '../../agent.ts'
+import { readAgentReference } from '../../agent-reference.ts'
+import { agentOptions, type Command, type Context, type Option } from '../../command.ts'
+import { CliError, usageError } from '../../errors.ts'
+import { callLogger, untilStopped } from '../../serve/serving.ts'
 
 /** Milliseconds for a request to a registry, which may have to fetch a card first. */
 const requestTimeout = 60_000
@@ -48,10 +48,10 @@ export const registryServe: Command = {
   examples: [{ line: 'parley registry serve --store registry.db', summary: 'A registry that keeps its agents' }],
   async run(context) {
     const { settings, output } = context
-    const { serveRegistry } = await import('../../entries/node.ts')
+    const { serveRegistry } = await import('../../../entries/node.ts')
     const file = settings.text('store')
     const entries =
-      file === undefined ? undefined : (await import('../../entries/sqlite.ts')).createSqliteRegistryStore({ file })
+      file === undefined ? undefined : (await import('../../../entries/sqlite.ts')).createSqliteRegistryStore({ file })
     const server = await serveRegistry({
       port: settings.integer('port') ?? 4100,
       host: settings.text('host') ?? '127.0.0.1',
@@ -109,8 +109,8 @@ export const registryProbe: Command = {
     const reference = readAgentReference(context.settings.text('agent-card') ?? '')
     if (reference.type === 'file') throw usageError('A registry reads cards from URLs only.')
     const [{ createRegistry }, { createGuardedFetch }] = await Promise.all([
-      import('../../entries/registry.ts'),
-      import('../../entries/node.ts'),
+      import('../../../entries/registry.ts'),
+      import('../../../entries/node.ts'),
     ])
     const { hostname } = new URL(reference.url)
     const isLocal = /^(localhost|127\..*|\[::1\])$/.test(hostname)

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import type { JsonObject } from '../../base/json.ts'
-import type { Command, Context } from '../command.ts'
-import { usageError } from '../errors.ts'
+import type { JsonObject } from '../../../base/json.ts'
+import type { Command, Context } from '../../command.ts'
+import { usageError } from '../../errors.ts'
 
 const to = {
   type: 'text',
@@ -39,7 +39,7 @@ export const keysNew: Command = {
   ],
   async run(context) {
     const { settings, output } = context
-    const { newApiKey, hashApiKey, newSigningKey } = await import('../../entries/auth.ts')
+    const { newApiKey, hashApiKey, newSigningKey } = await import('../../../entries/auth.ts')
     if (settings.text('type') === 'api-key') {
       const key = newApiKey()
       const hash = await hashApiKey(key)
@@ -70,7 +70,7 @@ export const meshKeygen: Command = {
   },
   examples: [{ line: 'parley mesh keygen --to peer.pem', summary: 'A key in a file, and its public part on stdout' }],
   async run(context) {
-    const { importPublicKey } = await import('../../entries/mesh.ts')
+    const { importPublicKey } = await import('../../../entries/mesh.ts')
     const pair =
       context.settings.text('kind') === 'P-256'
         ? generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Json } from '../../base/json.ts'
-import type { LogStats, MigrationPlan } from '../../entries/sqlite.ts'
-import type { Command, Context } from '../command.ts'
-import { CliError, usageError } from '../errors.ts'
-import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../store/open-store.ts'
-import { runPostgresTool } from '../store/postgres-tools.ts'
+import type { Json } from '../../../base/json.ts'
+import type { LogStats, MigrationPlan } from '../../../entries/sqlite.ts'
+import type { Command, Context } from '../../command.ts'
+import { CliError, usageError } from '../../errors.ts'
+import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../../store/open-store.ts'
+import { runPostgresTool } from '../../store/postgres-tools.ts'
 
 export const dbBackup: Command = {
   description:
@@ -27,7 +27,7 @@ export const dbBackup: Command = {
     await withStore(context, async (store) => {
       const done = output.progress('Backing up…')
       if (store.type === 'sqlite') {
-        const { createSqliteAdmin } = await import('../../entries/sqlite.ts')
+        const { createSqliteAdmin } = await import('../../../entries/sqlite.ts')
         await createSqliteAdmin(store).backup(target)
       } else {
         const args = ['--format=custom', `--schema=${store.schema}`, `--file=${resolve(target)}`]
@@ -66,7 +66,7 @@ export const dbRestore: Command = {
       if (existsSync(file) && !isOverwrite) {
         throw usageError(`${file} exists, and its tasks would be lost.`, 'Move it, or pass --overwrite.')
       }
-      const { restoreSqliteLog } = await import('../../entries/sqlite.ts')
+      const { restoreSqliteLog } = await import('../../../entries/sqlite.ts')
       await restoreSqliteLog({ backup, file, overwrite: isOverwrite }).catch((cause) => {
         throw new CliError('A2ACLI_ERR_INTERNAL', cause instanceof Error ? cause.message : `${cause}`, { cause })
       })

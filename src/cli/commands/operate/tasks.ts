@@ -1,7 +1,7 @@
-import type { Json } from '../../base/json.ts'
-import type { Command, Context } from '../command.ts'
-import { CliError, usageError } from '../errors.ts'
-import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../store/open-store.ts'
+import type { Json } from '../../../base/json.ts'
+import type { Command, Context } from '../../command.ts'
+import { CliError, usageError } from '../../errors.ts'
+import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../../store/open-store.ts'
 import { timeText } from './db.ts'
 
 /** Events of one task that are shown at most. */
