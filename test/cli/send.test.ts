@@ -213,7 +213,7 @@ describe('waiting', () => {
     const peer = await startRecordingPeer({
       result: ({ body }) => (body.method === 'GetTask' ? task('WORKING') : { task: task('SUBMITTED') }),
     })
-    const args = ['send', '-a', peer.origin, 'x', '-o', 'json', '--poll-interval', '50ms', '--timeout', '4s']
+    const args = ['send', '-a', peer.origin, 'x', '-o', 'json', '--poll-interval', '50ms', '--timeout', '6s']
     const { code, json, stderr } = await cli.run(args)
     expect(code).toBe(5)
     expect(json()).toMatchObject({ error: { code: 'A2ACLI_ERR_TIMEOUT' } })
