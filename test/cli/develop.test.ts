@@ -208,6 +208,15 @@ describe('chat', () => {
   })
 })
 
+describe('conformance', () => {
+  it('CONFORM_001: an agent is judged by the rules of A2A, and the result is one JSON document', async () => {
+    const { code, json } = await cli.run(['conformance', demo().server.url, '-o', 'json'])
+    expect(code).toBe(0)
+    expect(json()).toMatchObject({ agent: 'Demo', isConformant: true, counts: { MUST: { failed: 0 } } })
+    expect(json().counts.MUST.passed).toBeGreaterThan(50)
+  })
+})
+
 describe('completion', () => {
   it('CLI_002: scripts for bash, zsh and fish are printed, and complete commands, options and values', async () => {
     const { url } = demo().server
