@@ -35,7 +35,7 @@ async function answer(turn: Turn) {
   }
 }
 
-/** `grpc` says how the card names gRPC: clients of 0.3 find it only by its bare address. */
+/** `grpc` says how the card names gRPC: 0.3 clients find it only by its bare address. */
 export function serveInteropAgent(directory: string, grpc: ServeOptions['grpc'] = true): Promise<Server> {
   const inputModes = ['text/plain', 'application/json', 'application/octet-stream']
   return serve(agent({ name: 'Interop', description: 'Answers the checks.', inputModes }, answer), {

@@ -6,13 +6,13 @@ export interface Exchange {
     readonly method: string
     readonly path: string
     readonly headers: Readonly<Record<string, string>>
-    /** The JSON of the body, or its text if it is no JSON. */
+    /** The JSON of the body, or its text if it is not JSON. */
     readonly body?: unknown
   }
   readonly response: {
     readonly status: number
     readonly type: string
-    /** The JSON of the body, or its text if it is no JSON. */
+    /** The JSON of the body, or its text if it is not JSON. */
     readonly body?: unknown
     /** The data of server-sent events. */
     readonly events?: readonly unknown[]
