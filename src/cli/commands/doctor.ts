@@ -17,12 +17,16 @@ import { countOf, type Finding, type InterfaceReport, type Report } from '../doc
 import { toFailure } from '../errors.ts'
 import { validateCard, verifySignature } from './card.ts'
 
+/** Every interface is probed in its own version, so the options that choose one do not apply. */
+const choices = ['transport', 'a2a-version', 'legacy', 'extension', 'svc-param']
+const connectionOptions = Object.fromEntries(Object.entries(agentOptions).filter(([name]) => !choices.includes(name)))
+
 export const doctor: Command = {
   description:
     'Compares what the card of an agent claims with what the agent does, and says what to change. Every interface of the card is probed, in its own version, with calls that change nothing: tasks and webhooks that do not exist, a list of one task, preflight requests. With --send, one real message is sent as well, which also shows proxies that hold streams back. The exit code is 0 without errors, 1 with errors, and 3 if there is no card.',
   positionals: [{ name: 'agent', summary: 'The agent, as --agent-card.', optional: true, complete: 'agent' }],
   options: {
-    ...agentOptions,
+    ...connectionOptions,
     send: { type: 'text', value: 'text', summary: 'Also send this message, which starts real work.', onlyFlag: true },
     'fail-on': {
       type: 'text',
@@ -137,7 +141,7 @@ async function diagnose(context: Context, recorder: Recorder): Promise<Diagnosis
 
 function announce({ output, settings }: Context, interfaces: number): void {
   output.note(
-    `To each of its ${interfaces} interfaces, doctor sends: get, subscribe and webhook of a task that does not exist, a list of one task, OPTIONS, and a get in a version that does not exist. If an interface fails, it tries other paths of the host. All of them change nothing.`,
+    `To each of its ${interfaces} interfaces, doctor sends: get, subscribe and webhook of a task that does not exist, a list of one task, the extended card if it claims one, OPTIONS, and a get in a version that does not exist. If an interface fails, it tries other paths of the host. All of them change nothing.`,
   )
   const text = settings.text('send')
   output.note(text === undefined ? 'No message is sent (see --send).' : `Then it sends the message "${text}".`)

@@ -18,9 +18,9 @@ const losses: readonly (Omit<Loss, 'version'> & { readonly versions: readonly st
   { versions: all, feature: 'version per interface', effect: 'Other versions at other addresses cannot be declared.' },
   { versions: all, feature: 'device code login', effect: 'Command lines and devices cannot log in by the card alone.' },
   { versions: all, feature: 'required PKCE', effect: 'The card cannot demand PKCE of its callers.' },
-  { versions: all, feature: 'data that is no object', effect: 'Numbers, texts and null cannot travel as data parts.' },
+  { versions: all, feature: 'data of any JSON type', effect: 'Numbers, texts and null cannot travel as data parts.' },
   { versions: before0_3, feature: 'signed cards', effect: 'Callers cannot verify who has written the card.' },
-  { versions: before0_3, feature: 'REST as JSON with kind', effect: 'Only JSON-RPC is defined by the JSON schema.' },
+  { versions: ['0.1'], feature: 'REST and gRPC', effect: 'Only JSON-RPC is defined.' },
   { versions: before0_3, feature: 'security per skill', effect: 'All skills have the requirements of the agent.' },
   { versions: ['0.1'], feature: 'message ids', effect: 'A repeated message cannot be recognised.' },
   { versions: ['0.1'], feature: 'answers without a task', effect: 'Every message creates or continues a task.' },
@@ -30,7 +30,7 @@ const losses: readonly (Omit<Loss, 'version'> & { readonly versions: readonly st
   {
     versions: ['0.1'],
     feature: 'rejected and auth-required',
-    effect: 'These states look like failed and input-required.',
+    effect: 'These states do not exist.',
   },
   { versions: ['0.1'], feature: 'several webhooks per task', effect: 'A task has at most one webhook.' },
 ]

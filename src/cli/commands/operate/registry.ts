@@ -103,7 +103,10 @@ export const registryProbe: Command = {
   description:
     'Shows what a registry observes about an agent: whether its card can be read and conforms, how fast it is, whether its signature is valid. It needs no registry. For a diagnosis, use parley doctor.',
   positionals: [{ name: 'agent', summary: 'The agent, as --agent-card.' }],
-  options: agentOptions,
+  options: {
+    'agent-card': agentOptions['agent-card'] as Option,
+    'allow-host': allowHost as Option,
+  },
   examples: [{ line: 'parley registry probe https://agent.example.com', summary: 'See an agent as registries do' }],
   async run(context) {
     const reference = readAgentReference(context.settings.text('agent-card') ?? '')
