@@ -103,7 +103,9 @@ export function shareCli() {
   }
 }
 
-function toResult(code: CliResult['code'], stdout: string, stderr: string): CliResult {
+function toResult(code: CliResult['code'], stdout: string, allStderr: string): CliResult {
+  // A busy machine makes any command take long enough for a line about its progress.
+  const stderr = allStderr.replace(/^.*…\n/gm, '')
   return {
     code,
     stdout,
