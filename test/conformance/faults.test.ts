@@ -1,0 +1,99 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { agent } from '../../src/agent/agent.ts'
+import { hashApiKey } from '../../src/auth/schemes/api-key.ts'
+import { conformance } from '../../src/conformance/conformance.ts'
+import type { Subject, Version } from '../../src/conformance/interface.ts'
+import { rules } from '../../src/conformance/rules.ts'
+import { apiKey, createKeyRing, newSigningKey } from '../../src/entries/auth.ts'
+import { createPushFetch } from '../../src/entries/node.ts'
+import { createHandler } from '../../src/server/handler.ts'
+import { count, profile } from '../support/agents/interop-agent.ts'
+import { silentLogger } from '../support/logger.ts'
+import { createFaults, plainKey } from './faults.ts'
+import { type Fault, faultyFetch } from './faulty-agent.ts'
+
+const texts = { task: 'count', message: 'hello', inputRequired: 'ask', longRunning: 'wait' }
+const common = { logger: silentLogger, turns: { cancelGrace: 50 } }
+const full = createHandler(agent(profile, count), { ...common, auth: 'none', push: { fetch: createPushFetch() } })
+const plain = createHandler(agent(profile, count), {
+  ...common,
+  auth: { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey(plainKey) }] }) } },
+  capabilities: { streaming: false },
+  keys: createKeyRing(await newSigningKey('ES256')),
+})
+afterAll(() => Promise.all([full.drain(0), plain.drain(0)]))
+
+type Binding = 'JSONRPC' | 'HTTP+JSON'
+
+interface Run {
+  readonly fault?: Fault
+  readonly agent?: Fault['agent']
+  readonly version: Version
+  readonly binding: Binding
+  readonly only?: readonly string[]
+}
+
+/** Judges the agent behind a proxy with a fault. The card is judged as well. */
+async function judge({ fault = {}, agent = fault.agent, version, binding, only }: Run) {
+  const { fetch } = agent === 'plain' ? plain : full
+  return await conformance(`http://localhost${fault.path ?? ''}`, {
+    fetch: faultyFetch(fetch, fault),
+    texts,
+    probe: false,
+    versions: [version],
+    bindings: [binding],
+    ...(agent === 'plain' && { headers: { 'x-api-key': plainKey } }),
+    ...(only && { rules: only }),
+  })
+}
+
+const failedRules = ({ failed }: Awaited<ReturnType<typeof judge>>) => failed().map(({ rule }) => rule)
+
+/** The interfaces on which a rule is checked; those of cards are judged over JSON-RPC. */
+function interfacesOf(id: string): readonly Pick<Run, 'version' | 'binding'>[] {
+  const all = rules
+    .filter((rule) => rule.id === id)
+    .flatMap(({ versions, bindings = ['JSONRPC', 'HTTP+JSON'] as readonly Subject[] }) =>
+      versions.flatMap((version) => bindings.map((binding) => ({ version, binding }))),
+    )
+  return all
+    .filter(({ version, binding }) => binding !== 'HTTP+JSON' || version === '1.0' || version === '0.3')
+    .map(({ version, binding }) => ({ version, binding: binding === 'CARD' ? 'JSONRPC' : binding }))
+}
+
+const ids = [...new Set(rules.map(({ id }) => id))]
+
+it('every rule has a fault, and every fault a rule', () => {
+  expect(Object.keys(createFaults()).toSorted()).toEqual(ids.toSorted())
+})
+
+describe.each(['full', 'plain'] as const)('the %s agent without a fault', (name) => {
+  it('keeps every rule', async () => {
+    const agent = name === 'plain' ? name : undefined
+    for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+      expect(failedRules(await judge({ agent, version: '1.0', binding }))).toEqual([])
+    }
+  })
+})
+
+describe.each(ids)('an agent that breaks %s', (id) => {
+  const [first, ...others] = interfacesOf(id)
+
+  it('fails this check and no other', async () => {
+    const fault = createFaults()[id] ?? {}
+    if (!first) throw new Error(`${id} is checked nowhere.`)
+    expect(failedRules(await judge({ ...first, fault })).toSorted()).toEqual([id, ...(fault.also ?? [])].toSorted())
+  })
+
+  if (others.length === 0) return
+
+  it('fails this check in the other bindings and versions', async () => {
+    for (const other of others) {
+      const { agent } = createFaults()[id] ?? {}
+      const healthy = await judge({ ...other, agent, only: [id] })
+      expect([other, healthy.checks.map(({ outcome }) => outcome)]).toEqual([other, ['passed']])
+      const broken = await judge({ ...other, fault: createFaults()[id] ?? {}, only: [id] })
+      expect([other, failedRules(broken)]).toEqual([other, [id]])
+    }
+  })
+})
