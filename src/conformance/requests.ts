@@ -144,7 +144,7 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
   return { message, configuration }
 }
 
-export function textPart(text: string, { version, binding }: Interface): JsonObject {
+function textPart(text: string, { version, binding }: Interface): JsonObject {
   if (version === '0.1') return { type: 'text', text }
   return version === '1.0' || binding === 'HTTP+JSON' ? { text } : { kind: 'text', text }
 }
