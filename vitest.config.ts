@@ -12,7 +12,7 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
  *   that no other test distorts the measurement.
  */
 const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
-const wireTests = ['cli', 'interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
+const wireTests = ['cli', 'conformance', 'interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 )
 

@@ -2,6 +2,7 @@ import type { Fetch } from '../http/fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
 import type { Interface, Subject, Version } from './interface.ts'
+import { requiredExtensions } from './interface.ts'
 import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
 import { appliesTo, type Rule } from './rule.ts'
 import { rules } from './rules.ts'
@@ -66,7 +67,8 @@ export async function conformance(url: string, options: ConformanceOptions = {})
     const card: Interface = { version: each.version, binding: 'CARD', url: each.served.url }
     const cardWire = createWire({ target: card, ...request })
     await runChecks({ session: openSession(cardWire, each, {}, request), target: card, chosen, signal, add })
-    const wires = own.map((target) => createWire({ target, ...request }))
+    const allHeaders = { ...extensionHeaders(each), ...headers }
+    const wires = own.map((target) => createWire({ target, ...request, headers: allHeaders }))
     const texts = await textsFor(wires, each, options)
     for (const wire of wires) {
       const session = openSession(wire, each, texts, request)
@@ -79,6 +81,12 @@ export async function conformance(url: string, options: ConformanceOptions = {})
   }
   const { name } = declared[0]?.served.json ?? {}
   return toReport(typeof name === 'string' ? name : '', url, checks)
+}
+
+/** The suite announces every extension that the card requires: otherwise all calls would be refused. */
+function extensionHeaders({ version, served }: Declared): Readonly<Record<string, string>> {
+  const uris = requiredExtensions(served.json).join(', ')
+  return uris === '' ? {} : { [version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions']: uris }
 }
 
 function isWanted({ binding }: Interface, { bindings }: ConformanceOptions): boolean {

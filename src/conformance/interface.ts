@@ -25,6 +25,12 @@ export function interfacesOf(card: JsonObject, cardUrl: string): readonly Interf
   )
 }
 
+/** The extensions that callers of an agent must announce. */
+export function requiredExtensions({ capabilities }: JsonObject): readonly string[] {
+  const extensions = isObject(capabilities) && isList(capabilities.extensions) ? capabilities.extensions : []
+  return extensions.filter(isObject).flatMap(({ uri, required }) => (required === true ? [`${uri}`] : []))
+}
+
 function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interface[] {
   if (!isList(supportedInterfaces)) return []
   return supportedInterfaces.filter(isObject).flatMap(({ url, protocolBinding, protocolVersion, tenant }) => {

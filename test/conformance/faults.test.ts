@@ -9,13 +9,14 @@ import { createPushFetch } from '../../src/entries/node.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
 import { silentLogger } from '../support/logger.ts'
-import { createFaults, plainKey } from './faults.ts'
+import { createFaults, plainKey, requiredExtension } from './faults.ts'
 import { type Fault, faultyFetch } from './faulty-agent.ts'
 
 const texts = { task: 'count', message: 'hello', inputRequired: 'ask', longRunning: 'wait' }
 const common = { logger: silentLogger, turns: { cancelGrace: 50 } }
 const full = createHandler(agent(profile, count), { ...common, auth: 'none', push: { fetch: createPushFetch() } })
-const plain = createHandler(agent(profile, count), {
+const extensions = [{ uri: requiredExtension, required: true }]
+const plain = createHandler(agent({ ...profile, extensions }, count), {
   ...common,
   auth: { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey(plainKey) }] }) } },
   capabilities: { streaming: false },

@@ -139,6 +139,10 @@ function envelopeFaults(): Record<string, Fault> {
       },
     },
     'extended-card/unsupported': succeed('extended-card'),
+    'extensions/required': {
+      agent: 'plain',
+      request: ({ headers }) => headers.set('a2a-extensions', requiredExtension),
+    },
     'version/unsupported': version('9.9', '1.0'),
     'version/patch': version('1.0.1', '9.9'),
     'auth/refused': {
@@ -148,6 +152,9 @@ function envelopeFaults(): Record<string, Fault> {
     'auth/challenge': { agent: 'plain', answer: ({ headers }) => headers.delete('www-authenticate') },
   }
 }
+
+/** The extension that the agent without streams requires. */
+export const requiredExtension = 'https://example.com/required/v1'
 
 /** The credentials of the agent without streams. */
 export const plainKey = 'conformance-key-of-the-plain-agent'

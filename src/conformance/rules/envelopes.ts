@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts'
 import { describe, detailsOf, errorInfoOf, expectError, rpcErrorOf } from '../answers.ts'
-import type { Version } from '../interface.ts'
+import { requiredExtensions, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import type { Rule } from '../rule.ts'
 import { expectThat, measureIf } from '../verdict.ts'
@@ -263,6 +263,20 @@ export const envelopeRules: readonly Rule[] = [
       measureIf(!session.has('extendedAgentCard'), 'The agent declares an extended card.')
       const exchange = await session.wire.call('extended-card', {})
       expectError({ exchange, name: 'UnsupportedOperation' }, session.wire.target)
+    },
+  },
+  {
+    id: 'extensions/required',
+    level: 'MUST',
+    versions: ['1.0'],
+    title: 'A caller that does not announce a required extension is refused.',
+    sends: 'a message without A2A-Extensions, to an agent whose card requires an extension',
+    expects: 'ExtensionSupportRequired',
+    async check(session) {
+      measureIf(requiredExtensions(session.card).length > 0, 'The card requires no extension.')
+      const params = messageParams({ text: await someText(session) }, session.wire.target)
+      const exchange = await session.wire.call('send', params, { headers: { 'a2a-extensions': undefined } })
+      expectError({ exchange, name: 'ExtensionSupportRequired' }, session.wire.target)
     },
   },
   {
