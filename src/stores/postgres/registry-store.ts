@@ -1,4 +1,5 @@
 import type {
+  ChangePage,
   ChangeType,
   EntryIndex,
   EntryKind,
@@ -6,9 +7,10 @@ import type {
   RegistryEntry,
   RegistryStore,
   StoredChange,
+  UnhealthyReason,
 } from '../../registry/entry.ts'
-import { createWakeups } from '../../tasks/follow.ts'
-import { inTransaction, type PostgresPool, type RunQuery } from './connection.ts'
+import { createPolledWakeups } from '../polled-wakeups.ts'
+import { type Database, inTransaction, type PostgresPool, type RunQuery } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { createListener } from './listener.ts'
 import {
@@ -51,65 +53,89 @@ export async function createPostgresRegistryStore(options: PostgresRegistryStore
   const { signal: closed } = closing
   const subject = 'The registry'
   const db = await openDatabase({ pool, schema, patience, statementTimeout, closed, subject })
-  const [agents, terms, state] = [db.name('registry_agents'), db.name('registry_terms'), db.name('registry_state')]
-  const [changes, leases] = [db.name('registry_changes'), db.name('registry_leases')]
-  const catalogs = db.name('registry_catalogs')
   const channel = `parley registry ${schema}`
-  const findEntries = createFindEntries(db)
-  const termIndex = createTermIndex(db)
-  const wakeups = createWakeups()
-  const wake = wakeups.wakeAll
+  const wakeups = createPolledWakeups(pollInterval)
+  const { wakeAll } = wakeups
   const listener = createListener({
     pool,
     channel,
     statementTimeout,
     closed,
-    onNotification: wake,
-    onListening: wake,
+    onNotification: wakeAll,
+    onListening: wakeAll,
   })
-  let timer: NodeJS.Timeout | undefined
-  let added = 0
-
-  const select = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`)
-  const setSeen = db.prepare<EntryRow>(
-    `UPDATE ${agents} SET seen = greatest(seen, $2::float8) WHERE id = $1 RETURNING ${entryColumns}`,
-  )
-  const selectDue = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE due <= $1 ORDER BY due LIMIT $2`)
-  const setDue = db.prepare(`UPDATE ${agents} SET due = $2::float8 WHERE id = $1`)
-  const analyze = db.prepare(`ANALYZE ${agents}, ${terms}, ${db.name('registry_term_counts')}`)
-  const selectCatalogs = db.prepare<{ readonly catalog: string }>(`SELECT catalog FROM ${catalogs} ORDER BY url`)
-  const upsertCatalog = db.prepare(
-    `INSERT INTO ${catalogs} (url, catalog) VALUES ($1, $2) ON CONFLICT (url) DO UPDATE SET catalog = excluded.catalog`,
-  )
-  const deleteCatalog = db.prepare(`DELETE FROM ${catalogs} WHERE url = $1 RETURNING url`)
-  const selectLatest = db.prepare<{ readonly latest: number }>(`SELECT number::float8 AS latest FROM ${state}`)
-  const selectChanges = db.prepare<ChangeRow>(`
-    SELECT state.latest, change.number::float8, change.type, change.id
-    FROM (SELECT number::float8 AS latest FROM ${state}) AS state
-    LEFT JOIN (SELECT * FROM ${changes} WHERE number > $1 ORDER BY number LIMIT $2) AS change ON true
-    ORDER BY change.number`)
-  // By the clock of the database, which all replicas share.
-  const acquireLease = db.prepare(`
-    INSERT INTO ${leases} AS held (name, holder, until) VALUES ($1, $2, ${leaseEndSql('$3::float8')})
-    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-    WHERE held.holder = excluded.holder OR held.until <= clock_timestamp() RETURNING name`)
+  const changes = createChanges(db, { channel, changesKept })
+  const entries = createEntries(db, changes.record, capacity)
+  const findEntries = createFindEntries(db)
+  const analyzeIfGrown = createAnalyzer(db)
 
   /**
    * Every change locks the state row first. That orders the changes, keeps two transactions from adding the same entry,
    * and prevents deadlocks.
    */
   async function change<T>(work: (query: RunQuery, total: number) => Promise<T>): Promise<T> {
-    const locked = async (query: RunQuery) => {
-      const [counts] = await query<{ total: number }>(`SELECT (mesh + a2a)::float8 AS total FROM ${state} FOR UPDATE`)
-      return await work(query, counts?.total ?? 0)
-    }
+    const locked = async (query: RunQuery) => await work(query, await changes.lock(query))
     const result = await db.withRetry(() => inTransaction(pool, statementTimeout, locked))
-    wakeups.wakeAll()
+    wakeAll()
     return result
   }
 
-  /** Numbers a change, stores it for readers and notifies the replicas. */
-  async function recordChange(query: RunQuery, type: ChangeType, id: string, mesh = 0, a2a = 0): Promise<void> {
+  return {
+    async put(entry, index, { maxOwned } = {}) {
+      const { outcome, total } = await change(async (query, total) => ({
+        outcome: await entries.put(query, total, entry, index, maxOwned),
+        total,
+      }))
+      if (outcome === 'added') await analyzeIfGrown(total)
+      return outcome
+    },
+    note: (entry, index, changed) => change((query) => entries.note(query, entry, index, changed)),
+    get: (id) => db.withRetry(() => entries.get(id)),
+    touch: (id, seen, trouble) =>
+      trouble === undefined
+        ? db.withRetry(() => entries.setSeen(id, seen))
+        : change((query) => entries.setTrouble(query, id, seen, trouble)),
+    remove: (id) => change((query) => entries.remove(query, id)),
+    find: (entryQuery) => db.withRetry(() => findEntries(entryQuery)),
+    expire: (kind, seenBefore, limit) => change((query) => entries.expire(query, kind, seenBefore, limit)),
+    due: (by, limit) => db.withRetry(() => entries.due(by, limit)),
+    schedule: (id, due) => db.withRetry(() => entries.schedule(id, due)),
+    ...createCatalogs(db),
+    changes: (after, limit) => db.withRetry(() => changes.read(after, limit)),
+    async wait(after, signal) {
+      if (closed.aborted) return
+      listener.start()
+      const woken = wakeups.wait('', signal)
+      // Queried after the wait has begun, so that no change in between is missed.
+      if ((await db.withRetry(() => changes.latest())) > after) wakeAll()
+      await woken
+    },
+    lease: createLease(db),
+    async close() {
+      closing.abort()
+      wakeups.close()
+    },
+  }
+}
+
+interface ChangeRow extends Omit<StoredChange, 'number'> {
+  readonly number: number | null
+  readonly latest: number
+}
+
+/** Numbers a change, stores it for readers and notifies the replicas. Counts the entries of each kind that were added. */
+type RecordChange = (query: RunQuery, type: ChangeType, id: string, mesh?: number, a2a?: number) => Promise<void>
+
+/** The numbered changes, of which the last ones are kept for readers. */
+function createChanges(db: Database, { channel, changesKept }: { channel: string; changesKept: number }) {
+  const [state, changes] = [db.name('registry_state'), db.name('registry_changes')]
+  const selectLatest = db.prepare<{ readonly latest: number }>(`SELECT number::float8 AS latest FROM ${state}`)
+  const selectChanges = db.prepare<ChangeRow>(`
+    SELECT state.latest, change.number::float8, change.type, change.id
+    FROM (SELECT number::float8 AS latest FROM ${state}) AS state
+    LEFT JOIN (SELECT * FROM ${changes} WHERE number > $1 ORDER BY number LIMIT $2) AS change ON true
+    ORDER BY change.number`)
+  const record: RecordChange = async (query, type, id, mesh = 0, a2a = 0) => {
     await query(
       `WITH counted AS (UPDATE ${state} SET number = number + 1, mesh = mesh + $3, a2a = a2a + $4 RETURNING number),
        dropped AS (DELETE FROM ${changes} WHERE number <= (SELECT number FROM ${state}) + 1 - $5::bigint),
@@ -122,6 +148,45 @@ export async function createPostgresRegistryStore(options: PostgresRegistryStore
       changesKept,
       channel,
     )
+  }
+  return {
+    record,
+    /** Keeps other transactions from changing the registry. Returns the number of entries. */
+    async lock(query: RunQuery): Promise<number> {
+      const [counts] = await query<{ total: number }>(`SELECT (mesh + a2a)::float8 AS total FROM ${state} FOR UPDATE`)
+      return counts?.total ?? 0
+    },
+    latest: async () => (await selectLatest())[0]?.latest ?? 0,
+    async read(after: number, limit: number): Promise<ChangePage> {
+      const rows = await selectChanges(Math.max(0, after), limit)
+      const latest = rows[0]?.latest ?? 0
+      if (after === latest) return { changes: [], latest }
+      const changeRows = rows.flatMap(({ number, type, id }) =>
+        number === null ? [] : [{ number, type, id: decodeText(id) }],
+      )
+      return { changes: changeRows[0]?.number === after + 1 ? changeRows : undefined, latest }
+    },
+  }
+}
+
+interface DroppedRow {
+  readonly id: string
+  readonly kind: EntryKind
+}
+
+/** The entries and their search terms. Methods with a `query` are parts of a change. */
+function createEntries(db: Database, recordChange: RecordChange, capacity: number) {
+  const agents = db.name('registry_agents')
+  const termIndex = createTermIndex(db)
+  const select = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`)
+  const setSeen = db.prepare<EntryRow>(
+    `UPDATE ${agents} SET seen = greatest(seen, $2::float8) WHERE id = $1 RETURNING ${entryColumns}`,
+  )
+  const selectDue = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE due <= $1 ORDER BY due LIMIT $2`)
+  const setDue = db.prepare(`UPDATE ${agents} SET due = $2::float8 WHERE id = $1`)
+
+  async function find(query: RunQuery, id: string): Promise<RegistryEntry | undefined> {
+    return first(await query<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`, encodeText(id)))
   }
 
   async function write(
@@ -141,38 +206,16 @@ export async function createPostgresRegistryStore(options: PostgresRegistryStore
     await termIndex.replace(query, before, entry, index.terms)
   }
 
-  async function findEntry(query: RunQuery, id: string): Promise<RegistryEntry | undefined> {
-    const [row] = await query<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`, encodeText(id))
-    return row && decodeEntry(row)
-  }
-
-  async function put(
-    query: RunQuery,
-    total: number,
-    entry: RegistryEntry,
-    index: EntryIndex,
-    maxOwned = Number.POSITIVE_INFINITY,
-  ): Promise<PutResult> {
-    const before = await findEntry(query, entry.id)
-    if (before && before.owner !== entry.owner) return 'taken'
-    if (!before && total >= capacity) return 'full'
-    if (!before && maxOwned < Number.POSITIVE_INFINITY && entry.owner !== undefined) {
-      const [owned] = await query<{ readonly total: number }>(
-        `SELECT count(*)::float8 AS total FROM ${agents} WHERE owner = $1`,
-        encodeText(entry.owner),
-      )
-      if ((owned?.total ?? 0) >= maxOwned) return 'crowded'
-    }
-    await write(query, entry, index, before)
-    if (before) await recordChange(query, 'updated', entry.id)
-    else await recordChange(query, 'registered', entry.id, entry.kind === 'mesh' ? 1 : 0, entry.kind === 'a2a' ? 1 : 0)
-    return before ? 'replaced' : 'added'
+  async function countOwned(query: RunQuery, owner: string): Promise<number> {
+    const [owned] = await query<{ readonly total: number }>(
+      `SELECT count(*)::float8 AS total FROM ${agents} WHERE owner = $1`,
+      encodeText(owner),
+    )
+    return owned?.total ?? 0
   }
 
   async function drop(query: RunQuery, condition: string, ...values: (string | number)[]): Promise<readonly string[]> {
     const rows = await query<DroppedRow>(`DELETE FROM ${agents} WHERE ${condition} RETURNING id, kind`, ...values)
-    if (rows.length === 0) return []
-    const ids = rows.map(({ id }) => id)
     for (const kind of ['mesh', 'a2a'] as const) {
       const ofKind = rows.filter((row) => row.kind === kind).map(({ id }) => id)
       await termIndex.remove(query, kind, ofKind)
@@ -180,118 +223,104 @@ export async function createPostgresRegistryStore(options: PostgresRegistryStore
     for (const { id, kind } of rows) {
       await recordChange(query, 'removed', decodeText(id), kind === 'mesh' ? -1 : 0, kind === 'a2a' ? -1 : 0)
     }
-    return ids.map(decodeText)
-  }
-
-  function startPolling(): void {
-    listener.start()
-    timer ??= setInterval(() => {
-      wakeups.wakeAll()
-      if (wakeups.size > 0) return
-      clearInterval(timer)
-      timer = undefined
-    }, pollInterval).unref()
-  }
-
-  async function get(id: string): Promise<RegistryEntry | undefined> {
-    const [row] = await db.withRetry(() => select(encodeText(id)))
-    return row && decodeEntry(row)
+    return rows.map(({ id }) => decodeText(id))
   }
 
   return {
-    async put(entry, index, { maxOwned } = {}) {
-      const { outcome, total } = await change(async (query, total) => ({
-        outcome: await put(query, total, entry, index, maxOwned),
-        total,
-      }))
-      if (outcome === 'added' && ++added >= Math.max(minNewEntries, total / 5)) {
-        added = 0
-        // The server would do so a minute later. Failures, such as a missing permission, are ignored.
-        await analyze().catch(() => {})
-      }
-      return outcome
+    get: async (id: string) => first(await select(encodeText(id))),
+    async put(
+      query: RunQuery,
+      total: number,
+      entry: RegistryEntry,
+      index: EntryIndex,
+      maxOwned: number | undefined,
+    ): Promise<PutResult> {
+      const { id, kind, owner } = entry
+      const before = await find(query, id)
+      if (before && before.owner !== owner) return 'taken'
+      if (!before && total >= capacity) return 'full'
+      const isLimited = !before && maxOwned !== undefined && owner !== undefined
+      if (isLimited && (await countOwned(query, owner)) >= maxOwned) return 'crowded'
+      await write(query, entry, index, before)
+      if (before) await recordChange(query, 'updated', id)
+      else await recordChange(query, 'registered', id, kind === 'mesh' ? 1 : 0, kind === 'a2a' ? 1 : 0)
+      return before ? 'replaced' : 'added'
     },
-    note: ({ owner: _, ...entry }, index, changed) =>
-      change(async (query) => {
-        const before = await findEntry(query, entry.id)
-        if (!before) return false
-        await write(query, entry, index, before)
-        if (changed) await recordChange(query, changed, entry.id)
-        return true
-      }),
-    get,
-    async touch(id, seen, trouble) {
-      if (trouble === undefined) {
-        const [row] = await db.withRetry(() => setSeen(encodeText(id), seen))
-        return row && decodeEntry(row)
-      }
-      return await change(async (query) => {
-        const before = await findEntry(query, id)
-        if (!before) return undefined
-        const [row] = await query<EntryRow>(
-          `UPDATE ${agents} SET seen = greatest(seen, $2::float8), trouble = $3 WHERE id = $1 RETURNING ${entryColumns}`,
-          encodeText(id),
-          seen,
-          trouble,
-        )
-        if ((before.trouble ?? null) !== trouble) await recordChange(query, 'status', id)
-        return row && decodeEntry(row)
-      })
+    async note(
+      query: RunQuery,
+      { owner: _, ...entry }: RegistryEntry,
+      index: EntryIndex,
+      changed: ChangeType | undefined,
+    ): Promise<boolean> {
+      const before = await find(query, entry.id)
+      if (!before) return false
+      await write(query, entry, index, before)
+      if (changed) await recordChange(query, changed, entry.id)
+      return true
     },
-    remove: async (id) => (await change((query) => drop(query, 'id = $1', encodeText(id)))).length > 0,
-    find: (entryQuery) => db.withRetry(() => findEntries(entryQuery)),
-    expire: (kind, seenBefore, limit) =>
-      change((query) =>
-        drop(
-          query,
-          `id IN (SELECT id FROM ${agents} WHERE kind = $1 AND seen < $2::float8 ORDER BY seen LIMIT $3)`,
-          kind,
-          seenBefore,
-          limit,
-        ),
-      ),
-    due: async (by, limit) => (await db.withRetry(() => selectDue(by, limit))).map(decodeEntry),
-    async schedule(id, due) {
-      await db.withRetry(() => setDue(encodeText(id), due))
-    },
-    catalogs: async () => (await db.withRetry(() => selectCatalogs())).map(({ catalog }) => JSON.parse(catalog)),
-    async keepCatalog(catalog) {
-      await db.withRetry(() => upsertCatalog(encodeText(catalog.url), JSON.stringify(catalog)))
-    },
-    dropCatalog: async (url) => (await db.withRetry(() => deleteCatalog(encodeText(url)))).length > 0,
-    async changes(after, limit) {
-      const rows = await db.withRetry(() => selectChanges(Math.max(0, after), limit))
-      const latest = rows[0]?.latest ?? 0
-      if (after === latest) return { changes: [], latest }
-      const changeRows = rows.flatMap(({ number, type, id }) =>
-        number === null ? [] : [{ number, type, id: decodeText(id) }],
+    setSeen: async (id: string, seen: number) => first(await setSeen(encodeText(id), seen)),
+    async setTrouble(query: RunQuery, id: string, seen: number, trouble: UnhealthyReason | null) {
+      const before = await find(query, id)
+      if (!before) return undefined
+      const rows = await query<EntryRow>(
+        `UPDATE ${agents} SET seen = greatest(seen, $2::float8), trouble = $3 WHERE id = $1 RETURNING ${entryColumns}`,
+        encodeText(id),
+        seen,
+        trouble,
       )
-      return { changes: changeRows[0]?.number === after + 1 ? changeRows : undefined, latest }
+      if ((before.trouble ?? null) !== trouble) await recordChange(query, 'status', id)
+      return first(rows)
     },
-    async wait(after, signal) {
-      if (closed.aborted) return
-      startPolling()
-      const woken = wakeups.wait('', signal)
-      // Queried after the wait has begun, so that no change in between is missed.
-      const [row] = await db.withRetry(() => selectLatest())
-      if ((row?.latest ?? 0) > after) wakeups.wakeAll()
-      await woken
+    remove: async (query: RunQuery, id: string) => (await drop(query, 'id = $1', encodeText(id))).length > 0,
+    expire(query: RunQuery, kind: EntryKind, seenBefore: number, limit: number): Promise<readonly string[]> {
+      const oldest = `SELECT id FROM ${agents} WHERE kind = $1 AND seen < $2::float8 ORDER BY seen LIMIT $3`
+      return drop(query, `id IN (${oldest})`, kind, seenBefore, limit)
     },
-    lease: async (name, holder, ttl) => (await db.withRetry(() => acquireLease(name, holder, ttl))).length > 0,
-    async close() {
-      closing.abort()
-      clearInterval(timer)
-      wakeups.wakeAll()
+    due: async (by: number, limit: number) => (await selectDue(by, limit)).map(decodeEntry),
+    async schedule(id: string, due: number): Promise<void> {
+      await setDue(encodeText(id), due)
     },
   }
 }
 
-interface ChangeRow extends Omit<StoredChange, 'number'> {
-  readonly number: number | null
-  readonly latest: number
+function first([row]: readonly EntryRow[]): RegistryEntry | undefined {
+  return row && decodeEntry(row)
 }
 
-interface DroppedRow {
-  readonly id: string
-  readonly kind: EntryKind
+/** Analyzes the tables for the query planner after many new entries. The server would do so a minute later. */
+function createAnalyzer(db: Database): (total: number) => Promise<void> {
+  const tables = ['registry_agents', 'registry_terms', 'registry_term_counts'].map((table) => db.name(table))
+  const analyze = db.prepare(`ANALYZE ${tables.join(', ')}`)
+  let added = 0
+  return async (total) => {
+    if (++added < Math.max(minNewEntries, total / 5)) return
+    added = 0
+    // Failures, such as a missing permission, are ignored.
+    await analyze().catch(() => {})
+  }
+}
+
+function createCatalogs(db: Database): Pick<RegistryStore, 'catalogs' | 'keepCatalog' | 'dropCatalog'> {
+  const catalogs = db.name('registry_catalogs')
+  const select = db.prepare<{ readonly catalog: string }>(`SELECT catalog FROM ${catalogs} ORDER BY url`)
+  const upsert = db.prepare(
+    `INSERT INTO ${catalogs} (url, catalog) VALUES ($1, $2) ON CONFLICT (url) DO UPDATE SET catalog = excluded.catalog`,
+  )
+  const remove = db.prepare(`DELETE FROM ${catalogs} WHERE url = $1 RETURNING url`)
+  return {
+    catalogs: async () => (await db.withRetry(() => select())).map(({ catalog }) => JSON.parse(catalog)),
+    async keepCatalog(catalog) {
+      await db.withRetry(() => upsert(encodeText(catalog.url), JSON.stringify(catalog)))
+    },
+    dropCatalog: async (url) => (await db.withRetry(() => remove(encodeText(url)))).length > 0,
+  }
+}
+
+/** Leases by the clock of the database, which all replicas share. */
+function createLease(db: Database): RegistryStore['lease'] {
+  const acquire = db.prepare(`
+    INSERT INTO ${db.name('registry_leases')} AS held (name, holder, until) VALUES ($1, $2, ${leaseEndSql('$3::float8')})
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE held.holder = excluded.holder OR held.until <= clock_timestamp() RETURNING name`)
+  return async (name, holder, ttl) => (await db.withRetry(() => acquire(name, holder, ttl))).length > 0
 }
