@@ -20,7 +20,7 @@ export interface Check {
   readonly sends: string
   readonly expects: string
   readonly outcome: Outcome
-  /** What is wrong, or why the rule was not measured. */
+  /** The violation, or the reason why the rule was not measured. */
   readonly problem?: string
   readonly evidence?: Evidence
 }

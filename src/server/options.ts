@@ -211,7 +211,7 @@ export interface DialectOptions {
   /** Adds `traceId` and `spanId` to the metadata of events. Defaults to false, except for house clients. */
   readonly traceMetadata?: boolean
   /**
-   * How callers of 0.3 ProtoJSON and gRPC write and read the bytes of files: as the proto says (`raw`), or as a base64 text
+   * How 0.3 ProtoJSON and gRPC clients write and read the bytes of files: as the proto says (`raw`), or as a base64 text
    * in their place (`base64`). By default, each caller is recognised.
    */
   readonly fileBytes?: FileBytes

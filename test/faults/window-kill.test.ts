@@ -9,15 +9,15 @@ import { newFile } from './sqlite-processes.ts'
 import type { WindowReport } from './window-child.ts'
 
 const rounds = 200
-const lanes = 4
+const parallel = 4
 const seed = Number(process.env.PARLEY_SEED ?? Date.now() % 1_000_000)
 
-test(`kill -9 while windows are full loses nothing that anybody saw (${rounds} times, PARLEY_SEED=${seed})`, {
+test(`kill -9 while windows are full loses no event that a reader has seen (${rounds} times, PARLEY_SEED=${seed})`, {
   timeout: 300_000,
 }, async () => {
   const random = createRandom(seed)
   const results = await Promise.all(
-    Array.from({ length: lanes }, () => killRepeatedly(newFile(), random, rounds / lanes)),
+    Array.from({ length: parallel }, () => killRepeatedly(newFile(), random, rounds / parallel)),
   )
   const reports = results.flat()
   expect(reports.some(({ type }) => type === 'answered')).toBe(true)

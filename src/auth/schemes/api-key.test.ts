@@ -57,7 +57,7 @@ it('a key that is not hashed is an error', () => {
   expect(() => apiKey({ keys: [{ id: 'ci', hash: 'secret' }] })).toThrow('hash of ci as hashApiKey gives it')
 })
 
-it('keys that are no list are an error that names the form', () => {
+it('keys in another form than a list are an error that names the form', () => {
   // @ts-expect-error: a record of keys
   expect(() => apiKey({ keys: { ci: 'secret' } })).toThrow('expected keys as a list of { id, hash }')
 })

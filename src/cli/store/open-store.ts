@@ -8,7 +8,7 @@ import { A2AError, operatorError } from '../../protocol/errors.ts'
 import type { Context, Option, Positional } from '../command.ts'
 import { CliError, usageError } from '../errors.ts'
 
-/** The environment variable by which `serve` gets its database, too. */
+/** The environment variable that also names the database of `serve`. */
 const databaseVariable = 'PARLEY_DATABASE_URL'
 
 export const storePositional: Positional = {

@@ -71,7 +71,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
       const operation = operationOf(dialect, features, options)
       const { params } = features
-      // Only the request itself shows the variant here: callers of JSON-RPC write nothing else differently.
+      // Only the request itself shows the variant here: JSON-RPC clients write nothing else differently.
       if (dialect.callers) dialect = dialect.callers.forCaller({ userAgent: '', params }).dialect
       if (requestId === undefined && !dialect.hasNotifications && !lenientEnvelope) {
         // The official kit of 0.3 expects errors in the method and the params to be reported first.

@@ -16,7 +16,7 @@ type Head = Awaited<ReturnType<Log['list']>>['heads'][number]
 
 export const tasks: Command = {
   description:
-    'Lists the tasks in the log of an agent, whoever owns them, with the newest change first; or shows one task with all its events. Reads only, and works while the agent runs.',
+    'Lists the tasks of all owners in the log of an agent, with the newest change first; or shows one task with all its events. Reads only, and works while the agent runs.',
   positionals: [storePositional],
   options: {
     ...storeOptions,
