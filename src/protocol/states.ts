@@ -59,6 +59,11 @@ export function isInterrupted(phase: Phase): phase is 'input-required' | 'auth-r
   return phase === 'input-required' || phase === 'auth-required'
 }
 
+/** Whether the agent still has to work on the task, and does not wait for its caller. */
+export function isInProgress(phase: Phase): phase is 'submitted' | 'working' {
+  return phase === 'submitted' || phase === 'working'
+}
+
 /** Whether the exchange is a task that its caller can see. */
 export function isTask(phase: Phase): phase is TaskState {
   return phase !== 'received' && phase !== 'answered'

@@ -47,7 +47,8 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
     const dialects = serverDialects(options)
     const exchange = createGrpc({
       ...options,
-      service: agent.serviceFor(options.grpcTenant),
+      service: agent.service,
+      tenant: options.grpcTenant,
       authenticate,
       dialects,
       originOf: (incoming) => originOf(incoming, options),

@@ -44,12 +44,11 @@ export function createHandler(agent: Agent, options: HandlerOptions & Pick<Mount
   const settings = flattenOptions(agentOptions)
   const { tenant } = settings
   const hosted = createHostedAgent(agent, settings)
-  const service = hosted.serviceFor(tenant)
-  const endpoint = createHttpEndpoint({ ...hosted, service }, settings)
+  const endpoint = createHttpEndpoint(hosted, settings)
   const forTenant = tenant === undefined ? endpoint : belowTenant(tenant, endpoint)
   const path = mount.replace(/\/+$/, '')
   const { logger = consoleLogger } = settings
   const exchange = logRequests(path === '' ? forTenant : belowPath(path, forTenant), logger)
-  const { push, erase, drain } = hosted
+  const { service, push, erase, drain } = hosted
   return { exchange, fetch: toFetch(exchange), service, push, erase, drain }
 }

@@ -24,17 +24,14 @@ import { createMetricsPage } from './metrics-page.ts'
 import type { HostedAgentOptions } from './options.ts'
 import { limitCalls } from './rate-limits.ts'
 import { createReadiness } from './readiness.ts'
-import { matchTenant, requireTenantMember } from './tenants.ts'
+import { requireTenantMember } from './tenants.ts'
 
 /** A running agent, ready to be served by endpoints. */
 export interface HostedAgent extends Runtime, EndpointBackend, Pick<Authentication, 'admit'> {
   readonly options: HostedAgentOptions
   /** `WWW-Authenticate` for callers without credentials. Undefined if no caller needs any. */
   readonly challenge: string | undefined
-  /** Without a tenant check, for transports that address the agent in another way. */
   readonly service: Service
-  /** For an endpoint whose callers name this tenant, or none. */
-  serviceFor(tenant: string | undefined): Service
 }
 
 export function createHostedAgent(agent: Agent, options: HostedAgentOptions): HostedAgent {
@@ -94,7 +91,6 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   return {
     ...runtime,
     service: intercept(runtime.service, pipeline),
-    serviceFor: (tenant) => intercept(runtime.service, [matchTenant(tenant), ...pipeline]),
     authenticate,
     admit,
     rateHeaders,

@@ -61,7 +61,7 @@ export function createMount(address: Pick<Mount, 'path' | 'name'>): Mount {
         throw new Error(`There is an agent at ${name}${path}/${tenant ?? ''} already: remove it first.`)
       }
       const hosted = createHostedAgent(agent, { ...options, grpcTenant: grpcTenantAt(path, tenant) })
-      const endpoint = createHttpEndpoint({ ...hosted, service: hosted.serviceFor(tenant) }, hosted.options)
+      const endpoint = createHttpEndpoint(hosted, hosted.options)
       mounted.set(tenant, { agent: hosted, endpoint })
       return hosted
     },

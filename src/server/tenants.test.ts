@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createService, intercept } from '../protocol/intercept.ts'
 import { anonymous, type Principal } from '../protocol/model.ts'
 import type { Call } from '../protocol/service.ts'
-import { matchTenant, requireTenantMember, requireTenantName, unknownTenantService } from './tenants.ts'
+import { requireTenantMember, requireTenantName, unknownTenantService } from './tenants.ts'
 
 const service = createService({
   unary: async () => ({ id: 'T' }) as never,
@@ -17,21 +17,6 @@ function callOf(principal: Principal): Call {
 
 const call = callOf(anonymous)
 const forbidden = { code: 'forbidden', metadata: { reason: 'tenant' } }
-
-describe('matchTenant', () => {
-  it('a call for this tenant, or for none, is answered', async () => {
-    const { getTask, subscribeToTask } = intercept(service, [matchTenant('acme')])
-    expect(await getTask({ taskId: 'T' }, call)).toEqual({ id: 'T' })
-    expect(await getTask({ taskId: 'T', tenant: 'acme' }, call)).toEqual({ id: 'T' })
-    expect(await Array.fromAsync(subscribeToTask({ taskId: 'T', tenant: 'acme' }, call))).toHaveLength(1)
-  })
-
-  it('a call for another tenant is rejected', async () => {
-    const { getTask, subscribeToTask } = intercept(service, [matchTenant(undefined)])
-    await expect(getTask({ taskId: 'T', tenant: 'other' }, call)).rejects.toThrow('tenant: there is no such tenant')
-    expect(() => subscribeToTask({ taskId: 'T', tenant: 'other' }, call)).toThrow('there is no such tenant')
-  })
-})
 
 it('a call to an address that has only tenants must name one', async () => {
   const { getTask, subscribeToTask } = unknownTenantService

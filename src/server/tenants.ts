@@ -1,28 +1,11 @@
 import { isObject } from '../base/json.ts'
 import { type Incoming, withBody } from '../http/exchange.ts'
 import { isJson, parseJsonBody } from '../http/json.ts'
-import { A2AError, invalidParams } from '../protocol/errors.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { createService, type Interceptor } from '../protocol/intercept.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import type { Policy } from '../runtime/options.ts'
-import type { BodyLimits } from '../transports/server/call.ts'
-
-/** Rejects calls that name a different tenant. A call that names none is for this agent. */
-export function matchTenant(served: string | undefined): Interceptor {
-  function requireMatch({ tenant }: Addressed): void {
-    if (tenant !== undefined && tenant !== served) throw unknownTenant(tenant)
-  }
-  return {
-    unary(_operation, request, call, next) {
-      requireMatch(request)
-      return next(request, call)
-    },
-    stream(_operation, request, call, next) {
-      requireMatch(request)
-      return next(request, call)
-    },
-  }
-}
+import { type BodyLimits, unknownTenant } from '../transports/server/call.ts'
 
 /** Rejects every call: of an address that has only tenants, for calls that name none of them. */
 export const unknownTenantService: Service = createService({
@@ -87,13 +70,6 @@ export function requireTenantName(tenant: string): void {
 
 interface Addressed {
   readonly tenant?: string
-}
-
-function unknownTenant(tenant: string | undefined): A2AError {
-  return invalidParams(
-    'tenant',
-    tenant === undefined ? 'expected the tenant that the card names' : 'there is no such tenant',
-  )
 }
 
 /** Used by paths of A2A and of this server. */

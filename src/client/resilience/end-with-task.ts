@@ -15,31 +15,14 @@ const cancelGrace = 250
 
 export type Open = (signal: AbortSignal) => AsyncGenerator<StreamEvent>
 
-/** Informs the streams of a client about tasks that it has canceled. */
-export interface Cancellations {
-  /** Returns a function that removes the listener. */
-  onCancel(listener: (taskId: string) => void): () => void
-  notify(taskId: string): void
-}
-
-export function createCancellations(): Cancellations {
-  const listeners = new Set<(taskId: string) => void>()
-  return {
-    onCancel(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    notify(taskId) {
-      for (const listener of listeners) listener(taskId)
-    },
-  }
-}
+/** The streams of a client, which are informed about tasks that it has canceled. */
+export type CancelListeners = Set<(taskId: string) => void>
 
 export interface EndWithTaskOptions {
   readonly service: Service
   readonly call: Call
   readonly position: StreamPosition
-  readonly cancellations: Cancellations
+  readonly cancelListeners: CancelListeners
   readonly clock: Clock
 }
 
@@ -49,11 +32,14 @@ export interface EndWithTaskOptions {
  * check: their agents send the last one.
  */
 export async function* endWithTask(open: Open, options: EndWithTaskOptions): AsyncGenerator<StreamEvent> {
-  const { service, call, position, cancellations, clock } = options
+  const { service, call, position, cancelListeners, clock } = options
   const stream = forwardAbort(call.signal)
   const events = open(stream.signal)
   const quiet = createQuietTimer(clock)
-  const removeListener = cancellations.onCancel((taskId) => taskId === position.taskId && quiet.startWith(cancelGrace))
+  const onCancel = (taskId: string) => {
+    if (taskId === position.taskId) quiet.startWith(cancelGrace)
+  }
+  cancelListeners.add(onCancel)
   let next: Promise<IteratorResult<StreamEvent, void>> | undefined
   try {
     for (let checks = 0; ; ) {
@@ -74,7 +60,7 @@ export async function* endWithTask(open: Open, options: EndWithTaskOptions): Asy
       if (task) return yield lastStatusOf(task)
     }
   } finally {
-    removeListener()
+    cancelListeners.delete(onCancel)
     quiet.stop()
     stream.abort()
     const closing = events.return(undefined)

@@ -8,7 +8,7 @@ import { type Interceptor, intercept, type UnaryNext } from '../../protocol/inte
 import type { Call, Operation, RequestOf, ResultOf, Service, UnaryOperation } from '../../protocol/service.ts'
 import type { CallWithTimeout, ConnectOptions, Notify } from '../options.ts'
 import { newId } from '../send-request.ts'
-import { type Cancellations, createCancellations } from './end-with-task.ts'
+import type { CancelListeners } from './end-with-task.ts'
 import { resumingStream } from './resume-stream.ts'
 import { isRepeatable, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retry, retryBackoff } from './retry.ts'
 
@@ -26,12 +26,12 @@ export interface ResilienceOptions extends Pick<ConnectOptions, 'retry' | 'resum
 
 /** A service with deadlines that repeats calls where that is safe, and resumes broken streams. */
 export function createResilientService(options: ResilienceOptions): Service {
-  const cancellations = createCancellations()
+  const cancelListeners: CancelListeners = new Set()
   const retrying = intercept(options.wire, [retryInterceptor(options), answerInterceptor])
   return intercept(retrying, [
     diagnoseInterceptor(options),
-    cancelInterceptor(cancellations),
-    resumeInterceptor(options, retrying, cancellations),
+    cancelInterceptor(cancelListeners),
+    resumeInterceptor(options, retrying, cancelListeners),
   ])
 }
 
@@ -101,25 +101,29 @@ function retryInterceptor({ peer, clock, timeout, retry: backoff }: ResilienceOp
 }
 
 /** Informs the streams of tasks that are canceled. */
-function cancelInterceptor(cancellations: Cancellations): Interceptor {
+function cancelInterceptor(cancelListeners: CancelListeners): Interceptor {
   return {
     async cancelTask(request, call, next) {
       const task = await next(request, call)
-      cancellations.notify(task.id)
+      for (const onCancel of cancelListeners) onCancel(task.id)
       return task
     },
   }
 }
 
 /** Resumes broken streams, and polls agents that do not stream, by the calls of `service`. */
-function resumeInterceptor(options: ResilienceOptions, service: Service, cancellations: Cancellations): Interceptor {
+function resumeInterceptor(
+  options: ResilienceOptions,
+  service: Service,
+  cancelListeners: CancelListeners,
+): Interceptor {
   return {
     async *stream(operation, request, caller: CallWithTimeout, next) {
       const limit = caller.timeout ?? Number.POSITIVE_INFINITY
       const { call, release } = withTimeout(operation, caller, limit, options.clock)
       try {
         const open = (signal: AbortSignal) => next(request, { ...call, signal })
-        yield* resumingStream({ ...options, service, request, call, open, cancellations })
+        yield* resumingStream({ ...options, service, request, call, open, cancelListeners })
         if (call.signal.reason instanceof A2AError) throw call.signal.reason
       } finally {
         release()

@@ -5,7 +5,7 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, RequestOf, SendRequest, Service, StreamOperation } from '../../protocol/service.ts'
 import type { Notice, Notify } from '../options.ts'
 import { createBufferingDetector } from './detect-buffering.ts'
-import { type Cancellations, endWithTask, type Open } from './end-with-task.ts'
+import { type CancelListeners, endWithTask, type Open } from './end-with-task.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
 import { exceedsRetryAfter, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retryDelay } from './retry.ts'
 import { createPosition, createStreamCursor, isNext, isSettled, type StreamPosition } from './stream-position.ts'
@@ -25,7 +25,7 @@ export interface StreamOptions {
   readonly polling?: Partial<PollOptions>
   readonly clock: Clock
   readonly notify: Notify
-  readonly cancellations: Cancellations
+  readonly cancelListeners: CancelListeners
 }
 
 /** A stream that resumes by itself when it breaks. Its reader sees each event once, in order. */

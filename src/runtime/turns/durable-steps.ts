@@ -2,13 +2,13 @@ import { rejected } from '../../agent/turn.ts'
 import { type Json, toJson } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } from '../../protocol/events.ts'
-import { isInterrupted } from '../../protocol/states.ts'
+import { isInProgress, isInterrupted } from '../../protocol/states.ts'
 import { type Journal, type OutputEvent, stepKey } from '../recovery/journal.ts'
 import { createReplay, describeStep, type Replay } from '../recovery/replay.ts'
 import { type ExpiredQuestion, inputTimeout, type TaskFailure } from './failures.ts'
 import type { LiveStepsOptions } from './live-steps.ts'
 import type { QueuedMessage } from './message-queue.ts'
-import { isWorkingStatus, never, type PausedTurn, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
+import { never, type PausedTurn, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
 
 /** Thrown by `turn.step()` for a step that failed, in this process or before a restart. */
 export class StepFailed extends Error {
@@ -110,7 +110,8 @@ export class DurableSteps implements StepExecutor {
    */
   #emit(event: OutputEvent): Promise<void> {
     const { writer } = this.#options
-    const question = isWorkingStatus(event) ? this.#openQuestion : undefined
+    const isWorking = event.type === 'status' && isInProgress(event.status.state)
+    const question = isWorking ? this.#openQuestion : undefined
     if (event.step === undefined) {
       if (this.#isAbandoned()) return never()
       return question ? question.then(() => this.#emit(event)) : writer.write(event)

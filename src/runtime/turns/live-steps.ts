@@ -2,12 +2,12 @@ import { linkSignals } from '../../base/abort.ts'
 import { type Clock, setAlarm } from '../../base/clock.ts'
 import { type Json, toJson } from '../../base/json.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
-import { isInterrupted } from '../../protocol/states.ts'
+import { isInProgress, isInterrupted } from '../../protocol/states.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
 import { type ExpiredQuestion, inputTimeout, type TaskFailure, unansweredFailure } from './failures.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
-import { isWorkingStatus, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
+import type { QuestionOptions, StepExecutor } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
 export interface LiveStepsOptions {
@@ -35,7 +35,7 @@ export class LiveSteps implements StepExecutor {
   }
 
   emit(event: OutputEvent): Promise<void> {
-    return this.#openQuestion && isWorkingStatus(event)
+    return this.#openQuestion && event.type === 'status' && isInProgress(event.status.state)
       ? this.#openQuestion.then(() => this.emit(event))
       : this.#options.writer.write(event)
   }

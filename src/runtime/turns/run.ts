@@ -1,10 +1,9 @@
 import { type AgentEvents, createAgentEvents, type TaskIds } from '../../agent/content.ts'
-import { TaskLogger } from '../../base/logger.ts'
+import { isLogged, TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
-import type { Span } from '../../protocol/telemetry.ts'
 import { nextSnapshotAfter } from '../../tasks/fold.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
@@ -13,11 +12,10 @@ import { attemptEntry, type PlannedTurn, planResume } from '../recovery/resume.t
 import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { deadlineOf, Stop, type StopReason, stopText } from './stop.ts'
-import { TurnExecution, type TurnOptions } from './turn.ts'
-import { beginTurnLog } from './turn-log.ts'
+import { beginTurnSpan, runInSpan, TracedWriter, withTraceMetadata } from './trace-turn.ts'
+import { TurnExecution } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
-import { watchLog } from './watch-log.ts'
-import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } from './writer.ts'
+import { LeaseLost, Writer, type WriterOwner } from './writer.ts'
 
 export interface RunOptions {
   readonly task: NewTask & Pick<TaskIds, 'status'>
@@ -136,7 +134,7 @@ export class Run implements WriterOwner {
     this.#watching = new AbortController()
     const onError = (error: unknown) =>
       this.#logger().error({ error: loggedError(error) }, 'a task could not be watched; it is tried again')
-    void watchLog(this.#writer, this.#settings, { taskId: this.#task.taskId, signal: this.#watching.signal, onError })
+    void this.#writer.watch(this.#watching.signal, { clock: this.#settings.clock, onError })
   }
 
   /** Resolves when a state beyond that generation is stored at which callers stop waiting, or when the run is over. */
@@ -174,12 +172,12 @@ export class Run implements WriterOwner {
   }
 
   onExternalEvent(event: TaskEvent, generation: number): void {
-    if (event.type === 'message') this.#keepMetadata(event)
     if (event.type === 'cancel') {
       this.#isCanceled = true
       this.stop('canceled')
     }
     if (event.type !== 'message') return
+    this.#keepMetadata(event)
     const queue = this.#openQueue()
     const wasAwaited = queue.push({ event, generation })
     const { whenFull, queueLimit } = this.#settings
@@ -245,18 +243,19 @@ export class Run implements WriterOwner {
       const stop = new Stop(settings, deadlineOf(next.message.event, settings))
       this.#turnStop = stop
       if (this.#stopReason && !next.isCanceled) stop.stop(this.#stopReason)
-      const logEnd = beginTurnLog(settings, writer, () => this.#logger())
+      const begun = { at: settings.clock.now(), generation: writer.generation }
       const interruption = await this.#runTurn(next, stop).catch((error) => {
         if (this.#stopReason !== 'events-lost') throw error
         return undefined
       })
       this.#turnStop = undefined
-      if (isEnded(writer.phase)) return logEnd()
+      if (isEnded(writer.phase)) return this.#logTurn(begun)
       const pause = typeof interruption === 'object' ? interruption : undefined
       const turnReason = typeof interruption === 'object' || interruption === 'interrupted' ? undefined : interruption
       const reason = this.#stopReason ?? turnReason
-      if (reason) return await this.#endTask(reason).then(logEnd)
-      logEnd()
+      if (reason) await this.#endTask(reason)
+      this.#logTurn(begun)
+      if (reason) return
       this.#answered = Math.max(next.message.generation, this.#queue?.taken ?? 0)
       next = pause ? await this.#release(pause) : (this.#nextQueued() ?? (await this.#becomeIdle()))
     }
@@ -264,14 +263,11 @@ export class Run implements WriterOwner {
 
   /** Not async: most runtimes have no telemetry. */
   #runTurn(planned: PlannedTurn, stop: Stop): ReturnType<TurnExecution['run']> {
-    const settings = this.#settings
-    const task = this.#task
-    const { taskId, contextId } = task
+    const [task, settings] = [this.#task, this.#settings]
+    const { telemetry, agent } = settings
     const { event } = planned.message
     this.#answering = planned.message.generation
-    const { name: agent } = settings.agent.profile
-    const activity = { type: 'turn', agent, taskId, contextId, attempt: planned.attempt } as const
-    const span = settings.telemetry?.begin(activity, event.trace)
+    const span = telemetry && beginTurnSpan(telemetry, { task, agent: agent.profile.name, planned })
     const trace = span?.trace ?? event.trace
     this.#trace = trace
     this.#addsTraceMetadata = settings.traceMetadata ?? event.tellsTrace === true
@@ -285,26 +281,16 @@ export class Run implements WriterOwner {
       taskAfter: this.#taskAfter,
       trace,
     }
-    return span ? this.#runObserved({ ...options, span }, span) : new TurnExecution(options, settings).run()
-  }
-
-  async #runObserved(options: TurnOptions, span: Span): ReturnType<TurnExecution['run']> {
-    try {
-      const interruption = await new TurnExecution(options, this.#settings).run()
-      span.addDetails({ state: this.#writer.phase })
-      return interruption
-    } finally {
-      span.end()
-    }
+    if (!span) return new TurnExecution(options, settings).run()
+    return runInSpan(span, this.#writer, () => new TurnExecution({ ...options, span }, settings).run())
   }
 
   /** Plans the next turn of a task that an earlier run has left. */
   async #resume(isOrphan: boolean): Promise<PlannedTurn | undefined> {
     const { log, recovery, clock } = this.#settings
-    const { taskId } = this.#task
     // The writer may read further messages meanwhile. They stay in the queue.
     const { generation } = this.#writer
-    const journal = await readJournal(log, taskId, generation)
+    const journal = await readJournal(log, this.#task.taskId, generation)
     if (!journal && this.#message) return this.#plan(this.#message)
     this.#openQueue().reset(journal?.queued ?? [], generation)
     const plan = planResume(journal, recovery, { isOrphan, now: clock.now() })
@@ -395,6 +381,15 @@ export class Run implements WriterOwner {
     const waiters = this.#idleWaiters
     this.#idleWaiters = undefined
     for (const wake of waiters ?? []) wake()
+  }
+
+  #logTurn(begun: { readonly at: number; readonly generation: number }): void {
+    const { logger, agent, clock } = this.#settings
+    if (!isLogged(logger, 'info')) return
+    const { phase: state, generation } = this.#writer
+    const duration = Math.round(clock.now() - begun.at)
+    const events = generation - begun.generation
+    this.#logger().info({ agent: agent.profile.name, state, duration, events }, 'turn ended')
   }
 
   #logger(): TaskLogger {

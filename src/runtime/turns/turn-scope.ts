@@ -7,7 +7,6 @@ import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import type { Lineage } from '../../protocol/extensions/lineage.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
-import type { OutputEvent } from '../recovery/journal.ts'
 import type { TurnSecrets } from '../secrets.ts'
 import type { TaskFailure } from './failures.ts'
 import type { MessageQueue } from './message-queue.ts'
@@ -71,11 +70,6 @@ export interface QuestionOptions extends AnswerDeadline {
 export interface PausedTurn {
   /** Milliseconds since 1970. */
   readonly wakeAt?: number
-}
-
-/** Whether an event would replace an open question in the status of the task. */
-export function isWorkingStatus(event: OutputEvent): boolean {
-  return event.type === 'status' && (event.status.state === 'working' || event.status.state === 'submitted')
 }
 
 /** A promise that never settles. */

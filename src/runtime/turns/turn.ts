@@ -9,7 +9,7 @@ import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { type Lineage, noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
-import { isEnded, isInterrupted } from '../../protocol/states.ts'
+import { isEnded, isInProgress, isInterrupted } from '../../protocol/states.ts'
 import { observe, type Span } from '../../protocol/telemetry.ts'
 import { type Fold, foldUntil } from '../../tasks/fold.ts'
 import type { NewTask } from '../../tasks/log.ts'
@@ -29,7 +29,6 @@ import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, t
 import {
   createNumberedIds,
   createStepSink,
-  isWorkingStatus,
   type PausedTurn,
   type QuestionOptions,
   type StepExecutor,
@@ -147,7 +146,10 @@ export class TurnExecution {
       lineage: this.#lineage,
       trace,
       observe: (activity, work) => observe(telemetry, activity, trace, work),
-      calls: () => this.#agentCalls,
+      calls: () => {
+        this.#calls ??= createCalls(this.#turnScope)
+        return this.#calls
+      },
       requireAuth: (need, options) => {
         this.#requireAuth ??= createRequireAuth(this.#turnScope)
         return this.#requireAuth(need, options)
@@ -262,7 +264,7 @@ export class TurnExecution {
     this.#isTouched = true
     if (event.type === 'status') {
       this.#isTask = this.#isStarted = true
-      if (!isWorkingStatus(event)) this.#hasStatus = true
+      if (!isInProgress(event.status.state)) this.#hasStatus = true
     } else this.#start(true)
     return this.#executor ? this.#executor.emit(this.#redact(event)) : writer.write(this.#redact(event))
   }
@@ -367,11 +369,6 @@ export class TurnExecution {
   /** The message with the parts of a sensitive answer, as long as this process holds them. */
   #restore(event: MessageEvent): MessageEvent {
     return event.sensitive ? restoreAnswer(event, this.#settings.secretStore, this.#turnSecrets) : event
-  }
-
-  get #agentCalls(): TurnCalls {
-    this.#calls ??= createCalls(this.#turnScope)
-    return this.#calls
   }
 
   get #turnScope(): TurnScope {

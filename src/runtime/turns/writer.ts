@@ -1,9 +1,8 @@
-import { spanIdOf, type Trace, traceIdOf } from '../../base/trace-context.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
 import type { StatusEvent, StoredEvent, TaskEvent } from '../../protocol/events.ts'
 import type { Part } from '../../protocol/model.ts'
 import { canTransition, isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
-import type { Telemetry } from '../../protocol/telemetry.ts'
-import type { NewTask, TaskHead, TaskLog } from '../../tasks/log.ts'
+import type { TaskHead, TaskLog } from '../../tasks/log.ts'
 
 /** An agent that emits without `await` fills memory. Beyond this many waiting events, it is stopped. */
 const maxWaiting = 100_000
@@ -12,6 +11,9 @@ const maxBatch = 1_000
 
 /** How much of a task's output may wait to be stored before the agent waits too. */
 const maxWindow = { events: 256, characters: 1024 * 1024 }
+
+/** Milliseconds until a failed read of the log is repeated. */
+const pauseAfterError = 1_000
 
 const entered = Promise.resolve()
 
@@ -44,6 +46,11 @@ export interface WriterOwner {
   onFlood(): void
   /** The store failed and events are lost. From now on, only the failure or cancellation of the task is stored. */
   onEventsLost(error: unknown): void
+}
+
+export interface WatchOptions {
+  readonly clock: Clock
+  readonly onError: (error: unknown) => void
 }
 
 /** The lease is lost: another process has taken over, or the task no longer exists. */
@@ -153,13 +160,20 @@ export class Writer {
     return synced
   }
 
-  /** Waits until the log has events beyond those of this writer, and reads those that other code has appended. */
-  async watch(signal: AbortSignal): Promise<void> {
-    const before = this.#generation
-    await this.#log.wait(this.#taskId, before, signal)
-    await this.settled()
-    // If the generation has moved on, the events are of this writer, or it has read the others before its append.
-    if (this.#generation === before && !signal.aborted) await this.sync()
+  /** Reads what other processes append to the log, until the signal aborts. Never rejects. */
+  async watch(signal: AbortSignal, { clock, onError }: WatchOptions): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const before = this.#generation
+        await this.#log.wait(this.#taskId, before, signal)
+        await this.settled()
+        // If the generation has moved on, the events are of this writer, or it has read the others before its append.
+        if (this.#generation === before && !signal.aborted) await this.sync()
+      } catch (error) {
+        onError(error)
+        await sleep(pauseAfterError, signal, clock)
+      }
+    }
   }
 
   /** One append at a time: events that are emitted during an append go into the next one. */
@@ -295,43 +309,6 @@ function submittedBefore(event: TaskEvent, phase: TaskHead['phase']): StatusEven
 export function withFirstStatus(status: StatusEvent, phase: TaskHead['phase']): readonly StatusEvent[] {
   const submitted = submittedBefore(status, phase)
   return submitted ? [submitted, status] : [status]
-}
-
-export interface EventTelemetry {
-  readonly telemetry: Telemetry
-  readonly task: NewTask
-  readonly currentTrace: () => Trace | undefined
-}
-
-/** A writer that reports every event as a span, from its emission until it is stored. */
-export class TracedWriter extends Writer {
-  readonly #eventTelemetry: EventTelemetry
-
-  constructor(options: WriterOptions, owner: WriterOwner, eventTelemetry: EventTelemetry) {
-    super(options, owner)
-    this.#eventTelemetry = eventTelemetry
-  }
-
-  override emit(event: TaskEvent): Promise<void> {
-    const { type } = event
-    if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.emit(event)
-    const { telemetry, task, currentTrace } = this.#eventTelemetry
-    const { taskId, contextId } = task
-    const state = type === 'status' ? { state: event.status.state } : {}
-    const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, currentTrace())
-    const stored = super.emit(event)
-    stored.then(
-      () => span.end(),
-      (error) => span.end(error),
-    )
-    return stored
-  }
-}
-
-/** Adds the position in the trace to the metadata of an event. */
-export function withTraceMetadata(event: TaskEvent, trace: Trace): TaskEvent {
-  if (event.type !== 'status' && event.type !== 'artifact') return event
-  return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
 }
 
 interface Emission extends Resolvers {

@@ -33,7 +33,7 @@ import { errorEncoder, StatusError } from './status.ts'
 export interface GrpcOptions
   extends Pick<
     WireOptions,
-    'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError' | 'onRejected' | 'missingVersion'
+    'service' | 'tenant' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError' | 'onRejected' | 'missingVersion'
   > {
   /** Each dialect with a gRPC binding gets its service. */
   readonly dialects: readonly ServerDialect[]
@@ -96,7 +96,10 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
 /** For health checks, reflection and unknown methods, which belong to no dialect. */
 const encodeError = errorEncoder(v1_0)
 
-type A2AOptions = Pick<GrpcOptions, 'service' | 'authenticate' | 'originOf' | 'missingVersion' | 'publicCard'>
+type A2AOptions = Pick<
+  GrpcOptions,
+  'service' | 'tenant' | 'authenticate' | 'originOf' | 'missingVersion' | 'publicCard'
+>
 
 /** Clients of a2a-go set a page size of 0 where they mean none. */
 function withoutZeroPageSize(params: unknown): unknown {
@@ -113,7 +116,7 @@ function isCardRequest(wireRequest: WireRequest<Operation>): wireRequest is Wire
 function a2aRpcs(
   { name, versions, hasPublicCard, ...errorForm }: A2AService,
   dialect: ServerDialect,
-  { service, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
+  { service, tenant, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
   const encodeError = errorEncoder(dialect, errorForm)
   const chooseVariant = createVariantChoice()
@@ -131,7 +134,7 @@ function a2aRpcs(
       throw versionNotSupported(`${name} does not speak A2A ${version}${reason}`, { dialects: [dialect] })
     }
     const principal = await authenticate(incoming)
-    const call = new WireCall(incoming, principal, { originOf })
+    const call = new WireCall(incoming, principal, { originOf, tenant })
     const params = withoutZeroPageSize(await read())
     return { dialect: chooseVariant(dialect, params, incoming, principal), operation, params, call }
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Incoming } from '../../http/exchange.ts'
-import { readIdempotencyKey, readResumePoint, readVersion } from './call.ts'
+import { anonymous } from '../../protocol/model.ts'
+import { readIdempotencyKey, readResumePoint, readVersion, WireCall } from './call.ts'
 
 function incoming(headers: Record<string, string>, query = ''): Incoming {
   return {
@@ -51,5 +52,16 @@ describe('readResumePoint', () => {
       expect(() => readResumePoint(incoming({ 'last-event-id': text }))).toThrow(/^Last-Event-ID: expected the number/)
       expect(() => readResumePoint(incoming({}, `lastEventId=${text}`))).toThrow(/^lastEventId: expected the number/)
     }
+  })
+})
+
+describe('requireTenant', () => {
+  it('a call for the tenant of the agent is accepted', () => {
+    expect(() => new WireCall(incoming({}), anonymous, { tenant: 'acme' }).requireTenant('acme')).not.toThrow()
+  })
+
+  it.each([undefined, 'other'])('a call for "acme" to an agent of tenant %s is rejected', (tenant) => {
+    const call = new WireCall(incoming({}), anonymous, { tenant })
+    expect(() => call.requireTenant('acme')).toThrow('tenant: there is no such tenant')
   })
 })

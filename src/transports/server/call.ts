@@ -142,8 +142,13 @@ export class WireCall implements Call {
   readonly trace: Trace | undefined
   readonly #incoming: Incoming
   readonly #originOf: WireOptions['originOf']
+  readonly #tenant: string | undefined
 
-  constructor(incoming: Incoming, principal: Principal, { originOf }: Pick<WireOptions, 'originOf'>) {
+  constructor(
+    incoming: Incoming,
+    principal: Principal,
+    { originOf, tenant }: Pick<WireOptions, 'originOf' | 'tenant'>,
+  ) {
     this.principal = principal
     this.idempotencyKey = readIdempotencyKey(incoming)
     this.extensions = readExtensions(incoming)
@@ -152,12 +157,18 @@ export class WireCall implements Call {
     this.trace = traceparent ? readTrace(traceparent, () => incoming.header('tracestate')) : undefined
     this.#incoming = incoming
     this.#originOf = originOf
+    this.#tenant = tenant
   }
 
   /** Adds extensions that the caller names in a message. */
   declareExtensions(uris: readonly string[]): void {
     this.extensions = [...new Set([...(this.extensions ?? []), ...uris])]
     this.activated ??= new Set()
+  }
+
+  /** Throws if the caller names a tenant that the agent does not serve. */
+  requireTenant(tenant: string): void {
+    if (tenant !== this.#tenant) throw unknownTenant(tenant)
   }
 
   get signal(): AbortSignal {
@@ -256,6 +267,12 @@ export function overloaded(cause?: unknown): A2AError {
   return new A2AError('unavailable', text, { cause, retryAfter: retryAfterOverload, metadata: { reason: 'overload' } })
 }
 
+/** The error for calls that name a tenant which is not served here, or none where every agent has one. */
+export function unknownTenant(tenant: string | undefined): A2AError {
+  const isMissing = tenant === undefined
+  return invalidParams('tenant', isMissing ? 'expected the tenant that the card names' : 'there is no such tenant')
+}
+
 /** HTTP headers that belong to an error, beside its status. */
 export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Record<string, string>> {
   return {
@@ -266,6 +283,7 @@ export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Reco
 
 function decodeRequest<O extends Operation>({ dialect, operation, params, call }: WireRequest<O>): RequestOf<O> {
   const request = dialect.decodeRequest[operation](params)
+  if (request.tenant !== undefined) call.requireTenant(request.tenant)
   if (dialect.namesExtensionsInMessages && 'message' in request && request.message.extensions) {
     call.declareExtensions(request.message.extensions)
   }

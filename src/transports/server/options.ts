@@ -26,6 +26,8 @@ export interface EnvelopeOptions {
 /** What every server transport needs. */
 export interface WireOptions extends WireLimits, EnvelopeOptions, DialectSet {
   readonly service: Service
+  /** The tenant of the agent. A call that names another one is rejected; a call that names none is for this agent. */
+  readonly tenant?: string | undefined
   /** Returns the principal of a request, or throws the error to answer with. */
   readonly authenticate: (incoming: Incoming) => Principal | Promise<Principal>
   /** The dialect in which this principal last wrote to a task. */
