@@ -110,6 +110,20 @@ module.exports = {
     ...typeArrows,
     ...peerArrows,
     {
+      name: 'arrows-of-console',
+      comment: 'The console uses the public client and the client of the operator API, like any other web application.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^(src|test|scripts)/', pathNot: '^src/entries/(client|operator)[.]ts$' },
+    },
+    {
+      name: 'pages-of-console',
+      comment: 'A page is loaded on its own: what two pages need belongs into components/ or api/.',
+      severity: 'error',
+      from: { path: '^console/src/(pages/[^/]+)/' },
+      to: { path: '^console/src/pages/', pathNot: '^console/src/$1/' },
+    },
+    {
       name: 'arrows-of-cli',
       comment:
         'cli may import only the public entries, the model and its JSON (base, protocol, dialects), and node, whose entry loads much more.',

@@ -1,0 +1,90 @@
+import { useEffect } from 'preact/hooks'
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
+import { agentsState, loadAgents } from './api/agents.ts'
+import { reconnections } from './api/connection.ts'
+import { readSession, sessionState } from './api/session.ts'
+import { ErrorBoundary } from './components/error-boundary.tsx'
+import { LoginDialog } from './components/login/login-dialog.tsx'
+import { LoginPage } from './components/login/login-page.tsx'
+import { Shell } from './components/shell/shell.tsx'
+import { EmptyState, ErrorState, LoadingState } from './components/states.tsx'
+import { basePath, link } from './router/links.ts'
+import { pages, startPage } from './router/pages.ts'
+
+/** The console: a login page, or the shell with the page of the current address. */
+export function App() {
+  const state = sessionState.value
+  switch (state.type) {
+    case 'loading':
+      return <LoadingState label="Connecting to the server" isWholePage />
+    case 'failed':
+      return <Unreachable error={state.error} />
+    case 'login':
+      return <LoginPage schemes={state.schemes} />
+    case 'open':
+    case 'expired':
+      return (
+        <LocationProvider scope={basePath}>
+          <Console />
+          {state.type === 'expired' && <LoginDialog schemes={state.schemes} />}
+        </LocationProvider>
+      )
+  }
+}
+
+function Unreachable({ error }: { readonly error: unknown }) {
+  const attempt = reconnections.value
+  useEffect(() => {
+    if (attempt > 0) readSession()
+  }, [attempt])
+  return <ErrorState error={error} title="The server cannot be reached" onRetry={readSession} isWholePage />
+}
+
+function Console() {
+  const { url } = useLocation()
+  const attempt = reconnections.value
+  // Agents may have changed while the server was away
+  useEffect(() => {
+    loadAgents()
+  }, [attempt])
+  return (
+    <Shell>
+      <ErrorBoundary resetKey={url}>
+        <AgentsGate />
+      </ErrorBoundary>
+    </Shell>
+  )
+}
+
+/** Pages can rely on the list of agents. */
+function AgentsGate() {
+  const state = agentsState.value
+  if (state.type === 'loading') return <LoadingState label="Loading agents" />
+  if (state.type === 'failed') return <ErrorState error={state.error} onRetry={loadAgents} />
+  if (state.agents.length === 0) {
+    return <EmptyState title="No agents">This server serves no agents that the console can show.</EmptyState>
+  }
+  return (
+    <Router>
+      {pages.flatMap(({ paths, component }) =>
+        paths.map((path) => <Route key={path} path={`${basePath}${path}`} component={component} />),
+      )}
+      <Route path={basePath} component={StartPage} />
+      <Route default component={NotFound} />
+    </Router>
+  )
+}
+
+function StartPage() {
+  const { route } = useLocation()
+  useEffect(() => route(link(startPage), true), [route])
+  return null
+}
+
+function NotFound() {
+  return (
+    <EmptyState title="There is no such page">
+      The address may be mistyped, or belong to a page that this server does not have. <a href={link()}>Start page</a>
+    </EmptyState>
+  )
+}

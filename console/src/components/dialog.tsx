@@ -1,0 +1,42 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly children: ComponentChildren
+  /** Undefined if the dialog cannot be left. */
+  readonly onClose?: () => void
+}
+
+/** A modal dialog. The browser keeps the focus inside and returns it afterwards. */
+export function Dialog({ title, children, onClose }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    return () => element?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose?.()
+      }}
+    >
+      <div class="dialog-header">
+        <h2 id={id}>{title}</h2>
+        {onClose && (
+          <button type="button" class="button button-plain button-icon" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        )}
+      </div>
+      {children}
+    </dialog>
+  )
+}

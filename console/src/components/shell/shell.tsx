@@ -1,0 +1,146 @@
+import { type ComponentChildren, Fragment } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
+import { hasFeature, logOut, session } from '../../api/session.ts'
+import { basePath, link } from '../../router/links.ts'
+import { type PageEntry, pages } from '../../router/pages.ts'
+import { setTheme, type Theme, theme, themes } from '../../theme/theme.ts'
+import { Icon } from '../icon.tsx'
+import { ConnectionStatus } from './connection-status.tsx'
+
+/** What surrounds every page: navigation, agent switcher, theme and the state of the connection. */
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const { url, path } = useLocation()
+  const [isOpen, setOpen] = useState(false)
+  // A navigation closes the menu
+  useEffect(() => setOpen(false), [url])
+  const current = path.slice(basePath.length).split('/')[0] || ''
+  return (
+    <Fragment>
+      <button type="button" class="button skip-link" onClick={() => document.getElementById('content')?.focus()}>
+        Skip to content
+      </button>
+      <div class={`shell ${isOpen ? 'shell-open' : ''}`}>
+        <header class="shell-bar">
+          <button
+            type="button"
+            class="button button-plain button-icon shell-menu"
+            aria-expanded={isOpen}
+            aria-controls="navigation"
+            aria-label="Menu"
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Icon name={isOpen ? 'close' : 'menu'} />
+          </button>
+          <a class="shell-brand" href={link()}>
+            <img src={`${basePath}icon.svg`} alt="" width="22" height="22" />
+            <span>Parley</span>
+          </a>
+          <AgentSwitcher current={current} />
+          <ConnectionStatus />
+        </header>
+        <nav
+          id="navigation"
+          class="shell-nav"
+          aria-label="Pages"
+          onKeyDown={(event) => event.key === 'Escape' && setOpen(false)}
+        >
+          <ul>
+            {pages
+              .filter(({ feature }) => feature === undefined || hasFeature(feature))
+              .map((page) => (
+                <NavigationItem key={page.id} page={page} isCurrent={page.id === current} />
+              ))}
+          </ul>
+          <ShellFooter />
+        </nav>
+        <main id="content" class="shell-content" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </Fragment>
+  )
+}
+
+function NavigationItem({ page, isCurrent }: { readonly page: PageEntry; readonly isCurrent: boolean }) {
+  const agent = page.isOfAgent ? selectedAgent.value?.id : undefined
+  return (
+    <li>
+      <a href={agent ? link(page.id, agent) : link(page.id)} aria-current={isCurrent ? 'page' : undefined}>
+        <Icon name={page.icon} />
+        <span>{page.title}</span>
+        {page.badge && <page.badge />}
+      </a>
+    </li>
+  )
+}
+
+/** Pages of one agent have it in their address; the switcher replaces it there. */
+function AgentSwitcher({ current }: { readonly current: string }) {
+  const { route } = useLocation()
+  const page = pages.find(({ id }) => id === current)
+  const selected = selectedAgent.value
+  if (!selected) return <span class="shell-agent" />
+  if (agents.value.length === 1) {
+    return (
+      <span class="shell-agent shell-agent-only">
+        <bdi>{selected.name}</bdi>
+      </span>
+    )
+  }
+  return (
+    <label class="shell-agent">
+      <span class="visually-hidden">Agent</span>
+      <select
+        class="input"
+        value={selected.id}
+        onChange={({ currentTarget: { value } }) => {
+          selectAgent(value)
+          if (page?.isOfAgent) route(link(page.id, value))
+        }}
+      >
+        {agents.value.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function ShellFooter() {
+  const { principal, role, server } = session.value ?? {}
+  return (
+    <div class="shell-footer">
+      {principal && (
+        <div class="shell-user">
+          <Icon name="user" />
+          <bdi class="truncate" title={principal.id}>
+            {principal.id}
+          </bdi>
+          <span class="muted">{role}</span>
+          <button type="button" class="button button-plain button-small" onClick={logOut}>
+            Log out
+          </button>
+        </div>
+      )}
+      <label class="shell-theme">
+        <span>Theme</span>
+        <select
+          class="input input-small"
+          value={theme.value}
+          onChange={({ currentTarget: { value } }) => setTheme(value as Theme)}
+        >
+          {themes.map(({ id, label }) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <span class="muted">Parley {server?.version}</span>
+    </div>
+  )
+}
