@@ -13,7 +13,7 @@ const sections = await Promise.all(groups.map(writeGroup))
 const text = [
   '# Commands of parley',
   '',
-  'Written by `node scripts/write-cli-docs.ts` from the definitions that `parley help` shows. The guide is [cli.md](cli.md).',
+  'Written by `node scripts/write-cli-docs.ts` from the definitions that `parley help` shows. The guide is [the command line](../guides/cli.md).',
   '',
   ...sections.flat(),
   '## Options of commands that call an agent',
@@ -23,7 +23,7 @@ const text = [
   '',
   ...optionTable(globalOptions),
 ].join('\n')
-writeFileSync('docs/cli-reference.md', `${text.trimEnd()}\n`)
+writeFileSync('docs/reference/cli.md', `${text.trimEnd()}\n`)
 
 async function writeGroup(group: string): Promise<readonly string[]> {
   const entries = commands.filter((entry) => entry.group === group && !entry.isHidden)

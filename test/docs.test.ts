@@ -8,15 +8,15 @@ import { snippetsOf } from './support/package/snippets.ts'
 import { temporaryDirectory } from './support/temporary-directory.ts'
 
 describe.each([
-  'testing.md',
-  'push-receiving.md',
-  'skills.md',
-  'turns.md',
-  'delegation.md',
-  'loop.md',
-  'mcp.md',
-  'observability.md',
-  'mesh-bridge.md',
+  'guides/testing.md',
+  'guides/push-receiving.md',
+  'guides/skills.md',
+  'guides/turns.md',
+  'guides/delegation.md',
+  'guides/loop.md',
+  'guides/mcp.md',
+  'guides/observability.md',
+  'guides/mesh-bridge.md',
 ])('docs/%s', async (page) => {
   const snippets = await snippetsOf(page)
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
-const page = new URL('../docs/security.md', import.meta.url)
+const page = new URL('../docs/guides/security.md', import.meta.url)
 const text = readFileSync(page, 'utf8')
 const [, threats = ''] = text.split('## Threats and defences')
 const rows = threats.split('\n').filter((line) => /^\| (?!attacker \|)/.test(line))

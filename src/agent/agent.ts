@@ -11,7 +11,7 @@ import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill
 export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
 
 /**
- * A turn whose process is gone fails, is retried from its start, or is resumed where it was (see docs/durable-turns.md).
+ * A turn whose process is gone fails, is retried from its start, or is resumed where it was (see docs/guides/durable-turns.md).
  * `attempts` limits the attempts; for `resume`, it limits those in a row that store nothing new. Defaults to 3.
  */
 export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; readonly attempts?: number }

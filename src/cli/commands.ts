@@ -9,7 +9,7 @@ import type { CommandEntry } from './command.ts'
 //
 // Payload goes to stdout by `output.print` (text) or `output.document` and `output.line` (JSON), everything else to
 // stderr by `output.note`, `warn` and `progress`. Failures are thrown: `CliError` (errors.ts) or `A2AError`; run.ts
-// prints them and chooses the exit code. The help, the completion and docs/cli.md come from the same definitions.
+// prints them and chooses the exit code. The help, the completion and docs/guides/cli.md come from the same definitions.
 
 export const commands: readonly CommandEntry[] = [
   {

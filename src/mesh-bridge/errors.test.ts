@@ -32,7 +32,7 @@ describe('an A2A error in the mesh', () => {
   })
 
   it('is listed in the table of the guide', async () => {
-    const page = await readFile(new URL('../../docs/mesh-bridge.md', import.meta.url), 'utf8')
+    const page = await readFile(new URL('../../docs/guides/mesh-bridge.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| (.*) \| `([A-Z_]+)` \| `(response|error)` \|$/gm)]
     const documented = rows.flatMap(([, list = '', code, as]) =>
       [...list.matchAll(/`([a-z-]+)`/g)].map(([, name]) => [name, { code, as }]),

@@ -91,8 +91,8 @@ it('every rule says what is sent and expected, and no rule is listed twice for a
   }
 })
 
-it('docs/conformance.md lists every rule', async () => {
-  const text = await readFile(new URL('../../docs/conformance.md', import.meta.url), 'utf8')
+it('docs/reference/conformance.md lists every rule', async () => {
+  const text = await readFile(new URL('../../docs/reference/conformance.md', import.meta.url), 'utf8')
   const rows = rules.map(
     ({ id, level, versions, bindings = ['JSONRPC', 'HTTP+JSON'], title }) =>
       `| \`${id}\` | ${level} | ${versions.join(', ')} | ${bindings.join(', ')} | ${title} |`,

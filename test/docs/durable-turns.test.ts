@@ -13,7 +13,7 @@ import { calls } from './durable-turns/shop.ts'
 import { size } from './durable-turns/typebox.ts'
 
 it('every snippet of the guide is a file that these tests run', async () => {
-  const page = await readFile(new URL('../../docs/durable-turns.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/guides/durable-turns.md', import.meta.url), 'utf8')
   const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
   const files = await Promise.all(
     ['retry', 'order', 'poem', 'typebox'].map((name) =>

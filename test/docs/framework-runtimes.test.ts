@@ -15,7 +15,7 @@ import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
 
 const isBuilt = existsSync(new URL('../../dist/server.js', import.meta.url))
 
-const page = await readFile(new URL('../../docs/frameworks.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../docs/guides/frameworks.md', import.meta.url), 'utf8')
 const echo = await readAsSnippet(new URL('./frameworks/echo.ts', import.meta.url))
 
 const flags = {

@@ -13,7 +13,7 @@ import { app as koaApp } from './frameworks/koa.ts'
 import { app as nestApp } from './frameworks/nest.ts'
 import { DELETE, GET, HEAD, OPTIONS, POST } from './frameworks/next-route.ts'
 
-const page = await readFile(new URL('../../docs/frameworks.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../docs/guides/frameworks.md', import.meta.url), 'utf8')
 const recipes = new URL('./frameworks/', import.meta.url)
 
 it('the page shows every recipe file', async () => {

@@ -7,7 +7,7 @@ import { eraseAlice } from './lifetimes/erase.ts'
 import { start } from './lifetimes/limits.ts'
 
 it('every snippet of the guide is a file that these tests run', async () => {
-  const page = await readFile(new URL('../../docs/lifetimes.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/guides/lifetimes.md', import.meta.url), 'utf8')
   const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
   const files = await Promise.all(
     ['limits', 'erase'].map((name) => readAsSnippet(new URL(`./lifetimes/${name}.ts`, import.meta.url))),

@@ -24,7 +24,7 @@ function loggedMessages(): readonly string[] {
 }
 
 it('the page about logs lists every event', () => {
-  const page = readFileSync(join(root, 'docs/logs.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/reference/logs.md'), 'utf8')
   const messages = loggedMessages().filter((message) => !message.includes('${'))
   expect(messages.length).toBeGreaterThan(40)
   expect(messages).toContain('turn ended')

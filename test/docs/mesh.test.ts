@@ -24,7 +24,7 @@ it('the first snippet of the guide prints the documented result', async () => {
 
 it.each(['sockets', 'untrusted-endpoints'])('the guide shows %s.ts, which these tests run', async (name) => {
   expect(others).toHaveLength(2)
-  const page = await readFile(new URL('../../docs/mesh.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/guides/mesh.md', import.meta.url), 'utf8')
   expect(page).toContain(await readAsSnippet(new URL(`./mesh/${name}.ts`, import.meta.url)))
 })
 

@@ -20,7 +20,7 @@ it.each(programs.map((code, index) => [index + 1, code] as const))('snippet %d o
 })
 
 it('the last snippet is a file that these tests run', async () => {
-  const page = await readFile(new URL('../../docs/registry.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/guides/registry.md', import.meta.url), 'utf8')
   expect(page).toContain(await readAsSnippet(new URL('./registry/replicas.ts', import.meta.url)))
 })
 

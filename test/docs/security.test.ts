@@ -22,7 +22,7 @@ import { byToken } from './security/jwt.ts'
 import { byCertificate } from './security/mutual-tls.ts'
 import { byOpenId } from './security/open-id.ts'
 
-const page = await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../docs/guides/security.md', import.meta.url), 'utf8')
 const recipes = new URL('./security/', import.meta.url)
 
 it('the page shows every recipe file', async () => {

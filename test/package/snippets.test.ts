@@ -10,7 +10,7 @@ import { createConsumer } from '../support/package/consumer.ts'
 const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))
 
 describe.skipIf(!isBuilt)('a new project with the packages that a page says to install', () => {
-  it.each(['mcp.md', 'loop.md'])('the first program of docs/%s runs as it stands', async (page) => {
+  it.each(['guides/mcp.md', 'guides/loop.md'])('the first program of docs/%s runs as it stands', async (page) => {
     const text = await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
     const packages = /^npm install (.+)$/m.exec(text)?.[1]?.split(' ') ?? []
     const program = /^```ts\n(.*?)^```$/ms.exec(text)?.[1] ?? ''

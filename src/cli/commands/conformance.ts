@@ -46,7 +46,9 @@ export const conformanceCommand: Command = {
     const endProgress = output.progress('Checking the agent')
     const report = await conformance(reference.url, await optionsOf(context))
       .catch((error) => {
-        throw error instanceof TypeError ? usageError(error.message, 'See the rules in docs/conformance.md.') : error
+        throw error instanceof TypeError
+          ? usageError(error.message, 'See the rules in docs/reference/conformance.md.')
+          : error
       })
       .finally(endProgress)
     const format = settings.text('output')

@@ -1,7 +1,7 @@
 import type { Loss } from './report.ts'
 
 /**
- * What callers of an older version lack, compared to 1.0. docs/dialects.md has the members of every object; these are the
+ * What callers of an older version lack, compared to 1.0. docs/reference/dialects.md has the members of every object; these are the
  * consequences.
  */
 export function lossesOf(version: string): readonly Loss[] {

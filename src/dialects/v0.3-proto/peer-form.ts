@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import type { FileBytes, PeerForm } from '../dialect.ts'
 import { bytesOf, isBase64Text, partHolders } from './translate-form.ts'
 
-// The SDKs of 0.3 disagree about the proto, and no request or answer names its software for certain. See docs/dialects.md.
+// The SDKs of 0.3 disagree about the proto, and no request or answer names its software for certain. See docs/reference/dialects.md.
 
 /** The metadata key by which a message says how its files are written, and the header by which an answer does. */
 export const fileBytesKey = 'a2a.fileBytes'

@@ -24,7 +24,7 @@ const dialects: readonly (readonly [ServerDialect, ClientDialect])[] = [
   [v0_1, v0_1Client],
 ]
 
-const page = new URL('../../../docs/dialects.md', import.meta.url)
+const page = new URL('../../../docs/reference/dialects.md', import.meta.url)
 const marks = { begin: '<!-- losses -->', end: '<!-- /losses -->' }
 
 it('1.0 preserves every member of every object', () => {

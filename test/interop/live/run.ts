@@ -19,7 +19,7 @@ import { type CheckResult, type ProgramResult, writeReport } from './report.ts'
 
 const scratch = process.env.PARLEY_INTEROP_DIR ?? join(tmpdir(), 'parley-interop')
 const recordings = fileURLToPath(new URL('../recorded/', import.meta.url))
-const page = fileURLToPath(new URL('../../../docs/interop.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../docs/reference/interop.md', import.meta.url))
 
 /** Milliseconds for all checks of one program. */
 const programTimeout = 180_000
