@@ -1,3 +1,4 @@
+import { nextTurn } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { AgentExtension } from '../protocol/card.ts'
@@ -181,14 +182,17 @@ async function emitAll(
   turn: Turn,
   { emit, markAsTask }: RuntimeAccess,
 ): Promise<Content | undefined> {
-  markAsTask()
   let artifact: ArtifactWriter | undefined
   let isSuspended = false
   const iterator = stream[Symbol.asyncIterator]()
+  const first = iterator.next()
+  // A stream that fails at once can reject the message: the caller gets the error instead of a failed task.
+  await Promise.race([first, nextTurn()])
+  markAsTask()
   try {
-    for (;;) {
+    for (let pending = first; ; pending = iterator.next()) {
       isSuspended = false
-      const next = await iterator.next()
+      const next = await pending
       if (next.done) {
         await artifact?.close()
         return next.value ?? undefined

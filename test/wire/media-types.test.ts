@@ -133,6 +133,22 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     expect(error.code).toBe('content-type-not-supported')
     expect(error.message).toContain('Only haiku.')
   })
+
+  it('an error of a generator before its first item is the answer, also to a stream', async () => {
+    const { server } = await startTestServer(
+      // biome-ignore lint/correctness/useYield: it fails before.
+      async function* () {
+        throw new A2AError('content-type-not-supported', 'Only haiku.')
+      },
+      { grpc: true },
+    )
+    const service = await openService(server.url, dialect, binding)
+    expect((await errorOf(send(service, [text]))).message).toContain('Only haiku.')
+    // 0.1 callers choose the id of the task, which exists at once.
+    if (dialect === 'v0.1') return
+    const streamed = collect(service.streamMessage({ message: messageOf('hi') }, callOf()))
+    expect((await errorOf(streamed)).message).toContain('Only haiku.')
+  })
 })
 
 const v10 = { message: { messageId: 'm', role: 'ROLE_USER', parts: [image] } }
