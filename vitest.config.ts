@@ -52,6 +52,7 @@ export default defineConfig({
         },
       },
       {
+        resolve: { alias: { uuid: fileURLToPath(new URL('test/loop/express-sample/uuid.ts', import.meta.url)) } },
         test: {
           name: 'wire',
           include: wireTests,

@@ -1,7 +1,9 @@
-import { map, Observable } from 'rxjs'
+import { Observable } from 'rxjs'
+import { nextTurn } from '../base/clock.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
-import { type Artifact, type Part, textOf } from '../protocol/model.ts'
+import type { ArtifactEvent } from '../protocol/events.ts'
+import { type Artifact, type Part, type TaskStatus, textOf } from '../protocol/model.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { type AgentLoopOptions, createAgentLoop, type AgentLoop as Loop } from './agent-loop.ts'
 import type { LoopEvent } from './run-loop.ts'
@@ -36,10 +38,15 @@ export type CompatEvent =
       readonly artifactId: string
       /** The text of the chunk. */
       readonly chunk: string
-      readonly parts: readonly Part[]
+      readonly parts: readonly LegacyPart[]
       readonly append: boolean
       readonly lastChunk: boolean
     }
+
+/** An artifact in the JSON of 0.3. */
+export interface CompatArtifact extends Omit<Artifact, 'parts'> {
+  readonly parts: readonly LegacyPart[]
+}
 
 export interface CompatInvocation {
   readonly taskId: string
@@ -54,47 +61,85 @@ export interface CompatInvocation {
  */
 export class AgentLoop {
   readonly #loop: Loop
+  /** Tasks that were started in this turn of the event loop. */
+  readonly #starting = new Set<string>()
 
   constructor(options: AgentLoopOptions) {
     this.#loop = createAgentLoop(options)
   }
 
+  /** Completes when the task completes, without a status of its own for that. Fails if the task fails. */
   invoke(parts: readonly CompatPart[], invocation: CompatInvocation): Observable<CompatEvent> {
     const events = this.#loop.invoke(parts.map(toPart), invocation)
-    return new Observable<LoopEvent>((subscriber) => events.subscribe(subscriber)).pipe(map(toEvent))
+    return new Observable<CompatEvent>((subscriber) => {
+      this.#markStarting(invocation.taskId)
+      /** The last chunk so far. It waits for the next event, which may be the end of its artifact. */
+      let held: ArtifactEvent | undefined
+      const flush = (isLast = false) => {
+        if (held) subscriber.next(toChunk(isLast ? { ...held, lastChunk: true } : held))
+        held = undefined
+      }
+      const next = (event: LoopEvent) => {
+        flush(isEndOf(event, held))
+        if (event.type === 'artifact') {
+          if (event.artifact.parts.length > 0) held = event
+          return
+        }
+        const { state } = event.status
+        if (state === 'failed' || state === 'rejected') subscriber.error(failureOf(event.status))
+        else if (state !== 'completed') subscriber.next(toStatus(event.status))
+      }
+      const complete = () => {
+        flush()
+        subscriber.complete()
+      }
+      return events.subscribe({ next, complete, error: (error: unknown) => subscriber.error(error) })
+    })
   }
 
   /** Resolves with the artifacts when the task completes; rejects if it does not. */
   async invokeSync(
     parts: readonly CompatPart[],
     invocation: CompatInvocation,
-  ): Promise<{ readonly artifacts: readonly Artifact[] }> {
+  ): Promise<{ readonly artifacts: readonly CompatArtifact[] }> {
     const { status, artifacts } = await this.#loop.invokeSync(parts.map(toPart), invocation)
-    if (status.state === 'completed') return { artifacts }
-    const text = status.message ? textOf(status.message) : ''
-    throw new Error(text || `The task ended as ${status.state}.`)
+    if (status.state !== 'completed') throw failureOf(status)
+    return { artifacts: artifacts.map((artifact) => ({ ...artifact, parts: artifact.parts.map(toLegacyPart) })) }
   }
 
-  /** Returns whether the task was running. */
+  /**
+   * Returns whether the task was running. A cancel in the turn of the event loop that started the task does nothing: Node
+   * emits `close` of a request as soon as its body is read, and servers that listen to it then cancel each task at once.
+   */
   cancel(taskId: string): boolean {
-    return this.#loop.cancel(taskId)
+    return !this.#starting.has(taskId) && this.#loop.cancel(taskId)
+  }
+
+  #markStarting(taskId: string): void {
+    this.#starting.add(taskId)
+    void nextTurn().then(() => this.#starting.delete(taskId))
   }
 }
 
-function toEvent(event: LoopEvent): CompatEvent {
-  if (event.type === 'status') {
-    const { state, message } = event.status
-    return {
-      type: 'status-update',
-      state,
-      text: message ? textOf(message) : '',
-      final: isEnded(state) || isInterrupted(state),
-    }
-  }
-  const { artifact, append = false, lastChunk = false } = event
+/** Whether the event only marks that chunk as the last one of its artifact. */
+function isEndOf(event: LoopEvent, chunk: ArtifactEvent | undefined): boolean {
+  if (event.type !== 'artifact' || event.lastChunk !== true || event.artifact.parts.length > 0) return false
+  return event.artifact.artifactId === chunk?.artifact.artifactId
+}
+
+function toStatus({ state, message }: TaskStatus): CompatEvent {
+  const text = message ? textOf(message) : ''
+  return { type: 'status-update', state, text, final: isEnded(state) || isInterrupted(state) }
+}
+
+function toChunk({ artifact, append = false, lastChunk = false }: ArtifactEvent): CompatEvent {
   const { artifactId, parts } = artifact
   const chunk = parts.map((part) => ('text' in part ? part.text : '')).join('')
-  return { type: 'artifact-chunk', artifactId, chunk, parts, append, lastChunk }
+  return { type: 'artifact-chunk', artifactId, chunk, parts: parts.map(toLegacyPart), append, lastChunk }
+}
+
+function failureOf({ state, message }: TaskStatus): Error {
+  return new Error((message && textOf(message)) || `The task ended as ${state}.`)
 }
 
 function toPart(part: CompatPart, index: number): Part {
@@ -109,4 +154,15 @@ function toPart(part: CompatPart, index: number): Part {
     if (typeof uri === 'string') return { url: uri, ...members }
   }
   throw invalidParams(`parts[${index}]`, `expected a part of the kind text, file or data, got ${part.kind}`)
+}
+
+function toLegacyPart(part: Part): LegacyPart {
+  if ('text' in part) return { kind: 'text', text: part.text }
+  if ('data' in part) return { kind: 'data', data: part.data }
+  const { filename: name, mediaType: mimeType } = part
+  const content = 'raw' in part ? { bytes: part.raw } : { uri: part.url }
+  return {
+    kind: 'file',
+    file: { ...(name !== undefined && { name }), ...(mimeType !== undefined && { mimeType }), ...content },
+  }
 }

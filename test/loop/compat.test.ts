@@ -1,4 +1,8 @@
+import { createServer } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { MockLanguageModelV4 } from 'ai/test'
 import express from 'express'
+import { lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { A2AClientImpl } from '../../src/entries/client-compat.ts'
 import { AgentLoop } from '../../src/entries/loop-compat.ts'
@@ -10,59 +14,54 @@ import { startTestServer } from '../support/servers/test-server.ts'
 const message = { kind: 'message', role: 'user', messageId: 'm-1', parts: [{ kind: 'text', text: 'Sales?' }] }
 
 describe('AgentLoop', () => {
-  /** An Express server that writes the events of 0.3 itself. */
-  async function startExpress(): Promise<string> {
-    const app = express().use(express.json())
-    app.post('/v1/message\\:stream', (request, response) => {
-      const ids = { taskId: 'task-1', contextId: 'context-1' }
-      const write = (event: object) => response.write(`data: ${JSON.stringify({ ...event, ...ids })}\n\n`)
-      response.setHeader('content-type', 'text/event-stream')
-      const loop = new AgentLoop({ model: scriptedModel(textReply('Up by ', '15 %')) })
-      loop.invoke(request.body.message.parts, ids).subscribe({
-        next(event) {
-          if (event.type === 'status-update') {
-            write({ kind: 'status-update', status: { state: event.state }, final: event.final })
-          } else {
-            const { artifactId, chunk, append, lastChunk } = event
-            write({
-              kind: 'artifact-update',
-              artifact: { artifactId, parts: [{ kind: 'text', text: chunk }] },
-              append,
-              lastChunk,
-            })
-          }
-        },
-        complete: () => response.end(),
-      })
-    })
-    app.post('/v1/message\\:send', async (request, response) => {
-      const loop = new AgentLoop({ model: scriptedModel(textReply('Up by ', '15 %')) })
-      const { artifacts } = await loop.invokeSync(request.body.message.parts, { taskId: 't', contextId: 'c' })
-      response.json({ kind: 'task', artifacts })
-    })
-    const { createServer } = await import('node:http')
-    return `http://127.0.0.1:${await listenOnFreePort(createServer(app))}`
+  /** The routes of an Express server that writes the events of 0.3 itself, and was not written for Parley. */
+  async function startSample(): Promise<string> {
+    const { default: router } = await import(new URL('express-sample/router.js', import.meta.url).href)
+    const server = createServer(express().use(express.json()).use(router))
+    return `http://127.0.0.1:${await listenOnFreePort(server)}`
   }
 
-  const post = async (url: string) =>
-    await fetch(url, {
+  async function stream(text: string): Promise<readonly Record<string, never>[]> {
+    const response = await fetch(`${await startSample()}/v1/message:stream`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ message }),
+      body: JSON.stringify({ message: { ...message, parts: [{ kind: 'text', text }] } }),
     })
+    const lines = (await response.text()).split('\n')
+    return lines.flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  }
 
-  it('emits the statuses and artifact chunks that an Express server streams', async () => {
-    const text = await (await post(`${await startExpress()}/v1/message:stream`)).text()
-    const events = text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  it('an Express server streams the statuses and artifact chunks, and one end', async () => {
+    const events = await stream('Sales?')
+    expect(events[0]).toMatchObject({ kind: 'task', status: { state: 'submitted' } })
     const chunks = events.filter(({ kind }) => kind === 'artifact-update')
-    expect(chunks.map(({ artifact }) => artifact.parts[0].text).join('')).toBe('Up by 15 %')
-    expect(chunks.map(({ append }) => append).slice(0, 2)).toEqual([false, true])
-    expect(events.at(-1)).toMatchObject({ kind: 'status-update', status: { state: 'completed' }, final: true })
+    expect(chunks).toMatchObject([
+      { artifact: { parts: [{ kind: 'text', text: 'Up by ' }] }, append: false },
+      { artifact: { parts: [{ kind: 'text', text: '15 %' }] }, append: true, lastChunk: true },
+    ])
+    expect(events.filter(({ final }) => final)).toEqual([events.at(-1)])
+    expect(events.at(-1)).toMatchObject({ kind: 'status-update', status: { state: 'completed' } })
   })
 
-  it('returns the artifacts of a completed task at once', async () => {
-    const task = await (await post(`${await startExpress()}/v1/message:send`)).json()
-    expect(JSON.stringify(task.artifacts)).toContain('15 %')
+  it('an Express server streams the failure of a task as an error', async () => {
+    const events = await stream('fail')
+    expect(events.at(-1)).toMatchObject({ error: { message: expect.stringMatching(/./), data: {} } })
+    expect(events.filter(({ final }) => final)).toEqual([])
+  })
+
+  it('returns the artifacts of a completed task in the JSON of 0.3', async () => {
+    const loop = new AgentLoop({ model: scriptedModel(textReply('Up by ', '15 %')) })
+    const { artifacts } = await loop.invokeSync(message.parts, { taskId: 't', contextId: 'c' })
+    expect(artifacts).toMatchObject([{ parts: [{ kind: 'text', text: 'Up by ' }, { text: '15 %' }] }])
+  })
+
+  it('is not canceled by a request that Node closes as soon as its body is read, but later', async () => {
+    const loop = new AgentLoop({ model: new MockLanguageModelV4({ doStream: () => new Promise(() => {}) }) })
+    const events = lastValueFrom(loop.invoke(message.parts, { taskId: 't', contextId: 'c' }).pipe(toArray()))
+    expect(loop.cancel('t')).toBe(false)
+    await nextTurn()
+    expect(loop.cancel('t')).toBe(true)
+    expect((await events).at(-1)).toMatchObject({ type: 'status-update', state: 'canceled', final: true })
   })
 
   it('rejects if the task fails, and refuses parts of an unknown kind', async () => {
