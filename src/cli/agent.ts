@@ -231,8 +231,10 @@ export function createFetch(context: Context, reference: AgentReference): Fetch 
   const isFile = reference.type === 'file'
   const hostname = isFile ? undefined : new URL(reference.url).hostname.replace(/^\[|\]$/g, '')
   const isLoopback = isFile || /^(localhost|127\..*|::1)$/.test(hostname ?? '')
-  if (settings.flag('insecure')) {
-    output.warn('TLS certificates are not verified (--insecure): anyone on the way can read and change the calls.')
+  const insecure = insecureBy(context)
+  if (insecure !== undefined && !warnedOutputs.has(output)) {
+    warnedOutputs.add(output)
+    output.warn(`TLS certificates are not verified (${insecure}): anyone on the way can read and change the calls.`)
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   }
   const fetch = createGuardedFetch({
@@ -243,6 +245,15 @@ export function createFetch(context: Context, reference: AgentReference): Fetch 
     headersTimeout: noTimeout,
   })
   return debugging((url, init) => fetch(url, init), output)
+}
+
+/** Outputs that have the warning about TLS. Some commands call several servers. */
+const warnedOutputs = new WeakSet<Context['output']>()
+
+/** What switches the verification of certificates off. Node would obey its variable without a word. */
+function insecureBy({ settings }: Context): string | undefined {
+  if (settings.flag('insecure')) return '--insecure'
+  return process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0' ? 'NODE_TLS_REJECT_UNAUTHORIZED=0' : undefined
 }
 
 /** gRPC, which needs much more code than the other bindings. */
@@ -295,8 +306,9 @@ export function credentialsOf(
     ...more,
     ...storedCredentials(context, agentKey(reference)),
   ]
-  if (providers.length > 0 && settings.flag('insecure')) {
-    output.warn('Credentials are sent over a connection that is not verified (--insecure).')
+  const insecure = insecureBy(context)
+  if (providers.length > 0 && insecure !== undefined) {
+    output.warn(`Credentials are sent over a connection that is not verified (${insecure}).`)
   }
   return providers
 }

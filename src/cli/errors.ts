@@ -41,15 +41,17 @@ export class Interrupted extends Error {
 export interface Failure {
   readonly code: string
   readonly message: string
-  readonly hint?: string
+  readonly hint: string
   /** The number of the error in A2A, which is the same over all transports. */
   readonly a2aCode?: number
   readonly exitCode: number
 }
 
-export function toFailure(error: unknown): Failure {
+/** `path` names the command that failed, for the hint of errors that have none. */
+export function toFailure(error: unknown, path = 'help'): Failure {
   if (error instanceof CliError) {
-    return { ...pick(error), code: error.code, exitCode: exitCodes[error.code] }
+    const { code, hint = code === 'A2ACLI_ERR_USAGE' ? `See parley ${helpOf(path)}.` : debugHint } = error
+    return { message: oneLine(error.message), hint: oneLine(hint), code, exitCode: exitCodes[code] }
   }
   if (error instanceof A2AError) return fromA2AError(error)
   const message = error instanceof Error ? error.message : `${error}`
@@ -63,19 +65,22 @@ export function toFailure(error: unknown): Failure {
 
 /** The error envelope of `-o json`. */
 export function toEnvelope({ code, message, hint, a2aCode }: Failure): JsonObject {
-  return { error: { code, message, ...(hint !== undefined && { hint }), ...(a2aCode !== undefined && { a2aCode }) } }
+  return { error: { code, message, hint, ...(a2aCode !== undefined && { a2aCode }) } }
+}
+
+const debugHint = 'Run the command with --debug to see the request and the response.'
+
+function helpOf(path: string): string {
+  return path === 'help' ? path : `${path} --help`
 }
 
 function fromA2AError(error: A2AError): Failure {
   const local = localCodeOf(error)
-  if (local) return { ...pick(error), hint: hintFor(error), code: local, exitCode: exitCodes[local] }
+  const hint = hintFor(error) ?? debugHint
+  const message = oneLine(error.message)
+  if (local) return { message, hint, code: local, exitCode: exitCodes[local] }
   const { name, number } = protocolErrors[error.code]
-  const hint = hintFor(error) ?? 'Run the command with --debug to see the request and the response.'
-  return { message: error.message, hint, code: name, a2aCode: number, exitCode: 1 }
-}
-
-function pick({ message, hint }: { readonly message: string; readonly hint?: string | undefined }) {
-  return { message: oneLine(message), ...(hint !== undefined && { hint: oneLine(hint) }) }
+  return { message, hint, code: name, a2aCode: number, exitCode: 1 }
 }
 
 function oneLine(text: string): string {

@@ -23,6 +23,8 @@ export interface Output {
   field(label: string, value: string): void
   /** Prints a line of text payload. */
   print(text: string): void
+  /** Prints a piece of text payload, which may be a part of a line. */
+  write(text: string): void
   /** Prints the JSON document of the command. */
   document(value: Json): void
   /** Prints one line of JSON in a stream. */
@@ -103,6 +105,10 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
       toStdout(clean.includes('\n') ? `${name}\n${clean}\n` : `${name} ${clean}`.trimEnd())
     },
     print: (text) => toStdout(text),
+    write(text) {
+      clearProgress()
+      process.stdout.write(redact(sanitize(text), minPayloadSecret))
+    },
     document: (value) => toStdout(JSON.stringify(value, undefined, 2)),
     line: (value) => toStdout(JSON.stringify(value)),
     note: (text) => toStderr(wrapLine(sanitize(text), process.stderr)),
@@ -122,20 +128,16 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
       }
     },
     failure(failure, isStreaming) {
-      const hidden = { ...failure, message: sanitize(redact(failure.message)), ...hintOf(failure, redact) }
+      const [message, hint] = [sanitize(redact(failure.message)), sanitize(redact(failure.hint))]
+      const hidden = { ...failure, message, hint }
       if (mode === 'json') {
         const envelope: JsonObject = toEnvelope(hidden)
         toStdout(isStreaming ? JSON.stringify(envelope) : JSON.stringify(envelope, undefined, 2))
       }
-      toStderr(wrapLine(`${stderrStyle('error:', 'red')} ${hidden.message}`, process.stderr))
-      if (hidden.hint !== undefined)
-        toStderr(wrapLine(`${stderrStyle('hint:', 'cyan')} ${hidden.hint}`, process.stderr))
+      toStderr(wrapLine(`${stderrStyle('error:', 'red')} ${message}`, process.stderr))
+      toStderr(wrapLine(`${stderrStyle('hint:', 'cyan')} ${hint}`, process.stderr))
     },
   }
-}
-
-function hintOf({ hint }: Failure, redact: (text: string) => string): { readonly hint?: string } {
-  return hint === undefined ? {} : { hint: sanitize(redact(hint)) }
 }
 
 /**

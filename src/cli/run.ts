@@ -21,7 +21,7 @@ export async function run(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (error instanceof Interrupted) await exit(interruptedExitCode)
     const failure = toFailure(error)
-    plain.failure(failure, false)
+    plain.failure(failure, args.includes('--stream'))
     await exit(failure.exitCode)
   }
 }
@@ -100,7 +100,7 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
   } catch (error) {
     const reason = interrupts.signal.aborted ? interrupts.signal.reason : error
     if (reason instanceof Interrupted) return await reportInterrupt(output)
-    const failure = toFailure(reason)
+    const failure = toFailure(reason, entry.path)
     output.failure(failure, 'stream' in options && settings.flag('stream'))
     if (error instanceof Error && !(error instanceof CliError)) output.debug(`${error.stack}`)
     await exit(failure.exitCode)

@@ -2,9 +2,11 @@ import type { ClientEvent, Task } from '../entries/client.ts'
 import type { Output } from './output.ts'
 import { printArtifact, printMessage, printParts, printTaskHead, stateName } from './render.ts'
 
-/** Prints the events of a stream as text: each state once, and the text of artifacts as it grows. */
+/** Prints the events of a stream as text: each state once, and the text of an artifact as one block that grows. */
 export interface EventPrinter {
   print(event: ClientEvent): void
+  /** Ends a block that is still open. */
+  end(): void
   /** The ids and the final state, which every mode ends with. */
   summary(task: Task): void
 }
@@ -12,7 +14,39 @@ export interface EventPrinter {
 export function createEventPrinter(output: Output): EventPrinter {
   let lastState = ''
   let isHeadPrinted = false
+  /** The artifact whose text is being written, and the end of what was written. */
+  let open: { readonly artifactId: string; tail: string } | undefined
 
+  function end(): void {
+    if (open) output.write(open.tail.endsWith('\n') ? '\n' : '\n\n')
+    open = undefined
+  }
+  function printText(artifactId: string, text: string): void {
+    if (text === '') return
+    if (open?.artifactId !== artifactId) {
+      end()
+      output.field('Text', '')
+    }
+    output.write(text)
+    open = { artifactId, tail: text.slice(-1) }
+  }
+  /** Pieces of text that follow each other belong together, whatever their sizes are. */
+  function printPieces({ artifact, append, lastChunk }: Extract<ClientEvent, { type: 'artifact' }>): void {
+    const { artifactId, parts } = artifact
+    if (!append) {
+      end()
+      printArtifact({ ...artifact, parts: [] }, output)
+    }
+    for (const part of parts) {
+      if ('text' in part) {
+        printText(artifactId, part.text)
+        continue
+      }
+      end()
+      printParts('Text', [part], output)
+    }
+    if (lastChunk) end()
+  }
   function printHead(taskId: string, contextId: string): void {
     if (isHeadPrinted) return
     isHeadPrinted = true
@@ -26,7 +60,9 @@ export function createEventPrinter(output: Output): EventPrinter {
   }
 
   return {
+    end,
     print(event) {
+      if (event.type !== 'artifact') end()
       switch (event.type) {
         case 'message':
           printMessage(event.message, output)
@@ -44,12 +80,12 @@ export function createEventPrinter(output: Output): EventPrinter {
           break
         case 'artifact':
           printHead(event.taskId, event.contextId)
-          if (event.append) printParts('Text', event.artifact.parts, output)
-          else printArtifact(event.artifact, output)
+          printPieces(event)
           break
       }
     },
     summary(task) {
+      end()
       output.print('')
       printTaskHead(task, output)
     },

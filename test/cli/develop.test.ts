@@ -76,45 +76,7 @@ describe('serve', () => {
   })
 })
 
-describe('demo-server', () => {
-  it('DEMO_SERVER_001: a demo agent is served, by a token if one is set', async () => {
-    const process = cli.start(['demo-server', '--token', 'demo-token-1234'])
-    const [, url = ''] = await process.until(/^URL: (http\S+)$/m)
-    const [refused, sent] = await Promise.all([
-      cli.run(['send', '-a', url, 'hello']),
-      cli.run(['send', '-a', url, 'hello'], { env: { A2ACLI_BEARER: 'demo-token-1234' } }),
-    ])
-    expect(refused.code).toBe(4)
-    expect(sent.field('Message')).toMatch(/^Hello/)
-    process.child.kill('SIGINT')
-    expect((await process.result).code).toBe(0)
-  })
-})
-
 describe('listen', () => {
-  it('PUSH_002: a receiver registers itself for a task, and prints its deliveries', async () => {
-    const { url } = demo().server
-    const { task } = (await cli.run(['send', '-a', url, 'wait', '--async', '-o', 'json'])).json()
-    const receiver = cli.start(['listen', '-a', url, '--task-id', task.id, '-o', 'json'])
-    await receiver.until(/Registered for the task/)
-    await cli.run(['task', 'cancel', task.id, '-a', url])
-    await receiver.until(/TASK_STATE_CANCELED/)
-    const [, address = ''] = /Listening at (\S+)/.exec(receiver.stderr()) ?? []
-    const forged = await fetch(address, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-a2a-notification-token': 'wrong' },
-      body: '{}',
-    })
-    expect(forged.status).toBeGreaterThanOrEqual(400)
-    await receiver.until(/warning: A delivery was refused/)
-    receiver.child.kill('SIGINT')
-    const { code, lines } = await receiver.result
-    expect(code).toBe(0)
-    expect(lines().at(-1)).toMatchObject({
-      statusUpdate: { taskId: task.id, status: { state: 'TASK_STATE_CANCELED' } },
-    })
-  })
-
   it('a receiver without a task prints its address and a token, and refuses http addresses of other machines', async () => {
     const receiver = cli.start(['listen'])
     await receiver.until(/^Token: \S+$/m)
@@ -147,39 +109,6 @@ describe('types', () => {
 })
 
 describe('chat', () => {
-  it('CHAT_001: a chat carries the context and the task from line to line', async () => {
-    const input = 'hello\ncount\nask\ngreen\n/task\n/nonsense\nfail\n/quit\n'
-    const { code, stdout, stderr } = await cli.run(['chat', demo().server.url], { input })
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/Hello! I am the demo agent.*one\ntwo\nthree\n.*Which colour.*You like green\./s)
-    expect(stderr).toContain('TASK_STATE_COMPLETED')
-    expect(stderr).toContain('/nonsense is not a command')
-    expect(stderr).toContain('TASK_STATE_FAILED')
-    const [, contextId = ''] = /^Context: (\S+)\n$/m.exec(stderr.slice(stderr.lastIndexOf('Context:'))) ?? []
-    const { stdout: list } = await cli.run([
-      'task',
-      'list',
-      '-a',
-      demo().server.url,
-      '--context-id',
-      contextId,
-      '-o',
-      'json',
-    ])
-    expect(JSON.parse(list).totalSize).toBeGreaterThanOrEqual(3)
-  })
-
-  it('AUTH_011: a task that needs authorization gets it within the chat, and the credential is not shown', async () => {
-    const { code, stdout, stderr } = await cli.run(['chat', demo().server.url], { input: 'auth\nchat-secret-token\n' })
-    expect(code).toBe(0)
-    expect(stdout).toContain('access is granted')
-    expect(stdout + stderr).not.toContain('chat-secret-token')
-    const sent = await cli.run(['send', '-a', demo().server.url, 'auth'])
-    expect(sent.field('State')).toBe('TASK_STATE_AUTH_REQUIRED')
-    expect(sent.stderr).toContain('needs authorization')
-    expect(sent.stderr).toContain(`--task-id ${sent.field('Task')}`)
-  })
-
   it('a chat resumes a task by its id, sends files by path, and continues after a failed call', async () => {
     const folder = await temporaryDirectory()
     await writeFile(join(folder, 'note.txt'), 'note')
@@ -205,49 +134,5 @@ describe('chat', () => {
     const { code, stdout } = await chat.result
     expect(code).toBe(0)
     expect(stdout).toContain('Hello! I am the demo agent')
-  })
-})
-
-describe('conformance', () => {
-  it('CONFORM_001: an agent is judged by the rules of A2A, and the result is one JSON document', async () => {
-    const { code, json } = await cli.run(['conformance', demo().server.url, '-o', 'json'])
-    expect(code).toBe(0)
-    expect(json()).toMatchObject({ agent: 'Demo', isConformant: true, counts: { MUST: { failed: 0 } } })
-    expect(json().counts.MUST.passed).toBeGreaterThan(50)
-  })
-})
-
-describe('completion', () => {
-  it('CLI_002: scripts for bash, zsh and fish are printed, and complete commands, options and values', async () => {
-    const { url } = demo().server
-    const { task } = (await cli.run(['send', '-a', url, 'count', '-o', 'json'])).json()
-    const complete = async (...words: readonly string[]) => {
-      const { stdout } = await cli.run(['__complete', '--', ...words], { env: { A2ACLI_TIMEOUT: '30s' } })
-      return stdout.split('\n').map((line) => line.split('\t')[0])
-    }
-    const scripts = await Promise.all(['bash', 'zsh', 'fish'].map((shell) => cli.run(['completion', shell])))
-    for (const { code, stdout } of scripts) {
-      expect(code).toBe(0)
-      expect(stdout).toContain('parley __complete')
-    }
-    const [words, below, options, choices, agents, tasks, contexts, files] = await Promise.all([
-      complete('ta'),
-      complete('task', ''),
-      complete('send', '--tas'),
-      complete('card', 'get', '-o', ''),
-      complete('send', '-a', ''),
-      complete('task', 'get', '-a', url, ''),
-      complete('send', '-a', url, '--context-id', ''),
-      complete('send', '--file', ''),
-    ])
-    expect(words).toContain('task')
-    expect(below).toContain('cancel')
-    expect(options).toContain('--task-id')
-    expect(choices).toEqual(['text', 'json', ''])
-    expect(agents).toContain(url)
-    expect(tasks).toContain(task.id)
-    expect(contexts).toContain(task.contextId)
-    expect(files).toContain(':file')
-    expect((await cli.run(['completion', 'tcsh'])).code).toBe(2)
   })
 })

@@ -1,4 +1,4 @@
-/** The requirements of the A2A command line specification, by tier. Titles of tests name those that they prove. */
+/** The requirements of the A2A command line specification, by tier. Each has one test of its name in specification/. */
 const tiers = [
   [
     'CARD_GET_001 SEND_001 SEND_002 SEND_003 SEND_004 SEND_005',

@@ -35,9 +35,11 @@ export const cardGet: Command = {
     done()
     const problems = settings.flag('validate') ? await validateCard(wire) : undefined
     const signature = await verifySignature(wire, context)
-    if (output.mode === 'json') output.document(wire)
-    else printCard((await readPeerCard(wire)).card, { signature, output, isValid: problems && problems.length === 0 })
-    if (output.mode === 'json') output.detail(`Signature: ${signature}`)
+    const isValid = problems && problems.length === 0
+    if (output.mode === 'text') printCard((await readPeerCard(wire)).card, { signature, output, isValid })
+    else output.detail(`Signature: ${signature}`)
+    // The error is the only document of a card that breaks the schema.
+    if (output.mode === 'json' && isValid !== false) output.document(wire)
     if (problems && problems.length > 0) {
       throw new CliError('A2ACLI_ERR_CARD_INVALID', `The card breaks the schema: ${problems.join('; ')}.`, {
         hint: 'Correct the members that are named, or look for what else is wrong: parley doctor <url>.',

@@ -1,12 +1,15 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { agentOptions, type Command, globalOptions, type Option, type Setting, waitOptions } from '../command.ts'
+import { cacheFolder, configFolder } from '../settings.ts'
+import { credentialsFile } from '../token-store.ts'
 import { clientOptions } from './auth-options.ts'
 
 const options: Readonly<Record<string, Option>> = { ...agentOptions, ...clientOptions, ...waitOptions }
 
 export const configShow: Command = {
   description:
-    'Settings come from options, from A2ACLI_ variables, from the nearest .env file (or --config), from ~/.config/a2a-cli/.env, and from the defaults, in this order. In a file, the settings below a line [https://agent.example.com] apply to that agent only. Credentials are not shown.',
+    'Settings come from options, from A2ACLI_ variables, from the nearest .env file (or --config), from ~/.config/a2a-cli/.env, and from the defaults, in this order. In a file, the settings below a line [https://agent.example.com] apply to that agent only. The files in which parley keeps something are listed as well. Credentials are not shown.',
   options,
   examples: [
     { line: 'parley config show', summary: 'Show the settings of this folder' },
@@ -25,10 +28,19 @@ export const configShow: Command = {
       Object.keys(options).map((name) => [options[name]?.secret, settings.setting(name)]),
       output.warn,
     )
+    const files = {
+      settings: join(configFolder(), '.env'),
+      logins: credentialsFile(),
+      cards: join(cacheFolder(), 'cards.json'),
+    }
     if (output.mode === 'json') {
-      return output.document(Object.fromEntries(rows.map(({ name, value, source }) => [name, { value, source }])))
+      const values = rows.map(({ name, value, source }) => [name, { value, source }] as const)
+      return output.document({ ...Object.fromEntries(values), files })
     }
     for (const { name, value, source } of rows) output.field(name, `${value ?? '(not set)'}  [${source}]`)
+    for (const [name, path] of Object.entries(files)) {
+      output.field(`file of ${name}`, `${path}${existsSync(path) ? '' : '  [none]'}`)
+    }
   },
 }
 

@@ -59,7 +59,7 @@ export const send: Command = {
   ],
   async run(context) {
     const { settings, output } = context
-    if (settings.flag('async') && settings.flag('stream')) throw usageError('--async and --stream exclude each other.')
+    const isAsync = returnsImmediately(context)
     const options = sendOptions(context)
     const parts = await readParts(context)
     const interval = pollInterval(context)
@@ -69,15 +69,30 @@ export const send: Command = {
       return await streamReply(untilInterrupted(events, { continues: options.taskId !== undefined }), agent, context)
     }
     const done = output.progress('Waiting for the agent…')
-    const outcome = await sendMessage(agent, parts, options, settings.flag('async')).finally(done)
+    const outcome = await sendMessage(agent, parts, options, isAsync)
+      .catch((error) => {
+        if (context.signal.aborted)
+          output.note(`The agent may continue. Look for its task: parley task list --agent-card ${agent.reference}`)
+        throw error
+      })
+      .finally(done)
     requireSameTask(outcome, options)
-    const isDone = settings.flag('async') || outcome.type === 'message' || isSettled(outcome.task)
+    const isDone = isAsync || outcome.type === 'message' || isSettled(outcome.task)
     if (isDone) return report(outcome, agent, context)
     output.note(`Task: ${outcome.task.id}`)
     output.note(`Context: ${outcome.task.contextId}`)
     const task = await pollTask(context, agent, outcome.task, options.historyLength)
     report({ type: 'task', task }, agent, context)
   },
+}
+
+/** An option beats a setting: `--wait` also if the environment sets `A2ACLI_ASYNC`. */
+function returnsImmediately({ settings }: Context): boolean {
+  const isGiven = (name: string) => settings.setting(name)?.source.type === 'flag'
+  const isAsync = settings.flag('async') && (isGiven('async') || !(isGiven('wait') || isGiven('stream')))
+  if (isAsync && settings.flag('stream')) throw usageError('--async and --stream exclude each other.')
+  if (isAsync && isGiven('wait')) throw usageError('--async and --wait exclude each other.')
+  return isAsync
 }
 
 /** `client.send` would wait for a task by itself. Here its id is printed first, and the poll interval applies. */
@@ -170,6 +185,7 @@ export async function streamReply(
     if (output.mode === 'json') output.line(eventJson(event))
     else printer.print(event)
   }
+  printer.end()
   // An aborted stream ends without an error.
   signal.throwIfAborted()
   if (taskId === undefined) return

@@ -6,6 +6,7 @@ import { readAgentReference } from '../agent-reference.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
 import { CliError, usageError } from '../errors.ts'
 import { extensionOf } from '../message-parts.ts'
+import { printTaskHead, stateName } from '../render.ts'
 import { requireTaskId, taskIdOption, taskPositional } from './task.ts'
 
 /** Bytes of a file that a URL leads to. */
@@ -59,9 +60,9 @@ export const taskDownload: Command = {
         files.push({ path, artifactId: artifact.artifactId, bytes: bytes.byteLength })
       }
     }
-    if (output.mode === 'json') return output.document({ taskId, contextId: task.contextId, files })
-    output.field('Task', task.id)
-    output.field('Context', task.contextId || '(none)')
+    if (output.mode === 'json')
+      return output.document({ taskId, contextId: task.contextId, state: stateName(task), files })
+    printTaskHead(task, output)
     for (const { path, bytes } of files) output.field('File', `${path} (${bytes} bytes)`)
   },
 }

@@ -1,24 +1,21 @@
-import { once } from 'node:events'
-import { readFile, stat, writeFile } from 'node:fs/promises'
-import { createServer as createTlsServer } from 'node:https'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { demoAgent } from '../../src/cli/serve/demo-agent.ts'
-import { newSigningKey, signCard } from '../../src/entries/auth.ts'
-import { createCertificate } from '../support/auth/certificates.ts'
-import { shareCli } from '../support/processes/cli.ts'
-import { listenOnFreePort, respondWith, rpcCard, startHttpServer } from '../support/servers/http-server.ts'
-import { message, startRecordingPeer, task, validMembers } from '../support/servers/recording-peer.ts'
-import { shareTestServer } from '../support/servers/test-server.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { describe, expect, it } from 'vitest'
+import { demoAgent } from '../../../src/cli/serve/demo-agent.ts'
+import { newSigningKey, signCard } from '../../../src/entries/auth.ts'
+import { shareCli } from '../../support/processes/cli.ts'
+import { respondWith, rpcCard, startHttpServer } from '../../support/servers/http-server.ts'
+import { message, startRecordingPeer, task, validMembers } from '../../support/servers/recording-peer.ts'
+import { shareTestServer } from '../../support/servers/test-server.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const cli = shareCli()
 const demo = shareTestServer(demoAgent.run, { profile: demoAgent.profile, grpc: true })
 const cardOf = async (url: string) => await (await fetch(`${url}/.well-known/agent-card.json`)).json()
 
 describe('card get', () => {
-  it('CARD_GET_001: a host, an origin, a URL, a file URL and a path lead to the card', async () => {
+  it('CARD_GET_001: a host, an origin, a URL, a file URL and a path lead to the card, which is cached as HTTP says', async () => {
     const { url } = demo().server
     const folder = await temporaryDirectory()
     const path = join(folder, 'card.json')
@@ -40,9 +37,7 @@ describe('card get', () => {
     expect(stdout).toMatch(/^Skill: hello/m)
     const sent = await cli.run(['send', '-a', path, 'hello'])
     expect(sent.field('Message')).toMatch(/^Hello/)
-  })
 
-  it('CARD_GET_001: a card with an ETag is cached, and revalidated by the next command', async () => {
     const peer = await startRecordingPeer({
       handle({ headers }, response) {
         response.setHeader('etag', '"one"').setHeader('content-type', 'application/json')
@@ -69,8 +64,32 @@ describe('card get', () => {
     ])
     expect(valid).toMatchObject({ code: 0 })
     expect(valid.field('Schema')).toBe('valid')
-    expect(broken.code).toBe(1)
+    expect([broken.code, broken.json().error.code]).toEqual([1, 'A2ACLI_ERR_CARD_INVALID'])
     expect(broken.stderr).toMatch(/error: The card breaks the schema: .*(version|skills)/)
+  })
+
+  it('CARD_GET_003: the extended card is fetched only with a scheme that the card declares', async () => {
+    const secret = 'planted-secret-7f1c'
+    const declared = {
+      ...validMembers,
+      capabilities: { extendedAgentCard: true },
+      securitySchemes: { own: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+      securityRequirements: [{ schemes: { own: { list: [] } } }],
+    }
+    const peer = await startRecordingPeer({
+      card: (origin) => rpcCard(origin, declared),
+      result: (_, origin) => rpcCard(origin, { ...validMembers, name: 'Extended' }),
+    })
+    const open = await startRecordingPeer({
+      card: (origin) => rpcCard(origin, { ...validMembers, capabilities: { extendedAgentCard: true } }),
+    })
+    const run = (origin: string) =>
+      cli.run(['card', 'get', '--extended', '-a', origin, '--bearer', secret, '-o', 'json'])
+    const [extended, refused] = await Promise.all([run(peer.origin), run(open.origin)])
+    expect([extended.code, extended.json().name]).toEqual([0, 'Extended'])
+    expect(peer.calls()[0]?.headers.authorization).toBe(`Bearer ${secret}`)
+    expect([refused.code, refused.json().error.code]).toEqual([4, 'A2ACLI_ERR_AUTH_FAILED'])
+    expect(JSON.stringify(open.requests)).not.toContain(secret)
   })
 
   it('CARD_GET_004: signatures are verified, unverifiable or absent', async () => {
@@ -137,8 +156,8 @@ describe('transports and versions', () => {
       ],
     })
 
-  it('TX_001, TX_002, TX_003, VER_001: the order of the card counts unless --transport names another, with tenant and version', async () => {
-    const peer = await startRecordingPeer({
+  const restPeer = () =>
+    startRecordingPeer({
       card: interfaces,
       handle({ url }, response) {
         if (!url.startsWith('/rest')) return false
@@ -146,41 +165,80 @@ describe('transports and versions', () => {
         return true
       },
     })
-    const base = ['send', '-a', peer.origin, 'x']
-    const first = await cli.run(base)
-    const second = await cli.run([...base, '--transport', 'grpc', '--transport', 'jsonrpc'])
-    const fallback = await cli.run([...base, '--transport', 'GRPC'])
-    const wrong = await cli.run([...base, '--transport', 'SOAP'])
-    expect([first.field('Message'), second.field('Message'), fallback.field('Message')]).toEqual(['REST', 'Hi', 'REST'])
-    expect(wrong.code).toBe(2)
-    const [rest, rpc] = peer.calls()
-    expect(rest?.url).toBe('/rest/acme/message:send')
-    expect(rest?.body.tenant ?? 'acme').toBe('acme')
-    expect(rpc?.body.params).not.toHaveProperty('tenant')
-    for (const { headers } of peer.requests) expect(headers['a2a-version']).toBe('1.0')
+
+  it('TX_001: the first interface of the card that the command line speaks is used', async () => {
+    const peer = await restPeer()
+    const sent = await cli.run(['send', '-a', peer.origin, 'x'])
+    expect(sent.field('Message')).toBe('REST')
+    expect(peer.calls().map(({ url }) => url)).toEqual(['/rest/acme/message:send'])
   })
 
-  it('TX_004, TX_005: JSON-RPC, REST and gRPC are selectable and give the same answer', async () => {
+  it('TX_002: --transport is an order of its own, and falls back to the order of the card', async () => {
+    const peer = await restPeer()
+    const run = (...names: readonly string[]) =>
+      cli.run(['send', '-a', peer.origin, 'x', ...names.flatMap((name) => ['--transport', name])])
+    const [chosen, ordered, fallback, wrong] = await Promise.all([
+      ...[run('JSONRPC'), run('grpc', 'jsonrpc', 'http+json'), run('GRPC'), run('SOAP')],
+    ])
+    expect([chosen, ordered, fallback].map((result) => result?.field('Message'))).toEqual(['Hi', 'Hi', 'REST'])
+    expect(wrong?.code).toBe(2)
+    const variable = await cli.run(['send', '-a', peer.origin, 'x'], { env: { A2ACLI_TRANSPORT: 'GRPC,JSONRPC' } })
+    expect(variable.field('Message')).toBe('Hi')
+  })
+
+  it('TX_003: the tenant of the interface is in every request, and without one there is none', async () => {
+    const withTenant = (tenant?: string) =>
+      startRecordingPeer({
+        card: (origin) =>
+          rpcCard(origin, {
+            ...validMembers,
+            supportedInterfaces: [
+              { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', ...(tenant && { tenant }) },
+            ],
+          }),
+        result: ({ body }) => (body.method === 'ListTasks' ? { tasks: [], nextPageToken: '' } : task('CANCELED')),
+      })
+    const [own, none] = [await withTenant('acme'), await withTenant()]
+    for (const { origin } of [own, none]) {
+      for (const args of [
+        ['task', 'get', 't-1'],
+        ['task', 'cancel', 't-1'],
+        ['task', 'list'],
+      ]) {
+        expect((await cli.run([...args, '-a', origin])).code).toBe(0)
+      }
+      await cli.run(['send', 'x', '-a', origin])
+    }
+    expect(own.calls().map(({ body }) => body.params.tenant)).toEqual(['acme', 'acme', 'acme', 'acme'])
+    expect(none.calls().map(({ body }) => 'tenant' in body.params)).toEqual([false, false, false, false])
+    const rest = await restPeer()
+    await cli.run(['send', '-a', rest.origin, 'x'])
+    expect(rest.calls()[0]?.url).toBe('/rest/acme/message:send')
+  })
+
+  it('TX_004: JSON-RPC and REST are selectable and give the same answer', async () => {
     const run = (transport: string) =>
       cli.run(['send', '-a', demo().server.url, 'count', '--transport', transport, '--debug', '-o', 'json'])
-    const results = await Promise.all(['JSONRPC', 'HTTP+JSON', 'GRPC'].map(run))
-    for (const { code, json } of results) {
-      expect(code).toBe(0)
-      expect(json().task.status.state).toBe('TASK_STATE_COMPLETED')
+    const [rpc, rest] = [await run('JSONRPC'), await run('HTTP+JSON')]
+    for (const { code, json } of [rpc, rest]) {
+      expect([code, json().task.status.state]).toEqual([0, 'TASK_STATE_COMPLETED'])
+      expect(json().task.artifacts[0]).toMatchObject({ name: 'numbers' })
     }
-    const [rpc, rest, grpc] = results.map(({ stderr }) => stderr)
-    expect(rpc).toContain('"method":"SendMessage"')
-    expect(rest).toContain('/message:send')
-    expect(grpc).toContain('/lf.a2a.v1.A2AService/SendMessage')
-    const missing = await Promise.all(
-      ['JSONRPC', 'HTTP+JSON', 'GRPC'].map((transport) =>
-        cli.run(['task', 'get', 'nothing', '-a', demo().server.url, '--transport', transport, '-o', 'json']),
-      ),
-    )
-    for (const { json } of missing) expect(json().error).toMatchObject({ code: 'TaskNotFoundError', a2aCode: -32001 })
+    expect(rpc.stderr).toContain('"method":"SendMessage"')
+    expect(rest.stderr).toContain('/message:send')
   })
 
-  it('VER_001: an agent below 1.0 is called only after an explicit opt-in', async () => {
+  it('TX_005: gRPC is selectable, also for streams', async () => {
+    const run = (...args: readonly string[]) =>
+      cli.run(['send', '-a', demo().server.url, 'count', '--transport', 'GRPC', '-o', 'json', ...args])
+    const [sent, stream] = await Promise.all([run('--debug'), run('--stream')])
+    expect([sent.code, sent.json().task.status.state]).toEqual([0, 'TASK_STATE_COMPLETED'])
+    expect(sent.stderr).toContain('/lf.a2a.v1.A2AService/SendMessage')
+    expect(stream.lines().filter(({ artifactUpdate }) => artifactUpdate)).toHaveLength(3)
+    expect(stream.lines().at(-1)).toMatchObject({ statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } })
+  })
+
+  it('VER_001: every request names its version, and versions below 1.0 are called only after an opt-in', async () => {
     const peer = await startRecordingPeer({
       card: (origin) => ({
         ...{ name: 'Old', description: 'Old', version: '1', url: `${origin}/rpc`, protocolVersion: '0.3.0' },
@@ -204,6 +262,24 @@ describe('transports and versions', () => {
       expect(json().message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'old' }] })
     }
     expect(other.json().error.code).toBe('VersionNotSupportedError')
+    for (const { headers } of peer.requests) expect(headers['a2a-version']).toMatch(/^(1\.0|0\.3)$/)
+    const versions = async (...names: readonly string[]) => {
+      const agent = await startRecordingPeer({
+        card: (origin) =>
+          rpcCard(origin, {
+            ...validMembers,
+            supportedInterfaces: names.map((protocolVersion) => ({
+              ...{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion },
+            })),
+          }),
+      })
+      const { code } = await cli.run(['send', '-a', agent.origin, 'x'])
+      return [code, ...new Set(agent.calls().map(({ headers }) => headers['a2a-version']))]
+    }
+    // A newer 1.x agent is called as 1.0; a 2.0 agent and a 0.3 agent are not called.
+    expect(
+      await Promise.all([versions('1.1', '0.3'), versions('0.3', '1.0'), versions('2.0'), versions('0.3')]),
+    ).toEqual([[0, '1.0'], [0, '1.0'], [1], [1]])
   })
 
   it('VER_002: an extension that the card requires must be declared, and is sent then', async () => {
@@ -230,66 +306,5 @@ describe('transports and versions', () => {
     expect(push.json().error.code).toBe('PushNotificationNotSupportedError')
     expect(extended.json().error.code).toBe('ExtendedAgentCardNotConfiguredError')
     expect(peer.calls()).toHaveLength(0)
-  })
-})
-
-describe('bad servers', () => {
-  it('a web page, a wrong certificate and a stream that stalls are one-line errors with a hint', async () => {
-    const page = await startHttpServer(
-      respondWith(200, '<html><body>Welcome</body></html>', { 'content-type': 'text/html' }),
-    )
-    const expired = createCertificate({ commonName: 'localhost', dns: ['localhost'], validUntil: '200101' })
-    const tls = createTlsServer(expired, (_, response) =>
-      response.end(JSON.stringify(rpcCard('https://localhost', validMembers))),
-    )
-    onTestFinished(() => void tls.close())
-    const port = await listenOnFreePort(tls)
-    const stalling = await startRecordingPeer({
-      handle({ body }, response) {
-        if (body?.method !== 'SendStreamingMessage') return false
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
-        return true
-      },
-    })
-    const [html, certificate, insecure, stall] = await Promise.all([
-      cli.run(['card', 'get', '-a', page, '-o', 'json']),
-      cli.run(['card', 'get', '-a', `https://127.0.0.1:${port}`, '-o', 'json']),
-      cli.run(['card', 'get', '-a', `https://127.0.0.1:${port}`, '--insecure', '-o', 'json']),
-      cli.run(['send', '-a', stalling.origin, 'x', '--stream', '-o', 'json', '--timeout', '3s']),
-    ])
-    expect([html.code, certificate.code, insecure.code, stall.code]).toEqual([3, 3, 0, 5])
-    expect(html.json().error.code).toBe('A2ACLI_ERR_CARD_NOT_FOUND')
-    expect(html.json().error.message).toContain('web page')
-    expect(certificate.json().error).toMatchObject({
-      code: 'A2ACLI_ERR_UNREACHABLE',
-      hint: expect.stringContaining('--ca-cert'),
-    })
-    expect(insecure.stderr).toContain('warning: TLS certificates are not verified')
-    expect(stall.lines().at(-1)).toMatchObject({ error: { code: 'A2ACLI_ERR_TIMEOUT' } })
-    for (const { stderr } of [html, certificate, stall]) {
-      expect(stderr).toMatch(/^error: .+\nhint: .+\n$/m)
-      expect(stderr).not.toMatch(/^\s+at /m)
-    }
-  })
-
-  it('a reader of the output that leaves early ends the command quietly', async () => {
-    const big = { text: 'x'.repeat(200_000) }
-    const peer = await startRecordingPeer({
-      result: () => ({ task: task('COMPLETED', { artifacts: [{ artifactId: 'a', parts: [big] }] }) }),
-    })
-    const process = cli.start(['send', '-a', peer.origin, 'x'], { input: '' })
-    process.child.stdout.destroy()
-    const [code] = await once(process.child, 'exit')
-    expect(code).toBe(0)
-    expect(process.stderr()).toBe('')
-  })
-
-  it('CONFIG_001: what persists is in the conventional folders', async () => {
-    await cli.run(['card', 'get', '-a', demo().server.url])
-    const cache = join(cli.home(), '.cache', 'a2a-cli', 'cards.json')
-    expect(JSON.parse(await readFile(cache, 'utf8'))).toHaveProperty([
-      `${demo().server.url}/.well-known/agent-card.json`,
-    ])
-    expect((await stat(cache)).mode & 0o077).toBe(0)
   })
 })

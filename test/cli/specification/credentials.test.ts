@@ -3,16 +3,19 @@ import { createServer as createTlsServer } from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { JsonObject } from '../../src/base/json.ts'
-import { selfSigned } from '../support/auth/certificates.ts'
-import { presentsToken, startOAuthServer } from '../support/auth/oauth-server.ts'
-import { shareCli } from '../support/processes/cli.ts'
-import { startAuthenticatingAgent } from '../support/servers/authenticating-agent.ts'
-import { listenOnFreePort, rpcCard } from '../support/servers/http-server.ts'
-import { message, startRecordingPeer, validMembers } from '../support/servers/recording-peer.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
+import { demoAgent } from '../../../src/cli/serve/demo-agent.ts'
+import { selfSigned } from '../../support/auth/certificates.ts'
+import { presentsToken, startOAuthServer } from '../../support/auth/oauth-server.ts'
+import { shareCli } from '../../support/processes/cli.ts'
+import { startAuthenticatingAgent } from '../../support/servers/authenticating-agent.ts'
+import { listenOnFreePort, rpcCard } from '../../support/servers/http-server.ts'
+import { message, startRecordingPeer, validMembers } from '../../support/servers/recording-peer.ts'
+import { shareTestServer } from '../../support/servers/test-server.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const cli = shareCli()
+const demo = shareTestServer(demoAgent.run, { profile: demoAgent.profile })
 const secret = 'planted-secret-7f1c'
 
 const schemes = {
@@ -32,7 +35,7 @@ function requiring(name: keyof typeof schemes) {
 }
 
 describe('credentials', () => {
-  it('AUTH_001, AUTH_002, AUTH_004: credentials go where the card says, from options or the environment, and are never shown', async () => {
+  it('AUTH_001: credentials go where the card says, and service parameters are headers of their own', async () => {
     const peers = {
       bearer: await startRecordingPeer({ card: requiring('bearer') }),
       header: await startRecordingPeer({ card: requiring('header') }),
@@ -40,15 +43,12 @@ describe('credentials', () => {
       cookie: await startRecordingPeer({ card: requiring('cookie') }),
     }
     const results = await Promise.all([
-      cli.run(['send', '-a', peers.bearer.origin, 'x', '--bearer', secret, '--debug', '--svc-param', 'X-Trace: 7']),
-      cli.run(['send', '-a', peers.header.origin, 'x', '--debug'], { env: { A2ACLI_API_KEY: secret } }),
-      cli.run(['send', '-a', peers.query.origin, 'x', '--api-key', secret, '--debug', '-o', 'json']),
-      cli.run(['send', '-a', peers.cookie.origin, 'x', '--api-key', secret, '--debug', '--verbose']),
+      cli.run(['send', '-a', peers.bearer.origin, 'x', '--bearer', secret, '--svc-param', 'X-Trace: 7']),
+      cli.run(['send', '-a', peers.header.origin, 'x', '--api-key', secret]),
+      cli.run(['send', '-a', peers.query.origin, 'x', '--api-key', secret]),
+      cli.run(['send', '-a', peers.cookie.origin, 'x', '--api-key', secret]),
     ])
-    for (const { code, stdout, stderr } of results) {
-      expect(code).toBe(0)
-      expect(stdout + stderr).not.toContain(secret)
-    }
+    for (const { code } of results) expect(code).toBe(0)
     expect(peers.bearer.calls()[0]?.headers).toMatchObject({ authorization: `Bearer ${secret}`, 'x-trace': '7' })
     expect(peers.header.calls()[0]?.headers).toMatchObject({ 'x-own-key': secret })
     expect(peers.query.calls()[0]?.url).toContain(`own_key=${secret}`)
@@ -56,39 +56,67 @@ describe('credentials', () => {
     for (const { requests } of Object.values(peers)) expect(JSON.stringify(requests[0])).not.toContain(secret)
     const refused = await cli.run(['send', '-a', peers.bearer.origin, 'x', '--svc-param', `Authorization: ${secret}`])
     expect(refused.code).toBe(2)
+    const { stdout } = await cli.run(['send', '--help'])
+    expect(/--svc-param <key:value>\s+(.*)/.exec(stdout)?.[1]).not.toMatch(/auth|credential/i)
   })
 
-  it('AUTH_002: the help says that credentials in options are visible to other processes', async () => {
+  it('AUTH_002: credentials can be variables, and the help says who can read them in options', async () => {
+    const [bearer, key] = [
+      await startRecordingPeer({ card: requiring('bearer') }),
+      await startRecordingPeer({ card: requiring('header') }),
+    ]
+    const results = await Promise.all([
+      cli.run(['send', '-a', bearer.origin, 'x'], { env: { A2ACLI_BEARER: secret } }),
+      cli.run(['send', '-a', key.origin, 'x'], { env: { A2ACLI_API_KEY: secret, A2ACLI_SVC_PARAM: 'x-trace:7' } }),
+    ])
+    for (const { code } of results) expect(code).toBe(0)
+    expect(bearer.calls()[0]?.headers).toMatchObject({ authorization: `Bearer ${secret}` })
+    expect(key.calls()[0]?.headers).toMatchObject({ 'x-own-key': secret, 'x-trace': '7' })
     const { stdout } = await cli.run(['send', '--help'])
     expect(stdout.replace(/\s+/g, ' ')).toContain('visible to other processes of this machine and stay in the history')
   })
 
-  it('AUTH_003: credentials over --insecure are warned about', async () => {
+  it('AUTH_003: credentials over an unverified connection are warned about, and TLS is never switched off silently', async () => {
     const peer = await startRecordingPeer({ card: requiring('bearer') })
-    const { code, stderr } = await cli.run(['send', '-a', peer.origin, 'x', '--insecure', '--bearer', secret])
-    expect(code).toBe(0)
-    expect(stderr).toContain('warning: TLS certificates are not verified')
-    expect(stderr).toContain('warning: Credentials are sent over a connection that is not verified')
+    const args = ['send', '-a', peer.origin, 'x', '--bearer', secret]
+    const [flag, variable, plain] = await Promise.all([
+      cli.run([...args, '--insecure']),
+      cli.run(args, { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }),
+      cli.run(args),
+    ])
+    for (const { code, stderr } of [flag, variable]) {
+      expect(code).toBe(0)
+      expect(stderr).toContain('warning: TLS certificates are not verified')
+      expect(stderr).toContain('warning: Credentials are sent over a connection that is not verified')
+    }
+    expect(plain.stderr).toBe('')
   })
 
-  it('AUTH_004: an agent that repeats the credential does not get it printed', async () => {
-    const peer = await startRecordingPeer({
+  it('AUTH_004: credentials are shown nowhere, also with --debug and if the agent repeats them', async () => {
+    const echo = await startRecordingPeer({
       card: requiring('bearer'),
       result: ({ headers }) => ({ message: message(`You sent ${headers.authorization}`) }),
     })
-    const echoed = await cli.run(['send', '-a', peer.origin, 'x', '--bearer', secret, '--debug'])
-    expect(echoed.field('Message')).toBe('You sent Bearer [redacted]')
-    expect(echoed.stderr).not.toContain(secret)
     const failing = await startRecordingPeer({
       card: requiring('bearer'),
       result: ({ headers }) => ({ error: { code: -32603, message: `bad ${headers.authorization}` } }),
     })
-    const failed = await cli.run(['send', '-a', failing.origin, 'x', '--bearer', secret, '-o', 'json'])
-    expect(failed.code).toBe(1)
-    expect(failed.stdout + failed.stderr).not.toContain(secret)
+    const query = await startRecordingPeer({ card: requiring('query') })
+    const cookie = await startRecordingPeer({ card: requiring('cookie') })
+    const results = await Promise.all([
+      cli.run(['send', '-a', echo.origin, 'x', '--bearer', secret, '--debug', '--verbose']),
+      cli.run(['send', '-a', failing.origin, 'x', '--bearer', secret, '-o', 'json', '--debug']),
+      cli.run(['send', '-a', query.origin, 'x', '--api-key', secret, '--debug', '-o', 'json']),
+      cli.run(['send', '-a', cookie.origin, 'x', '--debug'], { env: { A2ACLI_API_KEY: secret } }),
+      cli.run(['config', 'show', '-o', 'json', '--debug'], { env: { A2ACLI_BEARER: secret } }),
+      cli.run(['send', '-a', echo.origin, '--bearer', secret, '--no-such-option']),
+    ])
+    expect(results.map(({ code }) => code)).toEqual([0, 1, 0, 0, 0, 2])
+    expect(results[0]?.field('Message')).toBe('You sent Bearer [redacted]')
+    for (const { stdout, stderr } of results) expect(stdout + stderr).not.toContain(secret)
   })
 
-  it('AUTH_008, CARD_GET_003: no credential goes to an endpoint that declares no scheme for it', async () => {
+  it('AUTH_008: no credential goes to an endpoint that declares no scheme for it', async () => {
     const open = await startRecordingPeer({
       card: (origin) => rpcCard(origin, { ...validMembers, capabilities: { extendedAgentCard: true } }),
       handle({ method }, response) {
@@ -105,45 +133,6 @@ describe('credentials', () => {
     expect(sent.stderr).toContain('declares no scheme for a bearer token')
     expect(extended.json().error.code).toBe('A2ACLI_ERR_AUTH_FAILED')
     expect(JSON.stringify(open.requests)).not.toContain(secret)
-  })
-
-  it('EXIT_001: missing and wrong credentials end with 4, by different codes', async () => {
-    const agent = await startAuthenticatingAgent({
-      card: () => ({
-        securitySchemes: { own: schemes.bearer },
-        securityRequirements: [{ schemes: { own: { list: [] } } }],
-      }),
-      accepts: ({ headers }) => headers.authorization === 'Bearer right',
-    })
-    const run = (...args: readonly string[]) => cli.run(['send', '-a', agent.origin, 'x', '-o', 'json', ...args])
-    const [missing, wrong, right] = await Promise.all([run(), run('--bearer', 'wrong'), run('--bearer', 'right')])
-    expect([missing.code, wrong.code, right.code]).toEqual([4, 4, 0])
-    expect(missing.json().error).toMatchObject({
-      code: 'A2ACLI_ERR_CREDENTIALS_MISSING',
-      hint: expect.stringContaining('auth login'),
-    })
-    expect(wrong.json().error.code).toBe('A2ACLI_ERR_AUTH_FAILED')
-  })
-
-  it('CARD_GET_003: the extended card is fetched with the scheme that the card declares', async () => {
-    const peer = await startRecordingPeer({
-      card: (origin) => ({ ...requiring('bearer')(origin), capabilities: { extendedAgentCard: true } }),
-      result: (_, origin) => rpcCard(origin, { ...validMembers, name: 'Extended' }),
-    })
-    const { code, json } = await cli.run([
-      'card',
-      'get',
-      '--extended',
-      '-a',
-      peer.origin,
-      '--bearer',
-      secret,
-      '-o',
-      'json',
-    ])
-    expect(code).toBe(0)
-    expect(json().name).toBe('Extended')
-    expect(peer.calls()[0]?.headers.authorization).toBe(`Bearer ${secret}`)
   })
 
   it('AUTH_009: a client certificate is presented to an agent that requires mutual TLS', async () => {
@@ -174,6 +163,18 @@ describe('credentials', () => {
     expect(certified.field('Message')).toBe('Welcome')
     expect(without.code).toBe(4)
   })
+
+  it('AUTH_011: a task that needs authorization says so, and gets it within a chat, unseen', async () => {
+    const sent = await cli.run(['send', '-a', demo().server.url, 'auth'])
+    expect([sent.code, sent.field('State')]).toEqual([0, 'TASK_STATE_AUTH_REQUIRED'])
+    expect(sent.field('Message')).toBe('Please send a token for your calendar.')
+    expect(sent.stderr).toContain('needs authorization')
+    expect(sent.stderr).toContain(`--task-id ${sent.field('Task')}`)
+    const { code, stdout, stderr } = await cli.run(['chat', demo().server.url], { input: 'auth\nchat-secret-token\n' })
+    expect(code).toBe(0)
+    expect(stdout).toContain('access is granted')
+    expect(stdout + stderr).not.toContain('chat-secret-token')
+  })
 })
 
 describe('auth', () => {
@@ -201,7 +202,7 @@ describe('auth', () => {
     for (const token of tokens) expect(text).not.toContain(token)
   }
 
-  it('AUTH_005, AUTH_007: a login by device code is stored for its owner only, attached by itself, and forgotten', async () => {
+  it('AUTH_005: a login by device code shows the address and the code, and later commands use it', async () => {
     const { server, agent } = await startOAuthAgent('device')
     const before = await cli.run(['send', '-a', agent.origin, 'x', '-o', 'json'])
     expect(before.json().error.code).toBe('A2ACLI_ERR_CREDENTIALS_MISSING')
@@ -209,9 +210,6 @@ describe('auth', () => {
     expect(login).toMatchObject({ code: 0 })
     expect(login.stderr).toContain(`Open ${server.origin}/go`)
     expect(login.stderr).toContain('Code: ABCD')
-    const file = join(cli.home(), '.config', 'a2a-cli', 'credentials.json')
-    expect((await stat(file)).mode & 0o777).toBe(0o600)
-    expect(await readFile(file, 'utf8')).toContain([...server.validTokens][0])
     const sent = await cli.run(['send', '-a', agent.origin, 'x', '--debug'])
     expect(sent.code).toBe(0)
     const status = await cli.run(['auth', 'status', '-o', 'json'])
@@ -219,7 +217,6 @@ describe('auth', () => {
     hidden(login.stdout + login.stderr + sent.stdout + sent.stderr + status.stdout, server.validTokens)
     const logout = await cli.run(['auth', 'logout', '-a', agent.origin])
     expect(logout.field('Logged out')).toBe(agent.origin)
-    await expect(stat(file)).rejects.toThrow('ENOENT')
     const after = await cli.run(['send', '-a', agent.origin, 'x'])
     expect(after.code).toBe(4)
   })
@@ -239,6 +236,26 @@ describe('auth', () => {
     expect(login.stdout + login.stderr + sent.stdout + sent.stderr).not.toContain(secret)
     hidden(login.stdout + login.stderr + sent.stdout + sent.stderr, server.validTokens)
     await cli.run(['auth', 'logout', '--all'])
+  })
+
+  it('AUTH_007: a login is stored for its owner only, attached to calls of its agent only, and forgotten', async () => {
+    const [mine, other] = [
+      await startRecordingPeer({ card: requiring('bearer') }),
+      await startRecordingPeer({ card: requiring('bearer') }),
+    ]
+    const login = await cli.run(['auth', 'login', '-a', mine.origin], { input: `${secret}\n` })
+    expect(login.code).toBe(0)
+    const file = join(cli.home(), '.config', 'a2a-cli', 'credentials.json')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readFile(file, 'utf8')).toContain(secret)
+    await Promise.all([cli.run(['send', '-a', mine.origin, 'x']), cli.run(['send', '-a', other.origin, 'x'])])
+    expect(mine.calls()[0]?.headers.authorization).toBe(`Bearer ${secret}`)
+    expect(other.calls()[0]?.headers.authorization).toBeUndefined()
+    const status = await cli.run(['auth', 'status'])
+    expect(status.field('Agent')).toBe(mine.origin)
+    expect(login.stdout + login.stderr + status.stdout + status.stderr).not.toContain(secret)
+    expect((await cli.run(['auth', 'logout', '--all'])).field('Logged out')).toBe(mine.origin)
+    await expect(stat(file)).rejects.toThrow('ENOENT')
   })
 
   it('AUTH_010: a login with OpenID Connect discovers the server and returns from the browser', async () => {
@@ -267,19 +284,6 @@ describe('auth', () => {
     expect(stderr).toContain('Stored in')
     expect(code).toBe(0)
     expect((await cli.run(['send', '-a', agent.origin, 'x'])).code).toBe(0)
-    await cli.run(['auth', 'logout', '--all'])
-  })
-
-  it('AUTH_007: a bearer token from stdin is stored, and attached to calls of its agent only', async () => {
-    const [mine, other] = [
-      await startRecordingPeer({ card: requiring('bearer') }),
-      await startRecordingPeer({ card: requiring('bearer') }),
-    ]
-    const login = await cli.run(['auth', 'login', '-a', mine.origin], { input: `${secret}\n` })
-    expect(login.code).toBe(0)
-    await Promise.all([cli.run(['send', '-a', mine.origin, 'x']), cli.run(['send', '-a', other.origin, 'x'])])
-    expect(mine.calls()[0]?.headers.authorization).toBe(`Bearer ${secret}`)
-    expect(other.calls()[0]?.headers.authorization).toBeUndefined()
     await cli.run(['auth', 'logout', '--all'])
   })
 })
