@@ -1,24 +1,21 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig } from 'vite'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
 /** The server that the development server forwards requests of the console to. */
 const server = process.env.PARLEY_URL ?? 'http://localhost:4000'
 
-/** `npm run dev --workspace console` serves the console at its root. A real server sets the base of deep links. */
-const developmentBase: Plugin = {
-  name: 'development-base',
-  apply: 'serve',
-  transformIndexHtml: (html) => html.replace('<base href="./" />', '<base href="/" />'),
-}
-
 const toServer = { target: server, rewrite: (url: string) => `/console${url}` }
 
 export default defineConfig({
   root: path('.'),
   base: './',
-  plugins: [developmentBase],
+  // The page names its files by their path on a server without a prefix. The server adds the prefix there, and scripts find
+  // everything relative to themselves.
+  experimental: {
+    renderBuiltUrl: (file, { hostType }) => (hostType === 'html' ? `/console/${file}` : { relative: true }),
+  },
   resolve: {
     alias: {
       'parley-a2a/client': path('../dist/client.js'),

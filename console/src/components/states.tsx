@@ -1,6 +1,7 @@
 import { OperatorError } from 'parley-a2a/operator'
 import type { ComponentChildren } from 'preact'
 import { Icon } from './icon.tsx'
+import './states.css'
 
 interface WholePage {
   /** Whether there is nothing around it. */

@@ -1,5 +1,8 @@
-/** The address of the console with a slash at its end, behind whatever prefix a proxy gives it. */
-export const consoleUrl = new URL('.', document.baseURI)
+/**
+ * The address of the console with a slash at its end, behind whatever prefix a proxy gives it: scripts are in `assets/`
+ * below it. The development server serves it at its root.
+ */
+export const consoleUrl = new URL(import.meta.env.DEV ? '/' : '../', import.meta.url)
 
 /** The path of the console, with a slash at its end. */
 export const basePath = consoleUrl.pathname
