@@ -31,11 +31,11 @@ function withImports(file: string, files = new Set<string>()): ReadonlySet<strin
 const serverFiles = withImports(resolve('src/entries/index.ts'))
 const clientFiles = withImports(resolve('src/entries/client.node.ts'))
 
-/** Lets every entry refuse old Nodes when it is imported. It is the only side effect of the package. */
+/** Lets every entry refuse old Nodes when it is imported; the executable does so itself. It is the only side effect of the package. */
 const refuseOldNodes: Plugin = {
   name: 'refuse-old-nodes',
   transform: {
-    filter: { id: /src\/(?:entries\/[^/]+|cli\/main)\.ts$/ },
+    filter: { id: /src\/entries\/[^/]+\.ts$/ },
     handler: (code) => ({ code: `${code}\nimport '${resolve('src/base/node-version.ts')}'`, map: null }),
   },
 }
@@ -61,8 +61,9 @@ export default defineConfig([
   {
     input: {
       ...sources(names.filter((name) => !web.includes(name))),
-      // On Node it shares its chunks with the other entries.
+      // On Node they share their chunks with the other entries.
       'client-auth.node': resolve('src/entries/client-auth.ts'),
+      'client-compat.node': resolve('src/entries/client-compat.ts'),
       // The executable. Its commands are chunks that are loaded when they run.
       'cli/main': resolve('src/cli/main.ts'),
     },

@@ -1,10 +1,14 @@
 import type { Agent } from './agent/agent.ts'
+import { isObject } from './base/json.ts'
 import {
+  aFunction,
   anyOf,
   checkOptions,
   flag,
   group,
   integer,
+  isAbove,
+  listOf,
   milliseconds,
   type OptionChecks,
   object,
@@ -19,7 +23,7 @@ import type { ListenOptions } from './node/listen.ts'
 import type { OverloadOptions } from './node/server-load.ts'
 import type { SocketServer } from './node/websocket-upgrade.ts'
 import type { PushAdmin } from './push/admin.ts'
-import type { PushFetch, PushOptions } from './push/options.ts'
+import { type PushFetch, type PushOptions, pushChecks } from './push/options.ts'
 import type { Erased, EraseRequest } from './runtime/operations/erase.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
@@ -116,6 +120,25 @@ export function checkServeOptions(options: ServeOptions): void {
   }
 }
 
+export function isAgent(served: Agent | Agents): served is Agent {
+  return typeof served?.run === 'function'
+}
+
+/** Throws unless there is an agent at each path, and the options suit their number. */
+export function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
+  const entries = isObject(agents) ? Object.entries(agents) : []
+  const { length } = entries
+  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
+  for (const [path, agent] of entries) {
+    if (!isAgent(agent)) throw new TypeError(`serve(): expected an agent made by agent(…) at the path "${path}"`)
+  }
+  // Agents must not see each other's tasks.
+  if (length > 1 && log) {
+    throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')
+  }
+  if (length > 1 && mesh) throw new TypeError('serve(): only one agent can be a peer of the mesh.')
+}
+
 const serveChecks: OptionChecks<ServeOptions> = {
   ...handlerChecks,
   port: integer({ min: 0, max: 65_535 }),
@@ -134,8 +157,23 @@ const serveChecks: OptionChecks<ServeOptions> = {
     overload: anyOf(
       'false, or an object with heap, requests, bodyBytes, responseBytes, connections',
       oneOf(false),
-      object,
+      group<OverloadOptions>({
+        heap: isAbove(0),
+        requests: isAbove(0),
+        bodyBytes: isAbove(0),
+        responseBytes: isAbove(0),
+        connections: isAbove(0),
+      }),
     ),
+  }),
+  push: group<ServePushOptions>({
+    ...pushChecks,
+    schemes: listOf(oneOf('http', 'https')),
+    allow: listOf(text),
+    loopback: oneOf('allow', 'refuse'),
+    redirects: integer(),
+    tls: object,
+    resolve: aFunction,
   }),
   directory: text,
   drainDeadline: milliseconds(),

@@ -18,7 +18,9 @@ import { withEnvironment } from './serve-environment.ts'
 import {
   type AddOptions,
   type Agents,
+  checkAgents,
   checkServeOptions,
+  isAgent,
   type ServeMeshOptions,
   type ServeOptions,
   type ServePushOptions,
@@ -150,20 +152,6 @@ async function readSettings(options: ServeOptions, databaseUrl: string | undefin
     patience,
     signals,
   }
-}
-
-function isAgent(served: Agent | Agents): served is Agent {
-  return typeof served.run === 'function'
-}
-
-function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
-  const { length } = Object.keys(agents)
-  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
-  // Agents must not see each other's tasks.
-  if (length > 1 && log) {
-    throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')
-  }
-  if (length > 1 && mesh) throw new TypeError('serve(): only one agent can be a peer of the mesh.')
 }
 
 /** Without `auth`, only callers on this machine may call, as during development; another `host` requires `auth`. */

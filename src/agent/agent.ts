@@ -1,4 +1,16 @@
 import type { JsonObject } from '../base/json.ts'
+import {
+  anyOf,
+  checkOptions,
+  group,
+  integer,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../base/options.ts'
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
 import { type SkillMap, typedSkills } from '../protocol/extensions/typed-skills.ts'
 import { isMediaRange } from '../protocol/media-types.ts'
@@ -39,6 +51,32 @@ export interface AgentProfile<S extends readonly SkillProfile[] = readonly Skill
   readonly recovery?: Recovery
 }
 
+/** Texts may be empty where a card may have an empty one. */
+const anyText: OptionCheck = (value, name) => {
+  if (typeof value !== 'string') text(value, name)
+}
+
+/** Members whose form `agent()` checks itself. */
+const checkedBelow: OptionCheck = () => {}
+
+export const profileChecks: OptionChecks<AgentProfile> = {
+  name: text,
+  description: anyText,
+  version: anyText,
+  skills: listOf(object),
+  inputModes: checkedBelow,
+  outputModes: checkedBelow,
+  provider: object,
+  documentationUrl: anyText,
+  iconUrl: anyText,
+  extensions: listOf(object),
+  recovery: anyOf(
+    "'fail', 'retry', 'resume' or { policy, attempts }",
+    oneOf('fail', 'retry', 'resume'),
+    group<Exclude<Recovery, string>>({ policy: oneOf('fail', 'retry', 'resume'), attempts: integer({ min: 1 }) }),
+  ),
+}
+
 export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly profile: AgentProfile
   readonly run: RuntimeFunction
@@ -55,7 +93,8 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   profile: AgentProfile<S>,
   work?: AgentImplementation,
 ): Agent<SkillTypes<S>> {
-  requireText('name', profile.name)
+  requireText('name', profile?.name)
+  checkOptions<AgentProfile>(`agent(${profile.name})`, profile, profileChecks)
   for (const skill of profile.skills ?? []) {
     requireText('skills[].id', skill.id)
     requireText('skills[].name', skill.name)

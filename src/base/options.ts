@@ -104,6 +104,14 @@ export function listOf(check: OptionCheck): OptionCheck {
   }
 }
 
+/** An object with members of any name, such as schemes by their names. */
+export function recordOf(check: OptionCheck): OptionCheck {
+  return (value, name) => {
+    object(value, name)
+    for (const [member, item] of Object.entries(value as object)) check(item, `${name}.${member}`)
+  }
+}
+
 /**
  * Accepts what one of the checks accepts. `expected` names the alternatives in the error. An object is checked by the
  * group among them, if there is one, so that the error names the member.
@@ -129,6 +137,11 @@ export function having(expected: string, ...members: readonly string[]): OptionC
     if (!isThere) throw wrong(name, expected, value)
   }
 }
+
+export const loggerCheck: OptionCheck = having(
+  'a logger with debug, info, warn and error',
+  ...['debug', 'info', 'warn', 'error'],
+)
 
 function accepts(check: OptionCheck, value: unknown): boolean {
   try {

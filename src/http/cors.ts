@@ -1,4 +1,5 @@
 import { isList } from '../base/json.ts'
+import { anyOf, flag, integer, listOf, type OptionChecks, text } from '../base/options.ts'
 import { type Exchange, type Incoming, type Outgoing, runExchange } from './exchange.ts'
 
 const methods = 'GET, HEAD, POST, DELETE'
@@ -10,6 +11,12 @@ export interface CorsOptions {
   readonly credentials?: boolean
   /** Seconds for which a browser may cache a preflight response. Defaults to 600. */
   readonly maxAge?: number
+}
+
+export const corsChecks: OptionChecks<CorsOptions> = {
+  origins: anyOf('an origin or a list of origins', text, listOf(text)),
+  credentials: flag,
+  maxAge: integer(),
 }
 
 /** Which origins may call: all (`true`), the listed ones, or as the options say. */

@@ -3,6 +3,17 @@ import type { MonoTypeOperatorFunction } from 'rxjs'
 import type { Invocation } from '../agent/agent-function.ts'
 import type { OnTimeout } from '../agent/ask.ts'
 import { createAgentEvents } from '../agent/content.ts'
+import {
+  aFunction,
+  checkOptions,
+  flag,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../base/options.ts'
 import type { AgentExtension } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
@@ -62,6 +73,34 @@ export interface AgentLoopOptions {
   readonly onError?: (error: unknown, invocation: Invocation) => void
 }
 
+/** `readLimits` checks the numbers. */
+const checkedBelow: OptionCheck = () => {}
+
+const optionChecks: OptionChecks<AgentLoopOptions> = {
+  model: object,
+  instructions: (value, name) => {
+    if (typeof value !== 'string') text(value, name)
+  },
+  tools: listOf(object),
+  operators: listOf(aFunction),
+  history: aFunction,
+  historyTokens: checkedBelow,
+  maxSteps: checkedBelow,
+  maxToolCalls: checkedBelow,
+  toolTimeout: checkedBelow,
+  maxResultLength: checkedBelow,
+  modelTimeout: checkedBelow,
+  answerTimeout: checkedBelow,
+  modelRetries: checkedBelow,
+  maxTextLength: checkedBelow,
+  inputTimeout: checkedBelow,
+  onInputTimeout: oneOf('fail', 'continue'),
+  toolMessages: flag,
+  telemetry: object,
+  name: text,
+  onError: aFunction,
+}
+
 export interface LoopOutcome {
   readonly status: TaskStatus
   readonly artifacts: readonly Artifact[]
@@ -86,12 +125,8 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
   const { onError } = options
   requireModel(model)
+  checkOptions('createAgentLoop', options, optionChecks)
   const toolbox = createToolbox(options.tools ?? [])
-  if (typeof toolMessages !== 'boolean') {
-    throw new TypeError(
-      `createAgentLoop(): expected toolMessages to be true or false, got ${JSON.stringify(toolMessages)}`,
-    )
-  }
   const settings = { model, instructions, toolbox, toolMessages, ...readLimits(options) }
   const running = new Map<string, AbortController>()
 

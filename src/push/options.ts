@@ -1,3 +1,15 @@
+import {
+  aFunction,
+  flag,
+  group,
+  having,
+  integer,
+  listOf,
+  milliseconds,
+  type OptionCheck,
+  type OptionChecks,
+  oneOf,
+} from '../base/options.ts'
 import type { PushKind } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { SignPush } from './request.ts'
@@ -60,6 +72,27 @@ export interface PushOptions {
   readonly proveOwnership?: boolean
   /** How long a webhook stays leased to a crashed process, in milliseconds. Defaults to 30 seconds; at least twice `timeout`. */
   readonly leaseTtl?: number
+}
+
+/** An integer from 1 on, or `Infinity`. */
+const count: OptionCheck = (value, name) => {
+  if (value !== Number.POSITIVE_INFINITY) integer({ min: 1 })(value, name)
+}
+
+export const pushChecks: OptionChecks<PushOptions> = {
+  fetch: aFunction,
+  store: having('a store of webhooks', 'add', 'claim'),
+  events: listOf(oneOf('status', 'rest', 'artifact', 'message')),
+  sign: aFunction,
+  timeout: milliseconds({ min: 1, infinite: false }),
+  retry: group<RetryOptions>({ attempts: count, first: milliseconds(), longest: milliseconds() }),
+  pauseAfter: count,
+  perTask: count,
+  concurrency: group<ConcurrencyOptions>({ total: count, perHost: count, slow: integer(), webhooks: count }),
+  protoJson: flag,
+  requireResolvable: flag,
+  proveOwnership: flag,
+  leaseTtl: milliseconds({ min: 1, infinite: false }),
 }
 
 export interface PushSettings

@@ -1,7 +1,20 @@
 import type { AgentProfile } from '../agent/agent.ts'
-import { type Auth, type AuthOptions, createAuth } from '../auth/auth.ts'
+import { type AnonymousOptions, type Auth, type AuthOptions, createAuth } from '../auth/auth.ts'
 import { authorizationOf } from '../auth/scheme.ts'
 import type { Logger } from '../base/logger.ts'
+import {
+  aFunction,
+  anyOf,
+  flag,
+  group,
+  having,
+  listOf,
+  milliseconds,
+  type OptionCheck,
+  object,
+  oneOf,
+  recordOf,
+} from '../base/options.ts'
 import type { Incoming } from '../http/exchange.ts'
 import type { Load } from '../http/load.ts'
 import { type CountedRate, type Limits, requireAllowed } from '../limits/limits.ts'
@@ -25,6 +38,20 @@ export interface AuthSettings extends AuthOptions {
 
 /** `none` accepts every caller that can reach the agent. */
 export type AuthChoice = AuthSettings | 'none'
+
+export const authCheck: OptionCheck = anyOf(
+  "an object such as { schemes }, or 'none'",
+  oneOf('none'),
+  group<AuthSettings>({
+    schemes: recordOf(having('a scheme such as apiKey(…) of parley-a2a/auth', 'authenticate')),
+    require: listOf(object),
+    timeout: milliseconds({ min: 1, infinite: false }),
+    anonymous: anyOf('true, false or { listAll }', flag, group<AnonymousOptions>({ listAll: flag })),
+    policy: aFunction,
+    exchange: aFunction,
+    skillOf: aFunction,
+  }),
+)
 
 export interface Authentication {
   readonly settings: AuthSettings

@@ -1,4 +1,4 @@
-import type { AgentProfile, Recovery } from '../agent/agent.ts'
+import { type AgentProfile, profileChecks, type Recovery } from '../agent/agent.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
@@ -11,6 +11,7 @@ import {
   httpUrl,
   integer,
   listOf,
+  loggerCheck,
   milliseconds,
   type OptionCheck,
   type OptionChecks,
@@ -23,14 +24,14 @@ import type { DialectName, FileBytes } from '../dialects/dialect.ts'
 import type { MissingVersion } from '../dialects/negotiate.ts'
 import type { CardFormat } from '../dialects/served-card.ts'
 import type { RestEnvelope } from '../dialects/v0.3/methods.ts'
-import type { Cors } from '../http/cors.ts'
+import { type Cors, corsChecks } from '../http/cors.ts'
 import type { Load } from '../http/load.ts'
 import { checkLimits, type LimitOptions } from '../limits/limits.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
-import type { PushOptions } from '../push/options.ts'
-import type { CallsOptions } from '../runtime/calls/options.ts'
+import { type PushOptions, pushChecks } from '../push/options.ts'
+import { type CallsOptions, callsCheck } from '../runtime/calls/options.ts'
 import type { Retention, RuntimeOptions } from '../runtime/options.ts'
-import type { AuthChoice } from './authentication.ts'
+import { type AuthChoice, authCheck } from './authentication.ts'
 import type { AddressOptions, GrpcAddress } from './card.ts'
 import type { HttpEndpointOptions } from './http-endpoint.ts'
 import type { MetricsOptions } from './metrics-page.ts'
@@ -307,17 +308,17 @@ export const emptyOrPath: OptionCheck = (value, name) => {
 }
 
 export const handlerChecks: OptionChecks<HandlerOptions> = {
-  auth: anyOf("an object such as { schemes }, or 'none'", oneOf('none'), object),
+  auth: authCheck,
   publicUrl: httpUrl,
   trustProxy: flag,
   path: emptyOrPath,
   tenant: text,
   limits: checkLimits,
-  cors: anyOf('true, an origin, a list of origins or an object', flag, text, listOf(text), object),
+  cors: anyOf('true, an origin, a list of origins or an object', flag, text, listOf(text), group(corsChecks)),
   keys: having('a key ring such as createKeyRing()', 'current', 'published'),
   log: having('a task log such as createMemoryLog() or createSqliteLog()', 'append', 'head', 'read'),
   retention: object,
-  recovery: anyOf("'fail', 'retry', 'resume' or { policy, attempts }", oneOf('fail', 'retry', 'resume'), object),
+  recovery: profileChecks.recovery,
   inputModes: oneOf('checked', 'unchecked'),
   outputModes: oneOf('checked', 'unchecked'),
   capabilities: group<CapabilityOptions>({ streaming: flag, stateTransitionHistory: flag }),
@@ -326,10 +327,10 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   dialects: anyOf("a list of versions such as ['v1.0'], or an object", listOf(dialectName), group(dialectChecks)),
   grpc: anyOf('true, false or { address }', flag, group<GrpcServerOptions>({ address: oneOf('bare', 'url') })),
   card: group<CardOptions>({ auth: flag }),
-  push: object,
-  calls: object,
-  extendedCard: object,
-  logger: having('a logger with debug, info, warn and error', 'debug', 'info', 'warn', 'error'),
+  push: group(pushChecks),
+  calls: callsCheck,
+  extendedCard: group(profileChecks),
+  logger: loggerCheck,
   telemetry: having('telemetry such as openTelemetry()', 'begin'),
   metrics: anyOf('true, false or { allow }', flag, group<MetricsOptions>({ allow: aFunction })),
   clock: having('a clock such as createVirtualClock()', 'now'),

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
@@ -52,8 +53,16 @@ describe.skipIf(!hasPrograms || !isBuilt)('Node 20', () => {
     const refused = entryNames.filter((_, index) =>
       /^parley-a2a needs Node 22\.13 or newer, and this is Node 20/.test(messages[index] ?? ''),
     )
-    // The compatibility client is the same file for browsers.
-    expect(refused).toEqual(entryNames.filter((name) => name !== 'parley-a2a/client/compat'))
+    expect(refused).toEqual(entryNames)
+  })
+
+  it('the command line ends with a sentence and no stack trace', { timeout: 240_000 }, async () => {
+    const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+    const running = promisify(execFile)(await programPath('node-20'), [main, 'doctor'], { timeout: 60_000 })
+    await expect(running).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^parley-a2a needs Node 22\.13 or newer, and this is Node 20\.\d+\.\d+\..*\n$/),
+    })
   })
 
   it('a program that serves an agent ends at once with a sentence', { timeout: 240_000 }, async () => {

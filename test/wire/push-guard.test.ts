@@ -136,7 +136,7 @@ it('a webhook is registered while its host cannot be resolved, and gets its even
   await until(async () => (await failing()).length > 0)
   expect((await failing())[0]?.problem).toContain('ENOTFOUND')
   isKnown = true
-  await until(() => hook.requests.length === 2)
+  await until(() => hook.requests.length >= 2)
 })
 
 it('a resolver that never answers does not hold up a registration', async () => {

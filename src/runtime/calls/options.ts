@@ -3,6 +3,18 @@ import type { AgentCallOptions, CallTarget, ReachOptions, ResolveAgent } from '.
 import type { MessageFields } from '../../agent/content.ts'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject } from '../../base/json.ts'
+import {
+  aFunction,
+  group,
+  integer,
+  isAbove,
+  listOf,
+  milliseconds,
+  type OptionCheck,
+  object,
+  oneOf,
+  text,
+} from '../../base/options.ts'
 import { identityOf, type Lineage, type ReceivingAgent } from '../../protocol/extensions/lineage.ts'
 
 /** How many conversations with other agents are remembered. A forgotten one starts anew. */
@@ -45,6 +57,19 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
   /** Additional headers of a call. They can replace the headers of the trace, which are sent anyway. */
   readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
 }
+
+export const callsCheck: OptionCheck = group<CallsOptions>({
+  auth: listOf(object),
+  fetch: aFunction,
+  loopback: oneOf('allow', 'refuse'),
+  reach: aFunction,
+  maxDepth: integer(),
+  maxCalls: isAbove(0),
+  maxRunning: isAbove(0),
+  timeout: milliseconds({ min: 1 }),
+  identity: text,
+  headers: aFunction,
+})
 
 export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers' | 'loopback'> {
   readonly reach: ResolveAgent | undefined

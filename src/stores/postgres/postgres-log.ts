@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/logger.ts'
+import { checkOptions, group, having, loggerCheck, milliseconds, type OptionChecks, text } from '../../base/options.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
@@ -50,6 +51,20 @@ export interface PostgresLogOptions {
   readonly logger?: Logger
 }
 
+const optionChecks: OptionChecks<PostgresLogOptions> = {
+  pool: having('a Pool of the package pg', 'connect', 'query'),
+  schema: text,
+  agent: text,
+  patience: milliseconds(),
+  startPatience: milliseconds(),
+  statementTimeout: milliseconds({ min: 1, infinite: false }),
+  pollInterval: group<NonNullable<PostgresLogOptions['pollInterval']>>({
+    listening: milliseconds({ min: 1 }),
+    deaf: milliseconds({ min: 1 }),
+  }),
+  logger: loggerCheck,
+}
+
 /** A log that also stores the webhooks of its tasks, and can be inspected while it is in use. */
 export interface PostgresLog extends TaskLog, Pick<LogAdmin, 'stats' | 'checkIntegrity'> {
   readonly webhooks: PushStore
@@ -57,6 +72,8 @@ export interface PostgresLog extends TaskLog, Pick<LogAdmin, 'stats' | 'checkInt
 
 /** Stores the task log in PostgreSQL 13 or newer. Any number of processes on any number of machines may share it. */
 export async function createPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
+  checkOptions('createPostgresLog', options, optionChecks)
+  optionChecks.pool(options.pool, 'createPostgresLog: pool')
   const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
   const closing = new AbortController()

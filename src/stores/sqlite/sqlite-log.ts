@@ -1,6 +1,15 @@
 import { hrtime } from 'node:process'
 import { type Clock, monotonicOf, systemClock } from '../../base/clock.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
+import {
+  aFunction,
+  checkOptions,
+  having,
+  loggerCheck,
+  milliseconds,
+  type OptionChecks,
+  text,
+} from '../../base/options.ts'
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
 import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
@@ -39,6 +48,15 @@ export interface SqliteLogOptions {
   readonly clock?: Clock
 }
 
+const optionChecks: OptionChecks<SqliteLogOptions> = {
+  file: text,
+  driver: aFunction,
+  patience: milliseconds(),
+  agent: text,
+  logger: loggerCheck,
+  clock: having('a clock such as createVirtualClock()', 'now'),
+}
+
 /** A log that also stores the webhooks of its tasks, and can be backed up and inspected while it is in use. */
 export interface SqliteLog extends TaskLog, Pick<SqliteAdmin, 'backup' | 'stats' | 'checkIntegrity'> {
   readonly webhooks: PushStore
@@ -46,6 +64,8 @@ export interface SqliteLog extends TaskLog, Pick<SqliteAdmin, 'backup' | 'stats'
 
 /** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
 export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
+  checkOptions('createSqliteLog', options, optionChecks)
+  optionChecks.file(options.file, 'createSqliteLog: file')
   const { file, driver = nodeDriver, clock = machineClock, patience, logger = consoleLogger } = options
   const db = open(file, driver)
   try {
