@@ -34,22 +34,7 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
   let refreshing: Promise<void> | undefined
 
   const server = serverName(address)
-  /** The log of the turn that reads the tools. */
-  let log: ReportFailure | undefined
-  /** The failure to connect that was logged: a loop lists its tools before every step, and must not repeat it. */
-  let outage: string | undefined
-
-  function report(type: McpProblem['type'], message: string, cause?: unknown): void {
-    onProblem?.({ type, message, cause })
-    if (message === outage) return
-    if (type === 'unreachable') outage = message
-    log?.({
-      error: cause ?? new Error(message),
-      message: logTexts[type],
-      level: 'warn',
-      fields: { server, problem: message },
-    })
-  }
+  const problems = createProblemReport(server, onProblem)
 
   async function refresh(): Promise<void> {
     const client = await connection.open()
@@ -59,7 +44,7 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
     try {
       const list = await listTools(client, { maxTools, timeout: connectTimeout })
       if (list.isTruncated)
-        report('too-many-tools', `The MCP server has more than ${maxTools} tools: only the first are used.`)
+        problems.report('too-many-tools', `The MCP server has more than ${maxTools} tools: only the first are used.`)
       tools = await toTools(list.tools)
     } catch (error) {
       isStale = true
@@ -79,7 +64,7 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
         if (byName.has(tool.name)) throw new Error(`two tools would be called "${tool.name}"`)
         byName.set(tool.name, tool)
       } catch (error) {
-        report('bad-tool', `A tool of the MCP server is not used: ${messageOf(error)}.`, error)
+        problems.report('bad-tool', `A tool of the MCP server is not used: ${messageOf(error)}.`, error)
       }
     }
     return [...byName.values()]
@@ -128,18 +113,22 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
   return {
     type: 'source',
     async tools(signal, logFailure) {
-      log = logFailure
+      problems.logBy(logFailure)
       try {
         if (isStale) {
           refreshing ??= refresh().finally(() => {
             refreshing = undefined
           })
           await unlessAborted(refreshing, signal)
-          outage = undefined
+          problems.endOutage()
         }
       } catch (error) {
         signal.throwIfAborted()
-        report('unreachable', `The MCP server ${server} cannot be reached: ${problemOf(error, address)}`, error)
+        problems.report(
+          'unreachable',
+          `The MCP server ${server} cannot be reached: ${problemOf(error, address)}`,
+          error,
+        )
         if (required) throw new A2AError('unavailable', 'An MCP server cannot be reached.', { cause: error })
       }
       return tools
@@ -150,6 +139,28 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
     },
     [Symbol.asyncDispose]() {
       return this.close()
+    },
+  }
+}
+
+/** Reports the problems of a server to the program, and to the log of the turn that reads its tools. */
+function createProblemReport(server: string, onProblem: McpToolsOptions['onProblem']) {
+  let log: ReportFailure | undefined
+  /** The failure to connect that was logged: a loop lists its tools before every step, and must not repeat it. */
+  let outage: string | undefined
+  return {
+    logBy(logFailure: ReportFailure | undefined): void {
+      log = logFailure
+    },
+    endOutage(): void {
+      outage = undefined
+    },
+    report(type: McpProblem['type'], message: string, cause?: unknown): void {
+      onProblem?.({ type, message, cause })
+      if (message === outage) return
+      if (type === 'unreachable') outage = message
+      const error = cause ?? new Error(message)
+      log?.({ error, message: logTexts[type], level: 'warn', fields: { server, problem: message } })
     },
   }
 }

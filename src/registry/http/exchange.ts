@@ -52,7 +52,7 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
   const { mayChange, maxReading = 16, maxFollowers = 1_000, heartbeat = 15_000, logger = consoleLogger } = options
   const authenticate = createAuthentication(options.auth, logger)
   const changes = createChangeStream(registry, { maxFollowers, heartbeat })
-  let reads = 0
+  const limitReads = createReadLimit(authenticate, maxReading)
 
   async function list(incoming: Incoming): Promise<Outgoing> {
     const { queryTimeMs, ...page } = await registry.search(readQuery(new URLSearchParams(incoming.query)))
@@ -74,23 +74,6 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
     }
     await registry.remove(id)
     return { status: 204, headers: {} }
-  }
-
-  /** Limits how many agents and catalogs are read concurrently for callers. */
-  async function limitReads(
-    incoming: Incoming,
-    work: (url: string, owner: string) => Promise<Outgoing>,
-  ): Promise<Outgoing> {
-    const owner = await authenticate(incoming)
-    const url = await readUrl(incoming)
-    if (reads >= maxReading)
-      return errorResponse(503, 'Too many agents and catalogs are being read at the moment.', { 'retry-after': '1' })
-    reads++
-    try {
-      return await work(url, owner)
-    } finally {
-      reads--
-    }
   }
 
   const add = (incoming: Incoming) =>
@@ -173,6 +156,24 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
 
 /** Returns the owner that the caller acts for. Throws `A2AError` if the caller may not make changes. */
 type Authenticate = (incoming: Incoming) => Promise<string>
+
+/** Authenticates callers that name a URL to be read, and limits how many URLs are read for them concurrently. */
+function createReadLimit(authenticate: Authenticate, maxReading: number) {
+  let reads = 0
+  return async (incoming: Incoming, work: (url: string, owner: string) => Promise<Outgoing>): Promise<Outgoing> => {
+    const owner = await authenticate(incoming)
+    const url = await readUrl(incoming)
+    if (reads >= maxReading) {
+      return errorResponse(503, 'Too many agents and catalogs are being read at the moment.', { 'retry-after': '1' })
+    }
+    reads++
+    try {
+      return await work(url, owner)
+    } finally {
+      reads--
+    }
+  }
+}
 
 function createAuthentication(choice: RegistryAuth | undefined, logger: Logger): Authenticate {
   const anonymousOwner = ownerOf(anonymous)

@@ -32,13 +32,13 @@ export function createCalls(scope: TurnScope): TurnCalls {
   const ancestor = { agent: self.agent, id: self.ids[0] ?? '', taskId: task.taskId }
   let callCount = 0
   let raceCount = 0
-  let budget = lineage.budget
+  const budget = createBudget(lineage.budget)
 
   function planCall([target, content, options = {}]: CallSpec, share?: number): CallPlan {
     const targetName = nameOfTarget(target)
     const number = ++callCount
     const { name = `call ${number} ${targetName}` } = options
-    const granted = budget === undefined ? options.budget : spend(options.budget ?? share)
+    const granted = budget ? budget.spend(options.budget ?? share) : options.budget
     return {
       name,
       target,
@@ -52,20 +52,6 @@ export function createCalls(scope: TurnScope): TurnCalls {
       ...(granted !== undefined && granted < 0 && { refusal: outOfBudget() }),
       ...(number > limits.maxCalls && { refusal: tooManyCalls(limits.maxCalls) }),
     }
-  }
-
-  /** Takes a call and the budget for the other agent's calls from the budget. Returns -1 if it is used up. */
-  function spend(wanted: number | undefined): number {
-    const before = budget ?? 0
-    if (before < 1) return -1
-    const granted = Math.min(before - 1, wanted ?? Math.floor((before - 1) / 2))
-    budget = before - 1 - granted
-    return granted
-  }
-
-  /** The equal share of each of several calls. */
-  function shareOf(count: number): number | undefined {
-    return budget === undefined || count === 0 ? undefined : Math.max(0, Math.floor((budget - count) / count))
   }
 
   function start(plan: CallPlan): AgentCall {
@@ -118,7 +104,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
   return {
     call: (target, content, options) => start(planCall([target, content, options])),
     async callAll(specs, options = {}) {
-      const share = shareOf(specs.length)
+      const share = budget?.shareOf(specs.length)
       const plans = specs.map((spec) => planCall(spec, share))
       const outcomes: CallOutcome[] = []
       await fanOut(plans, options, (outcome, index) => {
@@ -128,7 +114,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
     },
     async callFirst(specs, options = {}) {
       if (specs.length === 0) throw new TypeError('turn.callFirst(): expected at least one call, got an empty list')
-      const share = shareOf(specs.length)
+      const share = budget?.shareOf(specs.length)
       const step = `first ${++raceCount}`
       const won = new AbortController()
       const plans = specs.map((spec) => withSignal(planCall(spec, share), won.signal))
@@ -152,6 +138,29 @@ export function createCalls(scope: TurnScope): TurnCalls {
       return first.answer
     },
     close: () => closing.abort('the turn is over'),
+  }
+}
+
+/** How many calls a message may still lead to, in this agent and in those that it calls. */
+interface Budget {
+  /** Takes a call and the budget for the other agent's calls. Returns -1 if nothing is left. */
+  spend(wanted: number | undefined): number
+  /** The equal share of each of several calls. */
+  shareOf(count: number): number | undefined
+}
+
+/** Undefined if the number of calls is unlimited. */
+function createBudget(total: number | undefined): Budget | undefined {
+  if (total === undefined) return undefined
+  let left = total
+  return {
+    spend(wanted) {
+      if (left < 1) return -1
+      const granted = Math.min(left - 1, wanted ?? Math.floor((left - 1) / 2))
+      left = left - 1 - granted
+      return granted
+    },
+    shareOf: (count) => (count === 0 ? undefined : Math.max(0, Math.floor((left - count) / count))),
   }
 }
 

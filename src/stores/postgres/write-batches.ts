@@ -214,11 +214,7 @@ export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOpti
           reject(new A2AError('unavailable', message, { retryAfter: 5 }))
           return
         }
-        const queuedAt = performance.now()
-        const bytes = write.batch.rows.reduce((sum, { text }) => sum + text.length, 0)
-        const { taskId, claims } = write
-        const keys = claims ? [taskId, ...claims.map(({ key }) => `claim ${key}`)] : [taskId]
-        waiting.push({ write, keys, bytes, queuedAt, mayBeStored: false, mustBeAlone: false, resolve, reject })
+        waiting.push(queue(write, resolve, reject))
         schedule()
       }),
     idle: () =>
@@ -232,6 +228,18 @@ export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOpti
 function statusAt(events: readonly TaskEvent[], after: number): number | undefined {
   const index = events.findLastIndex(({ type }) => type === 'status')
   return index < 0 ? undefined : after + 1 + index
+}
+
+function queue<W extends Write, R>(
+  write: W,
+  resolve: (result: R) => void,
+  reject: (error: unknown) => void,
+): QueuedWrite<W, R> {
+  const queuedAt = performance.now()
+  const bytes = write.batch.rows.reduce((sum, { text }) => sum + text.length, 0)
+  const { taskId, claims } = write
+  const keys = claims ? [taskId, ...claims.map(({ key }) => `claim ${key}`)] : [taskId]
+  return { write, keys, bytes, queuedAt, mayBeStored: false, mustBeAlone: false, resolve, reject }
 }
 
 interface QueuedWrite<W, R> {

@@ -85,25 +85,13 @@ export interface HttpBinding {
 
 /** A service over HTTP. Every failure is an `A2AError` that names the dialect, the binding and the URL. */
 export function createHttpClient(options: WireClientOptions, binding: HttpBinding): Service {
-  const { url, fetch, tenant } = options
+  const { url, tenant } = options
   const limits = answerLimitsOf(options)
   const variant = createServerVariant(options)
 
   function toError(thrown: unknown, signal: AbortSignal, requestUrl = url): A2AError {
     const error = networkError(thrown, requestUrl, signal)
     return withContext(error, { dialect: options.dialect.name, binding: binding.name, url: error.url ?? url })
-  }
-
-  async function send(request: HttpRequest, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
-    const { method, body, contentType } = request
-    const { signal } = call
-    const allHeaders = {
-      ...serviceParametersOf(options, call),
-      ...headers,
-      ...(body && { 'content-type': contentType }),
-    }
-    const init = { method, headers: allHeaders, signal, ...(body && { body: JSON.stringify(body) }) }
-    return await unlessAborted(fetch(request.url, init), signal)
   }
 
   function readAnswer(response: Response, content: ResponseContent, operation: Operation, sent: HttpRequest): unknown {
@@ -148,7 +136,7 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
   ): Promise<ResultOf<O>> {
     const headers = { accept: 'application/json, application/a2a+json' }
     const { result, dialect, answerHeaders } = await exchange(operation, request, call, async (candidate) => {
-      const response = await send(candidate, call, headers)
+      const response = await sendRequest(options, candidate, call, headers)
       const reading = readResponse(response, { ...limits, url: candidate.url })
       const wire = readAnswer(response, await unlessAborted(reading, call.signal), operation, candidate)
       return { result: wire, dialect: variant.learn(response.headers, wire), answerHeaders: response.headers }
@@ -173,7 +161,7 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     const call = { ...caller, signal }
     try {
       const { events, result, sent, answerHeaders } = await exchange(operation, request, call, async (candidate) => {
-        const response = await send(candidate, call, headers)
+        const response = await sendRequest(options, candidate, call, headers)
         const reading = readStreamResponse(response, { ...limits, url: candidate.url, signal })
         const { events, content } = await unlessAborted(reading, signal)
         const result = content && readAnswer(response, content, operation, candidate)
@@ -205,6 +193,22 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
   }
 
   return createService({ unary, stream })
+}
+
+async function sendRequest(
+  options: WireClientOptions,
+  { url, method, body, contentType }: HttpRequest,
+  call: Call,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { signal } = call
+  const allHeaders = {
+    ...serviceParametersOf(options, call),
+    ...headers,
+    ...(body && { 'content-type': contentType }),
+  }
+  const init = { method, headers: allHeaders, signal, ...(body && { body: JSON.stringify(body) }) }
+  return await unlessAborted(options.fetch(url, init), signal)
 }
 
 /** The variant of the dialect that the server reads and writes, as far as its answers have shown it. */
