@@ -1,4 +1,5 @@
 import type {
+  ChangePage,
   ChangeType,
   EntryIndex,
   EntryQuery,
@@ -18,73 +19,27 @@ export interface MemoryEntriesOptions {
 /** Creates a store in memory. Its entries are lost when the process ends. */
 export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): RegistryStore {
   const { capacity = 100_000, changesKept = 10_000 } = options
-  const byId = new Map<string, IndexedEntry>()
-  const idsByTerm = new Map<string, Set<string>>()
-  const countByOwner = new Map<string | undefined, number>()
+  const index = createIndex()
+  const { byId } = index
   const catalogs = new Map<string, SyncedCatalog>()
-  const changes: StoredChange[] = []
-  const waiters = new Set<() => void>()
-  /** Starts at the current time, so that change numbers from an earlier process are recognized as foreign. */
-  let latest = Date.now()
-
-  function recordChange(type: ChangeType, id: string): void {
-    changes.push({ number: ++latest, type, id })
-    if (changes.length > changesKept) changes.shift()
-    for (const wake of [...waiters]) wake()
-  }
-
-  function changeCount(owner: string | undefined, difference: number): void {
-    const count = (countByOwner.get(owner) ?? 0) + difference
-    if (count > 0) countByOwner.set(owner, count)
-    else countByOwner.delete(owner)
-  }
-
-  function insert(indexed: IndexedEntry): void {
-    const { id, owner } = indexed.entry
-    drop(id)
-    changeCount(owner, 1)
-    byId.set(id, indexed)
-    for (const term of indexed.terms) idsByTerm.set(term, (idsByTerm.get(term) ?? new Set()).add(id))
-  }
-
-  function drop(id: string): boolean {
-    const existing = byId.get(id)
-    if (existing) changeCount(existing.entry.owner, -1)
-    for (const term of existing?.terms ?? []) {
-      const ids = idsByTerm.get(term)
-      ids?.delete(id)
-      if (ids?.size === 0) idsByTerm.delete(term)
-    }
-    return byId.delete(id)
-  }
-
-  /** Entries with all the terms. Scans only the ids of the rarest term. */
-  function* withTerms(terms: readonly string[]): Generator<IndexedEntry> {
-    if (terms.length === 0) return yield* byId.values()
-    const idSets = terms.map((term) => idsByTerm.get(term) ?? new Set<string>())
-    const rarest = idSets.reduce((one, other) => (other.size < one.size ? other : one))
-    for (const id of rarest) {
-      const indexed = byId.get(id)
-      if (indexed && idSets.every((ids) => ids.has(id))) yield indexed
-    }
-  }
+  const { record, ...changes } = createChanges(changesKept)
 
   return {
-    async put(entry, index, { maxOwned = Number.POSITIVE_INFINITY } = {}) {
+    async put(entry, entryIndex, { maxOwned = Number.POSITIVE_INFINITY } = {}) {
       const existing = byId.get(entry.id)
       if (existing && existing.entry.owner !== entry.owner) return 'taken'
       if (!existing && byId.size >= capacity) return 'full'
-      if (!existing && entry.owner !== undefined && (countByOwner.get(entry.owner) ?? 0) >= maxOwned) return 'crowded'
-      insert({ ...index, entry })
-      recordChange(existing ? 'updated' : 'registered', entry.id)
+      if (!existing && entry.owner !== undefined && index.countOf(entry.owner) >= maxOwned) return 'crowded'
+      index.put({ ...entryIndex, entry })
+      record(existing ? 'updated' : 'registered', entry.id)
       return existing ? 'replaced' : 'added'
     },
-    async note({ owner: _, ...entry }, index, change) {
+    async note({ owner: _, ...entry }, entryIndex, change) {
       const existing = byId.get(entry.id)
       if (!existing) return false
       const { owner } = existing.entry
-      insert({ ...index, entry: { ...entry, ...(owner !== undefined && { owner }) } })
-      if (change) recordChange(change, entry.id)
+      index.put({ ...entryIndex, entry: { ...entry, ...(owner !== undefined && { owner }) } })
+      if (change) record(change, entry.id)
       return true
     },
     get: async (id) => byId.get(id)?.entry,
@@ -95,16 +50,16 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
       const after = trouble === undefined ? before : (trouble ?? undefined)
       const entry = { ...rest, seen: Math.max(seen, rest.seen), ...(after && { trouble: after }) }
       byId.set(id, { ...existing, entry })
-      if (after !== before) recordChange('status', id)
+      if (after !== before) record('status', id)
       return entry
     },
     async remove(id) {
-      if (!drop(id)) return false
-      recordChange('removed', id)
+      if (!index.remove(id)) return false
+      record('removed', id)
       return true
     },
     async find({ terms = [], limit, after, order = 'name', uncounted = false, ...query }) {
-      const matches = [...withTerms(terms)].filter((indexed) => isMatch(indexed, query))
+      const matches = [...index.withTerms(terms)].filter((indexed) => isMatch(indexed, query))
       const sorted = matches.sort(order === 'best' ? byRank : byName).map(({ entry }) => entry)
       const rest = after ? sorted.filter((entry) => compareNames(entry, after) > 0) : sorted
       return { entries: rest.slice(0, limit), total: uncounted ? 0 : matches.length }
@@ -116,8 +71,8 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
         if (entry.kind === kind && entry.seen < seenBefore) expired.push(entry.id)
       }
       for (const id of expired) {
-        drop(id)
-        recordChange('removed', id)
+        index.remove(id)
+        record('removed', id)
       }
       return expired
     },
@@ -135,12 +90,34 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
       catalogs.set(catalog.url, catalog)
     },
     dropCatalog: async (url) => catalogs.delete(url),
-    async changes(after, limit) {
-      const first = changes[0]?.number ?? latest + 1
-      if (after > latest || after < first - 1) return { changes: undefined, latest }
-      return { changes: changes.slice(after - first + 1, after - first + 1 + limit), latest }
+    ...changes,
+    lease: async () => true,
+  }
+}
+
+/** The numbered changes, of which the last ones are kept for readers. */
+function createChanges(changesKept: number) {
+  const kept: StoredChange[] = []
+  const waiters = new Set<() => void>()
+  /** Starts at the current time, so that change numbers from an earlier process are recognized as foreign. */
+  let latest = Date.now()
+
+  function wakeAll(): void {
+    for (const wake of [...waiters]) wake()
+  }
+
+  return {
+    record(type: ChangeType, id: string): void {
+      kept.push({ number: ++latest, type, id })
+      if (kept.length > changesKept) kept.shift()
+      wakeAll()
     },
-    wait(after, signal) {
+    async changes(after: number, limit: number): Promise<ChangePage> {
+      const first = kept[0]?.number ?? latest + 1
+      if (after > latest || after < first - 1) return { changes: undefined, latest }
+      return { changes: kept.slice(after - first + 1, after - first + 1 + limit), latest }
+    },
+    wait(after: number, signal: AbortSignal): Promise<void> {
       if (latest > after || signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const wake = () => {
@@ -152,9 +129,53 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
         signal.addEventListener('abort', wake)
       })
     },
-    lease: async () => true,
-    async close() {
-      for (const wake of [...waiters]) wake()
+    close: async () => wakeAll(),
+  }
+}
+
+/** The entries by id, by term and by owner. */
+function createIndex() {
+  const byId = new Map<string, IndexedEntry>()
+  const idsByTerm = new Map<string, Set<string>>()
+  const countByOwner = new Map<string | undefined, number>()
+
+  function changeCount(owner: string | undefined, difference: number): void {
+    const count = (countByOwner.get(owner) ?? 0) + difference
+    if (count > 0) countByOwner.set(owner, count)
+    else countByOwner.delete(owner)
+  }
+
+  function remove(id: string): boolean {
+    const existing = byId.get(id)
+    if (existing) changeCount(existing.entry.owner, -1)
+    for (const term of existing?.terms ?? []) {
+      const ids = idsByTerm.get(term)
+      ids?.delete(id)
+      if (ids?.size === 0) idsByTerm.delete(term)
+    }
+    return byId.delete(id)
+  }
+
+  return {
+    byId,
+    remove,
+    put(indexed: IndexedEntry): void {
+      const { id, owner } = indexed.entry
+      remove(id)
+      changeCount(owner, 1)
+      byId.set(id, indexed)
+      for (const term of indexed.terms) idsByTerm.set(term, (idsByTerm.get(term) ?? new Set()).add(id))
+    },
+    countOf: (owner: string) => countByOwner.get(owner) ?? 0,
+    /** Entries with all the terms. Scans only the ids of the rarest term. */
+    *withTerms(terms: readonly string[]): Generator<IndexedEntry> {
+      if (terms.length === 0) return yield* byId.values()
+      const idSets = terms.map((term) => idsByTerm.get(term) ?? new Set<string>())
+      const rarest = idSets.reduce((one, other) => (other.size < one.size ? other : one))
+      for (const id of rarest) {
+        const indexed = byId.get(id)
+        if (indexed && idSets.every((ids) => ids.has(id))) yield indexed
+      }
     },
   }
 }

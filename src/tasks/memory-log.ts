@@ -14,7 +14,7 @@ import {
   type TaskHead,
   type TaskLog,
 } from './log.ts'
-import { createTaskTable, isOver, type TaskEntry } from './memory-table.ts'
+import { createTaskTable, isOver, type TaskEntry, type TaskTable } from './memory-table.ts'
 
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */
@@ -38,7 +38,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
   const leaseTime = monotonicOf(clock)
   const onChange = (taskId: string) => wakeups.wake(taskId)
   const table = createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChange })
-  const { tasks, ended, tombstones, claim, findClaim, store, grantLease, leaveTombstone, remove } = table
+  const { tasks, claim, findClaim, store, grantLease } = table
   const yieldAfterBurst = createYielder()
   let lastKey = 0
 
@@ -140,6 +140,21 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
       return table.claimed(owner, key)
     },
 
+    ...createLeases(table, clock, leaseTime),
+    ...createRetention(table, onChange),
+
+    async close() {
+      wakeups.wakeAll()
+    },
+  }
+}
+
+function createLeases(
+  { tasks, grantLease }: TaskTable,
+  clock: Clock,
+  leaseTime: () => number,
+): Pick<TaskLog, 'acquire' | 'renew' | 'release' | 'orphans'> {
+  return {
     async acquire(taskId, lease) {
       const entry = tasks.get(taskId)
       return entry && grantLease(entry, lease)
@@ -175,7 +190,14 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
       }
       return orphans
     },
+  }
+}
 
+function createRetention(
+  { tasks, ended, tombstones, leaveTombstone, remove }: TaskTable,
+  onChange: (taskId: string) => void,
+): Pick<TaskLog, 'expire' | 'forget' | 'erase'> {
+  return {
     async expire(endedBefore, limit, phases: readonly string[] | undefined) {
       const isOld = ({ head: { changed, phase } }: TaskEntry) =>
         changed < endedBefore && (phases === undefined || phases.includes(phase))
@@ -199,13 +221,9 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
         if (contextId !== undefined && task.contextId !== contextId) continue
         erased.push({ ...task, events: entry.events.length })
         remove(entry)
-        wakeups.wake(task.taskId)
+        onChange(task.taskId)
       }
       return erased
-    },
-
-    async close() {
-      wakeups.wakeAll()
     },
   }
 }

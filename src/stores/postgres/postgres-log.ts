@@ -4,14 +4,14 @@ import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
 import { type Appended, type Created, ForeignLog, type TaskLog } from '../../tasks/log.ts'
-import { createRecentEvents, type EventBatch, encodeRowPerEvent } from '../event-batches.ts'
+import { createRecentEvents, type EventBatch, encodeRowPerEvent, type RecentEvents } from '../event-batches.ts'
 import type { LogAdmin } from '../log-admin.ts'
 import { createPostgresAdmin } from './admin.ts'
 import { type Append, createAppendAll } from './append.ts'
 import { createAppendByWriter, isWriterAppend } from './append-fast-path.ts'
-import type { PostgresPool } from './connection.ts'
+import type { Database, PostgresPool } from './connection.ts'
 import { type Create, createCreateAll, createFindClaim, type TaskExists } from './create.ts'
-import { createEvents, createSnapshots } from './events.ts'
+import { createEvents, createSnapshots, type Events } from './events.ts'
 import { createFindHead, createListHeads } from './heads.ts'
 import { createLeases } from './leases.ts'
 import { createListener } from './listener.ts'
@@ -97,23 +97,9 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     ...(options.logger && { logger: options.logger }),
   })
 
-  const notificationOf = (writes: readonly Write[]) =>
-    encodeNotification(
-      sender,
-      writes.map(({ taskId }) => taskId),
-    )
-  const appendByWriter = createAppendByWriter(db, channel)
-  const [appendAll, createAll] = [createAppendAll(db, channel), createCreateAll(db, channel)]
-  const findClaim = createFindClaim(db)
-  const findHead = createFindHead(db)
   const events = createEvents(db)
-  const leases = createLeases(db)
-  const listHeads = createListHeads(db)
-  const retention = createRetention(db)
-  const snapshots = createSnapshots(db)
-  const reserve = db.prepare<{ readonly name: string }>(`
-    INSERT INTO ${db.name('log_agent')} AS reserved (name) VALUES ($1)
-    ON CONFLICT (id) DO UPDATE SET name = reserved.name RETURNING name`)
+  const writes = createWrites(db, events, { channel, sender, patience, schema })
+  const reservation = createReservation(db, schema)
   // Shows whether the database can be written, without changing it.
   const rewriteFormat = db.prepare(`UPDATE ${db.name('format')} SET format = format`)
   const notifyReplicas = createNotifyReplicas(db, channel, sender)
@@ -126,9 +112,195 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     onAwaited: (taskId, after) => void read(taskId, after).catch(() => {}),
   })
   const readShared = createSharedReads(db, events, waiters)
+  const admin = createPostgresAdmin({ pool, schema, patience })
+  let ending: Promise<void> | undefined
+  const access = createAccess(db, schema, { isClosed: () => ending !== undefined, pending: reservation.pending })
+  const { requireOpen, requireReserved, whileOpen, query } = access
 
+  async function read(taskId: string, after: number): Promise<readonly StoredEvent[]> {
+    const recent = recentEvents.readAfter(taskId, after)
+    return recent.length > 0 ? recent : await readShared(taskId, after)
+  }
+
+  /** Called after the commit. */
+  function publish(taskId: string, queriedAt: number, generation: number, batch: EventBatch) {
+    recentEvents.add(taskId, generation - batch.events.length, batch)
+    waiters.update(taskId, queriedAt, generation)
+  }
+
+  async function onErased(taskIds: readonly string[]): Promise<void> {
+    waiters.notify(taskIds.map(hashOf))
+    await notifyReplicas(taskIds).catch(() => {}) // readers on other replicas then poll, a little later
+  }
+
+  async function close(): Promise<void> {
+    await writes.idle()
+    closing.abort()
+    waiters.stop()
+  }
+
+  return {
+    webhooks: createPostgresPushStore(db, query),
+
+    reserveFor: (agent) => reservation.reserveFor(options.agent ?? agent),
+    ...createQueries(db, query),
+    ...createRemoval(db, { query, requireOpen, recentEvents, onErased }),
+
+    async create(task, taskEvents, createOptions) {
+      const pending = requireReserved()
+      if (pending) await pending
+      const { taskId } = task
+      const batch = encodeRowPerEvent(taskEvents)
+      const queriedAt = waiters.beginRead(taskId)
+      const created = await writes.create({ taskId, task, after: 0, batch, ...createOptions, token: newToken() })
+      if (created.type === 'exists') throw new Error(`task ${taskId} exists already`)
+      if (created.type === 'stored') publish(taskId, queriedAt, created.generation, batch)
+      return created
+    },
+
+    async append(taskId, after, taskEvents, appendOptions) {
+      const pending = requireReserved()
+      if (pending) await pending
+      const batch = encodeRowPerEvent(taskEvents)
+      const queriedAt = waiters.beginRead(taskId)
+      const appended = await writes.append({ taskId, after, batch, ...appendOptions, token: newToken() })
+      if (appended.type === 'stored') publish(taskId, queriedAt, appended.generation, batch)
+      return appended
+    },
+
+    async read(taskId, after) {
+      requireOpen()
+      return await read(taskId, after)
+    },
+
+    async wait(taskId, after, signal) {
+      requireOpen()
+      listener.start()
+      await waiters.wait(taskId, after, signal)
+    },
+
+    check: async () => void (await query(() => rewriteFormat())),
+
+    whenLost: db.outages.whenLost,
+
+    stats: whileOpen(admin.stats),
+    checkIntegrity: whileOpen(admin.checkIntegrity),
+
+    close() {
+      ending ??= close()
+      return ending
+    },
+  }
+}
+
+interface AccessOptions {
+  readonly isClosed: () => boolean
+  /** Set while the owner of the schema is unknown. */
+  readonly pending: () => Promise<void> | undefined
+}
+
+/** Access to the database while the log is open. */
+function createAccess(db: Database, schema: string, { isClosed, pending }: AccessOptions) {
+  function requireOpen(): void {
+    if (isClosed()) throw new Error(`The task log in schema ${schema} of PostgreSQL is closed.`)
+  }
+
+  /** Undefined if the owner of the schema is known, as it almost always is: then nothing is awaited. */
+  function requireReserved(): Promise<void> | undefined {
+    requireOpen()
+    return pending()
+  }
+
+  return {
+    requireOpen,
+    requireReserved,
+    whileOpen<T>(work: () => Promise<T>): () => Promise<T> {
+      return async () => {
+        requireOpen()
+        return await work()
+      }
+    },
+    async query<T>(run: () => Promise<T>): Promise<T> {
+      const reserving = requireReserved()
+      if (reserving) await reserving
+      return await db.withRetry(run)
+    },
+  }
+}
+
+/** The operations that are one statement each. */
+function createQueries(
+  db: Database,
+  query: <T>(run: () => Promise<T>) => Promise<T>,
+): Pick<
+  TaskLog,
+  'head' | 'snapshot' | 'keepSnapshot' | 'list' | 'claimed' | 'acquire' | 'renew' | 'release' | 'orphans'
+> {
+  const [findHead, listHeads, findClaim] = [createFindHead(db), createListHeads(db), createFindClaim(db)]
+  const snapshots = createSnapshots(db)
+  const leases = createLeases(db)
+  return {
+    head: (taskId, scope) => query(() => findHead(taskId, scope)),
+    snapshot: (taskId) => query(() => snapshots.newest(taskId)),
+    keepSnapshot: (snapshot) => query(() => snapshots.keep(snapshot)),
+    list: (listQuery) => query(() => listHeads(listQuery)),
+    claimed: (owner, key) => query(() => findClaim(owner, key)),
+    acquire: (taskId, lease) => query(() => leases.acquire(taskId, lease)),
+    renew: (held, ttl) => query(() => leases.renew(held, ttl)),
+    release: (taskId, fence, after, wakeAt) => query(() => leases.release(taskId, fence, after, wakeAt)),
+    orphans: (limit, ttl) => query(() => leases.orphans(limit, ttl)),
+  }
+}
+
+interface RemovalOptions extends Pick<ReturnType<typeof createAccess>, 'query' | 'requireOpen'> {
+  readonly recentEvents: Pick<RecentEvents, 'drop'>
+  readonly onErased: (taskIds: readonly string[]) => Promise<void>
+}
+
+/** The operations that remove events or tasks, from the database and from memory. */
+function createRemoval(
+  db: Database,
+  { query, requireOpen, recentEvents, onErased }: RemovalOptions,
+): Pick<TaskLog, 'expire' | 'forget' | 'erase'> {
+  const retention = createRetention(db)
+
+  function dropRecent(taskIds: readonly string[]): number {
+    for (const taskId of taskIds) recentEvents.drop(taskId)
+    return taskIds.length
+  }
+
+  return {
+    expire: async (endedBefore, limit, phases) =>
+      dropRecent(await query(() => retention.expire(endedBefore, limit, phases))),
+    forget: async (endedBefore, limit) => dropRecent(await query(() => retention.forget(endedBefore, limit))),
+    async erase(selection, limit) {
+      requireOpen()
+      const erased = await retention.erase(selection, limit)
+      const taskIds = erased.map(({ taskId }) => taskId)
+      dropRecent(taskIds)
+      await onErased(taskIds)
+      return erased
+    },
+  }
+}
+
+interface WritesOptions {
+  readonly channel: string
+  readonly sender: string
+  readonly patience: number
+  readonly schema: string
+}
+
+/** Writes in batches: those of a task's writer take a shorter way, and fall back to the general one. */
+function createWrites(db: Database, events: Events, { channel, sender, patience, schema }: WritesOptions) {
+  const appendByWriter = createAppendByWriter(db, channel)
+  const [appendAll, createAll] = [createAppendAll(db, channel), createCreateAll(db, channel)]
   const isStored = ({ type }: Appended | Created | TaskExists) => type === 'stored'
-  const shared = { patience, schema, closed }
+  const shared = { patience, schema, closed: db.closed }
+  const notificationOf = (writes: readonly Write[]) => {
+    const taskIds = writes.map(({ taskId }) => taskId)
+    return encodeNotification(sender, taskIds)
+  }
   const writerAppends = createWriteBatcher<Append, boolean>({
     ...shared,
     isStored: Boolean,
@@ -148,12 +320,6 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     find: (write) => db.withRetry(() => findCreated(write)),
   })
 
-  async function append(write: Append): Promise<Appended> {
-    const isAppended = isWriterAppend(write) && (await writerAppends.write(write))
-    if (!isAppended) return await appends.write(write)
-    return { type: 'stored', generation: write.after + write.batch.events.length, lease: undefined }
-  }
-
   async function findAppended(write: Append): Promise<Appended | undefined> {
     const stored = await events.find(write)
     if (!stored) return undefined
@@ -166,56 +332,39 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     return stored && { type: 'stored', generation: write.batch.events.length, lease: { fence: 1 } }
   }
 
-  const admin = createPostgresAdmin({ pool, schema, patience })
-  let ending: Promise<void> | undefined
-  /** Pending while the owner of the schema is unknown, and rejected if it is another agent. */
+  return {
+    create: creates.write,
+    async append(write: Append): Promise<Appended> {
+      const isAppended = isWriterAppend(write) && (await writerAppends.write(write))
+      if (!isAppended) return await appends.write(write)
+      return { type: 'stored', generation: write.after + write.batch.events.length, lease: undefined }
+    },
+    async idle(): Promise<void> {
+      await Promise.all([writerAppends.idle(), creates.idle()])
+      await appends.idle() // after `writerAppends`, whose refused writes go here
+    },
+  }
+}
+
+/** Reserves a schema for one agent. */
+function createReservation(db: Database, schema: string) {
+  const reserve = db.prepare<{ readonly name: string }>(`
+    INSERT INTO ${db.name('log_agent')} AS reserved (name) VALUES ($1)
+    ON CONFLICT (id) DO UPDATE SET name = reserved.name RETURNING name`)
   let reserving: Promise<void> | undefined
 
-  function requireOpen() {
-    if (ending) throw new Error(`The task log in schema ${schema} of PostgreSQL is closed.`)
-  }
-
-  async function reserveFor(agent: string): Promise<void> {
+  async function requireOwn(agent: string): Promise<void> {
     const [row] = await db.withRetry(() => reserve(encodeText(agent)))
     const owner = decodeText(row?.name ?? '')
     const store = `The task log in schema ${schema} of PostgreSQL`
     if (owner !== agent) throw new ForeignLog(store, 'its own schema', { agent, owner })
   }
 
-  async function query<T>(run: () => Promise<T>): Promise<T> {
-    requireOpen()
-    if (reserving) await reserving
-    return await db.withRetry(run)
-  }
-
-  async function read(taskId: string, after: number): Promise<readonly StoredEvent[]> {
-    const recent = recentEvents.readAfter(taskId, after)
-    return recent.length > 0 ? recent : await readShared(taskId, after)
-  }
-
-  /** Called after the commit. */
-  function publish(taskId: string, queriedAt: number, generation: number, batch: EventBatch) {
-    recentEvents.add(taskId, generation - batch.events.length, batch)
-    waiters.update(taskId, queriedAt, generation)
-  }
-
-  function dropRecent(taskIds: readonly string[]): number {
-    for (const taskId of taskIds) recentEvents.drop(taskId)
-    return taskIds.length
-  }
-
-  async function close(): Promise<void> {
-    await Promise.all([writerAppends.idle(), creates.idle()])
-    await appends.idle() // after `writerAppends`, whose refused writes go here
-    closing.abort()
-    waiters.stop()
-  }
-
   return {
-    webhooks: createPostgresPushStore(db, query),
-
-    reserveFor(agent) {
-      const reserved = reserveFor(options.agent ?? agent)
+    /** Set while the owner of the schema is unknown. Rejects if it is another agent. */
+    pending: () => reserving,
+    reserveFor(agent: string): Promise<void> {
+      const reserved = requireOwn(agent)
       reserving = reserved.then(
         () => {
           reserving = undefined
@@ -227,84 +376,6 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       )
       reserving.catch(() => {}) // every operation reports it
       return reserved
-    },
-
-    async create(task, taskEvents, createOptions) {
-      requireOpen()
-      if (reserving) await reserving
-      const { taskId } = task
-      const batch = encodeRowPerEvent(taskEvents)
-      const queriedAt = waiters.beginRead(taskId)
-      const created = await creates.write({ taskId, task, after: 0, batch, ...createOptions, token: newToken() })
-      if (created.type === 'exists') throw new Error(`task ${taskId} exists already`)
-      if (created.type === 'stored') publish(taskId, queriedAt, created.generation, batch)
-      return created
-    },
-
-    async append(taskId, after, taskEvents, appendOptions) {
-      requireOpen()
-      if (reserving) await reserving
-      const batch = encodeRowPerEvent(taskEvents)
-      const queriedAt = waiters.beginRead(taskId)
-      const appended = await append({ taskId, after, batch, ...appendOptions, token: newToken() })
-      if (appended.type === 'stored') publish(taskId, queriedAt, appended.generation, batch)
-      return appended
-    },
-
-    head: (taskId, scope) => query(() => findHead(taskId, scope)),
-
-    async read(taskId, after) {
-      requireOpen()
-      return await read(taskId, after)
-    },
-
-    async wait(taskId, after, signal) {
-      requireOpen()
-      listener.start()
-      await waiters.wait(taskId, after, signal)
-    },
-
-    snapshot: (taskId) => query(() => snapshots.newest(taskId)),
-    keepSnapshot: (snapshot) => query(() => snapshots.keep(snapshot)),
-    list: (listQuery) => query(() => listHeads(listQuery)),
-    claimed: (owner, key) => query(() => findClaim(owner, key)),
-    acquire: (taskId, lease) => query(() => leases.acquire(taskId, lease)),
-    renew: (held, ttl) => query(() => leases.renew(held, ttl)),
-    release: (taskId, fence, after, wakeAt) => query(() => leases.release(taskId, fence, after, wakeAt)),
-    orphans: (limit, ttl) => query(() => leases.orphans(limit, ttl)),
-    expire: async (endedBefore, limit, phases) =>
-      dropRecent(await query(() => retention.expire(endedBefore, limit, phases))),
-    forget: async (endedBefore, limit) => dropRecent(await query(() => retention.forget(endedBefore, limit))),
-
-    async erase(selection, limit) {
-      requireOpen()
-      const erased = await retention.erase(selection, limit)
-      const taskIds = erased.map(({ taskId }) => taskId)
-      dropRecent(taskIds)
-      waiters.notify(taskIds.map(hashOf))
-      await notifyReplicas(taskIds).catch(() => {}) // readers on other replicas then poll, a little later
-      return erased
-    },
-
-    async check() {
-      await query(() => rewriteFormat())
-    },
-
-    whenLost: db.outages.whenLost,
-
-    async stats() {
-      requireOpen()
-      return await admin.stats()
-    },
-
-    async checkIntegrity() {
-      requireOpen()
-      return await admin.checkIntegrity()
-    },
-
-    close() {
-      ending ??= close()
-      return ending
     },
   }
 }

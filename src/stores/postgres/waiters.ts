@@ -63,42 +63,20 @@ export interface Waiters {
 
 export function createWaiters({ db, interval, patience, onAwaited }: WaitersOptions): Waiters {
   const wakeups = createWakeups()
-  const tasks = new Map<string, TaskProgress>()
-  const byHash = new Map<string, Set<string>>()
   const waiting = new Map<string, number>()
+  const tasks = createProgressTable((taskId) => waiting.has(taskId))
   let time: LogicalTime = 0
   let recheckedAt: LogicalTime = 0
-  let timer: NodeJS.Timeout | undefined
+  const isPolling = () => waiting.size > 0 && !db.closed.aborted
+  const poller = createPoller(() => checkAll().catch(onPollFailed), interval, isPolling)
   let lastPoll = performance.now()
   let outage: { readonly error: unknown } | undefined
 
-  const selectGenerations = db.prepare<{ readonly task_id: string; readonly generation: number }>(
-    `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (string_to_array($1, E'\\n'))`,
-  )
+  const findGenerations = createFindGenerations(db)
 
   function beginRead(taskId: string): LogicalTime {
-    const progress = tasks.get(taskId)
-    if (progress) {
-      tasks.delete(taskId) // moves it to the end, as the first is forgotten first
-      tasks.set(taskId, progress)
-      return time
-    }
-    const hash = hashOf(taskId)
-    tasks.set(taskId, { hash, generation: 0, checkedAt: -1, notifiedAt: time, missed: 0 })
-    byHash.set(hash, (byHash.get(hash) ?? new Set()).add(taskId))
-    if (tasks.size > maxTasks) forgetOldest()
+    tasks.remember(taskId, time)
     return time
-  }
-
-  function forgetOldest() {
-    for (const [taskId, { hash }] of tasks) {
-      if (waiting.has(taskId)) continue
-      tasks.delete(taskId)
-      const sameHash = byHash.get(hash)
-      sameHash?.delete(taskId)
-      if (sameHash?.size === 0) byHash.delete(hash)
-      if (tasks.size <= maxTasks) return
-    }
   }
 
   function update(taskId: string, queriedAt: LogicalTime, generation: number) {
@@ -117,10 +95,9 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
   async function check(taskIds: readonly string[]): Promise<void> {
     const queriedAt = time
     for (const taskId of taskIds) beginRead(taskId)
-    const rows = await selectGenerations(lines(taskIds))
+    const generations = await findGenerations(taskIds)
     lastPoll = performance.now()
     outage = undefined
-    const generations = new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
     for (const taskId of taskIds) {
       update(taskId, queriedAt, generations.get(taskId) ?? 0)
       if (!generations.has(taskId)) markMissing(taskId)
@@ -139,17 +116,6 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
     for (let at = 0; at < all.length; at += batchSize) await check(all.slice(at, at + batchSize))
   }
 
-  /** Polls in case notifications are lost. */
-  function schedulePoll() {
-    if (timer || waiting.size === 0 || db.closed.aborted) return
-    timer = setTimeout(async () => {
-      await checkAll().catch(onPollFailed)
-      timer = undefined
-      schedulePoll()
-    }, interval())
-    timer.unref()
-  }
-
   /** The database is unreachable. After `patience`, the waiting readers fail, so that clients can try another replica. */
   function onPollFailed(error: unknown) {
     if (performance.now() - lastPoll < patience) return
@@ -160,7 +126,7 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
   async function waitForWakeup(taskId: string, signal: AbortSignal): Promise<void> {
     if (waiting.size === 0) lastPoll = performance.now()
     waiting.set(taskId, (waiting.get(taskId) ?? 0) + 1)
-    schedulePoll()
+    poller.start()
     try {
       await wakeups.wait(taskId, signal)
     } finally {
@@ -191,7 +157,7 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
     notify(hashes) {
       time++
       for (const hash of hashes) {
-        for (const taskId of byHash.get(hash) ?? []) {
+        for (const taskId of tasks.withHash(hash)) {
           const progress = tasks.get(taskId)
           if (progress) progress.notifiedAt = time
           if (progress && waiting.has(taskId)) onAwaited(taskId, progress.generation)
@@ -204,9 +170,75 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
       wakeups.wakeAll()
     },
     stop() {
+      poller.stop()
+      wakeups.wakeAll()
+    },
+  }
+}
+
+/** Polls while it is needed, in case notifications are lost. */
+function createPoller(poll: () => Promise<void>, interval: () => number, isNeeded: () => boolean) {
+  let timer: NodeJS.Timeout | undefined
+
+  function start(): void {
+    if (timer || !isNeeded()) return
+    timer = setTimeout(async () => {
+      await poll()
+      timer = undefined
+      start()
+    }, interval())
+    timer.unref()
+  }
+
+  return {
+    start,
+    stop(): void {
       clearTimeout(timer)
       timer = undefined
-      wakeups.wakeAll()
+    },
+  }
+}
+
+function createFindGenerations(db: Database) {
+  const select = db.prepare<{ readonly task_id: string; readonly generation: number }>(
+    `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (string_to_array($1, E'\\n'))`,
+  )
+  return async (taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+    const rows = await select(lines(taskIds))
+    return new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
+  }
+}
+
+/** The progress of the last `maxTasks` tasks that were asked about, and of those that readers wait for. */
+function createProgressTable(isAwaited: (taskId: string) => boolean) {
+  const tasks = new Map<string, TaskProgress>()
+  const byHash = new Map<string, Set<string>>()
+
+  function forgetOldest(): void {
+    for (const [taskId, { hash }] of tasks) {
+      if (isAwaited(taskId)) continue
+      tasks.delete(taskId)
+      const sameHash = byHash.get(hash)
+      sameHash?.delete(taskId)
+      if (sameHash?.size === 0) byHash.delete(hash)
+      if (tasks.size <= maxTasks) return
+    }
+  }
+
+  return {
+    get: (taskId: string) => tasks.get(taskId),
+    withHash: (hash: string): Iterable<string> => byHash.get(hash) ?? [],
+    remember(taskId: string, time: LogicalTime): void {
+      const progress = tasks.get(taskId)
+      if (progress) {
+        tasks.delete(taskId) // moves it to the end, as the first is forgotten first
+        tasks.set(taskId, progress)
+        return
+      }
+      const hash = hashOf(taskId)
+      tasks.set(taskId, { hash, generation: 0, checkedAt: -1, notifiedAt: time, missed: 0 })
+      byHash.set(hash, (byHash.get(hash) ?? new Set()).add(taskId))
+      if (tasks.size > maxTasks) forgetOldest()
     },
   }
 }

@@ -13,18 +13,18 @@ import {
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
 import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
-import { createRecentEvents, type EventBatch, encodeBatch } from '../event-batches.ts'
+import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../event-batches.ts'
 import { createAdminOf, type SqliteAdmin } from './admin.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
-import { createGroupCommit, createWalSync } from './group-commit.ts'
+import { createGroupCommit, createWalSync, type GroupCommit } from './group-commit.ts'
 import { createHeads, createListHeads } from './heads.ts'
-import { createLeases } from './leases.ts'
+import { createLeases, type Leases } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
 import { nodeDriver } from './node-driver.ts'
 import { createSqlitePushStore } from './push-store.ts'
-import { createRetention } from './retention.ts'
+import { createRetention, type Retention } from './retention.ts'
 import { openDatabase, reserveFile, rewriteFormat } from './schema.ts'
 
 /**
@@ -84,63 +84,21 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const events = createEvents(db, { claims, leases, now: clock.now, leaseTime })
   const snapshots = createSnapshots(db)
   const listHeads = createListHeads(db)
-  const retention = createRetention(db, clock.now)
   const admin = createAdminOf(db, file, driver)
   const recentEvents = createRecentEvents()
   const wakeups = createWakeups()
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
   let closing: Promise<void> | undefined
+  const { requireOpen, whileOpen, query, write } = createAccess(file, commit, () => closing !== undefined)
 
   function reserveFor(agent: string): void {
-    const owner = checked(() => reserveFile(db, agent))
+    const owner = withErrors(file, () => reserveFile(db, agent))
     if (owner !== agent) throw new ForeignLog(`The task log ${file}`, 'its own file', { agent, owner })
-  }
-
-  function checked<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      throw storeError(error, file)
-    }
-  }
-
-  function requireOpen() {
-    if (closing) throw new Error(`The task log ${file} is closed.`)
-  }
-
-  function whileOpen<A extends unknown[], R>(work: (...values: A) => Promise<R>): (...values: A) => Promise<R> {
-    return async (...values) => {
-      requireOpen()
-      return await work(...values)
-    }
-  }
-
-  /** Returns nothing that is not on disk yet. */
-  async function query<T>(read: () => T): Promise<T> {
-    requireOpen()
-    const result = checked(read)
-    const synced = commit.pendingSync()
-    if (synced) await synced
-    return result
-  }
-
-  async function write<T>(work: () => T, isPatient = false): Promise<T> {
-    requireOpen()
-    try {
-      return await commit.write(work, isPatient)
-    } catch (error) {
-      throw storeError(error, file)
-    }
   }
 
   function publish(taskId: string, generation: number, batch: EventBatch) {
     recentEvents.add(taskId, generation - batch.events.length, batch)
     if (wakeups.size > 0) wakeups.wake(taskId)
-  }
-
-  function dropRecent(taskIds: readonly string[]): number {
-    for (const taskId of taskIds) recentEvents.drop(taskId)
-    return taskIds.length
   }
 
   async function close(): Promise<void> {
@@ -189,7 +147,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
 
     async wait(taskId, after, signal) {
       requireOpen()
-      const hasEvents = checked(() => {
+      const hasEvents = withErrors(file, () => {
         otherProcesses.watch() // before the query, so that no commit in between is missed
         return heads.hasEventsAfter(taskId, after)
       })
@@ -205,27 +163,8 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
 
     list: (listQuery) => query(() => listHeads(listQuery)),
     claimed: (owner, key) => query(() => claims.find(owner, key)),
-    acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
-    renew: (held, ttl) => write(() => leases.renew(held, ttl)),
-    release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt), true),
-
-    async orphans(limit, ttl) {
-      if (ttl !== undefined && (await query(() => leases.hasTooLong(ttl)))) await write(() => leases.shorten(ttl))
-      return await query(() => leases.orphans(limit))
-    },
-
-    expire: async (endedBefore, limit, phases) =>
-      dropRecent(await write(() => retention.expire(endedBefore, limit, phases))),
-    forget: async (endedBefore, limit) => dropRecent(await write(() => retention.forget(endedBefore, limit))),
-
-    async erase(selection, limit) {
-      const erased = await write(() => retention.erase(selection, limit))
-      for (const { taskId } of erased) {
-        recentEvents.drop(taskId)
-        wakeups.wake(taskId)
-      }
-      return erased
-    },
+    ...leaseMethods(leases, { query, write }),
+    ...removalMethods(createRetention(db, clock.now), { write, recentEvents, onErased: wakeups.wake }),
 
     check: () => write(() => rewriteFormat(db)),
 
@@ -237,6 +176,89 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
       closing ??= close()
       return closing
     },
+  }
+}
+
+/** Access to the file while the log is open. Failures are `StoreUnavailable` with the file and the remedy. */
+function createAccess(file: string, commit: GroupCommit, isClosed: () => boolean) {
+  function requireOpen(): void {
+    if (isClosed()) throw new Error(`The task log ${file} is closed.`)
+  }
+  return {
+    requireOpen,
+    whileOpen<A extends unknown[], R>(work: (...values: A) => Promise<R>): (...values: A) => Promise<R> {
+      return async (...values) => {
+        requireOpen()
+        return await work(...values)
+      }
+    },
+    /** Returns nothing that is not on disk yet. */
+    async query<T>(read: () => T): Promise<T> {
+      requireOpen()
+      const result = withErrors(file, read)
+      const synced = commit.pendingSync()
+      if (synced) await synced
+      return result
+    },
+    async write<T>(work: () => T, isPatient = false): Promise<T> {
+      requireOpen()
+      try {
+        return await commit.write(work, isPatient)
+      } catch (error) {
+        throw storeError(error, file)
+      }
+    },
+  }
+}
+
+function leaseMethods(
+  leases: Leases,
+  { query, write }: Pick<ReturnType<typeof createAccess>, 'query' | 'write'>,
+): Pick<TaskLog, 'acquire' | 'renew' | 'release' | 'orphans'> {
+  return {
+    acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
+    renew: (held, ttl) => write(() => leases.renew(held, ttl)),
+    release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt), true),
+    async orphans(limit, ttl) {
+      if (ttl !== undefined && (await query(() => leases.hasTooLong(ttl)))) await write(() => leases.shorten(ttl))
+      return await query(() => leases.orphans(limit))
+    },
+  }
+}
+
+interface RemovalOptions extends Pick<ReturnType<typeof createAccess>, 'write'> {
+  readonly recentEvents: Pick<RecentEvents, 'drop'>
+  readonly onErased: (taskId: string) => void
+}
+
+function removalMethods(
+  retention: Retention,
+  { write, recentEvents, onErased }: RemovalOptions,
+): Pick<TaskLog, 'expire' | 'forget' | 'erase'> {
+  function dropRecent(taskIds: readonly string[]): number {
+    for (const taskId of taskIds) recentEvents.drop(taskId)
+    return taskIds.length
+  }
+  return {
+    expire: async (endedBefore, limit, phases) =>
+      dropRecent(await write(() => retention.expire(endedBefore, limit, phases))),
+    forget: async (endedBefore, limit) => dropRecent(await write(() => retention.forget(endedBefore, limit))),
+    async erase(selection, limit) {
+      const erased = await write(() => retention.erase(selection, limit))
+      for (const { taskId } of erased) {
+        recentEvents.drop(taskId)
+        onErased(taskId)
+      }
+      return erased
+    },
+  }
+}
+
+function withErrors<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw storeError(error, file)
   }
 }
 
