@@ -79,8 +79,8 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly taskAfter?: number
   /**
    * When the promises of `turn.status`, `artifact.write`, `turn.data` and `turn.file` resolve. `window`: when the event is
-   * in a window of at most 256 events or 1 Mi characters that are being stored. `each`: when the event is stored.
-   * Callers see an event only after it is stored, in both cases. Defaults to `window`.
+   * in a window of at most 256 events or 1 Mi characters that are being stored. `each`: when the event is stored. The
+   * message that starts a turn is stored with its first events, and with `each` before the agent starts. Callers see an event only after it is stored, in both cases. Defaults to `window`.
    */
   readonly durability?: Durability
   /** Lifetime of a lease in milliseconds. Tasks of a dead process are found after that time. Defaults to 15,000. */

@@ -7,14 +7,16 @@ export type WindowReport =
   | { readonly type: 'answered'; readonly taskId: string; readonly chunks: number }
 
 const readers = 3
-const chunks = 600
+/** More than a window holds. Blocking calls have fewer, so that some are answered before the process is killed. */
+const chunks = { streamed: 600, blocking: 300 }
 
 /** Serves agents that await every chunk, reads their streams, and reports what it sees until it is killed. */
 const [file = ''] = process.argv.slice(2)
 const { service } = createTestRuntime(
   async (turn) => {
     const out = turn.artifact('numbers')
-    for (let number = 1; number <= chunks; number++) await out.write(`${turn.text}:${number} `)
+    const count = turn.text === 'blocking' ? chunks.blocking : chunks.streamed
+    for (let number = 1; number <= count; number++) await out.write(`${turn.text}:${number} `)
   },
   { log: createSqliteLog({ file }) },
 )

@@ -10,8 +10,10 @@ import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Claim, NewTask } from '../../tasks/log.ts'
 import { isId, type OperationContext, type VisibleHead } from '../caller-log.ts'
+import type { RuntimeSettings } from '../options.ts'
 import { recoverOrphan } from '../recovery/orphans.ts'
 import { redactAnswer } from '../secrets.ts'
+import { TaskCreation } from '../turns/task-creation.ts'
 import {
   type AcceptedMessage,
   acceptedMessageOf,
@@ -161,7 +163,16 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   else if (alias !== undefined) claims = claimsForAlias(alias)
 
   const release = settings.acquireSlot ? await settings.acquireSlot('turns', request, call) : undefined
-  const storing = log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
+  const options = { lease: { holder, ttl: leaseTtl }, claims }
+  const taskAfter = context.isStreamed ? settings.taskAfterInStreams : settings.taskAfter
+  if (isStoredWithAnswer({ isTask, claims }, settings)) {
+    const creation = new TaskCreation(events, (all) => log.create(task, all, options))
+    const message = { event, generation: 1 }
+    runs.start({ task, generation: 1, fence: 1, phase: 'received', creation, message, taskAfter, onDone: release })
+    await creation.stored
+    return { task, generation: 1 }
+  }
+  const storing = log.create(task, events, options)
   const created = await (release ? releaseOnError(storing, release) : storing)
   if (created.type === 'known') {
     release?.()
@@ -181,10 +192,21 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
     ...lease,
     phase: isTask ? 'submitted' : 'received',
     message: { event, generation: 1 },
-    taskAfter: context.isStreamed ? settings.taskAfterInStreams : settings.taskAfter,
+    taskAfter,
     onDone: release,
   })
   return { task, generation: 1 }
+}
+
+/**
+ * Whether the agent may start before its message is stored, so that both are stored in one write. Not if the message may
+ * have been stored before, if its caller wants the task at once, or if the author wants every event stored first.
+ */
+function isStoredWithAnswer(
+  { isTask, claims }: { readonly isTask: boolean; readonly claims: readonly Claim[] },
+  { durability, recovery }: Pick<RuntimeSettings, 'durability' | 'recovery'>,
+): boolean {
+  return !isTask && claims.length === 0 && durability === 'window' && !recovery.isJournaled
 }
 
 async function continueTask(

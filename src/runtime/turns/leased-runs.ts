@@ -29,11 +29,11 @@ export interface Runs {
 
 export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams, 'failTask' | 'failAll'>): Runs {
   const { clock } = settings
-  const runs = new Map<string, { readonly run: Run; readonly fence: number }>()
+  const runs = new Map<string, Run>()
   const renewal = createLeaseRenewal({
     settings,
     leases: heldLeases,
-    onLost: (taskId) => runs.get(taskId)?.run.stop('lease-lost'),
+    onLost: (taskId) => runs.get(taskId)?.stop('lease-lost'),
     onFailure: streams.failAll,
   })
   let watchTimer: Timer | undefined
@@ -45,13 +45,13 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
 
   function heldLeases(): readonly HeldLease[] {
     const leases: HeldLease[] = []
-    for (const [taskId, { run, fence }] of runs) if (!run.isLeaving) leases.push({ taskId, fence })
+    for (const { lease } of runs.values()) if (lease) leases.push(lease)
     return leases
   }
 
   function watchAll(): void {
     watchTimer = undefined
-    for (const { run } of runs.values()) run.watch()
+    for (const run of runs.values()) run.watch()
   }
 
   function onChange(): void {
@@ -61,7 +61,7 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
 
   function finish(taskId: string, run: Run): void {
     // A run whose lease has expired may be replaced by another one before it is over.
-    if (runs.get(taskId)?.run === run) runs.delete(taskId)
+    if (runs.get(taskId) === run) runs.delete(taskId)
     onChange()
     if (runs.size === 0) keepAlive(false)
   }
@@ -78,14 +78,14 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
     },
     get queued() {
       let sum = 0
-      for (const { run } of runs.values()) sum += run.queueLength
+      for (const { queueLength } of runs.values()) sum += queueLength
       return sum
     },
     start(options) {
       const { taskId } = options.task
-      runs.get(taskId)?.run.stop('lease-lost')
+      runs.get(taskId)?.stop('lease-lost')
       const run = new Run(options, settings)
-      runs.set(taskId, { run, fence: options.fence })
+      runs.set(taskId, run)
       renewal.start()
       watchTimer ??= clock.setTimeout(watchAll, watchAfter)
       if (runs.size === 1) keepAlive(true)
@@ -97,7 +97,7 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
       if (drainGrace !== undefined) run.drain(drainGrace)
       if (isPastDeadline) run.stop('shutdown', drainGrace)
     },
-    get: (taskId) => runs.get(taskId)?.run,
+    get: (taskId) => runs.get(taskId),
     expect() {
       expected++
       return () => {
@@ -110,10 +110,10 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
       // The rest of the time is for the store.
       const grace = Math.min(settings.cancelGrace, endWithin / 2)
       drainGrace = grace
-      for (const { run } of runs.values()) run.drain(grace)
+      for (const run of runs.values()) run.drain(grace)
       const stop = () => {
         isPastDeadline = true
-        for (const { run } of runs.values()) run.stop('shutdown', grace)
+        for (const run of runs.values()) run.stop('shutdown', grace)
       }
       const leave = () => {
         isOver = true

@@ -199,7 +199,11 @@ it.each(['fail', 'resume'] as const)(
       },
     }
     const { service } = createTestRuntime(
-      async (turn) => (turn.text === 'go' ? `Answered: ${(await turn.ask('Sure?')).text}` : `Next: ${turn.text}`),
+      async (turn) => {
+        if (turn.text !== 'go') return `Next: ${turn.text}`
+        await turn.flush() // the task is stored, so the question is appended to it
+        return `Answered: ${(await turn.ask('Sure?')).text}`
+      },
       { log, recovery, whileBusy: 'interrupt', cancelGrace: 20 },
     )
     const { status } = taskOf(await send(service, 'go'))

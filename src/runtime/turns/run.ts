@@ -5,13 +5,14 @@ import { loggedError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import { nextSnapshotAfter } from '../../tasks/fold.ts'
-import type { NewTask } from '../../tasks/log.ts'
+import type { HeldLease, NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { readJournal } from '../recovery/journal.ts'
 import { attemptEntry, type PlannedTurn, planResume } from '../recovery/resume.ts'
 import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { deadlineOf, Stop, type StopReason, stopText } from './stop.ts'
+import type { TaskCreation } from './task-creation.ts'
 import { beginTurnSpan, runInSpan, TracedWriter, withTraceMetadata } from './trace-turn.ts'
 import { TurnExecution } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
@@ -22,6 +23,8 @@ export interface RunOptions {
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
+  /** Set if the task is not stored yet. The fence is that of its first lease. */
+  readonly creation?: TaskCreation
   /** The message to answer. Without one, the task is resumed: its log says where. */
   readonly message?: QueuedMessage
   /** Milliseconds after which the exchange becomes a task, if it is not one yet. */
@@ -36,7 +39,6 @@ export interface RunOptions {
  */
 export class Run implements WriterOwner {
   readonly #task: NewTask
-  readonly #fence: number
   readonly #message: QueuedMessage | undefined
   readonly #taskAfter: number
   readonly #settings: RuntimeSettings
@@ -73,19 +75,18 @@ export class Run implements WriterOwner {
   readonly done: Promise<void>
 
   constructor(options: RunOptions, settings: RuntimeSettings) {
-    const { task, fence, generation, phase, message } = options
+    const { task, fence, generation, phase, creation, message } = options
     this.#task = task
-    this.#fence = fence
     this.#message = message
     this.#taskAfter = options.taskAfter ?? settings.taskAfter
     this.#settings = settings
     this.#snapshotAt = nextSnapshotAfter(generation)
     this.#agentEvents = createAgentEvents(task, settings.clock.now)
     if (message) this.#keepMetadata(message.event)
-    const { durability } = settings
-    const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase, durability }
-    this.#writer = settings.telemetry?.watchesEvents
-      ? new TracedWriter(writerOptions, this, { telemetry: settings.telemetry, task, currentTrace: () => this.#trace })
+    const { log, durability, telemetry } = settings
+    const writerOptions = { log, taskId: task.taskId, fence, generation, phase, durability, creation }
+    this.#writer = telemetry?.watchesEvents
+      ? new TracedWriter(writerOptions, this, { telemetry, task, currentTrace: () => this.#trace })
       : new Writer(writerOptions, this)
     this.done = this.#run()
   }
@@ -105,9 +106,10 @@ export class Run implements WriterOwner {
     return this.#turnStop !== undefined && !this.#queue?.isAwaited
   }
 
-  /** The run has offered its lease to other processes, so the lease must not be renewed. */
-  get isLeaving(): boolean {
-    return this.#isLeaving
+  /** The lease to renew. Undefined before the task is stored, and after the run has offered its lease to other processes. */
+  get lease(): HeldLease | undefined {
+    const { fence, isStored } = this.#writer
+    return this.#isLeaving || !isStored ? undefined : { taskId: this.#task.taskId, fence }
   }
 
   /** `grace`: how long the current turn may take to end, in milliseconds. Defaults to `cancelGrace`. */
@@ -197,17 +199,10 @@ export class Run implements WriterOwner {
     this.#wakeIdleWaiters()
   }
 
-  onLeaseLost(): void {
-    this.stop('lease-lost')
-  }
-
-  onFlood(): void {
-    this.stop('flooded')
-  }
-
   onEventsLost(error: unknown): void {
     this.#failure = error
-    this.#logger().error({ error: loggedError(error) }, 'events of a turn could not be stored, so its task fails')
+    const text = 'events of a turn could not be stored, so its task fails'
+    if (this.#writer.isStored) this.#logger().error({ error: loggedError(error) }, text)
     this.stop('events-lost')
   }
 
@@ -219,7 +214,7 @@ export class Run implements WriterOwner {
     } catch (error) {
       if (error instanceof LeaseLost) {
         this.#settings.telemetry?.record?.({ type: 'lease', what: 'lost' })
-        this.#logger().warn({ fence: this.#fence }, 'the lease of a task was lost to another process')
+        this.#logger().warn({ fence: this.#writer.fence }, 'the lease of a task was lost to another process')
       } else {
         this.#failure = error
         const text = 'a task could not be stored; it is recovered when its lease has expired'
@@ -343,7 +338,7 @@ export class Run implements WriterOwner {
       if (this.#stopReason) return await this.#endTask(this.#stopReason)
       // An answer goes to the turn that asked for it.
       if (this.queueLength > 0) return pause ? await this.#resume(false) : this.#nextQueued()
-      if (await log.release(this.#task.taskId, this.#fence, writer.generation, pause?.wakeAt)) return undefined
+      if (await log.release(this.#task.taskId, writer.fence, writer.generation, pause?.wakeAt)) return undefined
       await writer.sync()
     }
   }
@@ -351,7 +346,7 @@ export class Run implements WriterOwner {
   async #endTask(reason: StopReason): Promise<undefined> {
     if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${this.#task.taskId} is lost.`)
     // As after a crash: the journal has what was stored, and the next attempt continues from there.
-    if (reason === 'events-lost' && this.#settings.recovery.isJournaled) throw this.#failure
+    if (reason === 'events-lost' && (this.#settings.recovery.isJournaled || !this.#writer.isStored)) throw this.#failure
     if (reason === 'shutdown' && this.#settings.recovery.isJournaled) return await this.#handOver()
     if (reason === 'canceled') this.#isCanceled = true
     this.#finalStatus = this.#agentEvents.status('failed', stopText(reason, this.#settings))
@@ -365,7 +360,7 @@ export class Run implements WriterOwner {
   async #handOver(): Promise<undefined> {
     this.#isLeaving = true
     await this.#writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
-    await this.#settings.log.renew([{ taskId: this.#task.taskId, fence: this.#fence }], 0)
+    await this.#settings.log.renew([{ taskId: this.#task.taskId, fence: this.#writer.fence }], 0)
   }
 
   #openQueue(): MessageQueue {

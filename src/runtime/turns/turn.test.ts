@@ -146,15 +146,18 @@ it('nothing is stored after the final status', async () => {
   ])
 })
 
-it('a write resolves when it is stored', async () => {
+it('with the durability each, a write resolves when it is stored', async () => {
   const seen: number[] = []
-  const { service, log } = createTestRuntime(async (turn) => {
-    const out = turn.artifact('x')
-    for (let n = 0; n < 3; n++) {
-      await out.write('x')
-      seen.push((await log.head(turn.taskId))?.generation ?? 0)
-    }
-  })
+  const { service, log } = createTestRuntime(
+    async (turn) => {
+      const out = turn.artifact('x')
+      for (let n = 0; n < 3; n++) {
+        await out.write('x')
+        seen.push((await log.head(turn.taskId))?.generation ?? 0)
+      }
+    },
+    { durability: 'each' },
+  )
   await send(service, 'hi')
   // After the message and the two statuses before the first chunk.
   expect(seen).toEqual([4, 5, 6])

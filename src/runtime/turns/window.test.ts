@@ -6,12 +6,16 @@ import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'
 
-/** A log whose appends wait for the test. */
+/** A log that stores output only when the test lets it. */
 function createGatedLog() {
   const memory = createMemoryLog()
   const gate = deferred()
   const log: TaskLog = {
     ...memory,
+    async create(task, events, options) {
+      if (events.some(({ type }) => type === 'status' || type === 'artifact')) await gate.promise
+      return await memory.create(task, events, options)
+    },
     async append(taskId, after, events, options) {
       await gate.promise
       return await memory.append(taskId, after, events, options)

@@ -1,8 +1,10 @@
 import { type Clock, sleep } from '../../base/clock.ts'
-import type { StatusEvent, StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
 import type { Part } from '../../protocol/model.ts'
-import { canTransition, isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
-import type { TaskHead, TaskLog } from '../../tasks/log.ts'
+import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
+import type { Appended, TaskLog } from '../../tasks/log.ts'
+import { endsWithoutSuccess, expectedAfter, isOutput, phaseAfter, stateOrType, submittedBefore } from './event-order.ts'
+import type { TaskCreation } from './task-creation.ts'
 
 /** An agent that emits without `await` fills memory. Beyond this many waiting events, it is stopped. */
 const maxWaiting = 100_000
@@ -30,6 +32,8 @@ export interface WriterOptions {
   readonly generation: number
   readonly phase: Phase
   readonly durability: Durability
+  /** Set if the task is not stored yet: its first events are stored with it. */
+  readonly creation?: TaskCreation | undefined
 }
 
 /** What a writer reports to its run. */
@@ -40,10 +44,8 @@ export interface WriterOwner {
   adjust(event: TaskEvent): TaskEvent
   /** Called after every append. */
   onStored(): void
-  /** Another process holds the lease: this writer stores nothing more. */
-  onLeaseLost(): void
-  /** More events wait than `maxWaiting`. They are rejected. */
-  onFlood(): void
+  /** Another process holds the lease, so this writer stores nothing more; or more than `maxWaiting` events were rejected. */
+  stop(reason: 'lease-lost' | 'flooded'): void
   /** The store failed and events are lost. From now on, only the failure or cancellation of the task is stored. */
   onEventsLost(error: unknown): void
 }
@@ -65,7 +67,8 @@ export class LeaseLost extends Error {
 export class Writer {
   readonly #log: TaskLog
   readonly #taskId: string
-  readonly #fence: number
+  #fence: number
+  #creation: TaskCreation | undefined
   readonly #owner: WriterOwner
   readonly #durability: Durability
   readonly #waiting: Emission[] = []
@@ -82,7 +85,8 @@ export class Writer {
   /** Events, and their size in characters, that are neither stored nor rejected. */
   #unstored = { events: 0, characters: 0 }
 
-  constructor({ log, taskId, fence, generation, phase, durability }: WriterOptions, owner: WriterOwner) {
+  constructor(options: WriterOptions, owner: WriterOwner) {
+    const { log, taskId, fence, generation, phase, durability, creation } = options
     this.#log = log
     this.#taskId = taskId
     this.#fence = fence
@@ -91,6 +95,18 @@ export class Writer {
     this.#phase = phase
     this.#expectedPhase = phase
     this.#durability = durability
+    if (!creation) return
+    this.#creation = creation
+    this.#working = this.#work()
+  }
+
+  /** Whether the task is stored, and the lease on it held. */
+  get isStored(): boolean {
+    return this.#creation === undefined
+  }
+
+  get fence(): number {
+    return this.#fence
   }
 
   get generation(): number {
@@ -122,11 +138,13 @@ export class Writer {
     waiting.push({ event, size, promise, resolve, reject })
     this.#unstored.events++
     this.#unstored.characters += size
-    this.#expectedPhase = expectedAfter(event, this.#expectedPhase) ?? this.#expectedPhase
+    const phase = expectedAfter(event, this.#expectedPhase)
+    if (phase !== undefined) this.#expectedPhase = phase
+    if (this.#creation && (phase === undefined || isEnded(phase) || isInterrupted(phase))) this.#creation.begin()
     if (waiting.length > maxWaiting) {
       const text = `More than ${maxWaiting} events wait to be stored: await what you emit.`
       this.#reject(waiting.splice(0), new Error(text))
-      this.#owner.onFlood()
+      this.#owner.stop('flooded')
     }
     this.#working ??= this.#work()
     return promise
@@ -134,11 +152,14 @@ export class Writer {
 
   /** Resolves when every event emitted so far is stored or rejected. Undefined if none is waiting. */
   settled(): Promise<void> | undefined {
+    this.#creation?.begin()
     return this.#working
   }
 
   /** Resolves when every event emitted so far is stored. Rejects if one of them, or an earlier one, could not be stored. */
   async flush(): Promise<void> {
+    this.#creation?.begin()
+    await this.#creation?.stored.catch(() => {})
     // Not `#working`, which lasts as long as concurrent code emits events.
     const last = this.#waiting.at(-1)
     await (last ? last.promise.catch(() => {}) : this.#storing)
@@ -178,10 +199,10 @@ export class Writer {
 
   /** One append at a time: events that are emitted during an append go into the next one. */
   async #work(): Promise<void> {
-    await undefined // events that are emitted synchronously go into one batch
+    await this.#creation?.due // without one, a microtask: events that are emitted synchronously go into one batch
     for (;;) {
-      if (this.#syncs?.length) await this.#catchUpFor(this.#syncs.splice(0))
-      else if (this.#waiting.length > 0) {
+      if (this.#syncs?.length && !this.#creation?.isPending) await this.#catchUpFor(this.#syncs.splice(0))
+      else if (this.#waiting.length > 0 || this.#creation?.isPending) {
         this.#storing = this.#store(this.#waiting.splice(0, maxBatch))
         await this.#storing
       } else break
@@ -226,16 +247,17 @@ export class Writer {
   #loseLease(): void {
     if (this.#leaseLost) return
     this.#leaseLost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
-    this.#owner.onLeaseLost()
+    this.#owner.stop('lease-lost')
   }
 
   async #store(batch: readonly Emission[]): Promise<void> {
     try {
       for (;;) {
         if (this.#leaseLost) return this.#reject(batch, this.#leaseLost)
+        if (this.#creation && !this.#creation.isPending) return this.#reject(batch)
         const plan = this.#check(batch)
-        if (plan.events.length === 0) return this.#reject(plan.forbidden)
-        const appended = await this.#log.append(this.#taskId, this.#generation, plan.events, { fence: this.#fence })
+        if (plan.events.length === 0 && !this.#creation) return this.#reject(plan.forbidden)
+        const appended = await this.#append(plan.events)
         if (appended.type === 'behind') {
           await this.#catchUp()
         } else if (appended.type === 'stored') {
@@ -253,6 +275,19 @@ export class Writer {
       this.#eventsLost = { error }
       this.#owner.onEventsLost(error)
     }
+  }
+
+  /** Not async: most tasks are stored by their first append. */
+  #append(events: readonly TaskEvent[]): Promise<Appended> {
+    if (this.#creation) return this.#create(this.#creation, events)
+    return this.#log.append(this.#taskId, this.#generation, events, { fence: this.#fence })
+  }
+
+  async #create(creation: TaskCreation, events: readonly TaskEvent[]): Promise<Appended> {
+    const created = await creation.store(events)
+    this.#creation = undefined
+    this.#fence = created.lease.fence
+    return created
   }
 
   /** Splits a batch into allowed and forbidden events, given the current phase. */
@@ -296,21 +331,6 @@ export class Writer {
   }
 }
 
-/**
- * The status that must precede the first event of a task. Every task begins as `submitted`, so that the first status of
- * the agent is an event of its own.
- */
-function submittedBefore(event: TaskEvent, phase: TaskHead['phase']): StatusEvent | undefined {
-  if (phase !== 'received' || event.type !== 'status' || event.status.state === 'submitted') return undefined
-  return { type: 'status', status: { state: 'submitted', timestamp: event.status.timestamp }, implied: true }
-}
-
-/** A status for a task without a writer. */
-export function withFirstStatus(status: StatusEvent, phase: TaskHead['phase']): readonly StatusEvent[] {
-  const submitted = submittedBefore(status, phase)
-  return submitted ? [submitted, status] : [status]
-}
-
 interface Emission extends Resolvers {
   readonly event: TaskEvent
   /** In characters. */
@@ -329,11 +349,6 @@ function rejectEmission({ promise, reject }: Emission, reason: unknown): void {
   reject(reason)
 }
 
-/** The phase after an event and the status that must precede it. Undefined if the event must not follow the phase. */
-function expectedAfter(event: TaskEvent, phase: Phase): Phase | undefined {
-  return phaseAfter(event, submittedBefore(event, phase) ? 'submitted' : phase)
-}
-
 /** The size of the content of an event in characters, without its ids and metadata. */
 function sizeOf(event: TaskEvent): number {
   if (event.type === 'artifact') return sizeOfParts(event.artifact.parts)
@@ -348,34 +363,4 @@ function sizeOfParts(parts: readonly Part[]): number {
     else if ('data' in part) size += JSON.stringify(part.data).length
   }
   return size
-}
-
-/** The phase after an event. Undefined if the event must not follow the phase. */
-function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
-  switch (event.type) {
-    case 'status':
-      return canTransition(phase, event.status.state) ? event.status.state : undefined
-    case 'reply':
-      return canTransition(phase, 'answered') ? 'answered' : undefined
-    case 'artifact':
-      return canTransition(phase, 'working') && phase !== 'received' ? phase : undefined
-    case 'message':
-    case 'cancel':
-    case 'journal':
-      return phase
-  }
-}
-
-/** Whether an event may be stored after a loss, because it does not claim that the task is complete. */
-function endsWithoutSuccess(event: TaskEvent): boolean {
-  return event.type === 'status' && (event.status.state === 'failed' || event.status.state === 'canceled')
-}
-
-/** Whether only the holder of the lease can have stored the event. */
-function isOutput({ type }: TaskEvent): boolean {
-  return type === 'journal' || type === 'artifact' || type === 'reply'
-}
-
-function stateOrType(event: TaskEvent): string {
-  return event.type === 'status' ? event.status.state : event.type
 }

@@ -74,7 +74,7 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
   const insertTask = db.prepare(`
     INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, dialect,
       created, changed, ended, fence, lease_until, lease_holder)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
     ON CONFLICT (task_id) DO NOTHING`)
   const insertRow = db.prepare('INSERT INTO events (task, generation, events) VALUES (?, ?, ?)')
   const selectTask = db.prepare(
@@ -111,6 +111,7 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
       if (claimed) return { type: 'known', claimed }
       const created = now()
       const { generation, phase, dialect, changed } = advanceHead(initialHead(created), events, now)
+      const isEnded = isOver(phase)
       const { changes, lastInsertRowid } = insertTask.run(
         task.taskId,
         task.contextId,
@@ -122,14 +123,14 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
         dialect ?? null,
         created,
         changed,
-        leaseTime() + lease.ttl,
-        lease.holder,
+        isEnded ? 1 : 0,
+        isEnded ? null : leaseTime() + lease.ttl,
+        isEnded ? null : lease.holder,
       )
       if (!changes) return { type: 'exists' }
       const key = Number(lastInsertRowid)
       insertEvents(key, 0, batch)
-      if (isOver(phase)) setEnd.run(key)
-      else appendByWriter.rememberKey(task.taskId, key)
+      if (!isEnded) appendByWriter.rememberKey(task.taskId, key)
       claims.insert(task.owner, key, 1, newClaims)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
