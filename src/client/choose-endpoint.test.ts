@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { countingAgent, describeEvent, taskIdOf } from '../../test/contracts/service/contract.ts'
+import { startHttpServer } from '../../test/support/servers/http-server.ts'
 import { agentRoute, cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { connect } from './connect.ts'
-import type { ConnectOptions, Local, Notice } from './options.ts'
+import type { ConnectOptions, Notice, Target } from './options.ts'
 
 const quick = { minDelay: 1, maxDelay: 2 }
 
-async function open(peer: Local, options: ConnectOptions = {}) {
+async function open(peer: Target, options: ConnectOptions = {}) {
   const notices: Notice[] = []
   const onNotice = (notice: Notice) => notices.push(notice)
   const client = await connect(peer, { retry: quick, resume: quick, polling: quick, onNotice, ...options })
@@ -121,10 +122,28 @@ describe('credentials and messages', () => {
     expect(requests).toEqual([])
   })
 
-  it('go nowhere after an untrusted certificate, also if the card is not verified', async () => {
-    const { client, requests } = await openElsewhere('SELF_SIGNED_CERT_IN_CHAIN', { authorize })
-    await expect(client.send('hello')).rejects.toMatchObject({ reason: 'certificate' })
+  it.each([
+    ['an untrusted certificate', 'SELF_SIGNED_CERT_IN_CHAIN', 'certificate'],
+    ['a server without TLS', 'ERR_SSL_WRONG_VERSION_NUMBER', 'not-tls'],
+  ])('go nowhere after %s, also if the card is not verified', async (_, code, reason) => {
+    const { client, requests } = await openElsewhere(code, { authorize })
+    await expect(client.send('hello')).rejects.toMatchObject({ reason })
     expect(requests).toEqual([])
+  })
+
+  it('do not follow a redirect of the endpoint that a verified card names', async () => {
+    const paths: string[] = []
+    const elsewhere = await startHttpServer((request, response) => {
+      paths.push(`${request.url}`)
+      response.end('{}')
+    })
+    const agent = await startHttpServer((_, response) => response.writeHead(307, { location: `${elsewhere}/x` }).end())
+    const card = cardAt(agent, 'JSONRPC')
+    const { client } = await open(card, { authorize, verifyCard: (wire) => wire })
+    await expect(client.send('hello')).rejects.toMatchObject({ reason: 'not-followed', url: agent })
+    expect(paths).toEqual([])
+    await expect((await open(card, { authorize })).client.send('hello')).rejects.toThrow()
+    expect(paths).toEqual(['/x'])
   })
 
   it.each(['ECONNREFUSED', 'ENOTFOUND'])(

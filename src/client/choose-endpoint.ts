@@ -234,6 +234,8 @@ function isWorthTrying(endpoint: Endpoint, failures: readonly EndpointFailure[])
     case 'other-version':
       return failures.some(({ endpoint: failed, kind }) => kind !== 'unreachable' && isSameAddress(failed, endpoint))
     case 'card-relative':
+      // A server that should speak TLS and does not may be an attack, like an untrusted certificate.
+      if (failures.some(({ error }) => error.reason === 'not-tls')) return false
       return failures.some(({ kind }) => kind === 'unreachable' || kind === 'not-a2a')
   }
 }

@@ -77,7 +77,8 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
         loaded.servers?.forServer({ binding, fileBytes: options.fileBytes, headers: cardInfo?.headers }) ?? loaded
       variants.set(keyOf(opened), variant)
       const transport = transportFor(binding, transports)
-      const plain = transport.fetch ?? plainFetch
+      const reaching = transport.fetch ?? plainFetch
+      const plain = options.verifyCard ? withoutRedirects(reaching) : reaching
       const service = transport.open({
         ...options,
         // Credentials go only to servers that the card names.
@@ -115,6 +116,19 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     })
   } catch (error) {
     throw diagnoseError(error)
+  }
+}
+
+/** Only the endpoints that a verified card names are called, so redirects are not followed. */
+function withoutRedirects(fetch: Fetch): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, { ...init, redirect: 'manual' })
+    const { status, type } = response
+    // Browsers hide the status of a redirect.
+    if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return response
+    await response.body?.cancel()
+    const problem = `${url} redirects, which is not followed: the card is verified.`
+    throw new A2AError('unavailable', problem, { reason: 'not-followed', url: `${url}` })
   }
 }
 

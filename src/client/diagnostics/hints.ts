@@ -30,6 +30,7 @@ export const hints = {
       ? "If the call is intended, allow it: connect(url, { fetch: createGuardedFetch({ loopback: 'allow' }) }), of parley-a2a/node, or serve(agent, { calls: { loopback: 'allow' } }) for the calls of an agent."
       : `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${hostnameOf(url)}'] }) }, of parley-a2a/node.`,
   redirected: ({ url }) => `A redirect turned the call into a GET: put ${url} itself into the card.`,
+  'not-followed': ({ url }) => `Put the target of the redirect into the card instead of ${url}, and sign it again.`,
   blocked: () => 'In a browser this is mostly CORS: the agent must allow this origin and its headers.',
   'wrong-path': ({ url }) =>
     `There is no A2A agent at ${url}: correct the path in the card, or the path at which the agent is mounted.`,

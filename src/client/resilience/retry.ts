@@ -107,7 +107,8 @@ export function mayHaveRun(failure: A2AError): A2AError {
   })
 }
 
-const permanentFailures: ReadonlySet<string> = new Set<NetworkFailure>([
+const permanentFailures: ReadonlySet<string> = new Set<NetworkFailure | 'not-followed'>([
+  'not-followed',
   'certificate',
   'not-tls',
   'bad-url',
