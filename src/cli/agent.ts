@@ -203,7 +203,8 @@ function prefersGrpc({ supportedInterfaces, preferredTransport }: JsonObject): b
   return known.find((name) => name === 'GRPC' || name === 'JSONRPC' || name === 'HTTP+JSON') === 'GRPC'
 }
 
-function transportName(text: string, isFromCard = false): string {
+/** The name of a transport as cards write it. */
+export function transportName(text: string, isFromCard = false): string {
   const names: Readonly<Record<string, string>> = {
     JSONRPC: 'JSONRPC',
     REST: 'HTTP+JSON',

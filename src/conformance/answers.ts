@@ -25,32 +25,56 @@ export const isTerminal = (state: State | undefined) =>
 
 export const isInterrupted = (state: State | undefined) => state === 'input-required' || state === 'auth-required'
 
+/** Status in 1.0.1, and in 1.0.0. */
+const refusals = ['UNIMPLEMENTED', 'FAILED_PRECONDITION']
+
 /** The errors of A2A that the rules name. */
 export type ErrorName = keyof typeof errors
 
 const errors = {
-  TaskNotFound: { code: -32001, statuses: [404], reason: 'TASK_NOT_FOUND' },
-  TaskNotCancelable: { code: -32002, statuses: [400, 409], reason: 'TASK_NOT_CANCELABLE' },
-  PushNotificationNotSupported: { code: -32003, statuses: [400, 501], reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' },
-  UnsupportedOperation: { code: -32004, statuses: [400, 501], reason: 'UNSUPPORTED_OPERATION' },
-  ContentTypeNotSupported: { code: -32005, statuses: [400, 415], reason: 'CONTENT_TYPE_NOT_SUPPORTED' },
-  ExtensionSupportRequired: { code: -32008, statuses: [400], reason: 'EXTENSION_SUPPORT_REQUIRED' },
-  VersionNotSupported: { code: -32009, statuses: [400], reason: 'VERSION_NOT_SUPPORTED' },
-  InvalidParams: { code: -32602, statuses: [400, 422], reason: undefined },
-} as const
+  TaskNotFound: error(-32001, [404], ['NOT_FOUND'], 'TASK_NOT_FOUND'),
+  TaskNotCancelable: error(-32002, [400, 409], ['FAILED_PRECONDITION'], 'TASK_NOT_CANCELABLE'),
+  PushNotificationNotSupported: error(-32003, [400, 501], refusals, 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
+  UnsupportedOperation: error(-32004, [400, 501], refusals, 'UNSUPPORTED_OPERATION'),
+  ContentTypeNotSupported: error(-32005, [400, 415], ['INVALID_ARGUMENT'], 'CONTENT_TYPE_NOT_SUPPORTED'),
+  ExtensionSupportRequired: error(-32008, [400], ['FAILED_PRECONDITION'], 'EXTENSION_SUPPORT_REQUIRED'),
+  VersionNotSupported: error(-32009, [400], refusals, 'VERSION_NOT_SUPPORTED'),
+  InvalidParams: error(-32602, [400, 422], ['INVALID_ARGUMENT']),
+}
+
+interface ErrorForms {
+  readonly code: number
+  readonly statuses: readonly number[]
+  readonly grpcStatuses: readonly string[]
+  readonly reason: string | undefined
+}
+
+function error(
+  code: number,
+  statuses: readonly number[],
+  grpcStatuses: readonly string[],
+  reason?: string,
+): ErrorForms {
+  return { code, statuses, grpcStatuses, reason }
+}
 
 /** Throws a `Violation` unless the answer is this error. */
 export function expectError({ exchange, name }: { exchange: Exchange; name: ErrorName }, { binding }: Interface): void {
-  const { code, statuses, reason } = errors[name]
+  const { code, statuses, grpcStatuses, reason } = errors[name]
   expectThat(exchange.isError, `Expected the error ${name}, got ${describe(exchange)}.`)
   if (binding === 'JSONRPC') {
     const actual = rpcErrorOf(exchange)?.code
     expectThat(actual === code, `Expected the error ${name} (${code}), got the code ${JSON.stringify(actual)}.`)
     return
   }
-  const expected = statuses.join(' or ')
-  const isRight = (statuses as readonly number[]).includes(exchange.status)
-  expectThat(isRight, `Expected the error ${name} (HTTP ${expected}), got HTTP ${exchange.status}.`)
+  if (binding === 'GRPC') {
+    const expected = grpcStatuses.join(' or ')
+    const isRight = grpcStatuses.includes(`${exchange.grpcStatus}`)
+    expectThat(isRight, `Expected the error ${name} (${expected}), got ${exchange.grpcStatus ?? 'no status'}.`)
+  } else {
+    const isRight = statuses.includes(exchange.status)
+    expectThat(isRight, `Expected the error ${name} (HTTP ${statuses.join(' or ')}), got HTTP ${exchange.status}.`)
+  }
   const actual = errorInfoOf(exchange)?.reason
   if (reason === undefined || actual === undefined) return
   expectThat(actual === reason, `Expected the reason ${reason}, got ${JSON.stringify(actual)}.`)
@@ -169,7 +193,8 @@ export function listOf(value: unknown): readonly JsonObject[] {
 }
 
 /** An answer in a few words, for messages. */
-export function describe({ status, text, isError }: Exchange): string {
+export function describe({ status, grpcStatus, text, isError }: Exchange): string {
   const start = text.length > 160 ? `${text.slice(0, 160)}…` : text
-  return `${isError ? 'an error' : 'an answer'} with HTTP ${status}: ${start || 'no body'}`
+  const code = grpcStatus === undefined ? `HTTP ${status}` : `gRPC status ${grpcStatus}`
+  return `${isError ? 'an error' : 'an answer'} with ${code}: ${start || 'no body'}`
 }

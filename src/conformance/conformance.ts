@@ -1,14 +1,14 @@
 import type { Fetch } from '../http/fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
-import type { Interface, Subject, Version } from './interface.ts'
+import type { Binding, Interface, Subject, Version } from './interface.ts'
 import { requiredExtensions } from './interface.ts'
 import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
 import { appliesTo, type Rule } from './rule.ts'
 import { rules } from './rules.ts'
 import { createSession, probeTexts, type Session, type Texts } from './session.ts'
 import { NotMeasured, Violation } from './verdict.ts'
-import { createWire, type Exchange, type Wire } from './wire.ts'
+import { createWire, type Exchange, type Wire, type WireOptions } from './wire.ts'
 
 /** The longest request or answer in the evidence of a failed check, in characters. */
 const maxEvidence = 2_000
@@ -17,7 +17,7 @@ export interface ConformanceOptions {
   /** Protocol versions to judge. Defaults to all that the card declares. */
   readonly versions?: readonly Version[]
   /** Bindings to judge. Defaults to all that the card declares. */
-  readonly bindings?: readonly ('JSONRPC' | 'HTTP+JSON')[]
+  readonly bindings?: readonly Binding[]
   /** The ids of the rules to check, such as `send/terminal-task`. Defaults to all. */
   readonly rules?: readonly string[]
   /** Headers of every request, such as credentials. */
@@ -29,6 +29,8 @@ export interface ConformanceOptions {
   /** Milliseconds that one request may take. Defaults to 10,000. */
   readonly timeout?: number
   readonly fetch?: Fetch
+  /** Calls gRPC: `grpc()` of `parley-a2a/node`. Without it, gRPC is not judged. */
+  readonly grpc?: { readonly fetch: Fetch }
   readonly signal?: AbortSignal
   /** Called after each check. */
   readonly onCheck?: (check: Check) => void
@@ -51,7 +53,7 @@ export async function conformance(url: string, options: ConformanceOptions = {})
   const targets = declared.flatMap(({ interfaces }) => interfaces).filter((each) => isWanted(each, options))
   if (targets.length === 0) {
     throw new A2AError('version-not-supported', `The card of ${url} declares no interface that can be judged.`, {
-      hint: 'Judged are JSONRPC and HTTP+JSON. Versions below 1.0 are judged with --a2a-version or --legacy.',
+      hint: 'Judged are JSONRPC, HTTP+JSON, and GRPC of 1.0. Versions below 1.0 are judged with --a2a-version or --legacy.',
     })
   }
   const chosen = rules.filter(({ id }) => options.rules?.includes(id) ?? true)
@@ -68,7 +70,7 @@ export async function conformance(url: string, options: ConformanceOptions = {})
     const cardWire = createWire({ target: card, ...request })
     await runChecks({ session: openSession(cardWire, each, {}, request), target: card, chosen, signal, add })
     const allHeaders = { ...extensionHeaders(each), ...headers }
-    const wires = own.map((target) => createWire({ target, ...request, headers: allHeaders }))
+    const wires = await Promise.all(own.map((target) => openWire({ target, ...request, headers: allHeaders }, options)))
     const texts = await textsFor(wires, each, options)
     for (const wire of wires) {
       const session = openSession(wire, each, texts, request)
@@ -89,7 +91,15 @@ function extensionHeaders({ version, served }: Declared): Readonly<Record<string
   return uris === '' ? {} : { [version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions']: uris }
 }
 
-function isWanted({ binding }: Interface, { bindings }: ConformanceOptions): boolean {
+/** The code for gRPC is loaded only if it is judged. */
+async function openWire(options: WireOptions, { grpc }: ConformanceOptions): Promise<Wire> {
+  if (options.target.binding !== 'GRPC' || !grpc) return createWire(options)
+  const { createGrpcWire } = await import('./grpc-wire.ts')
+  return createGrpcWire({ ...options, fetch: grpc.fetch })
+}
+
+function isWanted({ binding }: Interface, { bindings, grpc }: ConformanceOptions): boolean {
+  if (binding === 'GRPC' && !grpc) return false
   return bindings === undefined || (bindings as readonly Subject[]).includes(binding)
 }
 
@@ -149,7 +159,10 @@ function messageOf(error: unknown): string {
 }
 
 /** Request headers are left out: they carry credentials. */
-function evidenceOf({ method, url, sent, status, text }: Exchange): Evidence {
+function evidenceOf({ method, url, sent, status, grpcStatus, text }: Exchange): Evidence {
   const cut = (value: string) => (value.length > maxEvidence ? `${value.slice(0, maxEvidence)}…` : value)
-  return { request: cut(`${method} ${url} ${sent}`.trim()), answer: cut(`HTTP ${status} ${text}`.trim()) }
+  return {
+    request: cut(`${method} ${url} ${sent}`.trim()),
+    answer: cut(`${grpcStatus === undefined ? `HTTP ${status}` : `gRPC ${grpcStatus}`} ${text}`.trim()),
+  }
 }

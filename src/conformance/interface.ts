@@ -3,7 +3,9 @@ import { isList, isObject, type JsonObject } from '../base/json.ts'
 export type Version = '1.0' | '0.3' | '0.2' | '0.1'
 
 /** The bindings that the suite can speak, and the card, which has rules of its own. */
-export type Subject = 'CARD' | 'JSONRPC' | 'HTTP+JSON'
+export type Subject = 'CARD' | Binding
+
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
 
 /** An endpoint that the card of an agent declares, in one protocol version. */
 export interface Interface {
@@ -37,6 +39,8 @@ function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interf
     const version = versionOf(protocolVersion)
     const binding = bindingOf(protocolBinding)
     if (!version || !binding || typeof url !== 'string') return []
+    // Before 1.0, the services of gRPC differ between the text, the proto file and the implementations.
+    if (binding === 'GRPC' && version !== '1.0') return []
     return [{ version, binding, url, ...(typeof tenant === 'string' && tenant !== '' && { tenant }) }]
   })
 }
@@ -51,7 +55,13 @@ function legacyInterfaces(card: JsonObject): readonly Interface[] {
   return [{ url, transport: preferredTransport ?? 'JSONRPC' }, ...others].flatMap((each) => {
     const binding = bindingOf(each.transport)
     // REST came with 0.3: what older cards call so has no common form.
-    if (!binding || typeof each.url !== 'string' || (binding === 'HTTP+JSON' && version !== '0.3')) return []
+    if (
+      !binding ||
+      binding === 'GRPC' ||
+      typeof each.url !== 'string' ||
+      (binding === 'HTTP+JSON' && version !== '0.3')
+    )
+      return []
     return [{ version, binding, url: each.url }]
   })
 }
@@ -61,11 +71,14 @@ function versionOf(text: unknown): Version | undefined {
   return minor === '1.0' || minor === '0.3' || minor === '0.2' || minor === '0.1' ? minor : undefined
 }
 
-function bindingOf(text: unknown): Subject | undefined {
-  return text === 'JSONRPC' || text === 'HTTP+JSON' ? text : undefined
+function bindingOf(text: unknown): Binding | undefined {
+  return text === 'JSONRPC' || text === 'HTTP+JSON' || text === 'GRPC' ? text : undefined
 }
 
 function absolute({ url, binding }: Interface, base: string): string {
+  // An address of gRPC is often only a host and a port.
+  if (binding === 'GRPC' && !/^https?:/i.test(url))
+    return `${base.startsWith('http:') ? 'http' : 'https'}://${url.replace(/^[a-z0-9]+:\/+/i, '')}`
   const full = URL.canParse(url, base) ? new URL(url, base).href : url
   return binding === 'HTTP+JSON' ? full.replace(/\/$/, '') : full
 }

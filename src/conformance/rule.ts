@@ -1,4 +1,4 @@
-import type { Interface, Subject, Version } from './interface.ts'
+import type { Binding, Interface, Subject, Version } from './interface.ts'
 import type { Session } from './session.ts'
 
 export type Level = 'MUST' | 'SHOULD' | 'MAY'
@@ -9,7 +9,7 @@ export interface Rule {
   readonly id: string
   readonly level: Level
   readonly versions: readonly Version[]
-  /** Defaults to both bindings. */
+  /** Defaults to all bindings. */
   readonly bindings?: readonly Subject[]
   /** The rule in one sentence. */
   readonly title: string
@@ -19,7 +19,12 @@ export interface Rule {
   check(session: Session): Promise<void>
 }
 
+export const allBindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC']
+
+/** The bindings that carry JSON: gRPC cannot express what their rules forbid. */
+export const jsonBindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON']
+
 /** Whether a rule applies to an interface of an agent. */
-export function appliesTo({ versions, bindings = ['JSONRPC', 'HTTP+JSON'] }: Rule, target: Interface): boolean {
+export function appliesTo({ versions, bindings = allBindings }: Rule, target: Interface): boolean {
   return versions.includes(target.version) && bindings.includes(target.binding)
 }

@@ -1,4 +1,5 @@
 import type { Rule } from './rule.ts'
+import { accessRules } from './rules/access.ts'
 import { cardRules } from './rules/card.ts'
 import { dataRules } from './rules/data.ts'
 import { envelopeRules } from './rules/envelopes.ts'
@@ -11,6 +12,7 @@ import { taskRules } from './rules/tasks.ts'
 export const rules: readonly Rule[] = [
   ...cardRules,
   ...envelopeRules,
+  ...accessRules,
   ...sendRules,
   ...taskRules,
   ...dataRules,

@@ -24,6 +24,8 @@ export interface Exchange {
   readonly result: unknown
   /** Whether the agent answered with an error of the binding. */
   readonly isError: boolean
+  /** The status of a gRPC call. Undefined if it has none. */
+  readonly grpcStatus?: string | undefined
 }
 
 export interface StreamEvent {

@@ -1,15 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import * as sdk1_3 from '@a2a-js/sdk/server'
 import * as express1_3 from '@a2a-js/sdk/server/express'
+import * as grpc1_3 from '@a2a-js/sdk/server/grpc'
 import { A2AExpressApp, DefaultRequestHandler as Handler0_2, InMemoryTaskStore as Tasks0_2 } from 'a2a-sdk-0-2/server'
 import * as sdk0_3 from 'a2a-sdk-0-3-last/server'
 import * as express0_3 from 'a2a-sdk-0-3-last/server/express'
 import { expect, it } from 'vitest'
 import { conformance } from '../../src/conformance/conformance.ts'
+import { allBindings } from '../../src/conformance/rule.ts'
 import { rules } from '../../src/conformance/rules.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
+import { grpcTransport } from '../support/grpc/grpc-transport.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
+import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
@@ -35,22 +39,24 @@ function failures({ failed }: Report, level?: 'MUST'): readonly string[] {
 }
 
 it('an agent of Parley keeps every rule that can be measured, in all versions and bindings', async () => {
-  const { server } = await startTestServer(count, { profile, push: {} })
-  const report = await conformance(server.url, { texts })
+  const { server } = await startTestServer(count, { profile, push: {}, grpc: true })
+  const report = await conformance(server.url, { texts, grpc: grpcTransport() })
   expect(failures(report)).toEqual([])
   expect(report.isConformant).toBe(true)
   const judged = new Set(report.checks.map(({ version, binding }) => `${version} ${binding}`))
   expect([...judged].toSorted()).toEqual([
     ...['0.1 CARD', '0.1 JSONRPC', '0.2 CARD', '0.2 JSONRPC', '0.3 CARD', '0.3 HTTP+JSON', '0.3 JSONRPC'],
-    ...['1.0 CARD', '1.0 HTTP+JSON', '1.0 JSONRPC'],
+    ...['1.0 CARD', '1.0 GRPC', '1.0 HTTP+JSON', '1.0 JSONRPC'],
   ])
   const open = report.checks.filter(({ outcome }) => outcome === 'not measured').map(({ rule }) => rule)
   // They need an agent with a signed card, credentials or an extension, or one without streams and webhooks.
   expect([...new Set(open)].toSorted()).toEqual([
     ...[
       'auth/challenge',
+      'auth/invalid',
       'auth/refused',
       'card/signatures',
+      'extended-card/fetched',
       'extensions/required',
       'push/unsupported',
       'stream/unsupported',
@@ -81,7 +87,7 @@ it('missing texts are found among the examples of the skills', async () => {
 })
 
 it('every rule says what is sent and expected, and no rule is listed twice for an interface', () => {
-  const keys = rules.flatMap(({ id, versions, bindings = ['JSONRPC', 'HTTP+JSON'] }) =>
+  const keys = rules.flatMap(({ id, versions, bindings = allBindings }) =>
     versions.flatMap((version) => bindings.map((binding) => `${version} ${binding} ${id}`)),
   )
   expect(new Set(keys).size).toBe(keys.length)
@@ -94,7 +100,7 @@ it('every rule says what is sent and expected, and no rule is listed twice for a
 it('docs/reference/conformance.md lists every rule', async () => {
   const text = await readFile(new URL('../../docs/reference/conformance.md', import.meta.url), 'utf8')
   const rows = rules.map(
-    ({ id, level, versions, bindings = ['JSONRPC', 'HTTP+JSON'], title }) =>
+    ({ id, level, versions, bindings = allBindings, title }) =>
       `| \`${id}\` | ${level} | ${versions.join(', ')} | ${bindings.join(', ')} | ${title} |`,
   )
   expect(text.split('\n').filter((line) => /^\| `[a-z-]+\//.test(line))).toEqual(rows)
@@ -128,6 +134,26 @@ it('an agent of @a2a-js/sdk 1.3.0 breaks the rules that it does not check', asyn
     '1.0 HTTP+JSON send/content-type',
     '1.0 HTTP+JSON send/no-parts',
   ])
+})
+
+it('an agent of @a2a-js/sdk 1.3.0 is judged over gRPC', async () => {
+  let requestHandler: sdk1_3.DefaultRequestHandler | undefined
+  await startSdkGrpcServer(grpc1_3.A2AService, (address) => {
+    const supportedInterfaces = [{ url: address, protocolBinding: 'GRPC', protocolVersion: '1.0', tenant: '' }]
+    const card = sdkCard('', { supportedInterfaces, capabilities: { streaming: true, pushNotifications: true } })
+    const push = new sdk1_3.InMemoryPushNotificationStore()
+    const store = new sdk1_3.InMemoryTaskStore()
+    requestHandler = new sdk1_3.DefaultRequestHandler(card, store, sdkAgent(), undefined, push)
+    return grpc1_3.grpcService({ requestHandler, userBuilder })
+  })
+  const origin = await startExpressServer((app) => {
+    if (!requestHandler) return
+    app.use('/.well-known/agent-card.json', express1_3.agentCardHandler({ agentCardProvider: requestHandler }))
+  })
+  const report = await conformance(origin, { texts, grpc: grpcTransport() })
+  const broken = ['version/patch', 'send/content-type', 'send/no-parts']
+  expect(failures(report, 'MUST')).toEqual(broken.map((rule) => `1.0 GRPC ${rule}`))
+  expect(report.checks.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(40)
 })
 
 const userBuilder = async () => ({ isAuthenticated: true, userName: 'alice' })

@@ -57,6 +57,10 @@ export function workingLike(state: string): string {
   return /^TASK/.test(state) ? 'TASK_STATE_WORKING' : 'working'
 }
 
+export function completedLike(state: string): string {
+  return /^TASK/.test(state) ? 'TASK_STATE_COMPLETED' : 'completed'
+}
+
 /** Whether the call names a task that does not exist. */
 export function isUnknownTask({ pathId, params }: Call): boolean {
   return isInvented(pathId ?? params.id)

@@ -2,29 +2,37 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import { hashApiKey } from '../../src/auth/schemes/api-key.ts'
 import { conformance } from '../../src/conformance/conformance.ts'
-import type { Subject, Version } from '../../src/conformance/interface.ts'
+import type { Binding, Version } from '../../src/conformance/interface.ts'
+import { allBindings } from '../../src/conformance/rule.ts'
 import { rules } from '../../src/conformance/rules.ts'
 import { apiKey, createKeyRing, newSigningKey } from '../../src/entries/auth.ts'
-import { createPushFetch } from '../../src/entries/node.ts'
+import { createPushFetch, grpc } from '../../src/entries/node.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
 import { silentLogger } from '../support/logger.ts'
+import { shareTestServer } from '../support/servers/test-server.ts'
 import { createFaults, plainKey, requiredExtension } from './faults.ts'
 import { type Fault, faultyFetch } from './faulty-agent.ts'
+import { faultyGrpcFetch } from './faulty-grpc.ts'
 
 const texts = { task: 'count', message: 'hello', inputRequired: 'ask', longRunning: 'wait' }
 const common = { logger: silentLogger, turns: { cancelGrace: 50 } }
 const full = createHandler(agent(profile, count), { ...common, auth: 'none', push: { fetch: createPushFetch() } })
-const extensions = [{ uri: requiredExtension, required: true }]
-const plain = createHandler(agent({ ...profile, extensions }, count), {
-  ...common,
+const plainProfile = { ...profile, extensions: [{ uri: requiredExtension, required: true }] }
+const plainOptions = {
   auth: { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey(plainKey) }] }) } },
   capabilities: { streaming: false },
   keys: createKeyRing(await newSigningKey('ES256')),
-})
+  extendedCard: { description: 'More for callers with a key.' },
+}
+const plain = createHandler(agent(plainProfile, count), { ...common, ...plainOptions })
 afterAll(() => Promise.all([full.drain(0), plain.drain(0)]))
 
-type Binding = 'JSONRPC' | 'HTTP+JSON'
+/** gRPC needs HTTP/2, so its agents are real servers. */
+const transport = grpc({ loopback: 'allow' })
+const fullServer = shareTestServer(count, { profile, grpc: true, push: {} })
+const plainServer = shareTestServer(count, { profile: plainProfile, grpc: true, ...plainOptions })
+afterAll(() => transport.close())
 
 interface Run {
   readonly fault?: Fault
@@ -36,9 +44,12 @@ interface Run {
 
 /** Judges the agent behind a proxy with a fault. The card is judged as well. */
 async function judge({ fault = {}, agent = fault.agent, version, binding, only }: Run) {
-  const { fetch } = agent === 'plain' ? plain : full
-  return await conformance(`http://localhost${fault.path ?? ''}`, {
-    fetch: faultyFetch(fetch, fault),
+  const isGrpc = binding === 'GRPC'
+  const { fetch: handle } = agent === 'plain' ? plain : full
+  const { url } = (agent === 'plain' ? plainServer : fullServer)().server
+  return await conformance(`${isGrpc ? url : 'http://localhost'}${fault.path ?? ''}`, {
+    fetch: isGrpc ? fetch : faultyFetch(handle, fault),
+    ...(isGrpc && { grpc: { fetch: faultyGrpcFetch(transport.fetch, fault) } }),
     texts,
     probe: false,
     versions: [version],
@@ -54,11 +65,12 @@ const failedRules = ({ failed }: Awaited<ReturnType<typeof judge>>) => failed().
 function interfacesOf(id: string): readonly Pick<Run, 'version' | 'binding'>[] {
   const all = rules
     .filter((rule) => rule.id === id)
-    .flatMap(({ versions, bindings = ['JSONRPC', 'HTTP+JSON'] as readonly Subject[] }) =>
+    .flatMap(({ versions, bindings = allBindings }) =>
       versions.flatMap((version) => bindings.map((binding) => ({ version, binding }))),
     )
   return all
     .filter(({ version, binding }) => binding !== 'HTTP+JSON' || version === '1.0' || version === '0.3')
+    .filter(({ version, binding }) => binding !== 'GRPC' || version === '1.0')
     .map(({ version, binding }) => ({ version, binding: binding === 'CARD' ? 'JSONRPC' : binding }))
 }
 
@@ -71,7 +83,7 @@ it('every rule has a fault, and every fault a rule', () => {
 describe.each(['full', 'plain'] as const)('the %s agent without a fault', (name) => {
   it('keeps every rule', async () => {
     const agent = name === 'plain' ? name : undefined
-    for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+    for (const binding of allBindings) {
       expect(failedRules(await judge({ agent, version: '1.0', binding }))).toEqual([])
     }
   })

@@ -1,4 +1,3 @@
-import type { Operation } from '../../src/conformance/requests.ts'
 import {
   isInvented,
   isUnknownTask,
@@ -12,6 +11,7 @@ import {
   workingLike,
 } from './fault-changes.ts'
 import type { Call, Fault, Json } from './faulty-agent.ts'
+import { pushFaults } from './push-faults.ts'
 import { streamFaults } from './stream-faults.ts'
 
 /** For every rule, a fault that breaks it. Some faults have a state, so every run needs new ones. */
@@ -119,6 +119,14 @@ function envelopeFaults(): Record<string, Fault> {
     'errors/info': onAnswer('get', ({ json }) => {
       for (const detail of json.error?.data ?? []) detail['@type'] = 'type.googleapis.com/google.rpc.Help'
     }),
+    'grpc/content-type': onAnswer('send', ({ headers }) => headers.set('content-type', 'text/plain')),
+    'grpc/status': {
+      ...onAnswer('get', ({ trailers, status }) => void (status >= 400 && trailers?.delete('grpc-status'))),
+      also: ['get/unknown', 'get/negative-history'],
+    },
+    'grpc/error-info': onAnswer('get', ({ json }) => {
+      if (json.error?.details) json.error.details = []
+    }),
     'rest/error-info': onAnswer('get', ({ json }) => {
       if (json.error?.details) json.error.details = []
     }),
@@ -139,6 +147,17 @@ function envelopeFaults(): Record<string, Fault> {
       },
     },
     'extended-card/unsupported': succeed('extended-card'),
+    'extended-card/fetched': {
+      agent: 'plain',
+      ...onAnswer('extended-card', (answer, { isRpc }) => {
+        answer.json = isRpc ? { jsonrpc: '2.0', id: answer.json.id, result: {} } : {}
+      }),
+    },
+    'extensions/unknown': onAnswer('send', (answer, { headers, isRpc }) => {
+      if (!/unknown-extension/.test(`${headers.get('a2a-extensions')}${headers.get('x-a2a-extensions')}`)) return
+      answer.status = isRpc ? 200 : 400
+      answer.json = { jsonrpc: '2.0', id: answer.json?.id ?? null, error: { code: -32603, message: 'Unknown' } }
+    }),
     'extensions/required': {
       agent: 'plain',
       request: ({ headers }) => headers.set('a2a-extensions', requiredExtension),
@@ -147,7 +166,15 @@ function envelopeFaults(): Record<string, Fault> {
     'version/patch': version('1.0.1', '9.9'),
     'auth/refused': {
       agent: 'plain',
-      request: ({ headers }) => headers.set('x-api-key', plainKey),
+      request: ({ headers }) => {
+        if (!headers.has('x-api-key')) headers.set('x-api-key', plainKey)
+      },
+    },
+    'auth/invalid': {
+      agent: 'plain',
+      request: ({ headers }) => {
+        if (headers.get('x-api-key')?.includes('wrong')) headers.set('x-api-key', plainKey)
+      },
     },
     'auth/challenge': { agent: 'plain', answer: ({ headers }) => headers.delete('www-authenticate') },
   }
@@ -214,9 +241,9 @@ function sendFaults(): Record<string, Fault> {
     ),
     'send/unknown-task': succeed('send', (call) => isInvented(idsOf(call).taskId)),
     'send/content-type': succeed('send', (call) => messageOf(call).parts?.[0]?.mediaType),
-    'send/no-parts': succeed('send', (call) => messageOf(call).parts?.length === 0),
+    'send/no-parts': succeed('send', (call) => call.params.message && !messageOf(call).parts?.length),
     'send/no-message': succeed('send', ({ params, body }) => body && !params.message),
-    'send/no-message-id': succeed('send', (call) => messageOf(call).messageId === ''),
+    'send/no-message-id': succeed('send', (call) => call.params.message && !messageOf(call).messageId),
     'send/context-inferred': onTask('send', (task, call) => {
       if (idsOf(call).taskId) task.contextId = 'another'
     }),
@@ -231,6 +258,7 @@ function sendFaults(): Record<string, Fault> {
       },
     },
     'send/output-in-artifacts': {
+      also: ['stream/complete'],
       answer: (answer, call) => {
         if (call.operation !== 'send' && call.operation !== 'get') return
         const task = taskIn(resultOf(answer, call))
@@ -273,7 +301,8 @@ function taskFaults(): Record<string, Fault> {
       if (last) last.status.timestamp = new Date(Date.parse(last.status.timestamp) + 3_600_000).toISOString()
     }),
     'list/no-artifacts': onTasks((tasks, { params }) => {
-      if (!params.includeArtifacts) for (const task of tasks) task.artifacts = []
+      const artifacts = [{ artifactId: 'a', parts: [{ text: 'a' }] }]
+      if (!params.includeArtifacts) for (const task of tasks) task.artifacts = artifacts
     }),
     'list/artifacts': without('list', 'includeArtifacts'),
     'list/page-size': without('list', 'pageSize', (value) => `${value}` === '150'),
@@ -306,13 +335,13 @@ function dataFaults(): Record<string, Fault> {
       ...onTask('get', (task) => {
         for (const artifact of task.artifacts ?? []) artifact.parts = []
       }),
-      also: ['send/latest-state'],
+      also: ['send/latest-state', 'stream/complete'],
     },
     'data/parts': {
       ...onTask('get', (task) => {
         for (const artifact of task.artifacts ?? []) artifact.parts = [{ kind: 'song', type: 'song', song: 'la' }]
       }),
-      also: ['send/latest-state'],
+      also: ['send/latest-state', 'stream/complete'],
     },
     'data/timestamps': {
       ...onTask('get', ({ status }) => {
@@ -329,44 +358,5 @@ function dataFaults(): Record<string, Fault> {
     'data/kinds': onTask('get', (task) => delete task.kind),
     'data/context-id': onTask('get', (task) => delete task.contextId),
     'data/history-order': onTask('get', (task) => task.history?.reverse()),
-  }
-}
-
-function pushFaults(): Record<string, Fault> {
-  const configIn = (result: Json) => result?.pushNotificationConfig ?? result ?? {}
-  const deleted = new Set<string>()
-  const otherUrl = (operation: Operation) =>
-    onAnswer(operation, (answer, call) => {
-      configIn(resultOf(answer, call)).url = 'https://another.invalid/'
-    })
-  return {
-    'push/create': otherUrl('push-create'),
-    'push/get': otherUrl('push-get'),
-    'push/get-unknown': succeed(
-      'push-get',
-      ({ params }) => /unknown/.test(params.id ?? '') || /unknown/.test(params.pushNotificationConfigId ?? ''),
-    ),
-    'push/list': onAnswer('push-list', (answer, call) => {
-      const result = resultOf(answer, call)
-      if (Array.isArray(result)) result.length = 0
-      else if (result) result.configs = []
-    }),
-    'push/delete': {
-      // The agent is asked to delete another webhook, so that this one stays.
-      request: ({ operation, isRpc, params, url }) => {
-        if (operation !== 'push-delete') return
-        if (!isRpc) url.pathname += '-other'
-        else if (params.pushNotificationConfigId) params.pushNotificationConfigId += '-other'
-        else params.id += '-other'
-      },
-    },
-    'push/delete-again': onAnswer('push-delete', (answer, call) => {
-      const key = JSON.stringify(call.params)
-      if (!deleted.has(key)) return void deleted.add(key)
-      answer.status = call.isRpc ? 200 : 404
-      answer.json = { jsonrpc: '2.0', id: answer.json?.id ?? null, error: { code: -32001, message: 'Not found' } }
-    }),
-    'push/unknown-task': succeed('push-create'),
-    'push/unsupported': { ...succeed('push-create'), agent: 'plain' },
   }
 }

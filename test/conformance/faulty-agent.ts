@@ -7,6 +7,7 @@ export type Json = any
 export interface Call {
   readonly operation: Operation | 'card' | undefined
   readonly isRpc: boolean
+  readonly isGrpc?: boolean
   readonly headers: Headers
   readonly url: URL
   /** The id of the task in the path. */
@@ -20,6 +21,8 @@ export interface Call {
 export interface Answer {
   status: number
   readonly headers: Headers
+  /** Only of gRPC. */
+  readonly trailers?: Headers
   json: Json
 }
 
@@ -60,7 +63,7 @@ export function faultyFetch(handle: Handle, fault: Fault): (url: string, init: R
   }
 }
 
-const operations = [
+export const operations = [
   ...(['send', 'stream', 'get', 'list', 'cancel', 'subscribe', 'extended-card'] as const),
   ...(['push-create', 'push-get', 'push-list', 'push-delete'] as const),
 ]

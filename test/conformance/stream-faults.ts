@@ -1,5 +1,5 @@
 import type { Operation } from '../../src/conformance/requests.ts'
-import { isUnknownTask, onAnswer, succeed, workingLike } from './fault-changes.ts'
+import { completedLike, isUnknownTask, onAnswer, succeed, workingLike } from './fault-changes.ts'
 import type { Call, Fault, Json } from './faulty-agent.ts'
 
 /** Faults of the rules about streams. */
@@ -28,6 +28,17 @@ export function streamFaults(): Record<string, Fault> {
     'stream/ends': events('stream', (event, index, call) =>
       index > 0 && /completed/i.test(stateIn(resultIn(event, call)) ?? '') ? [] : [event],
     ),
+    'stream/complete': events('stream', (event, _, call) => {
+      const result = resultIn(event, call)
+      return (result.artifactUpdate ?? result).append ? [] : [event]
+    }),
+    'stream/immediate': events('stream', (event, index, call) => {
+      const { parts, content = parts } = call.params.message
+      const result = resultIn(event, call)
+      const { status } = result.task ?? result.statusUpdate ?? result
+      if (index === 0 && content[0].text === 'wait' && status) status.state = completedLike(status.state)
+      return [event]
+    }),
     'stream/final': events('stream', (event, _, call) => {
       resultIn(event, call).final = false
       return [event]

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Check, ConformanceOptions, ConformanceReport } from '../../entries/testing.ts'
-import { createFetch, fetchCard, requireReference } from '../agent.ts'
+import { createFetch, fetchCard, openGrpc, requireReference, transportName } from '../agent.ts'
 import { readAgentReference } from '../agent-reference.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
 import { usageError } from '../errors.ts'
@@ -62,7 +62,8 @@ export const conformanceCommand: Command = {
 async function optionsOf(context: Context): Promise<ConformanceOptions> {
   const { settings, signal } = context
   const [version, rules] = [settings.text('a2a-version'), settings.list('rule')]
-  const bindings = settings.list('transport').filter((name): name is Binding => name !== 'GRPC')
+  const bindings = settings.list('transport').map((name) => transportName(name) as Binding)
+  const mayUseGrpc = bindings.length === 0 || bindings.includes('GRPC')
   const texts = {
     task: settings.text('task-text'),
     message: settings.text('message-text'),
@@ -71,6 +72,7 @@ async function optionsOf(context: Context): Promise<ConformanceOptions> {
   }
   return {
     fetch: createFetch(context, readAgentReference(requireReference(context))),
+    ...(mayUseGrpc && { grpc: await openGrpc(context, requireReference(context)) }),
     signal,
     headers: await credentialHeaders(context),
     probe: !settings.flag('no-probe'),

@@ -103,12 +103,14 @@ const rules: readonly Omit<Rule, 'bindings'>[] = [
     versions: ['1.0'],
     title: 'Every interface has a URL, a binding and a version.',
     sends: 'a GET of the card',
-    expects: 'absolute URLs, protocolBinding, and protocolVersion as Major.Minor',
+    expects: 'absolute URLs (gRPC: or a host and a port), protocolBinding, and protocolVersion as Major.Minor',
     async check({ card }) {
       const interfaces = listOf(card.supportedInterfaces)
       expectThat(interfaces.length > 0, 'The card has no interfaces.')
       for (const { url, protocolBinding, protocolVersion } of interfaces) {
-        expectThat(isText(url) && URL.canParse(url), `The URL ${JSON.stringify(url)} is not absolute.`)
+        // An address of gRPC may be a host and a port.
+        const isAddress = isText(url) && URL.canParse(protocolBinding === 'GRPC' ? `grpc://${url}` : url)
+        expectThat(isAddress, `The URL ${JSON.stringify(url)} is not absolute.`)
         expectThat(isText(protocolBinding), `The interface ${url} has no protocolBinding.`)
         const isVersion = /^\d+\.\d+$/.test(`${protocolVersion}`)
         expectThat(isVersion, `The interface ${url} has the protocolVersion ${JSON.stringify(protocolVersion)}.`)

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { isProto, listOf, requireTask } from '../answers.ts'
 import type { Version } from '../interface.ts'
-import type { Rule } from '../rule.ts'
+import { jsonBindings, type Rule } from '../rule.ts'
 import type { Session } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 
@@ -13,6 +13,7 @@ export const dataRules: readonly Rule[] = [
     id: 'data/states',
     level: 'MUST',
     versions: all,
+    bindings: jsonBindings,
     title: 'States have the names of their version.',
     sends: 'a get for a completed task',
     expects: 'TASK_STATE_COMPLETED (0.x JSON-RPC: completed)',
@@ -27,6 +28,7 @@ export const dataRules: readonly Rule[] = [
     id: 'data/roles',
     level: 'MUST',
     versions: all,
+    bindings: jsonBindings,
     title: 'Roles have the names of their version.',
     sends: 'a get for a completed task',
     expects: 'messages with ROLE_USER and ROLE_AGENT (0.x JSON-RPC: user and agent)',
@@ -87,6 +89,7 @@ export const dataRules: readonly Rule[] = [
     id: 'data/timestamps',
     level: 'MUST',
     versions: ['1.0', '0.3', '0.2'],
+    bindings: jsonBindings,
     title: 'Timestamps are ISO 8601 in UTC.',
     sends: 'a get for a completed task',
     expects: 'a timestamp that ends in Z',
@@ -102,6 +105,7 @@ export const dataRules: readonly Rule[] = [
     id: 'data/milliseconds',
     level: 'SHOULD',
     versions: ['1.0'],
+    bindings: jsonBindings,
     title: 'Timestamps have milliseconds.',
     sends: 'a get for a completed task',
     expects: 'a timestamp with three digits of a second',
@@ -114,6 +118,7 @@ export const dataRules: readonly Rule[] = [
     id: 'data/camel-case',
     level: 'MUST',
     versions: ['1.0', '0.3'],
+    bindings: jsonBindings,
     title: 'Members have names in camelCase.',
     sends: 'a get for a completed task',
     expects: 'no underscore in the names of members outside of metadata and data',

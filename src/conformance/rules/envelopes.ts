@@ -1,7 +1,6 @@
 import { isObject } from '../../base/json.ts'
-import { describe, detailsOf, errorInfoOf, expectError, rpcErrorOf } from '../answers.ts'
-import { requiredExtensions, type Version } from '../interface.ts'
-import { messageParams } from '../requests.ts'
+import { describe, detailsOf, errorInfoOf, rpcErrorOf } from '../answers.ts'
+import type { Version } from '../interface.ts'
 import type { Rule } from '../rule.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 import type { Exchange } from '../wire.ts'
@@ -10,6 +9,7 @@ import { someText, unknownId } from './send.ts'
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
 const rpc = ['JSONRPC'] as const
 const rest = ['HTTP+JSON'] as const
+const grpc = ['GRPC'] as const
 
 /** Rules about the form of requests, answers and errors in a binding. */
 export const envelopeRules: readonly Rule[] = [
@@ -253,102 +253,54 @@ export const envelopeRules: readonly Rule[] = [
     },
   },
   {
-    id: 'extended-card/unsupported',
+    id: 'grpc/content-type',
     level: 'MUST',
     versions: ['1.0'],
-    title: 'An agent without an extended card refuses it.',
-    sends: 'a request for the extended card of an agent whose card declares none',
-    expects: 'UnsupportedOperation',
+    bindings: grpc,
+    title: 'An answer has the content type application/grpc.',
+    sends: 'a message',
+    expects: 'HTTP 200 and application/grpc, application/grpc+proto or another of its forms',
     async check(session) {
-      measureIf(!session.has('extendedAgentCard'), 'The agent declares an extended card.')
-      const exchange = await session.wire.call('extended-card', {})
-      expectError({ exchange, name: 'UnsupportedOperation' }, session.wire.target)
+      const { status, headers } = await session.send({ text: await someText(session) })
+      const type = headers.get('content-type') ?? ''
+      expectThat(status === 200, `Got HTTP ${status}.`)
+      expectThat(/^application\/grpc(\+|;|$)/i.test(type), `The content type is ${type || 'missing'}.`)
     },
   },
   {
-    id: 'extensions/required',
+    id: 'grpc/status',
     level: 'MUST',
     versions: ['1.0'],
-    title: 'A caller that does not announce a required extension is refused.',
-    sends: 'a message without A2A-Extensions, to an agent whose card requires an extension',
-    expects: 'ExtensionSupportRequired',
+    bindings: grpc,
+    title: 'Every call ends with a status.',
+    sends: 'a message, and a get for an unknown task',
+    expects: 'grpc-status in the trailers',
     async check(session) {
-      measureIf(requiredExtensions(session.card).length > 0, 'The card requires no extension.')
-      const params = messageParams({ text: await someText(session) }, session.wire.target)
-      const exchange = await session.wire.call('send', params, { headers: { 'a2a-extensions': undefined } })
-      expectError({ exchange, name: 'ExtensionSupportRequired' }, session.wire.target)
+      const answers = [
+        await session.send({ text: await someText(session) }),
+        await session.wire.call('get', { id: unknownId() }),
+      ]
+      for (const { grpcStatus } of answers) expectThat(grpcStatus !== undefined, 'The call has no grpc-status.')
     },
   },
   {
-    id: 'version/unsupported',
+    id: 'grpc/error-info',
     level: 'MUST',
     versions: ['1.0'],
-    title: 'A version that the server does not support is refused.',
-    sends: 'a message with A2A-Version 9.9',
-    expects: 'VersionNotSupported',
-    async check(session) {
-      const exchange = await sendAs(session, '9.9')
-      expectError({ exchange, name: 'VersionNotSupported' }, session.wire.target)
-    },
-  },
-  {
-    id: 'version/patch',
-    level: 'MUST',
-    versions: ['1.0'],
-    title: 'The patch number of a version does not matter.',
-    sends: 'a message with A2A-Version 1.0.1',
-    expects: 'the same answer as with 1.0',
-    async check(session) {
-      const answer = await sendAs(session, '1.0.1')
-      expectThat(!answer.isError, `Expected an answer, got ${describe(answer)}.`)
-    },
-  },
-  {
-    id: 'auth/refused',
-    level: 'MUST',
-    versions: all,
-    title: 'A request without credentials is refused, if the card requires them.',
-    sends: 'a get for an unknown task, without the credentials of the suite',
-    expects: 'HTTP 401 or 403, or an error other than TaskNotFound',
-    async check(session) {
-      measureIf(session.credentialNames.length > 0, 'The suite has no credentials, so it cannot leave them out.')
-      const answer = await withoutCredentials(session)
-      const isRefused = answer.status === 401 || answer.status === 403
-      expectThat(isRefused, `Expected HTTP 401 or 403, got ${describe(answer)}.`)
-    },
-  },
-  {
-    id: 'auth/challenge',
-    level: 'SHOULD',
-    versions: all,
-    title: 'A refusal for missing credentials says which are expected.',
-    sends: 'a get for an unknown task, without the credentials of the suite',
-    expects: 'HTTP 401 with the header WWW-Authenticate',
-    async check(session) {
-      measureIf(session.credentialNames.length > 0, 'The suite has no credentials, so it cannot leave them out.')
-      const answer = await withoutCredentials(session)
-      measureIf(answer.status === 401, 'The request was not refused with HTTP 401.')
-      expectThat(answer.headers.has('www-authenticate'), 'The answer has no WWW-Authenticate.')
-    },
+    bindings: grpc,
+    title: 'An error of A2A has an ErrorInfo with its reason.',
+    sends: 'a get for an unknown task',
+    expects: 'grpc-status-details-bin with an ErrorInfo of the domain a2a-protocol.org',
+    check: async ({ wire }) => expectErrorInfo(await unknownTask(wire)),
   },
 ]
 
 type Session = Parameters<Rule['check']>[0]
 
-async function sendAs(session: Session, version: string): Promise<Exchange> {
-  const params = messageParams({ text: await someText(session) }, session.wire.target)
-  return await session.wire.call('send', params, { headers: { 'a2a-version': version } })
-}
-
 async function unknownTask(wire: Session['wire']): Promise<Exchange> {
   const answer = await wire.call('get', { id: unknownId() })
   measureIf(answer.isError, 'The agent answered without an error.')
   return answer
-}
-
-function withoutCredentials({ wire, credentialNames }: Session): Promise<Exchange> {
-  const headers = Object.fromEntries(credentialNames.map((name) => [name, undefined]))
-  return wire.call('get', { id: unknownId() }, { headers })
 }
 
 function expectRpcCode(answer: Exchange, code: number): void {

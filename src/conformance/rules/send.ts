@@ -2,7 +2,7 @@ import { isList, isObject } from '../../base/json.ts'
 import { describe, expectError, isInterrupted, isTerminal, requireTask, sentMessage, sentTask } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
-import type { Rule } from '../rule.ts'
+import { jsonBindings, type Rule } from '../rule.ts'
 import type { Session } from '../session.ts'
 import { expectThat, measureIf, NotMeasured } from '../verdict.ts'
 
@@ -291,6 +291,7 @@ export const sendRules: readonly Rule[] = [
     id: 'send/unknown-members',
     level: 'SHOULD',
     versions: since02,
+    bindings: jsonBindings,
     title: 'Members that the server does not know are ignored.',
     sends: 'a message, and beside it a member that no version has',
     expects: 'the same answer as without',

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import {
   describe,
   eventBody,
@@ -8,12 +8,14 @@ import {
   expectError,
   isInterrupted,
   isTerminal,
+  listOf,
   openingError,
+  requireTask,
   taskAnswer,
 } from '../answers.ts'
-import type { Version } from '../interface.ts'
+import type { Interface, Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
-import type { Rule } from '../rule.ts'
+import { jsonBindings, type Rule } from '../rule.ts'
 import type { Session } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 import type { OpenStream, StreamEvent } from '../wire.ts'
@@ -28,6 +30,7 @@ export const streamRules: readonly Rule[] = [
     id: 'stream/opens',
     level: 'MUST',
     versions: all,
+    bindings: jsonBindings,
     title: 'A streamed message is answered with server-sent events.',
     sends: 'a message, to be streamed',
     expects: 'HTTP 200 and the content type text/event-stream',
@@ -98,6 +101,49 @@ export const streamRules: readonly Rule[] = [
       measureIf(last, 'The stream has no task.')
       const state = eventState(last, target)
       expectThat(isTerminal(state) || isInterrupted(state), `The stream ended in the state ${state}.`)
+    },
+  },
+  {
+    id: 'stream/complete',
+    level: 'MUST',
+    versions: ['1.0', '0.3', '0.2'],
+    title: 'The events of a stream add up to the artifacts of the task, in order.',
+    sends: 'a message whose task completes, to be streamed, and a get for the task',
+    expects: 'the same text in both',
+    async check(session) {
+      const { target, call } = session.wire
+      const events = await streamed(session, await session.text('task'))
+      const id = events.map((event) => eventTaskId(event, target)).find((each) => typeof each === 'string')
+      measureIf(typeof id === 'string', 'The stream has no task.')
+      const streamedText = textOfEvents(events, target)
+      measureIf(streamedText.size > 0, 'The stream has no artifacts.')
+      const { wire } = requireTask(await call('get', { id }), target)
+      const stored = new Map(listOf(wire.artifacts).map((artifact) => [`${artifact.artifactId}`, textOf(artifact)]))
+      for (const [artifactId, text] of streamedText) {
+        const problem = `The artifact ${artifactId} is ${JSON.stringify(text)} in the stream, but not in the task.`
+        expectThat(stored.get(artifactId) === text, problem)
+      }
+      expectThat(stored.size === streamedText.size, 'The task has artifacts that the stream did not have.')
+    },
+  },
+  {
+    id: 'stream/immediate',
+    level: 'MUST',
+    versions: since02,
+    title: 'A stream starts while the agent still works.',
+    sends: 'a message whose task works for a long time, to be streamed',
+    expects: 'an event before the task has ended',
+    async check(session) {
+      requireStreaming(session)
+      const stream = await openStream(session, await session.text('longRunning'))
+      measureIf(stream.isStream, 'The agent did not open a stream.')
+      const first = await stream.next().catch(() => undefined)
+      await stream.close()
+      expectThat(first, 'No event came while the agent worked.')
+      const id = eventTaskId(first, session.wire.target)
+      if (typeof id === 'string') await session.wire.call('cancel', { id })
+      const state = eventState(first, session.wire.target)
+      expectThat(!isTerminal(state), `The first event already has the state ${state}.`)
     },
   },
   {
@@ -272,4 +318,24 @@ async function streamed(session: Session, text: string): Promise<readonly Stream
   const stream = await openStream(session, text)
   measureIf(stream.isStream, `The agent did not open a stream: ${describe(stream.exchange)}.`)
   return await stream.rest()
+}
+
+/** The text of each artifact of a stream, by its id. */
+function textOfEvents(events: readonly StreamEvent[], target: Interface): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const event of events) {
+    const body = eventBody(event, target)
+    for (const artifact of listOf(body.artifacts)) texts.set(`${artifact.artifactId}`, textOf(artifact))
+    const { artifact } = body
+    if (!isObject(artifact)) continue
+    const id = `${artifact.artifactId}`
+    texts.set(id, `${body.append === true ? (texts.get(id) ?? '') : ''}${textOf(artifact)}`)
+  }
+  return texts
+}
+
+function textOf({ parts }: JsonObject): string {
+  return listOf(parts)
+    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .join('')
 }

@@ -1,7 +1,7 @@
 import { isList, isObject } from '../../base/json.ts'
 import { describe, expectError, listOf, requireTask, stateOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
-import type { Rule } from '../rule.ts'
+import { jsonBindings, type Rule } from '../rule.ts'
 import type { Session } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 import { unknownId } from './send.ts'
@@ -82,6 +82,7 @@ export const taskRules: readonly Rule[] = [
     id: 'list/shape',
     level: 'MUST',
     versions: current,
+    bindings: jsonBindings,
     title: 'A list always has tasks and a nextPageToken.',
     sends: 'a list for an unknown context',
     expects: 'an empty list of tasks, and an empty nextPageToken',
