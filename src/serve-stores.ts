@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Agent } from './agent/agent.ts'
 import { redactSecrets } from './base/error-summary.ts'
 import type { Logger } from './base/logger.ts'
@@ -25,7 +25,7 @@ export interface AgentStores {
 export function createSqliteStores(directory: string, logger: Logger): AgentStores {
   const openNow = (agent: Agent, mount: AddOptions) => openFile(directory, agent, mount, logger)
   return {
-    description: `SQLite files in ${directory}`,
+    description: `SQLite files in ${resolve(directory)}`,
     open: async (agent, mount) => openNow(agent, mount),
     openNow,
     async close() {},

@@ -222,6 +222,9 @@ async function loadGrpc(): Promise<GrpcModule> {
   return { createGrpc, tenantOf }
 }
 
+/** The version in package.json, which a bundle cannot read. */
+const packageVersion = '0.1.0'
+
 /** What the operator wants to know of a server that starts: where it listens, what it speaks, stores and accepts. */
 function describeStart(agents: Agents, { options, auth, stores }: ServeSettings): object {
   const { host = '127.0.0.1', port = 0, tls, grpc, log, publicUrl } = options
@@ -235,6 +238,7 @@ function describeStart(agents: Agents, { options, auth, stores }: ServeSettings)
     bindings: ['JSON-RPC', 'REST', ...(grpc ? ['gRPC'] : [])],
     store: log ? 'a log of the program' : stores.description,
     auth: describeAuth(auth),
+    version: packageVersion,
     runtime: runtimeName(),
   }
 }

@@ -68,7 +68,10 @@ describe('the log of a server process', () => {
       'info server draining',
       'info server stopped',
     ])
-    expect(lines()[0]).toMatchObject({ agents: ['Echo'], store: 'SQLite files in .parley' })
+    expect(lines()[0]).toMatchObject({
+      agents: ['Echo'],
+      store: expect.stringMatching(/^SQLite files in \/.*\.parley$/),
+    })
     expect(lines()[3]).toMatchObject({ reason: 'SIGTERM' })
     expect(stderr().trimEnd().split('\n')).toHaveLength(5)
   })

@@ -123,12 +123,12 @@ function createErrorLog(logger: Logger, agent: string): Pick<EndpointBackend, 'o
           : 'a request failed unexpectedly'
       logger.error({ ...(incoming && requestIdsOf(incoming)), agent, error: loggedError(error) }, text)
     },
-    onRejected(error, incoming) {
+    onRejected(error, incoming, operation) {
       const { code, message, metadata } = error
       // The server logs once that it is overloaded, and rejects many calls then.
       if (metadata.reason === 'overload' || !isLogged(logger, 'info')) return
       const reason = isAgentError(error) ? 'the agent rejected the message' : redactSecrets(message)
-      logger.info({ ...requestIdsOf(incoming), agent, code, reason }, 'call rejected')
+      logger.info({ ...requestIdsOf(incoming), agent, ...(operation && { operation }), code, reason }, 'call rejected')
     },
   }
 }

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { acceptSockets, connectTo } from './mesh/sockets.ts'
 import { linkToUntrusted } from './mesh/untrusted-endpoints.ts'
 
-const [program = '', ...others] = await snippetsOf('mesh.md')
+const [program = '', ...others] = await snippetsOf('guides/mesh.md')
 
 it('the first snippet of the guide prints the documented result', async () => {
   const file = join(await temporaryDirectory(), 'snippet.ts')

@@ -9,7 +9,7 @@ import { openPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { startReplica } from './registry/replicas.ts'
 
-const snippets = await snippetsOf('registry.md')
+const snippets = await snippetsOf('guides/registry.md')
 const programs = snippets.slice(0, -1)
 
 it.each(programs.map((code, index) => [index + 1, code] as const))('snippet %d of the guide runs', async (_, code) => {

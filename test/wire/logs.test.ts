@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import manifest from '../../package.json' with { type: 'json' }
 import { agent } from '../../src/agent/agent.ts'
 import { skill } from '../../src/agent/skill.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
@@ -32,7 +33,7 @@ it('log lines of a turn and of its failure contain task, context and trace ids',
   const ids = { taskId: task?.id, contextId: task?.contextId, traceId }
   expect(lines.filter(({ fields }) => 'taskId' in fields)).toMatchObject([
     { level: 'info', message: 'looking', fields: { ...ids, step: 1 } },
-    { level: 'error', message: 'the agent failed', fields: { ...ids, error: { name: 'Error' } } },
+    { level: 'error', message: 'the agent failed', fields: { ...ids, agent: 'Test', error: { name: 'Error' } } },
     { level: 'info', message: 'turn ended', fields: { ...ids, agent: 'Test', state: 'failed', events: 3 } },
   ])
 })
@@ -52,6 +53,7 @@ it('a server logs its start with address, versions, store and auth, and that it 
         bindings: ['JSON-RPC', 'REST', 'gRPC'],
         store: expect.stringContaining('SQLite files in'),
         auth: 'callers without credentials',
+        version: manifest.version,
       },
     },
     { level: 'info', message: 'server ready', fields: { url, duration: expect.any(Number) } },
@@ -79,11 +81,11 @@ it('the end of every turn is one line, with its agent, task, state, duration and
   for (const text of ['plain', 'ask', 'task', 'slow']) await client.send(text)
   const ends = () => lines.filter(({ message }) => message === 'turn ended')
   await until(() => ends().length === 4)
-  expect(ends().map(({ level, fields: { agent, state } }) => [level, agent, state])).toEqual([
-    ['info', 'Test', 'answered'],
-    ['info', 'Test', 'input-required'],
-    ['info', 'Test', 'completed'],
-    ['info', 'Test', 'failed'],
+  expect(ends().map(({ level, fields: { agent, state, stopped } }) => [level, agent, state, stopped])).toEqual([
+    ['info', 'Test', 'answered', undefined],
+    ['info', 'Test', 'input-required', undefined],
+    ['info', 'Test', 'completed', undefined],
+    ['info', 'Test', 'failed', 'deadline'],
   ])
   for (const { fields } of ends()) {
     expect(fields).toMatchObject({
@@ -108,6 +110,7 @@ describe('rejected calls', () => {
           requestId: 'req-1',
           traceId,
           agent: 'Test',
+          operation: 'getTask',
           code: 'task-not-found',
           reason: expect.stringContaining('no-such-task'),
         },

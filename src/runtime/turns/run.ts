@@ -244,12 +244,12 @@ export class Run implements WriterOwner {
         return undefined
       })
       this.#turnStop = undefined
-      if (isEnded(writer.phase)) return this.#logTurn(begun)
+      if (isEnded(writer.phase)) return this.#logTurn(begun, this.#stopReason)
       const pause = typeof interruption === 'object' ? interruption : undefined
       const turnReason = typeof interruption === 'object' || interruption === 'interrupted' ? undefined : interruption
       const reason = this.#stopReason ?? turnReason
       if (reason) await this.#endTask(reason)
-      this.#logTurn(begun)
+      this.#logTurn(begun, reason)
       if (reason) return
       this.#answered = Math.max(next.message.generation, this.#queue?.taken ?? 0)
       next = pause ? await this.#release(pause) : (this.#nextQueued() ?? (await this.#becomeIdle()))
@@ -378,13 +378,14 @@ export class Run implements WriterOwner {
     for (const wake of waiters ?? []) wake()
   }
 
-  #logTurn(begun: { readonly at: number; readonly generation: number }): void {
+  #logTurn(begun: { readonly at: number; readonly generation: number }, stopped: StopReason | undefined): void {
     const { logger, agent, clock } = this.#settings
     if (!isLogged(logger, 'info')) return
     const { phase: state, generation } = this.#writer
     const duration = Math.round(clock.now() - begun.at)
     const events = generation - begun.generation
-    this.#logger().info({ agent: agent.profile.name, state, duration, events }, 'turn ended')
+    const fields = { agent: agent.profile.name, state, ...(stopped && { stopped }), duration, events }
+    this.#logger().info(fields, 'turn ended')
   }
 
   #logger(): TaskLogger {

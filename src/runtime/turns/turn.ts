@@ -224,7 +224,7 @@ export class TurnExecution {
     const redacted = this.#redact(error)
     const fields = errorFields(redacted, this.#settings)
     if (isRejected) this.#logger.info(fields, 'the agent rejected a message')
-    else this.#logger.error({ reference, ...fields }, 'the agent failed')
+    else this.#logger.error({ agent: this.#settings.agent.profile.name, reference, ...fields }, 'the agent failed')
     span?.addDetails({ state: 'failed' })
     span?.end(redacted)
     return isEnded(writer.phase) ? undefined : writer.emit(this.#redact(event))

@@ -180,7 +180,10 @@ function headersOf({ headers, deadline, options: { metadataFor } }: RunningCall,
 function refusal(error: unknown, call: RunningCall) {
   const { rpc, incoming, options, deadline } = call
   const cause = deadline.hasPassed() ? deadlinePassed() : error
-  const shown = cause instanceof StatusError ? cause : toCallerError(cause, { ...options, incoming })
+  const shown =
+    cause instanceof StatusError
+      ? cause
+      : toCallerError(cause, { ...options, incoming, operation: rpc.method.localName })
   return { headers: headersOf(call, refusalHeaders), trailers: errorTrailers(shown, rpc.encodeError) }
 }
 

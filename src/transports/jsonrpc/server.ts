@@ -6,6 +6,7 @@ import { eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import { anonymous } from '../../protocol/model.ts'
+import type { Operation } from '../../protocol/service.ts'
 import {
   acceptsOnlyStream,
   acceptsStream,
@@ -62,6 +63,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
     let isNotification = false
     let opensStream = false
     let features: CallFeatures | undefined
+    let operation: Operation | undefined
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
       const requestId = readId(envelope)
@@ -69,7 +71,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       features = readFeatures(envelope, incoming, lenientEnvelope)
       const negotiated = negotiate(features, options, (address) => lastDialect(address, principal))
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
-      const operation = operationOf(dialect, features, options)
+      operation = operationOf(dialect, features, options)
       const { params } = features
       // Only the request itself shows the variant here: JSON-RPC clients write nothing else differently.
       if (dialect.callers) dialect = dialect.callers.forCaller({ userAgent: '', params }).dialect
@@ -96,7 +98,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       const stream = { incoming, onError, after, framing, heartbeat, clock }
       return await answerStream(service, { dialect, operation, params, call }, stream)
     } catch (error) {
-      const failure = toCallerError(error, { incoming, onError, onRejected })
+      const failure = toCallerError(error, { incoming, onError, onRejected, operation })
       const status = httpErrors ? dialect.encodeHttpError(failure).status : undefined
       const answer = errorAnswer(id, dialect, failure, { incoming, request: features, status })
       if (answer.status !== 200) return answer

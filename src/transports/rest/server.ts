@@ -55,7 +55,7 @@ export function createRest(options: WireOptions): RestHandler {
       dialect = chooseVariant(dialect, params, incoming, principal)
       return await answer({ dialect, operation, params, call }, incoming)
     } catch (error) {
-      const failure = toCallerError(error, { incoming, onError, onRejected })
+      const failure = toCallerError(error, { incoming, onError, onRejected, operation })
       const isMissingCard = operation === 'getExtendedCard' && failure.code === 'unsupported-operation'
       const status = isMissingCard && dialect.rest?.missingCardIsNotFound ? 404 : undefined
       return errorAnswer(failure, incoming, dialect, { status })

@@ -245,12 +245,15 @@ export function withDialectHeaders(
 
 export interface ErrorContext extends Pick<WireOptions, 'onError' | 'onRejected'> {
   readonly incoming: Pick<Incoming, 'header' | 'signal'>
+  /** The operation of the call, if it was recognized. */
+  readonly operation?: string | undefined
 }
 
 /** The error as the caller may see it. Failures of the store are reported, and unexpected errors, which become `internal`. */
-export function toCallerError(error: unknown, { incoming, onError, onRejected }: ErrorContext): A2AError {
+export function toCallerError(error: unknown, context: ErrorContext): A2AError {
+  const { incoming, onError, onRejected, operation } = context
   if (error instanceof StoreUnavailable) onError(error, incoming)
-  else if (error instanceof A2AError) onRejected?.(error, incoming)
+  else if (error instanceof A2AError) onRejected?.(error, incoming, operation)
   if (error instanceof A2AError) return error
   // Once the caller has gone, most errors say only that, and are not worth reporting.
   if (!incoming.signal.aborted) onError(error, incoming)

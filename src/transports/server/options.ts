@@ -36,8 +36,8 @@ export interface WireOptions extends WireLimits, EnvelopeOptions, DialectSet {
   readonly originOf?: (incoming: Pick<Incoming, 'header' | 'secure' | 'base'>) => string
   /** Gets errors that callers must not see. */
   readonly onError: (error: unknown, incoming?: Pick<Incoming, 'header'>) => void
-  /** Gets the errors by which calls are rejected. */
-  readonly onRejected?: ((error: A2AError, incoming: Pick<Incoming, 'header'>) => void) | undefined
+  /** Gets the errors by which calls are rejected, with the operation if it was recognized. */
+  readonly onRejected?: ((error: A2AError, incoming: Pick<Incoming, 'header'>, operation?: string) => void) | undefined
 }
 
 export function withWireDefaults(limits: WireLimits) {
