@@ -1,0 +1,110 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import { theme } from '../../theme/theme.ts'
+import 'uplot/dist/uPlot.min.css'
+
+export interface Series {
+  readonly label: string
+  /** A colour of the theme, such as `--ok`. */
+  readonly colour: string
+  readonly values: readonly (number | undefined)[]
+}
+
+interface ChartProps {
+  readonly title: string
+  /** Milliseconds since 1970. */
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly format: (value: number) => string
+}
+
+const height = 200
+
+/** Lines over time. A table with the same figures follows for people who do not see them. */
+export function Chart({ title, times, series, format }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null)
+  const scheme = theme.value
+  useEffect(() => {
+    const element = frame.current
+    if (!element) return
+    const plot = new uPlot(optionsFor(element, series, format), dataOf(times, series), element)
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [times, series, format, scheme])
+  return (
+    <figure class="chart card">
+      <figcaption>
+        <h2>{title}</h2>
+      </figcaption>
+      <div ref={frame} class="chart-frame" aria-hidden="true" />
+      <details>
+        <summary class="small">As a table</summary>
+        <div class="chart-table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                {series.map(({ label }) => (
+                  <th key={label} scope="col">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {times.map((at, index) => (
+                <tr key={at}>
+                  <th scope="row">{new Date(at).toLocaleTimeString()}</th>
+                  {series.map(({ label, values }) => (
+                    <td key={label}>{values[index] === undefined ? '–' : format(values[index])}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  )
+}
+
+function dataOf(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+  return [times.map((at) => at / 1_000), ...series.map(({ values }) => values.map((value) => value ?? null))]
+}
+
+function optionsFor(element: HTMLElement, series: readonly Series[], format: (value: number) => string): uPlot.Options {
+  const style = getComputedStyle(element)
+  const colour = (name: string) => resolveColour(element, style.getPropertyValue(name))
+  const axis = { stroke: colour('--text-muted'), grid: { stroke: colour('--border'), width: 1 }, ticks: { show: false } }
+  return {
+    width: element.clientWidth,
+    height,
+    cursor: { points: { size: 6 } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
+    axes: [axis, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(format) }],
+    series: [
+      { value: (_plot, at) => (at === null ? '–' : new Date(at * 1_000).toLocaleTimeString()) },
+      ...series.map(({ label, colour: name }) => ({
+        label,
+        stroke: colour(name),
+        width: 2,
+        points: { show: false },
+        value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+      })),
+    ],
+  }
+}
+
+/** A canvas does not understand `light-dark()`, so the browser resolves the colour on an element. */
+function resolveColour(element: HTMLElement, value: string): string {
+  const probe = document.createElement('span')
+  probe.style.color = value
+  element.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}

@@ -1,0 +1,89 @@
+import type { EventRow, TaskKey } from 'parley-a2a/operator'
+import { useCallback, useEffect, useReducer, useRef } from 'preact/hooks'
+import { operator } from '../../api/operator.ts'
+import { useStream } from '../../api/use-resource.ts'
+
+/** Events of one request, and the pages that are kept: a task may have hundreds of thousands of events. */
+const pageSize = 200
+const maxPages = 50
+
+export interface EventPages {
+  /** The generation of the last event. */
+  readonly generation: number
+  /** An event, if it is loaded. Otherwise its page is requested, and the component renders again when it is there. */
+  eventAt(generation: number): EventRow | undefined
+  readonly error: unknown
+}
+
+/** The events of a task, loaded by page where they are looked at, and followed live. */
+export function useEventPages(key: TaskKey, lastGeneration: number): EventPages {
+  const [, update] = useReducer((version: number) => version + 1, 0)
+  const store = useRef<Store>(newStore(key, lastGeneration))
+  if (!isSame(store.current.key, key)) store.current = newStore(key, lastGeneration)
+  const current = store.current
+  current.generation = Math.max(current.generation, lastGeneration)
+
+  // A task that is opened at its end follows from there
+  const followFrom = useRef(lastGeneration)
+  useEffect(() => {
+    followFrom.current = lastGeneration
+  }, [key.agent, key.taskId])
+  useStream(
+    (signal) => operator.eventChanges(key, store.current.generation, signal),
+    (event) => {
+      const { pages } = store.current
+      store.current.generation = Math.max(store.current.generation, event.generation)
+      const page = pages.get(pageOf(event.generation))
+      if (Array.isArray(page)) page[indexOf(event.generation)] = event
+      update(undefined)
+    },
+    [key.agent, key.taskId],
+  )
+
+  const eventAt = useCallback(
+    (generation: number) => {
+      const number = pageOf(generation)
+      const page = current.pages.get(number)
+      if (Array.isArray(page) && page[indexOf(generation)]) return page[indexOf(generation)]
+      if (page !== 'loading') load(current, number, () => update(undefined))
+      return undefined
+    },
+    [current],
+  )
+  return { generation: current.generation, eventAt, error: current.error }
+}
+
+type EventPage = (EventRow | undefined)[]
+
+interface Store {
+  readonly key: TaskKey
+  /** By number, the least recently loaded first. */
+  readonly pages: Map<number, EventPage | 'loading'>
+  generation: number
+  error: unknown
+}
+
+const newStore = (key: TaskKey, generation: number): Store => ({ key, pages: new Map(), generation, error: undefined })
+const isSame = (one: TaskKey, other: TaskKey) => one.agent === other.agent && one.taskId === other.taskId
+const pageOf = (generation: number) => Math.floor((generation - 1) / pageSize)
+const indexOf = (generation: number) => (generation - 1) % pageSize
+
+async function load(store: Store, number: number, onChange: () => void): Promise<void> {
+  const { pages } = store
+  pages.delete(number)
+  pages.set(number, 'loading')
+  const [oldest] = pages.keys()
+  if (pages.size > maxPages && oldest !== undefined) pages.delete(oldest)
+  try {
+    const { events, generation } = await operator.events(store.key, { after: number * pageSize, limit: pageSize })
+    const page: EventPage = []
+    for (const event of events) page[indexOf(event.generation)] = event
+    pages.set(number, page)
+    store.generation = Math.max(store.generation, generation)
+    store.error = undefined
+  } catch (error) {
+    pages.delete(number)
+    store.error = error
+  }
+  onChange()
+}

@@ -1,0 +1,66 @@
+import type { EventRow } from 'parley-a2a/operator'
+
+type TaskEvent = NonNullable<EventRow['event']>
+type Parts = readonly Readonly<Record<string, unknown>>[]
+
+const maxLength = 160
+
+/** What an event says, in one line. */
+export function describeEvent({ event, type }: EventRow): string {
+  if (!event) return 'A large event'
+  switch (event.type) {
+    case 'message':
+      return shorten(`Message: ${textOf(event.message.parts as Parts)}`)
+    case 'cancel':
+      return 'The caller requested to cancel the task'
+    case 'reply':
+      return shorten(event.message ? `Reply: ${textOf(event.message.parts as Parts)}` : 'Reply: an error')
+    case 'status': {
+      const { state, message } = event.status
+      return shorten(message ? `${state}: ${textOf(message.parts as Parts)}` : state)
+    }
+    case 'artifact': {
+      const { artifact, append, lastChunk } = event
+      const kind = append ? 'chunk' : 'artifact'
+      const name = artifact.name ?? artifact.artifactId
+      return shorten(`${name}, ${kind}${lastChunk ? ', last' : ''}: ${textOf(artifact.parts as Parts)}`)
+    }
+    case 'journal':
+      return describeEntry(event)
+    default:
+      return type
+  }
+}
+
+/** The text of parts; other parts are named by their kind. */
+export function textOf(parts: Parts): string {
+  return parts
+    .map((part) => {
+      if (typeof part.text === 'string') return part.text
+      if ('data' in part) return JSON.stringify(part.data)
+      return `[${part.filename ?? part.mediaType ?? 'file'}]`
+    })
+    .join(' ')
+}
+
+function describeEntry({ entry }: Extract<TaskEvent, { type: 'journal' }>): string {
+  switch (entry.type) {
+    case 'step':
+      return shorten(`Step ${entry.step}, call ${entry.call}: ${entry.failure ? entry.failure.message : 'stored'}`)
+    case 'attempt':
+      return `Attempt ${entry.attempt} at message ${entry.message}`
+    case 'paused':
+      return 'The turn waits without a process'
+    case 'handed-over':
+      return 'The process handed the turn over'
+    case 'rested':
+      return 'The turn ended'
+    case 'unanswered':
+      return `Question ${entry.question} was not answered in time`
+  }
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length > maxLength ? `${line.slice(0, maxLength)}…` : line
+}

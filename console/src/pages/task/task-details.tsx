@@ -1,0 +1,131 @@
+import type { TaskDetail, TaskKey } from 'parley-a2a/operator'
+import { operator } from '../../api/operator.ts'
+import { useResource } from '../../api/use-resource.ts'
+import { JsonBlock } from '../../components/code-block.tsx'
+import { Badge } from '../../components/state-badge.tsx'
+import { EmptyState, ErrorState, LoadingState, Notice } from '../../components/states.tsx'
+import { formatTime } from '../../components/time.tsx'
+import { linkWithQuery } from '../../router/links.ts'
+import { PartsView } from './parts-view.tsx'
+
+/** What the agent has produced. */
+export function Artifacts({ detail: { task, isShortened } }: { readonly detail: TaskDetail }) {
+  if (task.artifacts.length === 0) return <EmptyState title="No artifacts">The agent has produced nothing yet.</EmptyState>
+  return (
+    <div class="stack">
+      {isShortened && <ShortenedNotice />}
+      {task.artifacts.map(({ artifactId, name, description, parts }) => (
+        <article key={artifactId} class="card">
+          <h3>
+            <bdi>{name ?? artifactId}</bdi>
+          </h3>
+          {description && <p class="muted breakable">{description}</p>}
+          <PartsView parts={parts} label={`Content of ${name ?? artifactId}`} />
+        </article>
+      ))}
+    </div>
+  )
+}
+
+/** The messages of the caller and of the agent. */
+export function History({ detail: { task, isShortened } }: { readonly detail: TaskDetail }) {
+  const messages = [...task.history, ...(task.status.message ? [task.status.message] : [])]
+  if (messages.length === 0) return <EmptyState title="No messages" />
+  return (
+    <ol class="plain stack">
+      {isShortened && <ShortenedNotice />}
+      {messages.map(({ messageId, role, parts }) => (
+        <li key={messageId} class={`card message-${role}`}>
+          <h3>{role === 'user' ? 'Caller' : 'Agent'}</h3>
+          <PartsView parts={parts} label={`Message of the ${role}`} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function ShortenedNotice() {
+  return <Notice kind="info">Long content is shortened here. The timeline has every event in full.</Notice>
+}
+
+/** The journal of durable turns: which steps are stored, by attempt. */
+export function Steps({ detail: { steps, recovery } }: { readonly detail: TaskDetail }) {
+  if (steps.length === 0) {
+    return (
+      <EmptyState title="No steps">
+        {recovery === 'resume'
+          ? 'No step of this task is stored yet.'
+          : `This agent does not store steps: its recovery is “${recovery}”.`}
+      </EmptyState>
+    )
+  }
+  return (
+    <ol class="plain stack">
+      {steps.map(({ attempt, step, call, generation, at, result, failure }) => (
+        <li key={generation} class="card step">
+          <h3>
+            <bdi>{step}</bdi> <span class="muted small">call {call}</span>
+          </h3>
+          <Badge tone={failure ? 'bad' : 'ok'}>{failure ? 'failed' : 'stored'}</Badge>
+          <p class="muted small">
+            Attempt {attempt}, event {generation}
+            {at !== undefined && `, ${formatTime(at)}`}
+          </p>
+          {failure && <p class="breakable">{failure.message}</p>}
+          {result !== undefined && <JsonBlock value={result} label={`Result of ${step}`} maxHeight="small" />}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** The log lines of the server about this task. */
+export function LogLines({ task: { agent, taskId } }: { readonly task: TaskKey }) {
+  const { value, error, reload } = useResource(() => operator.log({ agent, taskId }), [agent, taskId])
+  if (!value) return error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />
+  if (value.lines.length === 0) {
+    return (
+      <EmptyState title="No log lines">
+        This process has logged nothing about the task. It keeps recent lines in memory only.
+      </EmptyState>
+    )
+  }
+  return (
+    <ol class="plain log-lines">
+      {value.lines.map(({ at, level, message, fields }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines are never reordered
+        <li key={index} class={`log-line log-${level}`}>
+          <time class="mono small muted" dateTime={new Date(at).toISOString()}>
+            {formatTime(at)}
+          </time>
+          <span class="mono small">{level}</span>
+          <bdi class="breakable">{message}</bdi>
+          <code class="small muted breakable">{JSON.stringify(fields)}</code>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** The webhooks of a task, with a link to their deliveries. */
+export function TaskWebhooks({ task: { agent, taskId } }: { readonly task: TaskKey }) {
+  const { value, error, reload } = useResource(() => operator.webhooks({ agent, taskId }), [agent, taskId])
+  if (!value) return error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />
+  if (value.webhooks.length === 0) {
+    return <EmptyState title="No webhooks">No caller has registered a webhook for this task.</EmptyState>
+  }
+  return (
+    <ul class="plain stack">
+      {value.webhooks.map(({ id, url, state, problem, dead }) => (
+        <li key={id} class="card">
+          <a href={linkWithQuery(['webhooks'], { agent, taskId, id })}>
+            <bdi class="breakable">{url}</bdi>
+          </a>{' '}
+          <Badge tone={state === 'paused' ? 'bad' : 'ok'}>{state}</Badge>
+          {dead > 0 && <p>{dead} deliveries were given up.</p>}
+          {problem && <p class="breakable">{problem}</p>}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,126 @@
+import type { TaskRow } from 'parley-a2a/operator'
+import { useCallback, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { operator } from '../../api/operator.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
+import { VirtualList } from '../../components/virtual-list.tsx'
+import { linkWithQuery } from '../../router/links.ts'
+import { keyOf, useLiveTasks } from './live-tasks.ts'
+import { readFilters, TaskFilters, toQuery } from './task-filters.tsx'
+import { isOpen, TaskLine } from './task-line.tsx'
+import './tasks.css'
+
+/** At most so many tasks are canceled by one request. */
+const maxCancel = 200
+
+/** All tasks of all agents, live. */
+export function TasksPage() {
+  const { query, route } = useLocation()
+  const filters = readFilters(query)
+  const { rows, total, isLoading, error, loadMore, reload } = useLiveTasks(toQuery(filters))
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const { cancel, isCanceling, problem } = useCancel(reload)
+  const chosen = rows.filter((task) => selected.has(keyOf(task)) && isOpen(task))
+
+  function toggle(task: TaskRow) {
+    const next = new Set(selected)
+    if (!next.delete(keyOf(task))) next.add(keyOf(task))
+    setSelected(next)
+  }
+
+  async function cancelChosen() {
+    await cancel(chosen.slice(0, maxCancel))
+    setSelected(new Set())
+  }
+
+  return (
+    <Page
+      title="Tasks"
+      isFixed
+      lead={total > 0 ? `${total >= 10_000 ? 'More than 10,000' : total.toLocaleString()} tasks` : undefined}
+      actions={
+        chosen.length > 0 && (
+          <ActionButton kind="danger" isBusy={isCanceling} onClick={cancelChosen}>
+            Cancel {Math.min(chosen.length, maxCancel)} selected
+          </ActionButton>
+        )
+      }
+    >
+      <TaskFilters filters={filters} onChange={(next) => route(linkWithQuery(['tasks'], { ...next }), true)} />
+      {problem && <Notice kind="error">{problem}</Notice>}
+      {error !== undefined && rows.length > 0 && <Notice kind="warning">{messageOf(error)}</Notice>}
+      {rows.length > 0 ? (
+        <div class="task-table">
+          <div class="task-line task-head" aria-hidden="true">
+            <span />
+            <span>State</span>
+            <span>Task</span>
+            <span>Agent</span>
+            <span>Caller</span>
+            <span>Events</span>
+            <span>Duration</span>
+            <span>Changed</span>
+          </div>
+          <VirtualList
+            label="Tasks"
+            class="task-rows"
+            count={rows.length}
+            estimate={56}
+            keyOf={(index) => keyOf(rows[index] as TaskRow)}
+            onEnd={loadMore}
+            render={(index) => {
+              const task = rows[index] as TaskRow
+              return <TaskLine task={task} isSelected={selected.has(keyOf(task))} onToggle={() => toggle(task)} />
+            }}
+          />
+        </div>
+      ) : (
+        <Nothing isLoading={isLoading} error={error} reload={reload} isFiltered={Object.keys(filters).length > 0} />
+      )}
+    </Page>
+  )
+}
+
+function useCancel(reload: () => void) {
+  const [isCanceling, setCanceling] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const cancel = useCallback(
+    async (tasks: readonly TaskRow[]) => {
+      setCanceling(true)
+      setProblem(undefined)
+      try {
+        const { results } = await operator.cancelTasks({
+          tasks: tasks.map(({ agent, taskId }) => ({ agent, taskId })),
+        })
+        const failed = results.filter(({ error }) => error !== undefined)
+        if (failed.length > 0) setProblem(`${failed.length} tasks were not canceled: ${failed[0]?.error}`)
+        reload()
+      } catch (error) {
+        setProblem(messageOf(error))
+      }
+      setCanceling(false)
+    },
+    [reload],
+  )
+  return { cancel, isCanceling, problem }
+}
+
+interface NothingProps {
+  readonly isLoading: boolean
+  readonly error: unknown
+  readonly isFiltered: boolean
+  readonly reload: () => void
+}
+
+function Nothing({ isLoading, error, isFiltered, reload }: NothingProps) {
+  if (isLoading) return <LoadingState label="Loading tasks" />
+  if (error !== undefined) return <ErrorState error={error} onRetry={reload} />
+  if (isFiltered) return <EmptyState title="No task matches">Change the filters, or remove them.</EmptyState>
+  return (
+    <EmptyState title="No tasks yet">
+      A task appears here as soon as a caller sends a message that becomes one. Try it in the chat.
+    </EmptyState>
+  )
+}
