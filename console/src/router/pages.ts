@@ -15,6 +15,8 @@ export interface PageEntry {
   readonly feature?: Feature
   /** Whether it shows one agent: the agent is then the second segment of its addresses. */
   readonly isOfAgent?: true
+  /** Whether it has no entry in the navigation, because another page leads to it. */
+  readonly isHidden?: true
   /** A count beside its title. */
   readonly badge?: FunctionComponent
   readonly component: FunctionComponent
@@ -31,5 +33,54 @@ export const pages: readonly PageEntry[] = [
     icon: 'chat',
     isOfAgent: true,
     component: lazyPage(async () => (await import('../pages/chat/chat-page.tsx')).ChatPage),
+  },
+  {
+    id: 'tasks',
+    paths: ['tasks'],
+    title: 'Tasks',
+    icon: 'tasks',
+    feature: 'history',
+    component: lazyPage(async () => (await import('../pages/tasks/tasks-page.tsx')).TasksPage),
+  },
+  {
+    id: 'tasks',
+    paths: ['tasks/:agent/:taskId', 'tasks/:agent/:taskId/:tab'],
+    title: 'Task',
+    icon: 'tasks',
+    feature: 'history',
+    isHidden: true,
+    component: lazyPage(async () => (await import('../pages/task/task-page.tsx')).TaskPage),
+  },
+  {
+    id: 'overview',
+    paths: ['overview'],
+    title: 'Overview',
+    icon: 'overview',
+    feature: 'history',
+    component: lazyPage(async () => (await import('../pages/overview/overview-page.tsx')).OverviewPage),
+  },
+  {
+    id: 'webhooks',
+    paths: ['webhooks'],
+    title: 'Webhooks',
+    icon: 'webhook',
+    feature: 'webhooks',
+    component: lazyPage(async () => (await import('../pages/webhooks/webhooks-page.tsx')).WebhooksPage),
+  },
+  {
+    id: 'registry',
+    paths: ['registry'],
+    title: 'Registry',
+    icon: 'registry',
+    feature: 'registry',
+    component: lazyPage(async () => (await import('../pages/registry/registry-page.tsx')).RegistryPage),
+  },
+  {
+    id: 'mesh',
+    paths: ['mesh'],
+    title: 'Mesh',
+    icon: 'mesh',
+    feature: 'mesh',
+    component: lazyPage(async () => (await import('../pages/registry/mesh-page.tsx')).MeshPage),
   },
 ]

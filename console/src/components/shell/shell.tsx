@@ -48,7 +48,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         >
           <ul>
             {pages
-              .filter(({ feature }) => feature === undefined || hasFeature(feature))
+              .filter(({ feature, isHidden }) => !isHidden && (feature === undefined || hasFeature(feature)))
               .map((page) => (
                 <NavigationItem key={page.id} page={page} isCurrent={page.id === current} />
               ))}

@@ -79,7 +79,11 @@ function dataOf(times: readonly number[], series: readonly Series[]): uPlot.Alig
 function optionsFor(element: HTMLElement, series: readonly Series[], format: (value: number) => string): uPlot.Options {
   const style = getComputedStyle(element)
   const colour = (name: string) => resolveColour(element, style.getPropertyValue(name))
-  const axis = { stroke: colour('--text-muted'), grid: { stroke: colour('--border'), width: 1 }, ticks: { show: false } }
+  const axis = {
+    stroke: colour('--text-muted'),
+    grid: { stroke: colour('--border'), width: 1 },
+    ticks: { show: false },
+  }
   return {
     width: element.clientWidth,
     height,

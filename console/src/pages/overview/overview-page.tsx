@@ -86,9 +86,7 @@ function Charts({ figures: { points } }: { readonly figures: AgentOverview }) {
         { label: '95 %', colour: '--warning', values: points.map(({ p95 }) => p95) },
         { label: '99 %', colour: '--bad', values: points.map(({ p99 }) => p99) },
       ] satisfies readonly Series[],
-      errors: [
-        { label: 'Error rate', colour: '--bad', values: points.map(errorRateOf) },
-      ] satisfies readonly Series[],
+      errors: [{ label: 'Error rate', colour: '--bad', values: points.map(errorRateOf) }] satisfies readonly Series[],
     }),
     [points],
   )
@@ -109,9 +107,23 @@ function errorRateOf({ completed, failed, canceled }: AgentOverview['points'][nu
   return ended === 0 ? undefined : (failed / ended) * 100
 }
 
-const shownStates = ['working', 'submitted', 'input-required', 'auth-required', 'completed', 'failed', 'canceled'] as const
+const shownStates = [
+  'working',
+  'submitted',
+  'input-required',
+  'auth-required',
+  'completed',
+  'failed',
+  'canceled',
+] as const
 
-function Tiles({ figures: { tasks, stuck, now, store }, agent }: { readonly figures: AgentOverview; readonly agent: string }) {
+function Tiles({
+  figures: { tasks, stuck, now, store },
+  agent,
+}: {
+  readonly figures: AgentOverview
+  readonly agent: string
+}) {
   return (
     <ul class="plain tiles">
       {shownStates.map((state) => (

@@ -24,20 +24,28 @@ export function RegistryPage() {
   return (
     <Page title="Registry" lead="Agents that this registry lists">
       <div class="registry-tools">
-        <form
-          role="search"
-          class="registry-form"
-          onSubmit={(event) => {
-            event.preventDefault()
-            const text = new FormData(event.currentTarget).get('search')
-            route(linkWithQuery(['registry'], { search: `${text ?? ''}` }))
-          }}
-        >
-          <input class="input" type="search" name="search" aria-label="Search agents" placeholder="Search agents" value={search} />
-          <button type="submit" class="button">
-            Search
-          </button>
-        </form>
+        <search>
+          <form
+            class="registry-form"
+            onSubmit={(event) => {
+              event.preventDefault()
+              const text = new FormData(event.currentTarget).get('search')
+              route(linkWithQuery(['registry'], { search: `${text ?? ''}` }))
+            }}
+          >
+            <input
+              class="input"
+              type="search"
+              name="search"
+              aria-label="Search agents"
+              placeholder="Search agents"
+              value={search}
+            />
+            <button type="submit" class="button">
+              Search
+            </button>
+          </form>
+        </search>
         <AddAgent onAdded={reload} />
       </div>
       {!value && (error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />)}

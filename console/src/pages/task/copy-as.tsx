@@ -8,7 +8,7 @@ export function CopyAs({ detail }: { readonly detail: TaskDetail }) {
   const url = agents.value.find(({ id }) => id === detail.agent)?.url
   if (url === undefined) return null
   const first = detail.task.history.find(({ role }) => role === 'user')
-  const text = first ? textOf(first.parts as unknown as Parameters<typeof textOf>[0]) : undefined
+  const text = first ? textOf(first.parts) : undefined
   return (
     <details class="copy-as">
       <summary class="button button-small">Copy as…</summary>

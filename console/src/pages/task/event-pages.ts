@@ -1,5 +1,5 @@
 import type { EventRow, TaskKey } from 'parley-a2a/operator'
-import { useCallback, useEffect, useReducer, useRef } from 'preact/hooks'
+import { useCallback, useReducer, useRef } from 'preact/hooks'
 import { operator } from '../../api/operator.ts'
 import { useStream } from '../../api/use-resource.ts'
 
@@ -23,11 +23,6 @@ export function useEventPages(key: TaskKey, lastGeneration: number): EventPages 
   const current = store.current
   current.generation = Math.max(current.generation, lastGeneration)
 
-  // A task that is opened at its end follows from there
-  const followFrom = useRef(lastGeneration)
-  useEffect(() => {
-    followFrom.current = lastGeneration
-  }, [key.agent, key.taskId])
   useStream(
     (signal) => operator.eventChanges(key, store.current.generation, signal),
     (event) => {

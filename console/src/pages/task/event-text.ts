@@ -1,42 +1,40 @@
-import type { EventRow } from 'parley-a2a/operator'
+import type { EventRow, TaskDetail } from 'parley-a2a/operator'
 
 type TaskEvent = NonNullable<EventRow['event']>
-type Parts = readonly Readonly<Record<string, unknown>>[]
+type Part = TaskDetail['task']['artifacts'][number]['parts'][number]
 
 const maxLength = 160
 
 /** What an event says, in one line. */
-export function describeEvent({ event, type }: EventRow): string {
+export function describeEvent({ event }: EventRow): string {
   if (!event) return 'A large event'
   switch (event.type) {
     case 'message':
-      return shorten(`Message: ${textOf(event.message.parts as Parts)}`)
+      return shorten(`Message: ${textOf(event.message.parts)}`)
     case 'cancel':
       return 'The caller requested to cancel the task'
     case 'reply':
-      return shorten(event.message ? `Reply: ${textOf(event.message.parts as Parts)}` : 'Reply: an error')
+      return shorten(event.message ? `Reply: ${textOf(event.message.parts)}` : 'Reply: an error')
     case 'status': {
       const { state, message } = event.status
-      return shorten(message ? `${state}: ${textOf(message.parts as Parts)}` : state)
+      return shorten(message ? `${state}: ${textOf(message.parts)}` : state)
     }
     case 'artifact': {
       const { artifact, append, lastChunk } = event
       const kind = append ? 'chunk' : 'artifact'
       const name = artifact.name ?? artifact.artifactId
-      return shorten(`${name}, ${kind}${lastChunk ? ', last' : ''}: ${textOf(artifact.parts as Parts)}`)
+      return shorten(`${name}, ${kind}${lastChunk ? ', last' : ''}: ${textOf(artifact.parts)}`)
     }
     case 'journal':
       return describeEntry(event)
-    default:
-      return type
   }
 }
 
 /** The text of parts; other parts are named by their kind. */
-export function textOf(parts: Parts): string {
+export function textOf(parts: readonly Part[]): string {
   return parts
     .map((part) => {
-      if (typeof part.text === 'string') return part.text
+      if ('text' in part) return part.text
       if ('data' in part) return JSON.stringify(part.data)
       return `[${part.filename ?? part.mediaType ?? 'file'}]`
     })

@@ -8,7 +8,6 @@ export function PartsView({ parts, label }: { readonly parts: readonly Part[]; r
   return (
     <div class="parts">
       {joined(parts).map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts are only appended
         <PartView key={index} part={part} label={label} />
       ))}
     </div>

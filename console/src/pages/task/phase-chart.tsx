@@ -19,7 +19,14 @@ export function PhaseChart({ task }: { readonly task: TaskDetail }) {
           const start = at
           at += (share / total) * 1000
           return (
-            <rect key={from} class={`phase phase-${phase}`} x={start} y="0" width={Math.max(at - start - 1, 1)} height="28">
+            <rect
+              key={from}
+              class={`phase phase-${phase}`}
+              x={start}
+              y="0"
+              width={Math.max(at - start - 1, 1)}
+              height="28"
+            >
               <title>{`${stateLabel(phase)}: ${formatDuration(length)}`}</title>
             </rect>
           )

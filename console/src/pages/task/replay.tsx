@@ -99,7 +99,7 @@ function withEvent(shown: Shown, row: EventRow): Shown {
   const next = { ...shown, generation, line: describeEvent(row) }
   if (event?.type === 'status') return { ...next, phase: event.status.state }
   if (event?.type !== 'artifact') return next
-  const text = textOf(event.artifact.parts as unknown as Parameters<typeof textOf>[0])
+  const text = textOf(event.artifact.parts)
   return { ...next, text: (event.append ? shown.text + text : `${shown.text}\n${text}`).slice(-maxText) }
 }
 

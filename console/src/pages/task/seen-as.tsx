@@ -16,7 +16,10 @@ const dialects: readonly { readonly id: SeenAsDialect; readonly label: string }[
 /** The same task in the JSON of each version, with what the version cannot express. */
 export function SeenAs({ task: { agent, taskId } }: { readonly task: TaskKey }) {
   const [dialect, setDialect] = useState<SeenAsDialect>('1.0')
-  const { value, error, reload } = useResource(() => operator.seenAs({ agent, taskId }, dialect), [agent, taskId, dialect])
+  const { value, error, reload } = useResource(
+    () => operator.seenAs({ agent, taskId }, dialect),
+    [agent, taskId, dialect],
+  )
   return (
     <section aria-label="The task in each version">
       <label class="choice">

@@ -10,7 +10,8 @@ import { PartsView } from './parts-view.tsx'
 
 /** What the agent has produced. */
 export function Artifacts({ detail: { task, isShortened } }: { readonly detail: TaskDetail }) {
-  if (task.artifacts.length === 0) return <EmptyState title="No artifacts">The agent has produced nothing yet.</EmptyState>
+  if (task.artifacts.length === 0)
+    return <EmptyState title="No artifacts">The agent has produced nothing yet.</EmptyState>
   return (
     <div class="stack">
       {isShortened && <ShortenedNotice />}
@@ -93,7 +94,6 @@ export function LogLines({ task: { agent, taskId } }: { readonly task: TaskKey }
   return (
     <ol class="plain log-lines">
       {value.lines.map(({ at, level, message, fields }, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines are never reordered
         <li key={index} class={`log-line log-${level}`}>
           <time class="mono small muted" dateTime={new Date(at).toISOString()}>
             {formatTime(at)}

@@ -44,7 +44,16 @@ const presets = [
   { id: 'stuck', label: 'Stuck', states: 'stuck' },
 ] as const
 
-const states = ['completed', 'canceled', 'submitted', 'working', 'input-required', 'auth-required', 'failed', 'rejected']
+const states = [
+  'completed',
+  'canceled',
+  'submitted',
+  'working',
+  'input-required',
+  'auth-required',
+  'failed',
+  'rejected',
+]
 
 interface TaskFiltersProps {
   readonly filters: Filters

@@ -68,7 +68,9 @@ export function Deliveries({ webhook, onChange }: DeliveriesProps) {
                 <Ago at={delivery.at} />
               </td>
               <td>
-                {delivery.outcome === 'dead' && <ActionButton onClick={() => redeliver(delivery)}>Redeliver</ActionButton>}
+                {delivery.outcome === 'dead' && (
+                  <ActionButton onClick={() => redeliver(delivery)}>Redeliver</ActionButton>
+                )}
               </td>
             </tr>
           ))}
