@@ -1,7 +1,7 @@
 import type { TaskDetail } from 'parley-a2a/operator'
+import { isOpen } from '../../api/task-state.ts'
 import { stateLabel } from '../../components/state-badge.tsx'
 import { formatDuration, formatTime } from '../../components/time.tsx'
-import { isOpen } from '../tasks/task-line.tsx'
 
 /** A phase shorter than this share of the task is still visible. */
 const minShare = 0.012

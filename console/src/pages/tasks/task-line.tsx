@@ -1,20 +1,9 @@
 import type { TaskRow } from 'parley-a2a/operator'
 import { agentName } from '../../api/agents.ts'
+import { isOpen, isStuck } from '../../api/task-state.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Ago, formatDuration } from '../../components/time.tsx'
 import { link } from '../../router/links.ts'
-
-const openPhases: ReadonlySet<string> = new Set(['received', 'submitted', 'working', 'input-required', 'auth-required'])
-
-/** Whether the task can still change. */
-export function isOpen({ phase }: Pick<TaskRow, 'phase'>): boolean {
-  return openPhases.has(phase)
-}
-
-/** Whether no process works on a task that should be worked on. */
-export function isStuck({ phase, lease }: Pick<TaskRow, 'phase' | 'lease'>): boolean {
-  return phase === 'working' && (lease === undefined || lease.expires < Date.now())
-}
 
 interface TaskLineProps {
   readonly task: TaskRow
