@@ -74,7 +74,8 @@ export function createAnswer(
       const outgoing = await runExchange(exchange, incoming, onError)
       if (mayPass && outgoing.isUnrouted && incoming.base === '') return false
       passed?.onResponse?.()
-      await send(response, outgoing, unreadTimeout)
+      const sending = send(response, outgoing, unreadTimeout)
+      if (sending) await sending
     } catch (error) {
       if (response.closed) return true
       onError(error)
@@ -100,8 +101,28 @@ export function toStrictListener(exchange: Exchange, options: ListenerOptions): 
   }
 }
 
-/** Sends a complete response with its length: a short one in one write, a long one as fast as the caller reads it. */
-async function sendText(
+/**
+ * Sends a complete response with its length: a short one in one write, a long one as fast as the caller reads it. Not
+ * async: most responses are short, and sent at once.
+ */
+function sendText(
+  response: ServerResponse,
+  outgoing: Pick<Outgoing, 'status' | 'headers'>,
+  body: string | readonly string[],
+  unreadTimeout?: number,
+): Promise<void> | undefined {
+  const { req } = response
+  if (!req.complete || response.closed || !isShort(body)) return sendSlowly(response, outgoing, body, unreadTimeout)
+  const { status, headers } = outgoing
+  const safe = withSecurityHeaders(headers, req.method, req.headers['content-type'])
+  response
+    .writeHead(status, isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(body) })
+    .end(body)
+  cutSlowReader(response, unreadTimeout)
+}
+
+/** Sends a long response, or one to a request whose body has not arrived. */
+async function sendSlowly(
   response: ServerResponse,
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
   body: string | readonly string[],
@@ -245,7 +266,7 @@ function signalOf(response: ServerResponse): AbortSignal {
   return controller.signal
 }
 
-function send(response: ServerResponse, outgoing: Outgoing, unreadTimeout?: number): Promise<void> {
+function send(response: ServerResponse, outgoing: Outgoing, unreadTimeout?: number): Promise<void> | undefined {
   const { body = '' } = outgoing
   return isComplete(body)
     ? sendText(response, outgoing, body, unreadTimeout)

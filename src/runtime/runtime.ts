@@ -71,18 +71,14 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     return { settings, runs, push, log: logOf(principal, operation), closing: closing.signal }
   }
 
-  function requireOpen(): void {
-    if (!isDraining) return
-    throw new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
-  }
-
   const service: Service = {
-    async sendMessage(request, call) {
-      requireOpen()
-      return await sendMessage(request, call, contextOf(call, 'sendMessage'))
+    // Not async: the promise of the operation is handed on without waiting for it.
+    sendMessage(request, call) {
+      if (isDraining) return Promise.reject(closed())
+      return sendMessage(request, call, contextOf(call, 'sendMessage'))
     },
     async *streamMessage(request, call) {
-      requireOpen()
+      if (isDraining) throw closed()
       const context = contextOf(call, 'streamMessage')
       yield* streams.open(call, (linked, stream) => streamMessage(request, linked, { ...context, stream }, call.signal))
     },
@@ -117,4 +113,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       await push?.close(Math.min(deadline, webhookDrain))
     },
   }
+}
+
+function closed(): A2AError {
+  return new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
 }

@@ -5,7 +5,7 @@ import type { OpenStreams } from '../open-streams.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { Run, type RunOptions } from './run.ts'
 
-/** Milliseconds until runs follow the log for events of other processes. Most turns are over earlier. */
+/** Runs follow the log for events of other processes after one or two of these periods. Most turns are over earlier. */
 const watchAfter = 50
 
 /** Milliseconds for which stopped runs may wait for the store. Later, their leases expire and another process takes over. */
@@ -51,7 +51,17 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
 
   function watchAll(): void {
     watchTimer = undefined
-    for (const run of runs.values()) run.watch()
+    let hasNew = false
+    for (const run of runs.values()) {
+      // Watching costs as much as a short turn, so a run that began within this period waits for the next one.
+      if (run.isAged) run.watch()
+      else run.isAged = hasNew = true
+    }
+    if (hasNew) startWatchTimer()
+  }
+
+  function startWatchTimer(): void {
+    watchTimer ??= clock.setTimeout(watchAll, watchAfter)
   }
 
   function onChange(): void {
@@ -87,7 +97,7 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
       const run = new Run(options, settings)
       runs.set(taskId, run)
       renewal.start()
-      watchTimer ??= clock.setTimeout(watchAll, watchAfter)
+      startWatchTimer()
       if (runs.size === 1) keepAlive(true)
       void run.done.then(() => {
         finish(taskId, run)

@@ -71,6 +71,8 @@ export class Run implements WriterOwner {
   /** The position of the current turn in its trace. */
   #trace: Trace | undefined
   #addsTraceMetadata = false
+  /** Whether the run has lasted for a period after which runs are watched. */
+  isAged = false
   /** Resolves when the lease is released or lost. Never rejects. */
   readonly done: Promise<void>
 
@@ -239,10 +241,12 @@ export class Run implements WriterOwner {
       this.#turnStop = stop
       if (this.#stopReason && !next.isCanceled) stop.stop(this.#stopReason)
       const begun = { at: settings.clock.now(), generation: writer.generation }
-      const interruption = await this.#runTurn(next, stop).catch((error) => {
+      let interruption: Awaited<ReturnType<TurnExecution['run']>>
+      try {
+        interruption = await this.#runTurn(next, stop)
+      } catch (error) {
         if (this.#stopReason !== 'events-lost') throw error
-        return undefined
-      })
+      }
       this.#turnStop = undefined
       if (isEnded(writer.phase)) return this.#logTurn(begun, this.#stopReason)
       const pause = typeof interruption === 'object' ? interruption : undefined
@@ -319,7 +323,7 @@ export class Run implements WriterOwner {
 
   /** Adds a journal entry. It is stored together with the next event, and before it. */
   #record(entry: JournalEntry): void {
-    void this.#writer.emit({ type: 'journal', entry })
+    this.#writer.post({ type: 'journal', entry })
   }
 
   async #becomeIdle(): Promise<PlannedTurn | undefined> {

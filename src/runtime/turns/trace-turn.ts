@@ -3,7 +3,7 @@ import type { TaskEvent } from '../../protocol/events.ts'
 import type { Span, Telemetry } from '../../protocol/telemetry.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
-import { Writer, type WriterOptions, type WriterOwner } from './writer.ts'
+import { type Emission, Writer, type WriterOptions, type WriterOwner } from './writer.ts'
 
 export interface TracedTurn {
   readonly task: NewTask
@@ -44,19 +44,19 @@ export class TracedWriter extends Writer {
     this.#eventTelemetry = eventTelemetry
   }
 
-  override emit(event: TaskEvent): Promise<void> {
+  override post(event: TaskEvent): Emission {
     const { type } = event
-    if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.emit(event)
+    if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.post(event)
     const { telemetry, task, currentTrace } = this.#eventTelemetry
     const { taskId, contextId } = task
     const state = type === 'status' ? { state: event.status.state } : {}
     const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, currentTrace())
-    const stored = super.emit(event)
-    stored.then(
+    const emission = super.post(event)
+    emission.stored().then(
       () => span.end(),
       (error) => span.end(error),
     )
-    return stored
+    return emission
   }
 }
 

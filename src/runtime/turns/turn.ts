@@ -337,7 +337,7 @@ export class TurnExecution {
 
   /** A status from the runtime: the journal must not attribute it to the agent. */
   #emitImplied(status: StatusEvent): void {
-    void this.#options.writer.emit({ ...status, implied: true })
+    this.#options.writer.post({ ...status, implied: true })
   }
 
   get #stepExecutor(): StepExecutor {

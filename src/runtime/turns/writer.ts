@@ -123,21 +123,24 @@ export class Writer {
    * event is stored. If an event in the window cannot be stored, the next one is rejected.
    */
   write(event: TaskEvent): Promise<void> {
-    const mustBeStored = this.#durability === 'each' || this.#mustBeStored(event)
-    const stored = this.emit(event)
-    if (mustBeStored) return stored
+    if (this.#durability === 'each' || this.#mustBeStored(event)) return this.emit(event)
+    const emission = this.post(event)
     const { events, characters } = this.#unstored
-    return events <= maxWindow.events && characters <= maxWindow.characters ? entered : stored
+    return events <= maxWindow.events && characters <= maxWindow.characters ? entered : emission.stored()
   }
 
   /** Resolves when the event is stored. Events that wait together are stored together. */
   emit(event: TaskEvent): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    return this.post(event).stored()
+  }
+
+  /** Emits an event that no code waits for, unless it asks the emission. */
+  post(event: TaskEvent): Emission {
     const waiting = this.#waiting
-    const size = sizeOf(event)
-    waiting.push({ event, size, promise, resolve, reject })
+    const emission = new Emission(event, sizeOf(event))
+    waiting.push(emission)
     this.#unstored.events++
-    this.#unstored.characters += size
+    this.#unstored.characters += emission.size
     const phase = expectedAfter(event, this.#expectedPhase)
     if (phase !== undefined) this.#expectedPhase = phase
     if (this.#creation && (phase === undefined || isEnded(phase) || isInterrupted(phase))) this.#creation.begin()
@@ -147,7 +150,7 @@ export class Writer {
       this.#owner.stop('flooded')
     }
     this.#working ??= this.#work()
-    return promise
+    return emission
   }
 
   /** Resolves when every event emitted so far is stored or rejected. Undefined if none is waiting. */
@@ -162,7 +165,7 @@ export class Writer {
     await this.#creation?.stored.catch(() => {})
     // Not `#working`, which lasts as long as concurrent code emits events.
     const last = this.#waiting.at(-1)
-    await (last ? last.promise.catch(() => {}) : this.#storing)
+    await (last ? last.stored().catch(() => {}) : this.#storing)
     if (this.#leaseLost) throw this.#leaseLost
     if (this.#eventsLost) throw this.#eventsLost.error
   }
@@ -270,7 +273,7 @@ export class Writer {
       }
     } catch (error) {
       // The agent gets the error, but may ignore it; the owner does not. The lease expires if the store does not recover.
-      for (const emission of batch) rejectEmission(this.#settle(emission), error)
+      for (const emission of batch) this.#settle(emission).reject(error)
       if (this.#eventsLost) return
       this.#eventsLost = { error }
       this.#owner.onEventsLost(error)
@@ -319,7 +322,7 @@ export class Writer {
     const cause = reason ?? this.#eventsLost?.error
     for (const emission of batch) {
       const text = `"${stateOrType(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
-      rejectEmission(this.#settle(emission), cause ?? new Error(text))
+      this.#settle(emission).reject(cause ?? new Error(text))
     }
   }
 
@@ -331,22 +334,42 @@ export class Writer {
   }
 }
 
-interface Emission extends Resolvers {
+/** An event until it is stored or rejected. A promise costs more than the event, and few are waited for. */
+export class Emission {
   readonly event: TaskEvent
   /** In characters. */
   readonly size: number
-  readonly promise: Promise<void>
+  #waiter: PromiseWithResolvers<void> | undefined
+  #outcome: Promise<void> | undefined
+
+  constructor(event: TaskEvent, size: number) {
+    this.event = event
+    this.size = size
+  }
+
+  /** Resolves when the event is stored. Rejects if it could not be stored. */
+  stored(): Promise<void> {
+    if (this.#outcome) return this.#outcome
+    this.#waiter ??= Promise.withResolvers<void>()
+    return this.#waiter.promise
+  }
+
+  resolve(): void {
+    this.#outcome = entered
+    this.#waiter?.resolve()
+  }
+
+  reject(reason: unknown): void {
+    this.#outcome = this.#waiter?.promise ?? Promise.reject(reason)
+    // An agent that does not await the event must not crash the process by an unhandled rejection.
+    this.#outcome.catch(() => {})
+    this.#waiter?.reject(reason)
+  }
 }
 
 interface Resolvers {
   readonly resolve: () => void
   readonly reject: (reason: unknown) => void
-}
-
-function rejectEmission({ promise, reject }: Emission, reason: unknown): void {
-  // An agent that does not await the event must not crash the process by an unhandled rejection.
-  promise.catch(() => {})
-  reject(reason)
 }
 
 /** The size of the content of an event in characters, without its ids and metadata. */

@@ -16,6 +16,7 @@ import type {
   Call,
   Operation,
   RequestOf,
+  ResultOf,
   SendConfiguration,
   Service,
   StreamOperation,
@@ -37,8 +38,9 @@ export async function invokeOperation<O extends UnaryOperation>(
   service: Service,
   wireRequest: WireRequest<O>,
 ): Promise<Json> {
-  const { call } = prepareOperation(service, wireRequest)
-  return (await call()).encode()
+  const request = decodeRequest(wireRequest)
+  const result = await callUnary(service, wireRequest.operation, request, wireRequest.call)
+  return encodeResult(result, request, wireRequest)
 }
 
 export interface TextOptions {
@@ -53,12 +55,16 @@ export async function invokeForText<O extends UnaryOperation>(
   wireRequest: WireRequest<O>,
   { target, wrap }: TextOptions,
 ): Promise<string> {
-  const { key, call } = prepareOperation(service, wireRequest)
+  const { operation, call } = wireRequest
+  const request = decodeRequest(wireRequest)
   // A task looks the same to all callers that may see it, until its next event.
-  const answers = wireRequest.operation === 'getTask' ? answersOf(service, key) : undefined
+  const answers = operation === 'getTask' ? answersOf(service, () => answerKey(wireRequest, request)) : undefined
   answers?.requireRoom(target)
-  const { result, encode } = await call()
-  const encodeText = () => stringify(wrap ? wrap(encode()) : encode())
+  const result = await callUnary(service, operation, request, call)
+  const encodeText = () => {
+    const encoded = encodeResult(result, request, wireRequest)
+    return stringify(wrap ? wrap(encoded) : encoded)
+  }
   if (answers) return answers.encode(encodeText, (result as Task).generation, target)
   const text = encodeText()
   if (text.length >= minLargeLength) reserveAnswer({ bytes: text.length }, target)
@@ -85,20 +91,19 @@ function withoutWaiting<R extends object>(request: R): R {
   return { ...request, configuration: { ...configuration, returnImmediately: true } }
 }
 
-function prepareOperation<O extends UnaryOperation>(service: Service, wireRequest: WireRequest<O>) {
-  const { dialect, operation, call } = wireRequest
-  const request = decodeRequest(wireRequest)
-  return {
-    /** Identifies what is requested, for whom and in which form. */
-    key: () =>
-      JSON.stringify([ownerOf(call.principal), dialect.name, dialect.callers?.variant, call.extensions, request]),
-    async call() {
-      const result = await callUnary(service, operation, request, call)
-      const form = formFor(dialect, call)
-      const readable = form ? resultForReader(operation, result, form, request) : result
-      return { result, encode: () => dialect.encodeResult[operation](readable, request) }
-    },
-  }
+/** Identifies what is requested, for whom and in which form. */
+function answerKey<O extends UnaryOperation>({ dialect, call }: WireRequest<O>, request: RequestOf<O>): string {
+  return JSON.stringify([ownerOf(call.principal), dialect.name, dialect.callers?.variant, call.extensions, request])
+}
+
+function encodeResult<O extends UnaryOperation>(
+  result: ResultOf<O>,
+  request: RequestOf<O>,
+  { dialect, operation, call }: WireRequest<O>,
+): Json {
+  const form = formFor(dialect, call)
+  const readable = form ? resultForReader(operation, result, form, request) : result
+  return dialect.encodeResult[operation](readable, request)
 }
 
 export interface StreamOptions {
