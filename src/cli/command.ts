@@ -126,6 +126,12 @@ export const globalOptions: Readonly<Record<string, Option>> = {
   timeout: { type: 'text', value: 'time', summary: 'Stop after this time, such as 30, 500ms or 2m.', default: 'none' },
 }
 
+/** The registration of the user's client with an authorization server. */
+export const clientOptions: Readonly<Record<string, Option>> = {
+  'client-id': { type: 'text', value: 'id', summary: 'The id of the client at the authorization server.' },
+  'client-secret': { type: 'text', value: 'secret', secret: true, summary: 'The secret of the client, if it has one.' },
+}
+
 /** Options of commands that call an agent. */
 export const agentOptions: Readonly<Record<string, Option>> = {
   'agent-card': {

@@ -207,7 +207,7 @@ export interface RestServerBinding {
   /** Whether a task is canceled if its caller leaves the stream before it ends. */
   readonly cancelsOnDisconnect?: boolean
   /** Whether the events of a stream include their position in the trace, if the caller sends one. */
-  readonly tellsTrace?: boolean
+  readonly hasTraceMetadata?: boolean
 }
 
 /** The client's side of a dialect over REST. */

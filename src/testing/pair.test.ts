@@ -74,7 +74,7 @@ describe('a pair', () => {
     const { client, wire } = opened
     wire.fail(refuse(), refuse())
     expect((await clock.run(client.send('hello'))).text).toBe('hi')
-    expect(wire.asked).toHaveLength(3)
+    expect(wire.requests).toHaveLength(3)
     wire.fail(lose())
     await expect(clock.run(client.send('hello'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })

@@ -4,12 +4,11 @@ import type { Logger } from '../base/logger.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import type { ConnectOptions } from '../client/options.ts'
-import { createHandler } from '../server/handler.ts'
+import { createHandler, type Handler } from '../server/handler.ts'
 import type { HandlerOptions } from '../server/options.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
-import type { Fault } from './faults.ts'
+import { type CallFault, connectionFailure, type Fault, spoil } from './faults.ts'
 import type { VirtualClock } from './virtual-clock.ts'
-import { createWire, type Wire } from './wire.ts'
 
 /** Silent, because an error of the agent reaches the test as a failed task. */
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false }
@@ -26,6 +25,17 @@ export interface PairOptions {
    * `createSqliteLog({ file, clock })`.
    */
   readonly serve?: Partial<HandlerOptions>
+}
+
+/** The connection between a client and its agent. */
+export interface Wire {
+  readonly fetch: Handler['fetch']
+  /** The requests so far, such as `POST /`, without those for the card. */
+  readonly requests: readonly string[]
+  /** Makes the next calls fail: the first fault applies to the next call, the second to the one after it. */
+  fail(...faults: readonly CallFault[]): void
+  /** Applies all these faults to the next stream. */
+  spoil(...faults: readonly Fault[]): void
 }
 
 /** A client and its agent, connected without a socket. */
@@ -55,4 +65,44 @@ export async function createPair(agent: Agent, options: PairOptions = {}): Promi
     await (clock ? clock.run(draining) : draining)
   }
   return { client: await open(), wire, connect: open, close, [Symbol.asyncDispose]: close }
+}
+
+interface WireOptions {
+  readonly clock: Clock
+  readonly faults: readonly (Fault | readonly Fault[])[]
+}
+
+function createWire({ fetch }: Pick<Handler, 'fetch'>, { clock, faults }: WireOptions): Wire {
+  const requests: string[] = []
+  const streamFaults = faults.map((each) => [each].flat())
+  const callFaults: CallFault[] = []
+
+  /** Breaks the call before or after it reaches the agent. */
+  async function sendThrough(request: Request, fault: Fault | undefined): Promise<Response> {
+    if (fault?.type === 'refuse') throw connectionFailure('ECONNREFUSED')
+    const response = await fetch(request)
+    if (fault?.type !== 'lose') return response
+    await response.body?.cancel()
+    throw connectionFailure('ECONNRESET')
+  }
+
+  return {
+    requests,
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      if (pathname.startsWith('/.well-known/')) return await fetch(request)
+      requests.push(`${request.method} ${pathname}`)
+      const isStream = request.headers.get('accept')?.includes('text/event-stream') ?? false
+      const next = isStream ? (streamFaults.shift() ?? []) : []
+      const response = await sendThrough(request, callFaults.shift() ?? next.find(isCallFault))
+      if (!isStream || !response.body || next.length === 0) return response
+      return new Response(spoil(response.body, next, clock), response)
+    },
+    fail: (...more) => void callFaults.push(...more),
+    spoil: (...more) => void streamFaults.push([...more]),
+  }
+}
+
+function isCallFault({ type }: Fault): boolean {
+  return type === 'refuse' || type === 'lose'
 }

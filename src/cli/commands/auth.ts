@@ -8,10 +8,9 @@ import type { Token } from '../../entries/client-auth.ts'
 import { createFetch, fetchCard, requireReference } from '../agent.ts'
 import { agentKey, readAgentReference } from '../agent-reference.ts'
 import { describeScheme } from '../cards/render-card.ts'
-import { agentOptions, type Command, type Context } from '../command.ts'
+import { agentOptions, type Command, type Context, clientOptions } from '../command.ts'
 import { usageError } from '../errors.ts'
 import { credentialsFile, type Login, type LoginFlow, providerOf, readLogins, writeLogin } from '../token-store.ts'
-import { clientOptions } from './auth-options.ts'
 
 export const authLogin: Command = {
   description:

@@ -1,9 +1,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentOptions, type Command, globalOptions, type Option, type Setting, waitOptions } from '../command.ts'
+import {
+  agentOptions,
+  type Command,
+  clientOptions,
+  globalOptions,
+  type Option,
+  type Setting,
+  waitOptions,
+} from '../command.ts'
 import { cacheFolder, configFolder } from '../settings.ts'
 import { credentialsFile } from '../token-store.ts'
-import { clientOptions } from './auth-options.ts'
 
 const options: Readonly<Record<string, Option>> = { ...agentOptions, ...clientOptions, ...waitOptions }
 

@@ -39,7 +39,7 @@ export const restServerBinding: RestServerBinding = {
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,
   // Over REST, most calls of the house cannot be distinguished from those of 0.3.
-  tellsTrace: true,
+  hasTraceMetadata: true,
   recognises: ({ body, query }) =>
     isObject(body) ? isJsonRpcMessage(body.message) || isJsonRpcConfig(body) : isJsonRpcState(query.status),
   params({ operation, taskId, configId, query, body }) {

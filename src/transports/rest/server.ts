@@ -82,7 +82,7 @@ export function createRest(options: WireOptions): RestHandler {
         onError,
         after: readResumePoint(incoming),
         ...(dialect.rest?.cancelsOnDisconnect && { cancelOnDisconnect: true }),
-        ...(dialect.rest?.tellsTrace && call.trace && { traceMetadata: true }),
+        ...(dialect.rest?.hasTraceMetadata && call.trace && { traceMetadata: true }),
         framing: framingFor(dialect),
         heartbeat,
         clock,
