@@ -1,4 +1,4 @@
-/** The arrows: which room of src/ may import which. A room may always import itself; what is not listed is forbidden. */
+/** Which folder of src/ may import which. A folder may always import itself; imports that are not listed are forbidden. */
 const mayImport = {
   base: [],
   schema: ['base'],
@@ -43,12 +43,12 @@ const mayImport = {
   node: ['base', 'protocol', 'http', 'auth', 'transports', 'client', 'mesh', 'server', 'registry'],
 }
 
-/** Beyond the arrows above, `import type` only: a store sees these ports and none of their code. */
+/** Folders whose types may be imported as well: a store sees these ports and none of their code. */
 const mayImportTypes = {
   stores: ['push', 'registry', 'limits', 'mesh'],
 }
 
-/** The rims; everything else speaks `fetch` and runs where there is no Node. */
+/** Everything else speaks `fetch` and runs where there is no Node. */
 const mayImportNode = [
   'src/node/',
   'src/integrations/',
@@ -58,7 +58,7 @@ const mayImportNode = [
   'src/serve-stores.ts',
 ]
 
-/** Users who need them bring them, and only these rooms may: everything else works without. */
+/** Optional peers, with the folders that may import them: everything else works without. */
 const mayImportPeers = {
   '@ai-sdk/provider': ['loop'],
   '@modelcontextprotocol/client': ['loop'],
@@ -71,34 +71,34 @@ const peers = Object.keys(require('./package.json').peerDependencies)
 
 const test = '[.]test[.]ts$'
 const publicEntry = '^src/entries/'
-const inside = (rooms) => `^src/(${rooms.join('|')})/`
+const inside = (folders) => `^src/(${folders.join('|')})/`
 const production = (path, ...except) => ({ path, pathNot: [test, ...except] })
 
-const arrows = Object.entries(mayImport).map(([room, others]) => {
-  const types = mayImportTypes[room] ?? []
+const folderImports = Object.entries(mayImport).map(([folder, others]) => {
+  const types = mayImportTypes[folder] ?? []
   return {
-    name: `arrows-of-${room}`,
-    comment: `${room} may import only: ${[...others, ...types].join(', ') || 'nothing of ours'}.`,
+    name: `imports-of-${folder}`,
+    comment: `${folder} may import only: ${[...others, ...types].join(', ') || 'nothing of ours'}.`,
     severity: 'error',
-    from: production(inside([room])),
-    to: { path: '^src/', pathNot: inside([room, ...others, ...types]) },
+    from: production(inside([folder])),
+    to: { path: '^src/', pathNot: inside([folder, ...others, ...types]) },
   }
 })
 
-const typeArrows = Object.entries(mayImportTypes).map(([room, others]) => ({
-  name: `arrows-of-${room}-types-only`,
-  comment: `${room} may import only types from: ${others.join(', ')}.`,
+const typeImports = Object.entries(mayImportTypes).map(([folder, others]) => ({
+  name: `imports-of-${folder}-types-only`,
+  comment: `${folder} may import only types from: ${others.join(', ')}.`,
   severity: 'error',
-  from: production(inside([room])),
+  from: production(inside([folder])),
   to: { path: inside(others), dependencyTypesNot: ['type-only'] },
 }))
 
 const unlisted = peers.filter((peer) => !mayImportPeers[peer])
-if (unlisted.length > 0) throw new Error(`The rooms that may import ${unlisted.join(', ')} must be listed.`)
+if (unlisted.length > 0) throw new Error(`The folders that may import ${unlisted.join(', ')} must be listed.`)
 
-const peerArrows = peers.map((peer) => ({
-  name: `rooms-of-${peer}`,
-  comment: `Only these rooms may import ${peer}: ${mayImportPeers[peer].join(', ') || 'none'}.`,
+const peerImports = peers.map((peer) => ({
+  name: `folders-of-${peer}`,
+  comment: `Only these folders may import ${peer}: ${mayImportPeers[peer].join(', ') || 'none'}.`,
   severity: 'error',
   from: production('^src/', ...(mayImportPeers[peer].length > 0 ? [inside(mayImportPeers[peer])] : [])),
   to: { path: `(^|/)node_modules/${peer}/` },
@@ -106,11 +106,11 @@ const peerArrows = peers.map((peer) => ({
 
 module.exports = {
   forbidden: [
-    ...arrows,
-    ...typeArrows,
-    ...peerArrows,
+    ...folderImports,
+    ...typeImports,
+    ...peerImports,
     {
-      name: 'arrows-of-console',
+      name: 'imports-of-console',
       comment: 'The console uses the public client and the client of the operator API, like any other web application.',
       severity: 'error',
       from: { path: '^console/' },
@@ -124,7 +124,7 @@ module.exports = {
       to: { path: '^console/src/pages/', pathNot: '^console/src/$1/' },
     },
     {
-      name: 'arrows-of-cli',
+      name: 'imports-of-cli',
       comment:
         'cli may import only the public entries, the model and its JSON (base, protocol, dialects), and node, whose entry loads much more.',
       severity: 'error',
@@ -132,8 +132,8 @@ module.exports = {
       to: { path: '^src/', pathNot: [inside(['cli', 'base', 'protocol', 'dialects', 'node']), publicEntry] },
     },
     {
-      name: 'room-is-listed',
-      comment: 'A new room needs a line in the table at the top of this file.',
+      name: 'folder-is-listed',
+      comment: 'A new folder needs a line in the table at the top of this file.',
       severity: 'error',
       from: production(
         '^src/',

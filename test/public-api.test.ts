@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 
@@ -24,7 +24,20 @@ const nodeFree = [
 
 describe('the public API', () => {
   it('the exported names of every entry are those in public-api.txt', async () => {
-    await expect(listExports()).toMatchFileSnapshot('public-api.txt')
+    const lines = exportedNames().map(({ entry, name, kind }) => `${entry}: ${name} (${kind})`)
+    await expect(`${lines.toSorted().join('\n')}\n`).toMatchFileSnapshot('public-api.txt')
+  })
+
+  it('a name means the same in every entry', () => {
+    expect(ambiguousNames()).toEqual({
+      // The same function, with the guarded `fetch` of Node.
+      agent: ['local-agent.node.ts', 'local-agent.ts'],
+      connect: ['client/connect.ts', 'node/guarded-fetch/connect.ts'],
+      // The class that code for another loop expects.
+      AgentLoop: ['loop/agent-loop.ts', 'loop/compat.ts'],
+      // A webhook address of the console, and the receiver of parley-a2a/push.
+      Receiver: ['push/receiver/receiver.ts', 'server/operator/contract-tools.ts'],
+    })
   })
 
   it('package.json exports one path per entry file', () => {
@@ -38,8 +51,16 @@ describe('the public API', () => {
   })
 })
 
-/** One line per name: `entry: name (value|type)`. */
-function listExports(): string {
+interface ExportedName {
+  readonly entry: string
+  readonly name: string
+  readonly kind: 'value' | 'type'
+  /** The file with its declaration. */
+  readonly file: string
+}
+
+/** The exported names of every entry. */
+function exportedNames(): readonly ExportedName[] {
   const config = ts.getParsedCommandLineOfConfigFile('tsconfig.json', { incremental: false }, {
     ...ts.sys,
     onUnRecoverableConfigFileDiagnostic(diagnostic) {
@@ -51,17 +72,25 @@ function listExports(): string {
     config?.options ?? {},
   )
   const checker = program.getTypeChecker()
-  const lines = entries.flatMap((file) => {
-    const source = program.getSourceFile(resolve(folder, file))
+  return entries.flatMap((entry) => {
+    const source = program.getSourceFile(resolve(folder, entry))
     const module = source && checker.getSymbolAtLocation(source)
     const symbols = module ? checker.getExportsOfModule(module) : []
-    const isValue = (symbol: ts.Symbol) => {
+    return symbols.map((symbol): ExportedName => {
       const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
-      return (target.flags & ts.SymbolFlags.Value) !== 0
-    }
-    return symbols.map((symbol) => `${file}: ${symbol.name} (${isValue(symbol) ? 'value' : 'type'})`).toSorted()
+      const kind = (target.flags & ts.SymbolFlags.Value) !== 0 ? 'value' : 'type'
+      const file = relative('src', target.declarations?.[0]?.getSourceFile().fileName ?? '')
+      return { entry, name: symbol.name, kind, file }
+    })
   })
-  return `${lines.join('\n')}\n`
+}
+
+/** Names that are declared in several files, with these files. */
+function ambiguousNames(): Readonly<Record<string, readonly string[]>> {
+  const files = new Map<string, Set<string>>()
+  for (const { name, file } of exportedNames()) files.set(name, (files.get(name) ?? new Set()).add(file))
+  const ambiguous = [...files].filter(([, declaredIn]) => declaredIn.size > 1)
+  return Object.fromEntries(ambiguous.map(([name, declaredIn]) => [name, [...declaredIn].toSorted()]))
 }
 
 /** Imports of `node:*` that a file reaches, statically or by `import()`, as `file -> module`. */

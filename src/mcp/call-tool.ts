@@ -11,7 +11,7 @@ import { outputOf } from '../client/call-skill.ts'
 import { type Reply, toReply } from '../client/reply.ts'
 import type { SendOptions } from '../client/send-request.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { type Part, type Task, textOf } from '../protocol/model.ts'
+import { joinTexts, type Part, type Task, textOf } from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
 import { type AgentQuestion, encodeAnswer, followTask, readQuestion, textForm } from './follow-task.ts'
 import type { SkillTool } from './skill-tools.ts'
@@ -136,17 +136,6 @@ function partsOf(reply: Reply): readonly { readonly part: Part; readonly path: s
   )
   const messageParts = (status.message?.parts ?? []).map((part, index) => ({ part, path: `${id}/status/${index}` }))
   return [...artifactParts, ...messageParts]
-}
-
-/** Joins the chunks of a text. */
-function joinTexts(parts: readonly Part[]): readonly Part[] {
-  const joined: Part[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if ('text' in part && last && 'text' in last) joined[joined.length - 1] = { ...last, text: last.text + part.text }
-    else joined.push(part)
-  }
-  return joined
 }
 
 function toBlock(part: Part, path: string): Block {

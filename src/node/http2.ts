@@ -17,19 +17,18 @@ import {
   slicesOf,
   withSecurityHeaders,
 } from '../http/exchange.ts'
-import type { LargeResponse, Load } from '../http/load.ts'
+import type { Load } from '../http/load.ts'
 import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import { createHttp2Connections, createSlowRequests, type Http2Connections } from './http2-connections.ts'
 import {
-  type BodyBudget,
   byteLength,
+  CountedRequest,
   callerLeft,
   certificateOf,
   collectBody,
   isBodiless,
   joinedHeader,
   nextIteration,
-  releaseOnce,
 } from './incoming.ts'
 
 export interface Http2Options {
@@ -105,7 +104,7 @@ const sessionOptions: ServerOptions = {
 }
 
 /** A view of an HTTP/2 request, plain or gRPC. A class for the same reason as `Http1Incoming`. */
-class Http2Incoming implements GrpcIncoming, BodyBudget {
+class Http2Incoming extends CountedRequest implements GrpcIncoming {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -115,13 +114,10 @@ class Http2Incoming implements GrpcIncoming, BodyBudget {
   readonly bytes: GrpcIncoming['bytes']
   readonly chunks: GrpcIncoming['chunks']
   readonly #stream: ServerHttp2Stream
-  readonly #load: Load | undefined
-  /** The bytes of the body that count in the load. */
-  #taken = 0
-  #releases: Set<() => void> | undefined
   #signal: AbortSignal | undefined
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], load?: Load) {
+    super(load)
     const target = headers[':path'] ?? '/'
     const mark = target.indexOf('?')
     this.method = headers[':method'] ?? 'GET'
@@ -140,26 +136,6 @@ class Http2Incoming implements GrpcIncoming, BodyBudget {
     }
     this.chunks = () => stream.iterator({ destroyOnReturn: false })
     this.#stream = stream
-    this.#load = load
-  }
-
-  take(bytes: number): boolean {
-    this.#taken += bytes
-    return this.#load?.take(bytes) ?? true
-  }
-
-  reserve(response: LargeResponse, caller: string): (() => void) | undefined {
-    if (!this.#load) return () => {}
-    const release = this.#load.reserve(response, caller)
-    if (!release) return undefined
-    this.#releases ??= new Set()
-    return releaseOnce(release, this.#releases)
-  }
-
-  /** The response has ended: nothing of the request counts in the load any more. */
-  end(): void {
-    this.#load?.end(this.#taken)
-    for (const release of this.#releases ?? []) release()
   }
 
   get signal(): AbortSignal {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { BodyConsumed, BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
 import { JsonError } from '../http/json.ts'
-import { Overloaded } from '../http/load.ts'
+import { type LargeResponse, type Load, Overloaded } from '../http/load.ts'
 import type { RequestFault } from './refuse-request.ts'
 
 /** A request as Express and similar frameworks pass it on. */
@@ -107,8 +107,39 @@ export function collectBody(
   })
 }
 
+/** Counts what a request holds in the load of its server, from its body until its response has ended. */
+export class CountedRequest implements BodyBudget {
+  readonly #load: Load | undefined
+  /** The bytes of the body that count in the load. */
+  #taken = 0
+  #releases: Set<() => void> | undefined
+
+  constructor(load: Load | undefined) {
+    this.#load = load
+  }
+
+  take(bytes: number): boolean {
+    this.#taken += bytes
+    return this.#load?.take(bytes) ?? true
+  }
+
+  reserve(response: LargeResponse, caller: string): (() => void) | undefined {
+    if (!this.#load) return () => {}
+    const release = this.#load.reserve(response, caller)
+    if (!release) return undefined
+    this.#releases ??= new Set()
+    return releaseOnce(release, this.#releases)
+  }
+
+  /** The response has ended: nothing of the request counts in the load any more. */
+  end(): void {
+    this.#load?.end(this.#taken)
+    for (const release of this.#releases ?? []) release()
+  }
+}
+
 /** Keeps a release function among those of a request until it is called, by the response or at its end. */
-export function releaseOnce(release: () => void, pending: Set<() => void>): () => void {
+function releaseOnce(release: () => void, pending: Set<() => void>): () => void {
   const finish = (): void => {
     if (pending.delete(finish)) release()
   }

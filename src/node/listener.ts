@@ -13,18 +13,17 @@ import {
   slicesOf,
   withSecurityHeaders,
 } from '../http/exchange.ts'
-import type { LargeResponse, Load } from '../http/load.ts'
+import type { Load } from '../http/load.ts'
 import {
   ambiguityIn,
-  type BodyBudget,
   byteLength,
+  CountedRequest,
   certificateOf,
   type ExpressRequest,
   isBodiless,
   joinedHeader,
   type PassedRequest,
   readBody,
-  releaseOnce,
 } from './incoming.ts'
 import { refusalOf } from './refuse-request.ts'
 
@@ -172,7 +171,7 @@ async function sendSlices(
  * A view of a Node request that creates nothing until it is used. A class, because a getter in an object literal gives
  * every request a new hidden class, which costs a fifth of the time.
  */
-class Http1Incoming implements Incoming, BodyBudget {
+class Http1Incoming extends CountedRequest implements Incoming {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -182,13 +181,10 @@ class Http1Incoming implements Incoming, BodyBudget {
   readonly bytes: Incoming['bytes']
   readonly #request: ExpressRequest
   readonly #response: ServerResponse
-  readonly #load: Load | undefined
-  /** The bytes of the body that count in the load. */
-  #taken = 0
-  #releases: Set<() => void> | undefined
   #signal: AbortSignal | undefined
 
   constructor(request: ExpressRequest, response: ServerResponse, load?: Load, passed?: PassedRequest) {
+    super(load)
     const { url = '/' } = passed ?? request
     const host = url.startsWith('/') ? undefined : hostIn(url)
     const target = originForm(url)
@@ -208,26 +204,6 @@ class Http1Incoming implements Incoming, BodyBudget {
     this.bytes = (limit) => readBody(request, limit, this, passed)
     this.#request = request
     this.#response = response
-    this.#load = load
-  }
-
-  take(bytes: number): boolean {
-    this.#taken += bytes
-    return this.#load?.take(bytes) ?? true
-  }
-
-  reserve(response: LargeResponse, caller: string): (() => void) | undefined {
-    if (!this.#load) return () => {}
-    const release = this.#load.reserve(response, caller)
-    if (!release) return undefined
-    this.#releases ??= new Set()
-    return releaseOnce(release, this.#releases)
-  }
-
-  /** The response has ended: nothing of the request counts in the load any more. */
-  end(): void {
-    this.#load?.end(this.#taken)
-    for (const release of this.#releases ?? []) release()
   }
 
   get signal(): AbortSignal {

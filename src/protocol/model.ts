@@ -92,6 +92,17 @@ export function textOf({ parts }: Pick<Message, 'parts'>): string {
   return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 
+/** Joins neighbouring text parts, such as the chunks of a streamed text. */
+export function joinTexts(parts: readonly Part[]): readonly Part[] {
+  const joined: Part[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if ('text' in part && last && 'text' in last) joined[joined.length - 1] = { ...last, text: last.text + part.text }
+    else joined.push(part)
+  }
+  return joined
+}
+
 /** Formats a time, in milliseconds since 1970, as A2A timestamps are. Defaults to the current time. */
 export function toTimestamp(milliseconds: number = Date.now()): string {
   if (milliseconds !== formatted.milliseconds) formatted = { milliseconds, text: new Date(milliseconds).toISOString() }

@@ -1,4 +1,4 @@
-import type { Message, Part, Task } from '../../protocol/model.ts'
+import { joinTexts, type Message, type Task } from '../../protocol/model.ts'
 import { loadFold } from '../../tasks/fold.ts'
 import type { NewTask, TaskLog } from '../../tasks/log.ts'
 
@@ -22,15 +22,4 @@ function messagesOf({ id, contextId, history, artifacts, status }: Task): readon
     return { messageId: artifactId, role: 'agent', parts: joinTexts(parts), taskId: id, contextId }
   })
   return [...history, ...results, ...(status.message ? [status.message] : [])]
-}
-
-/** Joins the chunks of a streamed text. */
-function joinTexts(parts: readonly Part[]): readonly Part[] {
-  const joined: Part[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if ('text' in part && last && 'text' in last) joined[joined.length - 1] = { ...last, text: last.text + part.text }
-    else joined.push(part)
-  }
-  return joined
 }

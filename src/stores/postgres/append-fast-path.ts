@@ -2,7 +2,7 @@ import { keepsTaskRow } from '../event-batches.ts'
 import type { Append } from './append.ts'
 import type { Database } from './connection.ts'
 import { array, encodeText, lines } from './sql-text.ts'
-import { eventColumns, eventOffsets, taskRowChange } from './write-batches.ts'
+import { appendColumns, eventColumns, taskRowChange } from './write-batches.ts'
 
 /** Whether an append by the holder of the lease only stores events, without a new lease or claims. */
 export function isWriterAppend({ fence, lease, claims = [] }: Append): boolean {
@@ -101,15 +101,7 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
     if (appends.every(isChunk)) return await appendChunks(appends, notification)
     const changes = appends.map(({ batch, after }) => taskRowChange(batch.events, after))
     const [row] = await store(
-      lines(appends.map(({ taskId }) => taskId)),
-      array(appends.map(({ after }) => after)),
-      array(appends.map(({ fence }) => fence)),
-      array(appends.map(({ batch }) => batch.events.length)),
-      array(eventOffsets(appends)),
-      array(appends.map(({ token }) => token)),
-      array(changes.map(({ phase }) => phase)),
-      array(changes.map(({ statusAt }) => statusAt)),
-      array(changes.map(({ answered }) => answered)),
+      ...appendColumns(appends, changes),
       array(changes.map(({ changed }) => changed)),
       array(changes.map(({ isOver }) => isOver)),
       ...eventColumns(appends),

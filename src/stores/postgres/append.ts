@@ -3,7 +3,7 @@ import { type Database, IncompatibleDatabase } from './connection.ts'
 import { type ClaimRow, decodeClaim } from './create.ts'
 import { isFreeSql, leaseEndSql } from './leases.ts'
 import { array, lines } from './sql-text.ts'
-import { claimColumns, eventColumns, eventOffsets, taskRowChange, type Write } from './write-batches.ts'
+import { appendColumns, claimColumns, eventColumns, taskRowChange, type Write } from './write-batches.ts'
 
 export interface Append extends Write {
   readonly fence?: number
@@ -93,15 +93,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
   return async (appends, notification) => {
     const changes = appends.map(({ batch, after }) => taskRowChange(batch.events, after))
     const rows = await store(
-      lines(appends.map(({ taskId }) => taskId)),
-      array(appends.map(({ after }) => after)),
-      array(appends.map(({ fence }) => fence)),
-      array(appends.map(({ batch }) => batch.events.length)),
-      array(eventOffsets(appends)),
-      array(appends.map(({ token }) => token)),
-      array(changes.map(({ phase }) => phase)),
-      array(changes.map(({ statusAt }) => statusAt)),
-      array(changes.map(({ answered }) => answered)),
+      ...appendColumns(appends, changes),
       lines(changes.map(({ dialect }) => dialect)),
       array(changes.map(({ changed }) => changed)),
       array(changes.map(({ isOver }) => isOver)),

@@ -64,6 +64,24 @@ export function eventColumns(writes: readonly Write[]): [events: string, writes:
   return [texts, array(writes.flatMap(({ batch }, index) => batch.rows.map(() => index + 1)))]
 }
 
+/** What both statements for appends need of each write and of the change of its task, as columns. */
+export function appendColumns(
+  writes: readonly (Write & { readonly fence?: number })[],
+  changes: readonly ReturnType<typeof taskRowChange>[],
+): readonly PostgresValue[] {
+  return [
+    lines(writes.map(({ taskId }) => taskId)),
+    array(writes.map(({ after }) => after)),
+    array(writes.map(({ fence }) => fence)),
+    array(writes.map(({ batch }) => batch.events.length)),
+    array(eventOffsets(writes)),
+    array(writes.map(({ token }) => token)),
+    array(changes.map(({ phase }) => phase)),
+    array(changes.map(({ statusAt }) => statusAt)),
+    array(changes.map(({ answered }) => answered)),
+  ]
+}
+
 export function claimColumns(
   writes: readonly Write[],
 ): [writes: PostgresValue, keys: PostgresValue, digests: PostgresValue] {
