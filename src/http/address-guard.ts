@@ -172,7 +172,9 @@ const reasonTexts: Readonly<Record<RefusalReason, string>> = {
   userinfo: 'has credentials in its URL',
   port: 'is at a port of another protocol',
   metadata: 'is a cloud metadata service',
-  loopback: "is this machine, which is called only with the option loopback: 'allow'",
+  loopback:
+    "is this machine, which is called only if it is allowed: by loopback: 'allow', an option of createGuardedFetch and " +
+    "grpc, and of calls and push of serve; connect takes fetch: createGuardedFetch({ loopback: 'allow' })",
   private: 'is in a private network',
   'link-local': 'is only in the local network',
   shared: 'is in a carrier-grade NAT network',

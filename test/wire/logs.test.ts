@@ -6,6 +6,7 @@ import { agent } from '../../src/agent/agent.ts'
 import { skill } from '../../src/agent/skill.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
+import { resolveAgent } from '../../src/local-agent.node.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createHandler } from '../../src/server/handler.ts'
@@ -14,7 +15,7 @@ import { until } from '../support/async.ts'
 import { createRecordingLogger } from '../support/logger.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
-import { sendParams } from '../support/wire/wire-client.ts'
+import { createWireClient, sendParams } from '../support/wire/wire-client.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'x-request-id': 'req-1' }
@@ -36,6 +37,21 @@ it('log lines of a turn and of its failure contain task, context and trace ids',
     { level: 'error', message: 'the agent failed', fields: { ...ids, agent: 'Test', error: { name: 'Error' } } },
     { level: 'info', message: 'turn ended', fields: { ...ids, agent: 'Test', state: 'failed', events: 3 } },
   ])
+})
+
+it('a called agent that gives no answer is logged with the cause and what the operator can do', async () => {
+  const { lines, logger } = createRecordingLogger()
+  const called = await startTestServer(() => 'hi', { logger })
+  const { server } = await startTestServer(async (turn) => (await turn.call(called.server.url, 'go')).text, {
+    logger,
+    calls: { reach: resolveAgent, loopback: 'refuse' },
+  })
+  const answer = await createWireClient(server.url).send('go')
+  expect(answer.task?.status.state).toBe('TASK_STATE_FAILED')
+  const failure = lines.find(({ message }) => message === 'the agent failed')
+  expect(JSON.stringify(failure)).toContain(
+    "127.0.0.1 is this machine, which is called only if it is allowed: by loopback: 'allow'",
+  )
 })
 
 it('a server logs its start with address, versions, store and auth, and that it is ready, drains and stops', async () => {

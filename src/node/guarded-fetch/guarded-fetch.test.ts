@@ -71,7 +71,8 @@ describe('the allow list', () => {
     for (const mode of ['production', 'development']) {
       vi.stubEnv('NODE_ENV', mode)
       onTestFinished(() => void vi.unstubAllEnvs())
-      const text = "127.0.0.1 is this machine, which is called only with the option loopback: 'allow'"
+      const text =
+        "127.0.0.1 is this machine, which is called only if it is allowed: by loopback: 'allow', an option of"
       await expect(createFetch()(origin), mode).rejects.toThrow(text)
       expect((await createFetch({ loopback: 'allow' })(origin)).status).toBe(200)
     }

@@ -62,7 +62,9 @@ export function failureEvent(
 
 /** What the log records of an error of the agent. By default without its message, which may contain what callers sent. */
 export function errorFields(error: unknown, { errorMessages }: { readonly errorMessages: boolean }): object {
-  const isSafe = error instanceof StoreUnavailable || error instanceof InvalidContent
+  // A call that another agent did not answer has the reason of the client, and no content.
+  const isUnanswered = error instanceof CallFailed && error.state === undefined
+  const isSafe = isUnanswered || error instanceof StoreUnavailable || error instanceof InvalidContent
   if (errorMessages || isSafe) return { error: loggedError(error) }
   return { error: summarizeError(error), hint: 'turns.errorMessages: true logs what the error says' }
 }
