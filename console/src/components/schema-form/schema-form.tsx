@@ -1,0 +1,68 @@
+import type { Json, JsonObject } from 'parley-a2a/client'
+import type { ComponentChildren } from 'preact'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { ActionButton } from '../action-button.tsx'
+import { readSchema } from './schema.ts'
+import { SchemaField } from './schema-field.tsx'
+import { findProblems, initialDraft, toValue } from './values.ts'
+import './schema-form.css'
+
+interface SchemaFormProps {
+  readonly schema: JsonObject
+  readonly onSubmit: (value: Json) => void
+  readonly submitLabel: string
+  readonly isBusy?: boolean
+  /** Further buttons. */
+  readonly children?: ComponentChildren
+}
+
+/** A form for a value of a JSON Schema. A schema with few choices and nothing else becomes a row of buttons. */
+export function SchemaForm({ schema, onSubmit, submitLabel, isBusy, children }: SchemaFormProps) {
+  const form = useRef<HTMLFormElement>(null)
+  const root = useMemo(() => readSchema(schema), [schema])
+  const [draft, setDraft] = useState(() => initialDraft(root))
+  const [wasSubmitted, setSubmitted] = useState(false)
+  const problems = useMemo(() => findProblems(root, draft), [root, draft])
+  if (root.kind === 'choice' && root.choices.length <= 6) {
+    return (
+      <div class="choice-buttons">
+        {root.choices.map(({ label, value }) => (
+          <ActionButton key={label} onClick={() => onSubmit(value)} isBusy={isBusy ?? false}>
+            <bdi class="breakable">{label}</bdi>
+          </ActionButton>
+        ))}
+        {children}
+      </div>
+    )
+  }
+
+  function submit(event: Event) {
+    event.preventDefault()
+    setSubmitted(true)
+    const value = problems.size === 0 ? toValue(root, draft) : undefined
+    if (value !== undefined) return onSubmit(value)
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+  }
+
+  return (
+    <form ref={form} class="schema-form" noValidate onSubmit={submit}>
+      <SchemaField
+        schema={root}
+        name="Value"
+        isRequired
+        path=""
+        problems={wasSubmitted ? problems : noProblems}
+        draft={draft}
+        onChange={setDraft}
+      />
+      <div class="form-actions">
+        <ActionButton type="submit" kind="primary" isBusy={isBusy ?? false}>
+          {submitLabel}
+        </ActionButton>
+        {children}
+      </div>
+    </form>
+  )
+}
+
+const noProblems = new Map<string, string>()
