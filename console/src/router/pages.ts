@@ -1,6 +1,7 @@
 import type { Feature } from 'parley-a2a/operator'
 import type { FunctionComponent } from 'preact'
 import type { IconName } from '../components/icon.tsx'
+import { InboxBadge } from '../components/shell/inbox-badge.tsx'
 import { lazyPage } from './lazy-page.tsx'
 
 /** A page with its entry in the navigation. Its code is loaded when the page is opened for the first time. */
@@ -52,12 +53,37 @@ export const pages: readonly PageEntry[] = [
     component: lazyPage(async () => (await import('../pages/task/task-page.tsx')).TaskPage),
   },
   {
+    id: 'inbox',
+    paths: ['inbox'],
+    title: 'Inbox',
+    icon: 'inbox',
+    feature: 'history',
+    badge: InboxBadge,
+    component: lazyPage(async () => (await import('../pages/inbox/inbox-page.tsx')).InboxPage),
+  },
+  {
     id: 'overview',
     paths: ['overview'],
     title: 'Overview',
     icon: 'overview',
     feature: 'history',
     component: lazyPage(async () => (await import('../pages/overview/overview-page.tsx')).OverviewPage),
+  },
+  {
+    id: 'agents',
+    paths: ['agents', 'agents/:agent', 'agents/:agent/:tab'],
+    title: 'Agent',
+    icon: 'agent',
+    isOfAgent: true,
+    component: lazyPage(async () => (await import('../pages/agent/agent-page.tsx')).AgentPage),
+  },
+  {
+    id: 'wire',
+    paths: ['wire', 'wire/:agent'],
+    title: 'Wire',
+    icon: 'wire',
+    isOfAgent: true,
+    component: lazyPage(async () => (await import('../pages/wire/wire-page.tsx')).WirePage),
   },
   {
     id: 'webhooks',

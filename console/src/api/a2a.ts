@@ -1,0 +1,26 @@
+import { type Client, connect } from 'parley-a2a/client'
+import { agents } from './agents.ts'
+import { watchedFetch } from './connection.ts'
+
+const clients = new Map<string, Promise<Client>>()
+
+/** The A2A client of an agent of this server, called as the person who is logged in. */
+export function agentClient(id: string): Promise<Client> {
+  const cached = clients.get(id)
+  if (cached) return cached
+  const created = open(id)
+  clients.set(id, created)
+  // A failed connection is tried again by the next call.
+  created.catch(() => clients.delete(id))
+  return created
+}
+
+async function open(id: string): Promise<Client> {
+  const agent = agents.value.find((candidate) => candidate.id === id)
+  if (!agent) throw new Error('This agent is no longer served.')
+  return await connect(new URL(agent.a2a, location.origin).href, {
+    fetch: watchedFetch,
+    // A person who watches a stream waits for a restart of the server.
+    resume: { tries: 60, minDelay: 250, maxDelay: 5_000 },
+  })
+}

@@ -1,0 +1,119 @@
+import type { Answer, Inbox } from 'parley-a2a/operator'
+import { useEffect, useState } from 'preact/hooks'
+import { agentName } from '../../api/agents.ts'
+import { setInboxCount } from '../../api/inbox-count.ts'
+import { operator } from '../../api/operator.ts'
+import { hasFeature } from '../../api/session.ts'
+import { useResource, useStream } from '../../api/use-resource.ts'
+import { JsonBlock } from '../../components/code-block.tsx'
+import { Page } from '../../components/page.tsx'
+import { Parts } from '../../components/parts/parts.tsx'
+import { Badge } from '../../components/state-badge.tsx'
+import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
+import { Ago, Countdown } from '../../components/time.tsx'
+import { link } from '../../router/links.ts'
+import { AnswerForm } from './answer-form.tsx'
+import './inbox.css'
+
+type Item = Inbox['items'][number]
+
+const kinds = { input: 'Question', approval: 'Approval', tool: 'Tool call', credentials: 'Credentials' } as const
+
+/** Everything that waits for a person, of all agents. */
+export function InboxPage() {
+  const { value, error, isLoading, reload } = useResource(() => operator.inbox(), [])
+  const [more, setMore] = useState<Inbox>({ items: [] })
+  useStream(
+    (signal, last) => operator.taskChanges({ state: 'input-required,auth-required' }, signal, last),
+    () => reload(),
+    [],
+  )
+  const items = [...(value?.items ?? []), ...more.items]
+  const next = more.items.length > 0 ? more.next : value?.next
+  useEffect(() => {
+    if (value) setInboxCount(value.items.length, value.next !== undefined)
+  }, [value])
+
+  async function loadMore() {
+    const page = await operator.inbox(next)
+    setMore({ ...page, items: [...more.items, ...page.items] })
+  }
+
+  return (
+    <Page title="Inbox" lead="Tasks of all agents that wait for a person.">
+      {value === undefined && isLoading && <LoadingState label="Loading the inbox" />}
+      {error !== undefined && <ErrorState error={error} onRetry={reload} />}
+      {value && items.length === 0 && (
+        <EmptyState title="Nothing waits for you">
+          Questions, approvals and requests for credentials of all agents appear here as soon as they are asked.
+        </EmptyState>
+      )}
+      <ul class="plain inbox">
+        {items.map((item) => (
+          <li key={`${item.agent} ${item.taskId} ${item.waiting.requestId ?? item.waiting.since}`}>
+            <InboxItem item={item} onDone={reload} />
+          </li>
+        ))}
+      </ul>
+      {next !== undefined && (
+        <button type="button" class="button" onClick={loadMore}>
+          Show more
+        </button>
+      )}
+    </Page>
+  )
+}
+
+function InboxItem({ item, onDone }: { readonly item: Item; readonly onDone: () => void }) {
+  const { agent, taskId, waiting, principal } = item
+  const [problem, setProblem] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+
+  async function answer(body: Answer) {
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      const { requestId } = waiting
+      await operator.answer({ agent, taskId }, { ...(requestId !== undefined && { requestId }), ...body })
+      onDone()
+    } catch (error) {
+      setProblem(messageOf(error))
+    }
+    setBusy(false)
+  }
+
+  return (
+    <article class="card inbox-item" aria-label={`${kinds[waiting.kind]} of ${agentName(agent)}`}>
+      <header>
+        <Badge tone="warning">{kinds[waiting.kind]}</Badge>
+        <strong class="breakable">
+          <bdi>{agentName(agent)}</bdi>
+        </strong>
+        <span class="muted small">
+          for <bdi class="breakable">{principal.id}</bdi>, <Ago at={waiting.since} />
+        </span>
+        {waiting.deadline !== undefined && (
+          <span class="small">
+            <Countdown until={waiting.deadline} />
+          </span>
+        )}
+        {hasFeature('history') && (
+          <a class="small" href={link('tasks', agent, taskId)}>
+            Open task
+          </a>
+        )}
+      </header>
+      <Parts parts={[{ text: waiting.text }]} />
+      {waiting.tool && (
+        <div>
+          <p class="small">
+            Tool <code class="breakable">{waiting.tool.name}</code>
+          </p>
+          <JsonBlock value={waiting.tool.arguments} label="Arguments" maxHeight="small" />
+        </div>
+      )}
+      {problem && <Notice kind="error">{problem}</Notice>}
+      <AnswerForm waiting={waiting} onAnswer={answer} isBusy={isBusy} />
+    </article>
+  )
+}

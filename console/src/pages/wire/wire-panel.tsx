@@ -1,0 +1,239 @@
+import type { ComposeRequest, WireBinding, WireFrame, WireRequest } from 'parley-a2a/operator'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { operator } from '../../api/operator.ts'
+import { hasFeature } from '../../api/session.ts'
+import { useResource } from '../../api/use-resource.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { messageOf, Notice } from '../../components/states.tsx'
+import { WireAnswer } from './wire-answer.tsx'
+
+export interface Choice {
+  readonly dialect: ComposeRequest['dialect']
+  readonly binding: WireBinding
+}
+
+interface WirePanelProps {
+  readonly agent: string
+  readonly name: string
+  readonly choice: Choice
+  readonly onChoose: (choice: Choice) => void
+}
+
+const operations = [
+  ['sendMessage', 'Send a message'],
+  ['streamMessage', 'Send and stream'],
+  ['getTask', 'Get a task'],
+  ['listTasks', 'List tasks'],
+  ['cancelTask', 'Cancel a task'],
+  ['subscribeToTask', 'Subscribe to a task'],
+  ['getExtendedCard', 'Get the extended card'],
+] as const
+
+const needsTask: ReadonlySet<string> = new Set(['getTask', 'cancelTask', 'subscribeToTask'])
+
+const dialects = ['1.0', '0.3', '0.2', '0.1'] as const
+
+/** A request that can be composed, edited and sent, and its answer as it arrives. */
+export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
+  const { dialect, binding } = choice
+  const [operation, setOperation] = useState('sendMessage')
+  const [text, setText] = useState('Hello Parley')
+  const [taskId, setTaskId] = useState('')
+  const [edited, setEdited] = useState<WireRequest>()
+  const [frames, setFrames] = useState<readonly WireFrame[]>([])
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const abort = useRef<AbortController>(null)
+  const task = needsTask.has(operation) ? taskId || 'task-id' : undefined
+  const composed = useResource(
+    () => operator.composeWire({ agent, dialect, binding, operation, text, ...(task && { taskId: task }) }),
+    [agent, dialect, binding, operation, text, task],
+  )
+  useEffect(() => setEdited(composed.value), [composed.value])
+  useEffect(() => () => abort.current?.abort(), [])
+
+  async function send() {
+    if (!edited) return
+    const controller = new AbortController()
+    abort.current = controller
+    setBusy(true)
+    setProblem(undefined)
+    setFrames([])
+    try {
+      for await (const { value } of operator.sendWire(edited, controller.signal)) setFrames((old) => [...old, value])
+    } catch (error) {
+      if (!controller.signal.aborted) setProblem(messageOf(error))
+    }
+    setBusy(false)
+  }
+
+  return (
+    <section class="wire-panel" aria-label={name}>
+      <div class="wire-choices">
+        <Select
+          label="Version"
+          value={dialect}
+          options={dialects.map((value) => [value, `A2A ${value}`])}
+          onChange={(value) => onChoose({ ...choice, dialect: value as Choice['dialect'] })}
+        />
+        <Select
+          label="Binding"
+          value={binding}
+          options={[
+            ['JSONRPC', 'JSON-RPC'],
+            ['REST', 'REST'],
+            ...(hasFeature('grpc') ? [['GRPC', 'gRPC'] as const] : []),
+          ]}
+          onChange={(value) => onChoose({ ...choice, binding: value as WireBinding })}
+        />
+        <Select label="Operation" value={operation} options={operations} onChange={setOperation} />
+        {task === undefined ? (
+          <TextInput label="Text" value={text} onChange={setText} />
+        ) : (
+          <TextInput label="Task id" value={taskId} onChange={setTaskId} />
+        )}
+      </div>
+      {composed.error !== undefined && <Notice kind="error">{messageOf(composed.error)}</Notice>}
+      {edited && <RequestEditor request={edited} onChange={setEdited} />}
+      <div class="form-actions">
+        <ActionButton
+          kind="primary"
+          onClick={send}
+          isBusy={isBusy}
+          reason={edited ? undefined : 'There is no request yet.'}
+        >
+          <Icon name="send" /> Send
+        </ActionButton>
+        {isBusy && (
+          <button type="button" class="button" onClick={() => abort.current?.abort()}>
+            <Icon name="stop" /> Stop
+          </button>
+        )}
+        {edited !== composed.value && composed.value && (
+          <button type="button" class="button button-plain" onClick={() => setEdited(composed.value)}>
+            Undo edits
+          </button>
+        )}
+      </div>
+      {problem && <Notice kind="error">{problem}</Notice>}
+      {frames.length > 0 && <WireAnswer frames={frames} />}
+    </section>
+  )
+}
+
+interface SelectProps {
+  readonly label: string
+  readonly value: string
+  readonly options: readonly (readonly [string, string])[]
+  readonly onChange: (value: string) => void
+}
+
+function Select({ label, value, options, onChange }: SelectProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([option, title]) => (
+          <option key={option} value={option}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+interface TextInputProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function TextInput({ label, value, onChange }: TextInputProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} class="input" type="text" value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+    </div>
+  )
+}
+
+function RequestEditor({
+  request,
+  onChange,
+}: {
+  readonly request: WireRequest
+  readonly onChange: (request: WireRequest) => void
+}) {
+  const id = useId()
+  const [headers, setHeaders] = useState(headerText(request.headers))
+  useEffect(() => setHeaders(headerText(request.headers)), [request.binding, request.method, request.url])
+  return (
+    <div class="wire-request">
+      <div class="wire-line">
+        {request.binding !== 'GRPC' && (
+          <div class="field wire-method">
+            <label for={`${id}-method`}>Method</label>
+            <select
+              id={`${id}-method`}
+              class="input"
+              value={request.method}
+              onChange={(event) => onChange({ ...request, method: event.currentTarget.value })}
+            >
+              {['GET', 'POST', 'PUT', 'DELETE'].map((method) => (
+                <option key={method}>{method}</option>
+              ))}
+            </select>
+          </div>
+        )}
+        <TextInput
+          label={request.binding === 'GRPC' ? 'Method' : 'Address'}
+          value={request.url}
+          onChange={(url) => onChange({ ...request, url })}
+        />
+      </div>
+      <div class="field">
+        <label for={`${id}-headers`}>Headers</label>
+        <textarea
+          id={`${id}-headers`}
+          class="input mono"
+          rows={3}
+          spellcheck={false}
+          value={headers}
+          onInput={({ currentTarget: { value } }) => {
+            setHeaders(value)
+            onChange({ ...request, headers: readHeaders(value) })
+          }}
+        />
+      </div>
+      <div class="field">
+        <label for={`${id}-body`}>Body</label>
+        <textarea
+          id={`${id}-body`}
+          class="input mono"
+          rows={12}
+          spellcheck={false}
+          value={request.body}
+          onInput={(event) => onChange({ ...request, body: event.currentTarget.value })}
+        />
+      </div>
+    </div>
+  )
+}
+
+function headerText(headers: WireRequest['headers']): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
+}
+
+function readHeaders(text: string): Readonly<Record<string, string>> {
+  const lines = text.split('\n').flatMap((line) => {
+    const colon = line.indexOf(':')
+    return colon > 0 ? [[line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const] : []
+  })
+  return Object.fromEntries(lines)
+}
