@@ -45,8 +45,13 @@ export async function logIn(login: Login): Promise<void> {
   logins.value++
 }
 
+/** What the console stores in the browser about the agents. */
+export const browserDatabase = 'parley-console'
+
+/** Ends the session, and forgets what the browser has stored. */
 export async function logOut(): Promise<void> {
   await operator.logout()
+  indexedDB.deleteDatabase(browserDatabase)
   sessionState.value = { type: 'loading' }
   await readSession()
 }

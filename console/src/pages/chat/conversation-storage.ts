@@ -1,10 +1,10 @@
+import { browserDatabase } from '../../api/session.ts'
 import type { Conversation, Entry } from './conversation.ts'
 
 /** Conversations beyond these bounds are forgotten by the browser; the server keeps their tasks. */
 const maxConversations = 30
 const maxBytes = 4_000_000
 
-const database = 'parley-console'
 const table = 'conversations'
 
 /** Reads the conversations of this browser, the newest first. A browser without storage has none. */
@@ -29,11 +29,6 @@ export async function removeConversation(id: string): Promise<void> {
 /** Removes the oldest conversations beyond the bound. */
 export async function removeExcess(conversations: readonly Conversation[]): Promise<void> {
   for (const { id } of conversations.slice(maxConversations)) await removeConversation(id)
-}
-
-/** Forgets everything, when a person logs out. */
-export function forgetConversations(): void {
-  indexedDB.deleteDatabase(database)
 }
 
 async function attempt(write: () => Promise<unknown>): Promise<void> {
@@ -65,7 +60,7 @@ function sizeOf(entry: Entry): number {
 }
 
 async function openTable(mode: IDBTransactionMode): Promise<IDBObjectStore> {
-  const request = indexedDB.open(database, 1)
+  const request = indexedDB.open(browserDatabase, 1)
   request.onupgradeneeded = () => request.result.createObjectStore(table, { keyPath: 'id' })
   const opened = await resultOf(request)
   const transaction = opened.transaction(table, mode)

@@ -56,7 +56,7 @@ export interface Conversation {
   readonly entries: readonly Entry[]
 }
 
-export const endedStates: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected', 'unknown'])
+const endedStates: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected', 'unknown'])
 
 /** The metadata member with which agents request input: the client tools extension. */
 const clientTools = 'https://parley.dev/ext/client-tools/v1'
