@@ -38,6 +38,7 @@ const purifier = {
   ],
   ALLOWED_ATTR: ['href', 'title', 'src', 'alt', 'start', 'align'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/|blob:)/i,
+  ADD_URI_SAFE_ATTR: ['start', 'align'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 }

@@ -91,15 +91,13 @@ function applyReply(conversation: Conversation, message: Message): Conversation 
   }
 }
 
-/** A task as a whole: at the start of a stream, and when single events could not be resumed. */
+/**
+ * A task as a whole: at the start of a stream, and when single events could not be resumed. Its history is left out: the
+ * conversation has these messages already.
+ */
 function applyTask(conversation: Conversation, task: Task, auth: AuthRequired | undefined): Conversation {
   const { id: taskId, contextId, generation } = task
   let next: Conversation = { ...conversation, taskId, contextId, generation, activity: 'streaming' }
-  for (const message of task.history) {
-    const isPresent = next.entries.some(({ id }) => id === message.messageId)
-    if (isPresent || message.role === 'user') continue
-    next = withEntry(next, { type: 'message', id: message.messageId, parts: message.parts })
-  }
   for (const artifact of task.artifacts) next = applyArtifact(next, artifact, false, true)
   return applyStatus(next, task.status, auth)
 }

@@ -14,10 +14,18 @@ export function Transcript({ conversation }: { readonly conversation: Conversati
   const { id, agent, entries, activity } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  // Images and blocks that come into sight get their height later than their place.
   useLayoutEffect(() => {
     const element = scroller.current
-    if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
-  })
+    const content = element?.firstElementChild
+    if (!element || !content) return
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) element.scrollTop = element.scrollHeight
+    })
+    observer.observe(content)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [id])
   return (
     <div
       ref={scroller}

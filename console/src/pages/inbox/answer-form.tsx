@@ -1,5 +1,5 @@
 import type { Json } from 'parley-a2a/client'
-import type { Answer, Waiting } from 'parley-a2a/operator'
+import type { OperatorAnswer, Waiting } from 'parley-a2a/operator'
 import { useId, useState } from 'preact/hooks'
 import { ActionButton } from '../../components/action-button.tsx'
 import { SchemaForm } from '../../components/schema-form/schema-form.tsx'
@@ -7,7 +7,7 @@ import { Notice } from '../../components/states.tsx'
 
 interface AnswerFormProps {
   readonly waiting: Waiting
-  readonly onAnswer: (answer: Answer) => void
+  readonly onAnswer: (answer: OperatorAnswer) => void
   readonly isBusy: boolean
 }
 

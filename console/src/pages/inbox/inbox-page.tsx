@@ -1,4 +1,4 @@
-import type { Answer, Inbox } from 'parley-a2a/operator'
+import type { Inbox, OperatorAnswer } from 'parley-a2a/operator'
 import { useEffect, useState } from 'preact/hooks'
 import { agentName } from '../../api/agents.ts'
 import { setInboxCount } from '../../api/inbox-count.ts'
@@ -69,7 +69,7 @@ function InboxItem({ item, onDone }: { readonly item: Item; readonly onDone: () 
   const [problem, setProblem] = useState<string>()
   const [isBusy, setBusy] = useState(false)
 
-  async function answer(body: Answer) {
+  async function answer(body: OperatorAnswer) {
     setBusy(true)
     setProblem(undefined)
     try {
