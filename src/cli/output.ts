@@ -102,7 +102,8 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
     field(label, value) {
       const clean = sanitize(value).replace(/\n+$/, '')
       const name = stdoutStyle(`${label}:`, 'bold')
-      toStdout(clean.includes('\n') ? `${name}\n${clean}\n` : `${name} ${clean}`.trimEnd())
+      const line = () => wrapLine(`${name} ${clean}`.trimEnd(), process.stdout, 2)
+      toStdout(clean.includes('\n') ? `${name}\n${clean}\n` : line())
     },
     print: (text) => toStdout(text),
     write(text) {
@@ -148,12 +149,24 @@ export function sanitize(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(controlCharacters, (mark) => (/[\n\t]/.test(mark) ? mark : ''))
 }
 
-/** Breaks lines that are wider than a terminal between words. Other streams get them as they are. */
-export function wrapLine(text: string, { isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>): string {
+/**
+ * Breaks lines that are wider than a terminal between words, and indents what follows. Other streams get them as they
+ * are.
+ */
+export function wrapLine(
+  text: string,
+  { isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>,
+  indent = 0,
+): string {
   if (!isTTY || !columns) return text
+  const margin = ' '.repeat(indent)
   return text
     .split('\n')
-    .map((line) => (stripVTControlCharacters(line).length <= columns ? line : wrap(line, columns).join('\n')))
+    .map((line) => {
+      if (stripVTControlCharacters(line).length <= columns) return line
+      const [first = '', ...rest] = wrap(line, columns - indent)
+      return [first, ...rest.map((each) => `${margin}${each}`)].join('\n')
+    })
     .join('\n')
 }
 

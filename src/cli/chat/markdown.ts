@@ -1,17 +1,21 @@
 import { type Style, sanitize } from '../output.ts'
+import type { Screen } from './screen.ts'
 
-/** Renders Markdown for a terminal as it arrives. Only complete lines are rendered; the rest waits for `end`. */
+/** Renders Markdown for a terminal as it arrives. */
 export interface MarkdownWriter {
   write(text: string): void
   end(): void
 }
 
-export function createMarkdownWriter(print: (line: string) => void, style: Style): MarkdownWriter {
+export function createMarkdownWriter(
+  { line: print, grow }: Pick<Screen, 'line' | 'grow'>,
+  style: Style,
+): MarkdownWriter {
   let pending = ''
   let isCode = false
 
   function renderLine(line: string): string {
-    if (/^\s*(```|~~~)/.test(line)) {
+    if (fence.test(line)) {
       isCode = !isCode
       return style(line.trim().replace(/^(```|~~~)/, '') === '' ? '' : `  ${line.trim().slice(3)}`, 'dim')
     }
@@ -23,6 +27,8 @@ export function createMarkdownWriter(print: (line: string) => void, style: Style
       const lines = (pending + sanitize(text)).split('\n')
       pending = lines.pop() ?? ''
       for (const line of lines) print(renderLine(line))
+      // The mark of a code block changes the state only when its line is complete.
+      if (!fence.test(pending)) grow(renderLine(pending))
     },
     end() {
       if (pending !== '') print(renderLine(pending))
@@ -30,6 +36,8 @@ export function createMarkdownWriter(print: (line: string) => void, style: Style
     },
   }
 }
+
+const fence = /^\s*(```|~~~)/
 
 /** One line outside of code: headings, lists, quotes, rules and the marks inside of text. */
 function renderText(line: string, style: Style): string {

@@ -13,12 +13,23 @@ export interface Prompts {
   /** A secret, which is not shown. Undefined if the user skips it. */
   secret(question: string): Promise<string | undefined>
   /** One of the choices. Undefined if the user skips it. */
-  choice(question: string, choices: readonly Json[]): Promise<Json | undefined>
+  choice(question: string, choices: readonly Choice[]): Promise<Json | undefined>
   close(): void
 }
 
+/** A value that answers a question, and how it is shown. */
+export interface Choice {
+  readonly value: Json
+  readonly label: string
+}
+
 export function createPrompts(output: Output): Prompts {
-  return process.stdin.isTTY && process.stdout.isTTY ? createTerminalPrompts(output) : createPipePrompts()
+  return isInteractive() ? createTerminalPrompts(output) : createPipePrompts()
+}
+
+/** Whether a person writes and reads. */
+export function isInteractive(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true
 }
 
 function createTerminalPrompts(output: Output): Prompts {
@@ -68,8 +79,7 @@ function createTerminalPrompts(output: Output): Prompts {
     },
     async choice(question, choices) {
       const { isCancel, select } = await import('@clack/prompts')
-      const options = choices.map((value) => ({ value, label: labelOf(value) }))
-      const answer = await select<Json>({ message: sanitize(question), options: options as never })
+      const answer = await select<Json>({ message: sanitize(question), options: [...choices] as never })
       return isCancel(answer) ? undefined : answer
     },
     close() {},
@@ -88,21 +98,29 @@ function createPipePrompts(): Prompts {
     async choice(_, choices) {
       const answer = await next()
       if (answer === undefined) throw new Interrupted('The input has ended.')
-      return choices.find((value) => labelOf(value) === answer.trim()) ?? answer
+      const text = answer.trim()
+      const choice = choices.find(({ value, label }) => label === text || labelOf(value) === text)
+      return choice ? choice.value : answer
     },
     close: () => void lines.return?.(),
   }
 }
 
 /** The values that a schema allows, if they can be listed. */
-export function choicesOf(schema: JsonObject | undefined): readonly Json[] | undefined {
+export function choicesOf(schema: JsonObject | undefined): readonly Choice[] | undefined {
   if (!schema) return undefined
-  if (isList(schema.enum)) return schema.enum as readonly Json[]
-  if (schema.type === 'boolean') return [true, false]
+  const toChoice = (value: Json, title: unknown = undefined): Choice => ({
+    value,
+    label: typeof title === 'string' ? sanitize(title) : labelOf(value),
+  })
+  if (isList(schema.enum)) return (schema.enum as readonly Json[]).map((value) => toChoice(value))
+  if (schema.type === 'boolean') return [toChoice(true), toChoice(false)]
   const alternatives = schema.oneOf ?? schema.anyOf
   if (!isList(alternatives)) return undefined
-  const values = alternatives.flatMap((each) => (isObject(each) && 'const' in each ? [each.const ?? null] : []))
-  return values.length === alternatives.length ? values : undefined
+  const choices = alternatives.flatMap((each) =>
+    isObject(each) && 'const' in each ? [toChoice(each.const ?? null, each.title)] : [],
+  )
+  return choices.length === alternatives.length ? choices : undefined
 }
 
 function labelOf(value: Json): string {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type ClientEvent, credentialsExtension, credentialsPart, type Part, type Task } from '../../entries/client.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { clientTools, inputRequestIn, toolResult } from '../../protocol/extensions/client-tools.ts'
@@ -11,7 +11,8 @@ import { wrapLine } from '../output.ts'
 import { describeFile, isSettled, stateName, untilInterrupted } from '../render.ts'
 import { pollInterval } from '../wait.ts'
 import { createMarkdownWriter } from './markdown.ts'
-import { choicesOf, createPrompts, type Prompts } from './prompts.ts'
+import { choicesOf, createPrompts, isInteractive, type Prompts } from './prompts.ts'
+import { createScreen } from './screen.ts'
 
 const commandHelp: Readonly<Record<string, string>> = {
   '/help': 'Show these commands',
@@ -121,7 +122,7 @@ async function answerOf(
   return secret === undefined ? undefined : [resultPart(request, secret)]
 }
 
-function resultPart({ requestId }: JsonObject, value: import('../../base/json.ts').Json): Part {
+function resultPart({ requestId }: JsonObject, value: Json): Part {
   return { data: { toolUseId: requestId ?? '', result: value }, mediaType: toolResult }
 }
 
@@ -164,8 +165,8 @@ async function follow(
       .cancel(agent.call)
       .catch(() => aborter.abort())
   })
-  const done = output.progress('Thinking…')
-  const writer = createMarkdownWriter((line) => output.print(wrapLine(line, process.stdout)), output.style)
+  const screen = createScreen(output, 'Thinking…')
+  const writer = createMarkdownWriter(screen, output.style)
   try {
     for await (const event of open(AbortSignal.any([signal, aborter.signal]))) {
       taskId = taskIdOf(event) ?? taskId
@@ -176,7 +177,7 @@ async function follow(
             ? event.message.contextId
             : event.contextId
       if (contextId) conversation.contextId = contextId
-      printEvent(event, writer, output)
+      printEvent(event, writer, context)
     }
     signal.throwIfAborted()
   } catch (error) {
@@ -184,7 +185,7 @@ async function follow(
     output.note('Left the task. It may go on: /task shows it.')
   } finally {
     writer.end()
-    done()
+    screen.end()
     undo()
   }
   conversation.task = taskId === undefined ? undefined : await agent.client.task(taskId).get(agent.call)
@@ -196,25 +197,32 @@ function taskIdOf(event: ClientEvent): string | undefined {
   return event.type === 'message' ? undefined : event.taskId
 }
 
-function printEvent(
-  event: ClientEvent,
-  writer: ReturnType<typeof createMarkdownWriter>,
-  output: Context['output'],
-): void {
+function printEvent(event: ClientEvent, writer: ReturnType<typeof createMarkdownWriter>, { output }: Context): void {
   const isProgress = event.type === 'status' && !isSettled(event)
-  const parts = partsOf(event)
+  // A menu repeats the question itself.
+  const parts = isInteractive() && hasMenu(event) ? [] : partsOf(event)
   for (const part of parts) {
     if ('text' in part) {
       if (isProgress) output.note(part.text)
       else writer.write(event.type === 'artifact' ? part.text : `${part.text}\n`)
     } else if ('data' in part) {
-      if (!(isObject(part.data) && 'inputRequest' in part.data))
-        writer.write(`\`\`\`json\n${JSON.stringify(part.data, undefined, 2)}\n\`\`\`\n`)
+      if (!isForm(part.data)) writer.write(`\`\`\`json\n${JSON.stringify(part.data, undefined, 2)}\n\`\`\`\n`)
     } else {
       writer.write(`[${describeFile(part)}]\n`)
     }
   }
   if (event.type === 'artifact' && event.lastChunk) writer.write('\n')
+}
+
+/** The data by which an agent describes a question or the credentials that it needs: the chat asks for them. */
+function isForm(data: Json): boolean {
+  return isObject(data) && ('inputRequest' in data || 'credentialsType' in data)
+}
+
+function hasMenu(event: ClientEvent): boolean {
+  if (event.type !== 'status' || event.status.state !== 'input-required') return false
+  const { schema } = inputRequestIn(event.status.message) ?? {}
+  return choicesOf(isObject(schema) ? schema : undefined) !== undefined
 }
 
 function partsOf(event: ClientEvent): readonly Part[] {
@@ -233,8 +241,9 @@ function partsOf(event: ClientEvent): readonly Part[] {
 function reportState(task: Task, output: Context['output']): void {
   const { state } = task.status
   if (state === 'completed') output.detail(`Task ${task.id}: ${stateName(task)}`)
-  else if (state === 'input-required') output.note('The agent waits for your answer.')
-  else if (state === 'auth-required') output.note('The agent waits for authorization.')
+  else if (state === 'input-required') {
+    if (!isInteractive()) output.note('The agent waits for your answer.')
+  } else if (state === 'auth-required') output.note('The agent waits for authorization.')
   else output.note(`The task ${task.id} is ${stateName(task)}.`)
 }
 
@@ -263,7 +272,9 @@ async function runChatCommand(
   const { task } = conversation
   switch (command) {
     case '/help':
-      for (const [name, text] of Object.entries(commandHelp)) output.print(`${name.padEnd(18)} ${text}`)
+      for (const [name, text] of Object.entries(commandHelp)) {
+        output.print(wrapLine(`${name.padEnd(18)} ${text}`, process.stdout, 19))
+      }
       return
     case '/file':
       conversation.attached.push(await readFilePart(argument.trim()))

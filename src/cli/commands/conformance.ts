@@ -4,7 +4,7 @@ import { createFetch, fetchCard, openGrpc, requireReference, transportName } fro
 import { readAgentReference } from '../agent-reference.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
 import { usageError } from '../errors.ts'
-import type { Output } from '../output.ts'
+import { type Output, wrapLine } from '../output.ts'
 
 type Version = NonNullable<ConformanceOptions['versions']>[number]
 type Binding = NonNullable<ConformanceOptions['bindings']>[number]
@@ -109,7 +109,9 @@ function printReport(report: ConformanceReport, output: Output): void {
   output.field('Agent', agent)
   output.field('URL', url)
   for (const check of checks) {
-    if (check.outcome !== 'passed' || output.isVerbose) output.print(checkLine(check, output))
+    if (check.outcome !== 'passed' || output.isVerbose) {
+      output.print(wrapLine(checkLine(check, output), process.stdout, 5))
+    }
     if (check.outcome === 'failed' && check.evidence && output.isVerbose) {
       output.print(`         > ${check.evidence.request}\n         < ${check.evidence.answer}`)
     }

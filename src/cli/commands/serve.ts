@@ -147,17 +147,20 @@ async function importDefault(file: string): Promise<unknown> {
     if (file.endsWith('.json')) return (await import(url, { with: { type: 'json' } })).default
     return (await import(url)).default
   } catch (error) {
-    const isOld = (error as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
-    throw new CliError(
-      'A2ACLI_ERR_INTERNAL',
-      `${file} cannot be loaded: ${error instanceof Error ? error.message : error}`,
-      {
-        cause: error,
-        ...(isOld && { hint: 'TypeScript files need Node 22.18 or newer.' }),
-        ...(!isOld && error instanceof Error && { hint: firstPlace(error) }),
-      },
-    )
+    const message = `${file} cannot be loaded: ${error instanceof Error ? error.message : error}`
+    throw new CliError('A2ACLI_ERR_INTERNAL', message, { cause: error, hint: loadHint(error) })
   }
+}
+
+function loadHint(error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION') {
+    return 'TypeScript files need Node 22.18 or newer.'
+  }
+  if (!(error instanceof Error)) return 'Run the file with node to see more.'
+  // npm init writes "type": "commonjs", and Node reads .ts files as package.json says.
+  return /outside a module|Unexpected token 'export'/.test(error.message)
+    ? 'Write "type": "module" into package.json, or rename the file to .mts.'
+    : firstPlace(error)
 }
 
 /** Where in the user's files the error was thrown. */
