@@ -135,6 +135,43 @@ describe('PostgreSQL', () => {
     expect(listed.json()).toMatchObject({ total: 1 })
   })
 
+  it('a log in use is backed up by pg_dump if that is new enough, and restored elsewhere and over itself', async () => {
+    const pool = await openPool()
+    const { connectionString = '' } = pool.options as { connectionString?: string }
+    const log = await createPostgresLog({ pool, schema: 'parley_echo', agent: 'Echo' })
+    const first = newTask()
+    await log.create(first, [message('hello'), status('completed')], { lease })
+    const directory = await temporaryDirectory()
+    const backup = join(directory, 'monday.dump')
+    const env = { PARLEY_DATABASE_URL: connectionString }
+    const made = await cli.run(['db', 'backup', '--to', backup], { env })
+    if (/version mismatch/.test(made.stderr)) {
+      // The tools of this machine are older than the server, which they refuse.
+      expect(made.code).toBe(1)
+      expect(made.stderr).toMatch(/^hint: Install the client tools of PostgreSQL \d+ or newer\.$/m)
+      return await log.close()
+    }
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    expect((await stat(backup)).mode & 0o077).toBe(0)
+    await log.create(newTask(), [message('later'), status('completed')], { lease })
+    await log.close()
+
+    const other = await createDatabase()
+    onTestFinished(() => other.drop())
+    const restored = await cli.run(['db', 'restore', other.url, '--from', backup, '-o', 'json'])
+    expect(restored.code).toBe(0)
+    const listed = await cli.run(['tasks', other.url, '-o', 'json'])
+    expect(listed.json()).toMatchObject({ total: 1, tasks: [{ taskId: first.taskId }] })
+    const refused = await cli.run(['db', 'restore', '--from', backup, '-o', 'json'], { env })
+    expect(refused.code).toBe(1)
+    expect(refused.json().error.hint).toContain('--overwrite')
+    expect((await cli.run(['tasks', '-o', 'json'], { env })).json().total).toBe(2)
+    const replaced = await cli.run(['db', 'restore', '--from', backup, '--overwrite'], { env })
+    expect(replaced.code).toBe(0)
+    expect((await cli.run(['tasks', '-o', 'json'], { env })).json().total).toBe(1)
+    expect((await cli.run(['db', 'check', '-o', 'json'], { env })).json()).toMatchObject({ isIntact: true })
+  })
+
   it('a backup runs pg_dump with the password in its environment; a missing tool or server is explained', async () => {
     const database = await createDatabase()
     onTestFinished(() => database.drop())

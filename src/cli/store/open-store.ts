@@ -60,14 +60,18 @@ export async function withStore<T>(context: Context, work: (store: Store) => Pro
 
 /** The functions for operators, which do not migrate the log. */
 export async function openAdmin(store: Store): Promise<LogAdmin> {
-  if (store.type === 'sqlite') return (await import('../../entries/sqlite.ts')).createSqliteAdmin(store)
-  return (await import('../../entries/postgres.ts')).createPostgresAdmin(store)
+  if (store.type === 'sqlite') {
+    return (await import('../../entries/sqlite.ts')).createSqliteAdmin({ file: store.file })
+  }
+  const { pool, schema } = store
+  return (await import('../../entries/postgres.ts')).createPostgresAdmin({ pool, schema })
 }
 
 /** Opens the log itself, which migrates it. */
 export async function openLog(store: Store): Promise<SqliteLog | PostgresLog> {
-  if (store.type === 'sqlite') return (await import('../../entries/sqlite.ts')).createSqliteLog(store)
-  return await (await import('../../entries/postgres.ts')).createPostgresLog(store)
+  if (store.type === 'sqlite') return (await import('../../entries/sqlite.ts')).createSqliteLog({ file: store.file })
+  const { pool, schema } = store
+  return await (await import('../../entries/postgres.ts')).createPostgresLog({ pool, schema })
 }
 
 function sqliteStore(path: string): Store {

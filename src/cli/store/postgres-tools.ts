@@ -28,7 +28,18 @@ export async function runPostgresTool(
     })
     child.once('close', (code) => {
       if (code === 0) return done()
-      fail(new CliError('A2ACLI_ERR_INTERNAL', `${name} failed: ${errors.trim() || `exit code ${code}`}`))
+      fail(
+        new CliError('A2ACLI_ERR_INTERNAL', `${name} failed: ${errors.trim() || `exit code ${code}`}`, hintFor(errors)),
+      )
     })
   })
+}
+
+/** The tools refuse servers that are newer than themselves. */
+function hintFor(errors: string): { readonly hint: string } {
+  const [, major] = /server version: (\d+)/.exec(errors) ?? []
+  if (major !== undefined) return { hint: `Install the client tools of PostgreSQL ${major} or newer.` }
+  return /already exists/.test(errors)
+    ? { hint: 'The database has such a log. To replace it, pass --overwrite.' }
+    : { hint: 'Check that the user of the URL may read and create the schema.' }
 }

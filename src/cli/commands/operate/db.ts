@@ -28,9 +28,11 @@ export const dbBackup: Command = {
       const done = output.progress('Backing up…')
       if (store.type === 'sqlite') {
         const { createSqliteAdmin } = await import('../../../entries/sqlite.ts')
-        await createSqliteAdmin(store).backup(target)
+        await createSqliteAdmin({ file: store.file }).backup(target)
       } else {
         const args = ['--format=custom', `--schema=${store.schema}`, `--file=${resolve(target)}`]
+        // Only the owner may read the file.
+        process.umask(0o077)
         await runPostgresTool('pg_dump', args, store.url, signal)
       }
       done()
