@@ -56,7 +56,7 @@ async function start(variables: Readonly<Record<string, string>> = {}, ...values
 }
 
 describe('the log of a server process', () => {
-  it('is JSON on the standard error output, one line each for start, ready, a turn, drain and stop', async () => {
+  it('the log of a server process is JSON on the standard error output, one line each for start, ready, a turn, drain and stop', async () => {
     const { url = '', stop, ended, lines, stderr } = await start()
     await (await connect(url)).send('hi')
     stop()
@@ -173,7 +173,7 @@ describe('the build', () => {
     expect(existsSync(join(directory, 'old.js'))).toBe(false)
   })
 
-  it('names the directory that it cannot replace, and what to do', async () => {
+  it('the build names the directory that it cannot replace, and what to do', async () => {
     const parent = await temporaryDirectory()
     await writeFile(join(parent, 'file'), '')
     const directory = join(parent, 'file', 'dist')

@@ -40,7 +40,7 @@ describe('a network that guesses', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('waits alone: other networks, and callers with a correct password before, do not wait', async () => {
+  it('a network that guesses waits alone: other networks, and callers with a correct password before, do not wait', async () => {
     const checks = createPasswordChecks(createClock().now)
     await guess(checks, '192.0.2.1')
     await expect(checks.run('192.0.2.1', false, correct)).rejects.toMatchObject({ code: 'rate-limited' })
@@ -49,7 +49,7 @@ describe('a network that guesses', () => {
     expect(await checks.run(undefined, false, correct)).toBe(true)
   })
 
-  it('is forgotten after a quarter of an hour', async () => {
+  it('a network that guesses is forgotten after a quarter of an hour', async () => {
     const clock = createClock()
     const checks = createPasswordChecks(clock.now)
     for (let round = 0; round < 4; round++) clock.pass((await guess(checks, '192.0.2.1')) * second)

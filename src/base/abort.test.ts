@@ -17,7 +17,7 @@ describe('a deadline', () => {
     expect(withDeadline(caller.signal, 1_000, () => 'too late').signal.reason).toBe('bye')
   })
 
-  it('does not expire once it is extended, released or infinite', async () => {
+  it('a deadline does not expire once it is extended, released or infinite', async () => {
     const caller = new AbortController()
     const extended = withDeadline(caller.signal, 5, () => 'too late')
     const released = withDeadline(caller.signal, 5, () => 'too late')

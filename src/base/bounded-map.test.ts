@@ -6,7 +6,7 @@ function keysIn(map: BoundedMap<string, number>, keys: string): string {
 }
 
 describe('a bounded map', () => {
-  it('returns what was stored last', () => {
+  it('a bounded map returns what was stored last', () => {
     const map = new BoundedMap<string, number>(2)
     map.set('a', 1)
     map.set('a', 2)
@@ -15,14 +15,14 @@ describe('a bounded map', () => {
     expect(map.get('a')).toBeUndefined()
   })
 
-  it('drops the oldest entry first', () => {
+  it('a bounded map drops the oldest entry first', () => {
     const map = new BoundedMap<string, number>(2)
     for (const key of 'abcd') map.set(key, 1)
     expect(map.size).toBe(2)
     expect(keysIn(map, 'abcd')).toBe('cd')
   })
 
-  it('keeps entries that are used, also if all are', () => {
+  it('a bounded map keeps entries that are used, also if all are', () => {
     const map = new BoundedMap<string, number>(3)
     for (const key of 'abc') map.set(key, 1)
     map.get('a')
@@ -43,7 +43,7 @@ describe('a bounded map', () => {
     }
   })
 
-  it('forgets an entry from its moment on', () => {
+  it('a bounded map forgets an entry from its moment on', () => {
     let now = 0
     const map = new BoundedMap<string, number>(2, () => now)
     map.set('a', 1, 10)
@@ -55,7 +55,7 @@ describe('a bounded map', () => {
     expect(map.size).toBe(1)
   })
 
-  it('drops an expired entry before one that is used', () => {
+  it('a bounded map drops an expired entry before one that is used', () => {
     let now = 0
     const map = new BoundedMap<string, number>(2, () => now)
     map.set('a', 1)

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, isEqual, sha256, toHex } from './hash.ts'
 
 describe('sha256', () => {
-  it('matches the examples of FIPS 180-4', () => {
+  it('sha256 matches the examples of FIPS 180-4', () => {
     expect(toHex(sha256('abc'))).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
     expect(toHex(sha256(''))).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   })
 
-  it('matches WebCrypto for text beyond ASCII', async () => {
+  it('sha256 matches WebCrypto for text beyond ASCII', async () => {
     const text = 'naïve 😀'.repeat(100)
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
     expect(sha256(text)).toEqual(new Uint8Array(digest))

@@ -6,7 +6,7 @@ const spanId = 'b7ad6b7169203331'
 const good = `00-${traceId}-${spanId}-01`
 
 describe('traceparent', () => {
-  it('has a trace id, a span id and flags', () => {
+  it('traceparent has a trace id, a span id and flags', () => {
     const trace = readTrace(good)
     expect(trace).toEqual({ traceparent: good })
     expect(trace && [traceIdOf(trace), spanIdOf(trace), traceFlagsOf(trace)]).toEqual([traceId, spanId, 1])
@@ -42,12 +42,12 @@ describe('traceparent', () => {
 describe('tracestate', () => {
   const stateOf = (text: string) => readTrace(good, () => text)?.tracestate
 
-  it('is passed on without empty members', () => {
+  it('tracestate is passed on without empty members', () => {
     expect(stateOf('rojo=00f067aa0ba902b7,congo=t61rcWkgMzE')).toBe('rojo=00f067aa0ba902b7,congo=t61rcWkgMzE')
     expect(stateOf(' a=1 ,, fw529a3039@dt=FfAAA  b ')).toBe('a=1,fw529a3039@dt=FfAAA  b')
   })
 
-  it('is dropped if a member is malformed, without affecting traceparent', () => {
+  it('tracestate is dropped if a member is malformed, without affecting traceparent', () => {
     for (const text of ['', 'a', 'A=1', 'a=1,b', 'a=1,a=2', '=1', 'a=b=c', 'a=\u0007', 'a=é']) {
       expect(readTrace(good, () => text)).toEqual({ traceparent: good })
     }
@@ -60,7 +60,7 @@ describe('tracestate', () => {
     expect(stateOf(members.join())).toBe(members.slice(0, 5).join())
   })
 
-  it('is not read without a traceparent', () => {
+  it('tracestate is not read without a traceparent', () => {
     expect(
       readTrace(undefined, () => {
         throw new Error('read')

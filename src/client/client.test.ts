@@ -315,7 +315,7 @@ describe('the timeout of a client', () => {
 })
 
 describe('a 0.1 agent', () => {
-  it('returns immediately if the caller wishes', async () => {
+  it('a 0.1 agent returns immediately if the caller wishes', async () => {
     const ended = Promise.withResolvers<void>()
     const handler = createLocalHandler(
       async (turn) => {
@@ -344,7 +344,7 @@ it('a 0.1 agent without streams is waited for, even if the caller wishes to retu
 describe('an agent of an older version', () => {
   const card = { name: 'Test', url: 'http://localhost/', protocolVersion: '0.3.0', capabilities: { streaming: true } }
 
-  it('may send single parts, the state started, and messages without an id', async () => {
+  it('an agent of an older version may send single parts, the state started, and messages without an id', async () => {
     const task = {
       kind: 'task',
       id: 't',
@@ -370,7 +370,7 @@ describe('an agent of an older version', () => {
     ])
   })
 
-  it('has no list of tasks, and the hint says so', async () => {
+  it('an agent of an older version has no list of tasks, and the hint says so', async () => {
     const answer = () =>
       Response.json({ jsonrpc: '2.0', error: { code: -32601, message: 'Method not found: tasks/list' } })
     const client = await connect(fakePeer(cardRoute(card), answer))
@@ -379,7 +379,7 @@ describe('an agent of an older version', () => {
     })
   })
 
-  it('is sent a list of output modes, which some agents require', async () => {
+  it('an agent of an older version is sent a list of output modes, which some agents require', async () => {
     const peer = fakePeer(cardRoute(card))
     await (await connect(peer)).send('hello').catch(() => {})
     const [, request] = peer.requests

@@ -18,7 +18,7 @@ function preflight(cors: Cors, origin = page, requested = 'content-type,x-api-ke
 const origin = 'access-control-allow-origin'
 
 describe('pages of other origins', () => {
-  it('may read responses if all origins are allowed', async () => {
+  it('pages of other origins may read responses if all origins are allowed', async () => {
     const { headers } = await send(true, { origin: page })
     expect(headers.get(origin)).toBe('*')
     expect(headers.get('vary')).toBe('A2A-Version')
@@ -30,14 +30,14 @@ describe('pages of other origins', () => {
     ['among others', ['http://localhost:3000', `${page}/`]],
     ['in options', { origins: [page] }],
     ['beside an extension', ['chrome-extension://abc', page]],
-  ])('may read responses if their origin is listed %s', async (_, cors) => {
+  ])('pages of other origins may read responses if their origin is listed %s', async (_, cors) => {
     const { headers } = await send(cors, { origin: page })
     expect(headers.get(origin)).toBe(page)
     expect(headers.get('vary')).toBe('A2A-Version, Origin')
     expect(headers.get('access-control-allow-credentials')).toBeNull()
   })
 
-  it('may not read responses if their origin is not listed, and responses vary by origin', async () => {
+  it('pages of other origins may not read responses if their origin is not listed, and responses vary by origin', async () => {
     for (const other of ['https://evil.example.com', 'http://app.example.com', `${page}.evil.com`, 'null']) {
       const response = await send(page, { origin: other })
       expect(response.headers.get(origin)).toBeNull()
@@ -46,13 +46,13 @@ describe('pages of other origins', () => {
     expect((await send(page, {})).headers.get('vary')).toContain('Origin')
   })
 
-  it('may send cookies only if their origin is listed', async () => {
+  it('pages of other origins may send cookies only if their origin is listed', async () => {
     const { headers } = await send({ origins: page, credentials: true }, { origin: page })
     expect(headers.get('access-control-allow-credentials')).toBe('true')
     expect(() => withCors(hello, { origins: '*', credentials: true }, () => {})).toThrow('credentials')
   })
 
-  it('may also read unexpected failures', async () => {
+  it('pages of other origins may also read unexpected failures', async () => {
     const failing: Exchange = () => Promise.reject(new Error('secret'))
     const response = await send(true, { origin: page }, 'POST', failing)
     expect(response.status).toBe(500)
@@ -62,7 +62,7 @@ describe('pages of other origins', () => {
 })
 
 describe('a preflight', () => {
-  it('allows the requested headers for some time', async () => {
+  it('a preflight allows the requested headers for some time', async () => {
     const response = await preflight({ origins: page, maxAge: 60 })
     expect(response.status).toBe(204)
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -74,7 +74,7 @@ describe('a preflight', () => {
     })
   })
 
-  it('is rejected for other origins', async () => {
+  it('a preflight is rejected for other origins', async () => {
     const response = await preflight(page, 'https://evil.example.com')
     expect(response.status).toBe(403)
     expect(response.headers.get(origin)).toBeNull()
@@ -88,7 +88,7 @@ describe('a preflight', () => {
     }
   })
 
-  it('requires an origin and a method', async () => {
+  it('a preflight requires an origin and a method', async () => {
     expect((await send(true, { origin: page }, 'OPTIONS')).status).toBe(200)
     expect((await send(true, { 'access-control-request-method': 'POST' }, 'OPTIONS')).status).toBe(200)
   })
@@ -96,7 +96,7 @@ describe('a preflight', () => {
 
 describe('the origins option', () => {
   it.each(['app.example.com', 'https://app.example.com/path', 'https://*.example.com', ''])(
-    'rejects %j, which is not an origin',
+    'the origins option rejects %j, which is not an origin',
     (text) => {
       expect(() => withCors(hello, [text], () => {})).toThrow('expected an origin such as')
     },

@@ -65,13 +65,13 @@ describe('a body limit', () => {
     }
   }
 
-  it('accepts a body of its length and rejects a longer one', async () => {
+  it('a body limit accepts a body of its length and rejects a longer one', async () => {
     const post = (body: string) => toFetch(read)(new Request('http://localhost/', { method: 'POST', body }))
     expect(await (await post('x'.repeat(10))).text()).toBe('10')
     expect((await post('x'.repeat(11))).status).toBe(413)
   })
 
-  it('rejects a declared length beyond it without reading', async () => {
+  it('a body limit rejects a declared length beyond it without reading', async () => {
     let pulled = false
     const pull = () => {
       pulled = true
@@ -83,7 +83,7 @@ describe('a body limit', () => {
     expect(pulled).toBe(false)
   })
 
-  it('stops reading an endless body as soon as it is too long', async () => {
+  it('a body limit stops reading an endless body as soon as it is too long', async () => {
     let pulls = 0
     let isCanceled = false
     const body = new ReadableStream<Uint8Array>({
@@ -119,7 +119,7 @@ describe('a stream', () => {
     return { state, exchange }
   }
 
-  it('is pulled only as it is read', async () => {
+  it('a stream is pulled only as it is read', async () => {
     const { state, exchange } = createStream()
     const response = await toFetch(exchange)(new Request('http://localhost/'))
     expect(state.pulled).toBe(0)
@@ -128,7 +128,7 @@ describe('a stream', () => {
     expect(state.pulled).toBe(1)
   })
 
-  it('is released, and its signal aborted, when the reader cancels', async () => {
+  it('a stream is released, and its signal aborted, when the reader cancels', async () => {
     const { state, exchange } = createStream()
     const response = await toFetch(exchange)(new Request('http://localhost/'))
     const reader = response.body?.getReader()
@@ -138,7 +138,7 @@ describe('a stream', () => {
     expect(state.signal?.aborted).toBe(true)
   })
 
-  it('is not started for HEAD', async () => {
+  it('a stream is not started for HEAD', async () => {
     const { state, exchange } = createStream()
     const response = await toFetch(exchange)(new Request('http://localhost/', { method: 'HEAD' }))
     expect(response.headers.get('content-type')).toBe('text/event-stream')

@@ -6,7 +6,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string, depth?: number): unknown => parseJson(encode(text), depth === undefined ? {} : { depth })
 
 describe('accepted JSON', () => {
-  it('is parsed as JSON.parse does', () => {
+  it('accepted JSON is parsed as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8 }), fc.nat(4), (text, indent) => {
         const value = JSON.parse(text)
@@ -15,7 +15,7 @@ describe('accepted JSON', () => {
     )
   })
 
-  it('is exactly the JSON that JSON.parse accepts, apart from duplicate keys and infinite numbers', () => {
+  it('accepted JSON is exactly the JSON that JSON.parse accepts, apart from duplicate keys and infinite numbers', () => {
     fc.assert(
       fc.property(almostJson(), (text) => {
         const ours = attempt(() => parse(text))
@@ -28,18 +28,18 @@ describe('accepted JSON', () => {
     )
   })
 
-  it('may start with a byte order mark', () => {
+  it('accepted JSON may start with a byte order mark', () => {
     expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 })
   })
 
-  it('may have a key named __proto__, which is a key like any other', () => {
+  it('accepted JSON may have a key named __proto__, which is a key like any other', () => {
     const value = parse('{"__proto__":{"isAdmin":true}}') as Record<string, unknown>
     expect(Object.keys(value)).toEqual(['__proto__'])
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(value.isAdmin).toBeUndefined()
   })
 
-  it('may have structural characters in strings', () => {
+  it('accepted JSON may have structural characters in strings', () => {
     const value = { 'a{': '[[[{"x":1}', 'b:': '\\', '"': '\\"{', c: '\\\\' }
     expect(parse(JSON.stringify(value), 1)).toEqual(value)
   })
@@ -52,16 +52,16 @@ describe('rejected JSON', () => {
     ['[{"a":{"b":1,"b":1}}]', 'duplicate key "b" at position 13'],
     ['{"":1,"":1}', 'duplicate key "" at position 6'],
     ['{"__proto__":1,"__proto__":1}', 'duplicate key "__proto__" at position 15'],
-  ])('has two members with the same key: %s', (text, message) => {
+  ])('rejected JSON has two members with the same key: %s', (text, message) => {
     expect(() => parse(text)).toThrow(new JsonError(message))
   })
 
-  it('is not echoed with a long key', () => {
+  it('rejected JSON is not echoed with a long key', () => {
     const long = 'k'.repeat(1000)
     expect(() => parse(`{"${long}":1,"${long}":1}`)).toThrow(/^duplicate key "k{40}…" at position 1006$/)
   })
 
-  it('has a member that was added to any object a second time', () => {
+  it('rejected JSON has a member that was added to any object a second time', () => {
     const withObject = fc
       .dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 })
       .chain((object) => fc.record({ object: fc.constant(object), key: fc.constantFrom(...Object.keys(object)) }))
@@ -73,7 +73,7 @@ describe('rejected JSON', () => {
     )
   })
 
-  it('does not include the same key in two objects', () => {
+  it('rejected JSON does not include the same key in two objects', () => {
     expect(parse('[{"a":1},{"a":{"a":[{"a":1}]}}]')).toEqual([{ a: 1 }, { a: { a: [{ a: 1 }] } }])
   })
 
@@ -99,7 +99,7 @@ describe('rejected JSON', () => {
     expect(() => parse(text)).toThrow(new JsonError(`not valid JSON at position ${position}`))
   })
 
-  it('is located at the position that the engine reports, or at the start of that token', () => {
+  it('rejected JSON is located at the position that the engine reports, or at the start of that token', () => {
     fc.assert(
       fc.property(almostJson(), (text) => {
         const expected = positionIn(() => JSON.parse(text))
@@ -122,7 +122,7 @@ describe('rejected JSON', () => {
     }
   })
 
-  it('is nested beyond the limit', () => {
+  it('rejected JSON is nested beyond the limit', () => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
     expect(parse(nested(64))).toBeDefined()
     expect(() => parse(nested(65))).toThrow(new JsonError('nested deeper than 64 levels'))
@@ -130,7 +130,7 @@ describe('rejected JSON', () => {
     expect(() => parse('['.repeat(5_000_000))).toThrow(new JsonError('nested deeper than 64 levels'))
   })
 
-  it('has a number that a double cannot hold', () => {
+  it('rejected JSON has a number that a double cannot hold', () => {
     const error = new JsonError('a number is too large for JSON: expected at most 1.7976931348623157e308')
     for (const text of ['1e400', '[-1e400]', `{"a":[{"b":${'9'.repeat(400)}}]}`]) {
       expect(() => parse(text)).toThrow(error)
@@ -139,7 +139,7 @@ describe('rejected JSON', () => {
     expect(parse('[1.7976931348623157e308,1e-400]')).toEqual([Number.MAX_VALUE, 0])
   })
 
-  it('has more values than the limit', () => {
+  it('rejected JSON has more values than the limit', () => {
     const limits = { values: 10 }
     const error = /^more than 10 values and names/
     expect(parseJson(encode(`[${'0,'.repeat(8)}0]`), limits)).toHaveLength(9)
@@ -150,7 +150,7 @@ describe('rejected JSON', () => {
     expect(() => parse(`[${'[],'.repeat(3_000_000)}0]`)).toThrow(/^more than 500000 values/)
   })
 
-  it('is not searched for an error deep in a large body', () => {
+  it('rejected JSON is not searched for an error deep in a large body', () => {
     expect(() => parse(`[${'1,'.repeat(400_000)}]`)).toThrow(/^not valid JSON, or a duplicate key, after position \d+$/)
   })
 })

@@ -9,7 +9,7 @@ function open(options: Partial<LoadOptions> = {}) {
 }
 
 describe('a load', () => {
-  it('is exceeded by one request beyond the limit, until a request ends', () => {
+  it('a load is exceeded by one request beyond the limit, until a request ends', () => {
     const load = open()
     load.begin()
     load.begin()
@@ -20,7 +20,7 @@ describe('a load', () => {
     expect(load.isOverloaded()).toBe(false)
   })
 
-  it('is exceeded by body bytes beyond the limit, until they are released', () => {
+  it('a load is exceeded by body bytes beyond the limit, until they are released', () => {
     const load = open()
     expect(load.take(600)).toBe(true)
     expect(load.take(600)).toBe(false)
@@ -30,7 +30,7 @@ describe('a load', () => {
     expect(load.take(1_000)).toBe(true)
   })
 
-  it('has room for large responses up to its limit, and for a quarter of it per caller', () => {
+  it('a load has room for large responses up to its limit, and for a quarter of it per caller', () => {
     const load = open()
     const first = load.reserve({ bytes: 200 }, 'ann')
     expect(load.reserve({ bytes: 100 }, 'ann')).toBeUndefined()
@@ -42,7 +42,7 @@ describe('a load', () => {
     expect(load.isOverloaded()).toBe(false)
   })
 
-  it('counts a shared response once, but for each of its callers', () => {
+  it('a load counts a shared response once, but for each of its callers', () => {
     const load = open()
     const shared = { bytes: 900 }
     const releases = ['ann', 'bob', 'cid'].map((caller) => load.reserve(shared, caller))
@@ -54,7 +54,7 @@ describe('a load', () => {
     expect(load.reserve({ bytes: 200 }, 'dan')).toBeDefined()
   })
 
-  it('has room for a response beyond its limit while there is no other', () => {
+  it('a load has room for a response beyond its limit while there is no other', () => {
     const load = open()
     const release = load.reserve({ bytes: 5_000 }, 'ann')
     expect(release).toBeDefined()
@@ -63,7 +63,7 @@ describe('a load', () => {
     expect(load.reserve({ bytes: 1 }, 'bob')).toBeDefined()
   })
 
-  it('checks the memory periodically, also without requests', async () => {
+  it('a load checks the memory periodically, also without requests', async () => {
     let memory = 0
     const load = open({ memory: () => memory })
     memory = 1
@@ -72,7 +72,7 @@ describe('a load', () => {
     await expect.poll(load.isOverloaded).toBe(false)
   })
 
-  it('checks the memory with every sixteenth request, and with every request once half of it is used', () => {
+  it('a load checks the memory with every sixteenth request, and with every request once half of it is used', () => {
     let checks = 0
     let memory = 0.1
     const check = () => {
@@ -91,7 +91,7 @@ describe('a load', () => {
     expect(requests(16)).toBe(16)
   })
 
-  it('reports once when an overload begins and once when it has passed', async () => {
+  it('a load reports once when an overload begins and once when it has passed', async () => {
     let memory = 0
     const reports: (readonly [boolean, LoadState])[] = []
     const load = open({ memory: () => memory })

@@ -125,5 +125,5 @@ describe('the loopback host', () => {
     'localhost.example.com',
     '',
     '1.127.0.0.1',
-  ])('does not include %j', (host) => expect(isLoopback(host)).toBe(false))
+  ])('the loopback host does not include %j', (host) => expect(isLoopback(host)).toBe(false))
 })

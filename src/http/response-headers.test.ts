@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { etagOf, matchesEtag, parseRetryAfter } from './response-headers.ts'
 
 describe('an entity tag', () => {
-  it('is a quoted string that depends on the text alone', () => {
+  it('an entity tag is a quoted string that depends on the text alone', () => {
     expect(etagOf('')).toMatch(/^"[0-9a-f]{16}"$/)
     expect(etagOf('card')).toBe(etagOf('card'))
   })
@@ -19,15 +19,18 @@ describe('an entity tag', () => {
   })
 
   it.each(['"a"', 'W/"a"', '"b", "a"', '"b",W/"a" ,"c"', '"x,y", "a"', '*', ' * '])(
-    'matches If-None-Match: %s',
+    'an entity tag matches If-None-Match: %s',
     (header) => {
       expect(matchesEtag(header, '"a"')).toBe(true)
     },
   )
 
-  it.each([undefined, '', 'a', '"b"', '"A"', '"a', '"*"', '"b,a"'])('does not match If-None-Match: %s', (header) => {
-    expect(matchesEtag(header, '"a"')).toBe(false)
-  })
+  it.each([undefined, '', 'a', '"b"', '"A"', '"a', '"*"', '"b,a"'])(
+    'an entity tag does not match If-None-Match: %s',
+    (header) => {
+      expect(matchesEtag(header, '"a"')).toBe(false)
+    },
+  )
 })
 
 it('Retry-After is read in seconds or as a date', () => {

@@ -14,7 +14,7 @@ describe('the event parser', () => {
     ...['x', 'ü', '{"a":1}', ''],
   )
 
-  it('reads the same events however the text is split', () => {
+  it('the event parser reads the same events however the text is split', () => {
     const pieces = fc.array(
       fc.array(fragment, { maxLength: 12 }).map((parts) => parts.join('')),
       { maxLength: 12 },
@@ -27,7 +27,7 @@ describe('the event parser', () => {
     )
   })
 
-  it('reads the id of the previous event, also if its line is split', () => {
+  it('the event parser reads the id of the previous event, also if its line is split', () => {
     const text = eventText({ id: 9, follows: 7, data: '1' }) + eventText({ id: 10, data: '2' })
     for (const pieces of [[text], [...text]]) {
       expect(parse(pieces)).toEqual([
@@ -37,7 +37,7 @@ describe('the event parser', () => {
     }
   })
 
-  it('accepts an event of the limit and none that is longer, however it is split', () => {
+  it('the event parser accepts an event of the limit and none that is longer, however it is split', () => {
     for (const size of [1, 3, 7, 1_000]) {
       const piecesOf = (length: number) =>
         `data: ${'x'.repeat(length)}\n\n`.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
@@ -46,28 +46,31 @@ describe('the event parser', () => {
     }
   })
 
-  it('limits every line, also comments and ids', () => {
+  it('the event parser limits every line, also comments and ids', () => {
     for (const start of [': ', 'id: ', 'event: ']) {
       expect(() => parse([start, ...Array<string>(100).fill('x')], 50)).toThrow(EventTooLarge)
     }
     expect(parse(['unknown: ', ...Array<string>(100).fill('x'), '\ndata: 1\n\n'], 50)).toMatchObject([{ data: '1' }])
   })
 
-  it.each(['id: 1\n', 'id: 1\n\n', 'retry: 5\n', 'event: a\n', 'x: y\n'])('ends a stream of nothing but %j', (line) => {
-    const take = createEventParser(1_000)
-    const feed = () => {
-      for (let count = 0; count < 10_000; count++) for (const _ of take(line));
-    }
-    expect(feed).toThrow(EventTooLarge)
-  })
+  it.each(['id: 1\n', 'id: 1\n\n', 'retry: 5\n', 'event: a\n', 'x: y\n'])(
+    'the event parser ends a stream of nothing but %j',
+    (line) => {
+      const take = createEventParser(1_000)
+      const feed = () => {
+        for (let count = 0; count < 10_000; count++) for (const _ of take(line));
+      }
+      expect(feed).toThrow(EventTooLarge)
+    },
+  )
 
-  it('allows any number of heartbeats between two events', () => {
+  it('the event parser allows any number of heartbeats between two events', () => {
     const take = createEventParser(1_000)
     for (let count = 0; count < 900; count++) expect([...take(': heartbeat\n\n')]).toEqual([])
     expect([...take('data: 1\n\n')]).toMatchObject([{ data: '1' }])
   })
 
-  it('reads a million lines of one character in one event, or rejects it as too long', () => {
+  it('the event parser reads a million lines of one character in one event, or rejects it as too long', () => {
     const piece = 'data: x\n'.repeat(10_000)
     const read = (limit: number) => {
       const take = createEventParser(limit)
@@ -78,13 +81,13 @@ describe('the event parser', () => {
     expect(() => read(100_000)).toThrow(EventTooLarge)
   })
 
-  it('returns complete events before it rejects one that is too long', () => {
+  it('the event parser returns complete events before it rejects one that is too long', () => {
     const events = createEventParser(10)(`data: 1\n\ndata: ${'x'.repeat(11)}\n\ndata: 3\n\n`)
     expect(events.next().value).toEqual({ data: '1' })
     expect(() => events.next()).toThrow(EventTooLarge)
   })
 
-  it('reads an event of many pieces in time that grows with its length', () => {
+  it('the event parser reads an event of many pieces in time that grows with its length', () => {
     const pieces = ['data: ', ...Array<string>(200_000).fill('0123456789'), '\n\n']
     expect(parse(pieces, 2_000_000)[0]?.data).toHaveLength(2_000_000)
   })
@@ -106,7 +109,7 @@ describe('an event stream', () => {
     return await Array.fromAsync(readEvents(body, options))
   }
 
-  it('yields the same events however it is split into chunks', async () => {
+  it('an event stream yields the same events however it is split into chunks', async () => {
     const text = ': hi\n\nid: 7\nevent: error\ndata: {"a":\ndata: "ü"}\n\ndata: 2\n\n'
     const expected = [{ id: '7', event: 'error', data: '{"a":\n"ü"}' }, { data: '2' }]
     expect(await read(bodyOf([text]))).toEqual(expected)
@@ -118,7 +121,7 @@ describe('an event stream', () => {
     expect(await read(bodyOf(['data: 1\n\ndata: 2']))).toMatchObject([{ data: '1' }, { data: '2', isCut: true }])
   })
 
-  it('rejects an event beyond the limit, in any number of chunks and lines', async () => {
+  it('an event stream rejects an event beyond the limit, in any number of chunks and lines', async () => {
     for (const chunks of [
       [`data: ${'x'.repeat(2_000)}\n\n`],
       Array(2_000).fill('data: x\n'),
@@ -128,17 +131,17 @@ describe('an event stream', () => {
     }
   })
 
-  it('fails when it is silent for too long', async () => {
+  it('an event stream fails when it is silent for too long', async () => {
     await expect(read(bodyOf(['data: 1\n\n'], { end: false }), { idle: 20 })).rejects.toThrow(StreamSilent)
   })
 
-  it('ends when its signal aborts', async () => {
+  it('an event stream ends when its signal aborts', async () => {
     const caller = new AbortController()
     setTimeout(() => caller.abort('bye'), 10)
     await expect(read(bodyOf([], { end: false }), { signal: caller.signal })).rejects.toBe('bye')
   })
 
-  it('is canceled when its reader stops', async () => {
+  it('an event stream is canceled when its reader stops', async () => {
     let isCanceled = false
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),

@@ -9,18 +9,18 @@ describe('the text of an event', () => {
     [{ id: 7, data: '{}' }, 'id: 7\ndata: {}\n\n'],
     [{ id: 7, follows: 5, data: '{}' }, ': follows 5\nid: 7\ndata: {}\n\n'],
     [{ id: '7', event: 'error', data: '{}' }, 'event: error\nid: 7\ndata: {}\n\n'],
-  ])('has a line for each field: %j', (event, text) => {
+  ])('the text of an event has a line for each field: %j', (event, text) => {
     expect(eventText(event)).toBe(text)
   })
 
-  it('has no character that some readers treat as a line break', () => {
+  it('the text of an event has no character that some readers treat as a line break', () => {
     const data = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\u00e9' })
     const line = oneLine(data)
     expect(line).toBe('{"text":"a\\u2028b\\u2029c\\u0085d\u00e9"}')
     expect(JSON.parse(line)).toEqual(JSON.parse(data))
   })
 
-  it('is parsed back into the same event', () => {
+  it('the text of an event is parsed back into the same event', () => {
     const events: EventSourceMessage[] = []
     const parser = createParser({ onEvent: (event) => events.push(event) })
     parser.feed(eventText({ id: 1, data: '"a"' }) + eventText({ event: 'error', data: '"\\n"' }))
@@ -67,7 +67,7 @@ describe('an event stream', () => {
     expect(chunks.length).toBeLessThan(400)
   })
 
-  it('sends heartbeats while the source is silent, and loses no item', async () => {
+  it('an event stream sends heartbeats while the source is silent, and loses no item', async () => {
     async function* source() {
       yield 'a'
       await sleep(70)
@@ -79,7 +79,7 @@ describe('an event stream', () => {
     expect(chunks.at(-1)).toBe('b')
   })
 
-  it('fails when its source fails', async () => {
+  it('an event stream fails when its source fails', async () => {
     async function* source() {
       yield 'a'
       await sleep(1)
@@ -91,7 +91,7 @@ describe('an event stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('releases its source at once on return, also while it waits for an item', async () => {
+  it('an event stream releases its source at once on return, also while it waits for an item', async () => {
     const source = createSource('a')
     const stream = open(source)
     await stream.next()
@@ -102,7 +102,7 @@ describe('an event stream', () => {
     expect(source.isReleased).toBe(true)
   })
 
-  it('releases its source on return before the first read', async () => {
+  it('an event stream releases its source on return before the first read', async () => {
     const source = createSource('a')
     await open(source).return?.()
     expect(source.isReleased).toBe(true)
@@ -119,7 +119,7 @@ describe('an event stream', () => {
     expect(source.isReleased).toBe(true)
   })
 
-  it('yields nothing if it is aborted before it starts', async () => {
+  it('an event stream yields nothing if it is aborted before it starts', async () => {
     const source = createSource('a')
     expect(await Array.fromAsync(open(source, { signal: AbortSignal.abort() }))).toEqual([])
     expect(source.isReleased).toBe(true)
@@ -129,7 +129,7 @@ describe('an event stream', () => {
 describe('awaitFirst', () => {
   const options = { timeout: 10_000, failureItem: () => -1 }
 
-  it('returns an iterable that starts with the first item', async () => {
+  it('awaitFirst returns an iterable that starts with the first item', async () => {
     async function* source() {
       yield 1
       yield 2
@@ -137,12 +137,12 @@ describe('awaitFirst', () => {
     expect(await Array.fromAsync(await awaitFirst(source(), options))).toEqual([1, 2])
   })
 
-  it('leaves an empty source empty', async () => {
+  it('awaitFirst leaves an empty source empty', async () => {
     async function* source() {}
     expect(await Array.fromAsync(await awaitFirst(source(), options))).toEqual([])
   })
 
-  it('rejects if the source fails before the first item', async () => {
+  it('awaitFirst rejects if the source fails before the first item', async () => {
     // biome-ignore lint/correctness/useYield: it fails before it yields
     async function* source(): AsyncGenerator<number> {
       throw new Error('no such task')
@@ -163,7 +163,7 @@ describe('awaitFirst', () => {
     expect(items).toEqual([1])
   })
 
-  it('releases the source even if the first item is never read', async () => {
+  it('awaitFirst releases the source even if the first item is never read', async () => {
     let isReleased = false
     async function* source() {
       try {
@@ -178,7 +178,7 @@ describe('awaitFirst', () => {
     expect(isReleased).toBe(true)
   })
 
-  it('starts the stream after the timeout and reports a later failure in it', async () => {
+  it('awaitFirst starts the stream after the timeout and reports a later failure in it', async () => {
     const start = Promise.withResolvers<void>()
     async function* source(fails: boolean) {
       await start.promise
@@ -194,7 +194,7 @@ describe('awaitFirst', () => {
 })
 
 describe('coalesce', () => {
-  it('joins items that are ready together', async () => {
+  it('coalesce joins items that are ready together', async () => {
     async function* source() {
       yield 'a'
       await Promise.resolve()
@@ -207,7 +207,7 @@ describe('coalesce', () => {
     expect(await Array.fromAsync(coalesce(source(), 100))).toEqual(['abc', 'de'])
   })
 
-  it('ends a chunk at its limit', async () => {
+  it('coalesce ends a chunk at its limit', async () => {
     async function* source() {
       for (let item = 0; item < 7; item++) yield 'xx'
     }
@@ -228,7 +228,7 @@ describe('coalesce', () => {
     expect(pulled).toBeLessThanOrEqual(11)
   })
 
-  it('yields the items before a failure', async () => {
+  it('coalesce yields the items before a failure', async () => {
     async function* source() {
       yield 'a'
       yield 'b'
@@ -239,7 +239,7 @@ describe('coalesce', () => {
     await expect(chunks.next()).rejects.toThrow('lost')
   })
 
-  it('does not starve other work when its source is always ready', async () => {
+  it('coalesce does not starve other work when its source is always ready', async () => {
     async function* source() {
       for (;;) yield 'x'.repeat(1000)
     }

@@ -7,7 +7,7 @@ import { meshErrors, toA2AError, toMeshError } from './errors.ts'
 const codes = Object.keys(meshErrors) as ErrorCode[]
 
 describe('an A2A error in the mesh', () => {
-  it('has a standard code, and every standard code is used', () => {
+  it('an A2A error in the mesh has a standard code, and every standard code is used', () => {
     const used = new Set(Object.values(meshErrors).map(({ code }) => code))
     expect([...used].sort()).toEqual(Object.keys(statusOf).sort())
   })
@@ -31,7 +31,7 @@ describe('an A2A error in the mesh', () => {
     expect(back).toMatchObject({ code: same[code] ?? code, message: 'No tea.' })
   })
 
-  it('is listed in the table of the guide', async () => {
+  it('an A2A error in the mesh is listed in the table of the guide', async () => {
     const page = await readFile(new URL('../../docs/guides/mesh-bridge.md', import.meta.url), 'utf8')
     const rows = [...page.matchAll(/^\| (.*) \| `([A-Z_]+)` \| `(response|error)` \|$/gm)]
     const documented = rows.flatMap(([, list = '', code, as]) =>
@@ -44,14 +44,14 @@ describe('an A2A error in the mesh', () => {
     expect(toMeshError(new A2AError('rate-limited', 'Slowly.', { retryAfter: 1.2 }))).toMatchObject({ retryAfter: 2 })
   })
 
-  it('has a message that is not empty, not too long and well-formed', () => {
+  it('an A2A error in the mesh has a message that is not empty, not too long and well-formed', () => {
     const { message } = toMeshError(new A2AError('forbidden', '🍵'.repeat(400)))
     expect(message.length).toBeLessThanOrEqual(500)
     expect(message.isWellFormed()).toBe(true)
     expect(toMeshError(new A2AError('forbidden', '')).message).toBe('FORBIDDEN')
   })
 
-  it('does not reveal its cause, challenge or hints', () => {
+  it('an A2A error in the mesh does not reveal its cause, challenge or hints', () => {
     const secrets = { cause: new Error('secret'), challenge: 'Bearer secret', hint: 'secret', url: 'http://secret' }
     const { message, details } = toMeshError(new A2AError('unauthenticated', 'Who are you?', secrets))
     expect(JSON.stringify({ message, details })).not.toContain('secret')
@@ -80,7 +80,7 @@ describe('a mesh error in A2A', () => {
     expect(error).toMatchObject({ code: expected, reason: code, retryAfter: 3, metadata: { reason: code } })
   })
 
-  it('does not reveal the address of the peer', () => {
+  it('a mesh error in A2A does not reveal the address of the peer', () => {
     const error = new MeshError('SERVICE_UNAVAILABLE', 'http://10.0.0.7/mesh cannot be reached.', { peer: 'tea-agent' })
     expect(toA2AError(error).message).toBe('The agent behind this one cannot be reached.')
   })
@@ -91,7 +91,7 @@ describe('a mesh error in A2A', () => {
     [{ a2a: null }],
     [{ a2a: { code: -32001, data: 'x' } }],
     [{ a2a: { code: 1e9, data: [null, { reason: 7 }] } }],
-  ])('is converted with any details of a peer: %j', (details) => {
+  ])('a mesh error in A2A is converted with any details of a peer: %j', (details) => {
     expect(toA2AError(new MeshRefusal('NOT_FOUND', 'No.', details))).toBeInstanceOf(A2AError)
   })
 })

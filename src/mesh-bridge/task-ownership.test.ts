@@ -75,7 +75,7 @@ describe('isolated callers', () => {
     })
   })
 
-  it('have separate idempotency keys and get no task of another caller by repeating its message', async () => {
+  it('isolated callers have separate idempotency keys and get no task of another caller by repeating its message', async () => {
     const service = createSharedService()
     const keyed = (call: Call) => ({ ...call, idempotencyKey: 'k' })
     const message = messageOf('tea')

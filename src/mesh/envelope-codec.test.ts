@@ -17,7 +17,7 @@ function read(value: unknown, options?: ReadOptions) {
 }
 
 describe('an envelope', () => {
-  it('is read unchanged', () => {
+  it('an envelope is read unchanged', () => {
     expect(read(request)).toEqual({ envelope: request })
   })
 
@@ -34,19 +34,19 @@ describe('an envelope', () => {
       JSON.stringify(request).replace('"get_price"', `"m","parameters":{"x":${'['.repeat(62)}${']'.repeat(62)}}`),
       'nested deeper',
     ],
-  ])('is rejected with %s', (_, text, reason) => {
+  ])('an envelope is rejected with %s', (_, text, reason) => {
     expect(read(text).error).toMatchObject({ code: 'INVALID_MESSAGE', message: expect.stringContaining(reason) })
   })
 
   it.each([
     ['a lone surrogate', '"\\ud800"', 'has a string that is not valid Unicode'],
     ['a lone surrogate in a name', '{"\\udc00":1}', 'has a string that is not valid Unicode'],
-  ])('is rejected with %s at any depth', (_, value, reason) => {
+  ])('an envelope is rejected with %s at any depth', (_, value, reason) => {
     const text = JSON.stringify({ ...request, payload: { method: 'm', parameters: { x: [] } } }).replace('[]', value)
     expect(read(text).error).toMatchObject({ code: 'VALIDATION_FAILED', message: `payload.parameters: ${reason}` })
   })
 
-  it('has at most 10 MiB', () => {
+  it('an envelope has at most 10 MiB', () => {
     const empty = JSON.stringify({ ...request, payload: { method: 'm', parameters: { x: '' } } })
     const filled = (length: number) => empty.replace('"x":""', `"x":"${'x'.repeat(length - empty.length)}"`)
     expect(read(filled(10_485_760)).error).toBeUndefined()
@@ -56,7 +56,7 @@ describe('an envelope', () => {
     })
   })
 
-  it('is rejected with the path of the violation and a short excerpt', () => {
+  it('an envelope is rejected with the path of the violation and a short excerpt', () => {
     expect(read({ ...request, payload: { method: 7 } }).error).toMatchObject({
       code: 'VALIDATION_FAILED',
       message: 'payload.method: expected a string, got a number',
@@ -66,7 +66,7 @@ describe('an envelope', () => {
     expect(error?.message.length).toBeLessThan(300)
   })
 
-  it('is rejected with its sender if that is readable', () => {
+  it('an envelope is rejected with its sender if that is readable', () => {
     expect(read({ ...request, payload: {} })).toMatchObject({
       origin: { messageId: request.message_id, senderId: 'shop-agent', type: 'request' },
     })
@@ -77,19 +77,19 @@ describe('an envelope', () => {
     ['a custom filter', { filters: { region: 'eu' } }, {}, true],
     ['a custom filter', { filters: { region: 'eu' } }, { version: '1.0.0' }, true],
     ['a custom filter', { filters: { region: 'eu' } }, { version: '1.1.0' }, false],
-  ])('may have %s depending on the version: %j with %j is %s', (_, payload, rules, isValid) => {
+  ])('an envelope may have %s depending on the version: %j with %j is %s', (_, payload, rules, isValid) => {
     const message = { ...request, message_type: 'discover_agents', recipient_id: 'registry', payload }
     expect(read(message, rules).error === undefined).toBe(isValid)
   })
 
-  it('has two more types since version 1.1.0', () => {
+  it('an envelope has two more types since version 1.1.0', () => {
     const goodbye = { ...request, message_type: 'goodbye', payload: {} }
     expect(
       [undefined, '1.0.0', '1.1.0'].map((version) => read(goodbye, { version } as EnvelopeRules).error?.code),
     ).toEqual([undefined, 'VALIDATION_FAILED', undefined])
   })
 
-  it('may have other ids only with lenientIds', () => {
+  it('an envelope may have other ids only with lenientIds', () => {
     const old = { ...request, message_id: 'c9h0f1g4-i5j6-7k8l-9m0n-o1p2q3r4s5t6' }
     expect(read(old).error?.details).toEqual({ field: 'message_id' })
     expect(read(old, { lenientIds: true }).error).toBeUndefined()

@@ -91,7 +91,7 @@ describe('a key', () => {
     await expect(importPublicKey(key.export({ format: 'jwk' }) as JsonWebKey)).rejects.toThrow('Use an Ed25519 key')
   })
 
-  it('must be readable', async () => {
+  it('a key must be readable', async () => {
     await expect(importPublicKey('a key!')).rejects.toThrow('neither PEM nor base64')
     await expect(importPublicKey({ kty: 'oct' })).rejects.toThrow('The JWK has the type oct')
   })

@@ -8,7 +8,7 @@ async function takeAll(limit: RateLimit, peers: string): Promise<readonly number
 }
 
 describe('a rate limit', () => {
-  it('accepts a burst, then a number of messages per second', async () => {
+  it('a rate limit accepts a burst, then a number of messages per second', async () => {
     let now = 0
     const limit = createRateLimit({ limit: 3, window: 1.5, now: () => now })
     expect(await takeAll(limit, 'aaaa')).toEqual([0, 0, 0, 1])
@@ -19,7 +19,7 @@ describe('a rate limit', () => {
     expect(await takeAll(limit, 'aaaa')).toEqual([0, 0, 0, 1])
   })
 
-  it('returns the seconds until the next message is accepted', async () => {
+  it('a rate limit returns the seconds until the next message is accepted', async () => {
     const limit = createRateLimit({ limit: 1, window: 10, now: () => 0 })
     expect(await takeAll(limit, 'aa')).toEqual([0, 10])
   })
@@ -34,11 +34,11 @@ describe('a rate limit', () => {
     [{ limit: 5, window: Number.NaN }, 'createRateLimit: window: expected a number above 0'],
     [{ limit: 5 }, 'expected limit and window'],
     [{ perSecond: 5 }, 'createRateLimit: perSecond is not an option'],
-  ])('refuses %o with a sentence', (options, message) => {
+  ])('a rate limit refuses %o with a sentence', (options, message) => {
     expect(() => createRateLimit(options as never)).toThrow(message)
   })
 
-  it('counts in a shared store', async () => {
+  it('a rate limit counts in a shared store', async () => {
     const keys: string[] = []
     const state = { isAllowed: false, remaining: 0, fullAfter: 9, retryAfter: 2.5 }
     const take = async (key: string) => {

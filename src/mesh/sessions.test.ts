@@ -29,7 +29,7 @@ describe('a session', () => {
     expect(nextSession(from, event).state).toBe(to)
   })
 
-  it('is forgotten beyond the capacity, inactive ones first', () => {
+  it('a session is forgotten beyond the capacity, inactive ones first', () => {
     const sessions = createSessions({ capacity: 2 })
     for (const agent of ['a', 'b', 'a', 'c']) sessions.apply(agent, agreed)
     expect(['a', 'b', 'c'].map((agent) => sessions.get(agent).state)).toEqual(['established', 'none', 'established'])

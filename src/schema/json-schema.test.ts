@@ -48,7 +48,7 @@ it.each(scalars)('a schema is described by its keywords (%#)', (schema, keywords
 })
 
 describe('an object', () => {
-  it('lists its required members and those of which one is present', () => {
+  it('an object lists its required members and those of which one is present', () => {
     const Content = object({ id: string(), title: optional(string()) }, { oneOf: { text: string(), data: json() } })
     expect(jsonSchemaOf(Content)).toEqual({
       type: 'object',
@@ -59,7 +59,7 @@ describe('an object', () => {
     })
   })
 
-  it('allows unknown members if it is open', () => {
+  it('an object allows unknown members if it is open', () => {
     const Filter = object(
       { limit: optional(withDefault(number({ min: 1, max: 9, integer: true }), 9)) },
       { open: true },
@@ -68,7 +68,7 @@ describe('an object', () => {
     expect(jsonSchemaOf(Filter)).toEqual({ type: 'object', properties: { limit } })
   })
 
-  it('has the default of each member with implicit presence', () => {
+  it('an object has the default of each member with implicit presence', () => {
     const Entry = object({ name: implicit(string()), isOpen: implicit(boolean()), tags: implicit(list(string())) })
     expect(jsonSchemaOf(Entry)).toMatchObject({
       properties: { name: { default: '' }, isOpen: { default: false }, tags: { default: [] } },

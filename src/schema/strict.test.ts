@@ -11,7 +11,7 @@ function check(schema: Schema<unknown>, value: unknown): string | undefined {
 }
 
 describe('a strict string', () => {
-  it('is measured in code points', () => {
+  it('a strict string is measured in code points', () => {
     const name = string({ min: 2, max: 3 })
     expect(check(name, '😀😀😀')).toBeUndefined()
     expect(check(name, '😀')).toBe('expected 2 to 3 characters, got 1')
@@ -19,11 +19,11 @@ describe('a strict string', () => {
     expect(check(string({ min: 1 }), '')).toBe('expected 1 or more characters, got 0')
   })
 
-  it('must be valid Unicode', () => {
+  it('a strict string must be valid Unicode', () => {
     expect(check(string(), 'a\ud83d')).toBe('is not valid Unicode')
   })
 
-  it('must match its pattern', () => {
+  it('a strict string must match its pattern', () => {
     const code = string({ pattern: '^[A-Z]+$', expected: 'capitals' })
     expect([check(code, 'A'), check(code, 'a')]).toEqual([undefined, 'expected capitals, got "a"'])
   })
@@ -48,7 +48,7 @@ it.each<[Schema<unknown>, readonly unknown[], readonly unknown[]]>([
 describe('a strict object', () => {
   const Person = object({ name: string(), age: optional(number({ min: 0 })) })
 
-  it('rejects unknown members unless it is open', () => {
+  it('a strict object rejects unknown members unless it is open', () => {
     expect(check(Person, { name: 'Ada' })).toBeUndefined()
     expect(check(Person, { name: 'Ada', x: 1 })).toBe('has an unknown member "x": it may have only name, age')
     const Open = object({ name: string() }, { open: true })
@@ -56,7 +56,7 @@ describe('a strict object', () => {
     expect(check(Open, { name: 'Ada', x: '\ud800' })).toBe('has a string that is not valid Unicode')
   })
 
-  it('names the path of a violation and a missing member', () => {
+  it('a strict object names the path of a violation and a missing member', () => {
     expect(check(object({ people: list(Person) }), { people: [{ name: 'Ada', age: null }] })).toBe(
       'people[0].age: expected a number of 0 or more, got null',
     )

@@ -16,11 +16,11 @@ it('a literal is one of its values', () => {
 describe('an object with a fixed tag', () => {
   const TaggedCircle = taggedAs('kind', 'circle', Circle)
 
-  it('is read without its tag', () => {
+  it('an object with a fixed tag is read without its tag', () => {
     expect(TaggedCircle.read({ kind: 'circle', radius: '7' })).toStrictEqual({ radius: '7' })
   })
 
-  it('must have its tag', () => {
+  it('an object with a fixed tag must have its tag', () => {
     expect(violationOf(TaggedCircle, { radius: '7' })).toBe('expected "kind" to be "circle", got nothing')
     expect(violationOf(TaggedCircle, { kind: 'square' })).toBe('expected "kind" to be "circle", got "square"')
     expect(violationOf(TaggedCircle, [])).toBe('expected an object, got a list')
@@ -29,13 +29,13 @@ describe('an object with a fixed tag', () => {
 })
 
 describe('a tagged object', () => {
-  it('is read as an object with one member, named like the tag', () => {
+  it('a tagged object is read as an object with one member, named like the tag', () => {
     expect(Figure.read({ kind: 'circle', radius: '7' })).toStrictEqual({ circle: { radius: '7' } })
     expect(Figure.read({ kind: 'label' })).toStrictEqual({ label: {} })
     expectTypeOf<Infer<typeof Figure>>().toExtend<{ circle: { radius: string } } | { label: { text?: string } }>()
   })
 
-  it('must have a known tag', () => {
+  it('a tagged object must have a known tag', () => {
     expect(violationOf(list(Figure), [{}])).toBe('[0]: expected "kind" to be one of circle, label, got nothing')
     expect(violationOf(Figure, { kind: 'toString' })).toBe('expected "kind" to be one of circle, label, got "toString"')
     expect(violationOf(Figure, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
@@ -48,13 +48,13 @@ describe('a union', () => {
     false: object({ ok: boolean(false) }),
   })
 
-  it('is read by the schema that its tag selects', () => {
+  it('a union is read by the schema that its tag selects', () => {
     expect(Result.read({ ok: true, value: 'a' })).toStrictEqual({ ok: true, value: 'a' })
     expect(Result.read({ ok: false })).toStrictEqual({ ok: false })
     expectTypeOf<{ ok: false }>().toExtend<Infer<typeof Result>>()
   })
 
-  it('must have a known tag of the right type', () => {
+  it('a union must have a known tag of the right type', () => {
     expect(violationOf(Result, {})).toBe('ok: expected true or false')
     expect(violationOf(Result, { ok: 'toString' })).toBe('ok: expected true or false')
     expect(violationOf(Result, { ok: 'false' })).toBe('ok: expected false, got a string')

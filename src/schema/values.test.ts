@@ -22,11 +22,11 @@ import {
 } from './values.ts'
 
 describe('a string', () => {
-  it('is read unchanged', () => {
+  it('a string is read unchanged', () => {
     expect(string().read('')).toBe('')
   })
 
-  it('names the type of a wrong value, never its content', () => {
+  it('a string names the type of a wrong value, never its content', () => {
     const got = [undefined, null, 7, true, ['s3cret'], { s3cret: 1 }].map((value) => violationOf(string(), value))
     expect(got).toEqual(
       ['nothing', 'null', 'a number', 'a boolean', 'a list', 'an object'].map(
@@ -35,7 +35,7 @@ describe('a string', () => {
     )
   })
 
-  it('names its limits in the violation', () => {
+  it('a string names its limits in the violation', () => {
     const short = string({ min: 1, max: 3 })
     expect(short.read('abc')).toBe('abc')
     expect(violationOf(short, '')).toBe('expected a string of 1 to 3 characters, got 0')
@@ -43,7 +43,7 @@ describe('a string', () => {
     expect(violationOf(string({ min: 1 }), '')).toBe('expected a string of 1 or more characters, got 0')
   })
 
-  it('must match its pattern, which the violation describes', () => {
+  it('a string must match its pattern, which the violation describes', () => {
     const code = string({ pattern: '^[A-Z]+$', expected: 'capitals' })
     expect(code.read('ABC')).toBe('ABC')
     expect(violationOf(code, 'abc')).toBe('expected capitals, got "abc"')
@@ -52,7 +52,7 @@ describe('a string', () => {
 })
 
 describe('a boolean', () => {
-  it('accepts only true and false', () => {
+  it('a boolean accepts only true and false', () => {
     expect(boolean().read(false)).toBe(false)
     expect(violationOf(boolean(), 'true')).toBe('expected true or false, got a string')
     expect(violationOf(boolean(), 1)).toBe('expected true or false, got a number')
@@ -62,12 +62,12 @@ describe('a boolean', () => {
 })
 
 describe('a JSON value', () => {
-  it('may be anything but undefined', () => {
+  it('a JSON value may be anything but undefined', () => {
     for (const value of [null, 0, '', false, [], {}]) expect(json().read(value)).toBe(value)
     expect(violationOf(json(), undefined)).toBe('expected a JSON value, got nothing')
   })
 
-  it('must be an object in a struct', () => {
+  it('a JSON value must be an object in a struct', () => {
     const value = { any: ['thing', null] }
     expect(struct().read(value)).toBe(value)
     for (const other of [null, [], 'text']) expect(violationOf(struct(), other)).toMatch(/^expected an object, got /)
@@ -75,12 +75,12 @@ describe('a JSON value', () => {
 })
 
 describe('a list', () => {
-  it('names the index of a wrong item', () => {
+  it('a list names the index of a wrong item', () => {
     expect(list(string()).read(['a', 'b'])).toEqual(['a', 'b'])
     expect(violationOf(list(list(string())), [['a'], ['b', null]])).toBe('[1][1]: expected a string, got null')
   })
 
-  it('names its limits in the violation', () => {
+  it('a list names its limits in the violation', () => {
     const pair = list(string(), { min: 1, max: 2 })
     expect(violationOf(pair, [])).toBe('expected a list of 1 to 2 items, got 0')
     expect(violationOf(pair, ['a', 'b', 'c'])).toBe('expected a list of 1 to 2 items, got 3')
@@ -89,7 +89,7 @@ describe('a list', () => {
 })
 
 describe('a map', () => {
-  it('accepts any key and names the key of a wrong value', () => {
+  it('a map accepts any key and names the key of a wrong value', () => {
     expect(map(string()).read({ a: '1', b: '2' })).toEqual({ a: '1', b: '2' })
     expect(violationOf(map(list(string())), { 'x y': ['a', 1] })).toBe('["x y"][1]: expected a string, got a number')
   })
@@ -104,13 +104,13 @@ describe('a map', () => {
 describe('a hint', () => {
   const item = withHint(string(), (value) => (value === 7 ? 'seven is written in letters' : undefined))
 
-  it('is added to the violation if it applies', () => {
+  it('a hint is added to the violation if it applies', () => {
     expect(violationOf(list(item), [7])).toBe('[0]: expected a string, got a number; seven is written in letters')
     expect(violationOf(item, 8)).toBe('expected a string, got a number')
     expect(item.read('7')).toBe('7')
   })
 
-  it('does not apply to violations further inside', () => {
+  it('a hint does not apply to violations further inside', () => {
     const outer = withHint(list(string()), () => 'not this')
     expect(violationOf(outer, [7])).toBe('[0]: expected a string, got a number')
   })
@@ -128,27 +128,27 @@ const Person = object({
 const Content = object({ title: optional(string()) }, { oneOf: { text: string(), rawData: json() } })
 
 describe('an object', () => {
-  it('is read into a new object without unknown members', () => {
+  it('an object is read into a new object without unknown members', () => {
     expect(Person.read({ fullName: 'Ada', extra: true })).toStrictEqual({ fullName: 'Ada' })
   })
 
-  it('may spell a member as the proto file does', () => {
+  it('an object may spell a member as the proto file does', () => {
     expect(Person.read({ full_name: 'Ada', nick_name: 'A' })).toStrictEqual({ fullName: 'Ada', nickName: 'A' })
   })
 
-  it('must not have a member in both spellings', () => {
+  it('an object must not have a member in both spellings', () => {
     const violation = violationOf(object({ person: Person }), { person: { fullName: 'Ada', full_name: null } })
     expect(violation).toBe('person: expected one spelling of a member, got fullName and full_name')
   })
 
-  it('names a missing required member', () => {
+  it('an object names a missing required member', () => {
     expect(violationOf(Person, {})).toBe('fullName: expected a string of 1 or more characters, got nothing')
     expect(violationOf(Person, { fullName: null })).toBe(
       'fullName: expected a string of 1 or more characters, got null',
     )
   })
 
-  it('names the full path of a violation', () => {
+  it('an object names the full path of a violation', () => {
     const Group = object({ members: list(Person) })
     const violation = violationOf(object({ group: Group }), {
       group: { members: [{ fullName: 'Ada', friends: ['B', 1] }] },
@@ -156,13 +156,13 @@ describe('an object', () => {
     expect(violation).toBe('group.members[0].friends[1]: expected a string, got a number')
   })
 
-  it('is not a list, a string or null', () => {
+  it('an object is not a list, a string or null', () => {
     for (const value of [[], 'text', null]) expect(violationOf(Person, value)).toMatch(/^expected an object, got /)
   })
 })
 
 describe('an optional member', () => {
-  it('is unset only if it is absent or null', () => {
+  it('an optional member is unset only if it is absent or null', () => {
     expect(Person.read({ fullName: 'Ada', age: null })).toStrictEqual({ fullName: 'Ada' })
     expect(Person.read({ fullName: 'Ada', age: 0 })).toStrictEqual({ fullName: 'Ada', age: 0 })
   })
@@ -180,7 +180,7 @@ it('a required member with a fallback is read as the fallback if it is absent or
 })
 
 describe('a choice', () => {
-  it('requires exactly one of its members', () => {
+  it('a choice requires exactly one of its members', () => {
     expect(Content.read({ text: '', title: 'T' })).toStrictEqual({ title: 'T', text: '' })
     expect(Content.read({ raw_data: [1] })).toStrictEqual({ rawData: [1] })
     expect(violationOf(Content, {})).toBe('expected exactly one of text, rawData, got none of them')
@@ -189,13 +189,13 @@ describe('a choice', () => {
     )
   })
 
-  it('ignores a null member unless null is a value of it', () => {
+  it('a choice ignores a null member unless null is a value of it', () => {
     expect(violationOf(Content, { text: null })).toBe('expected exactly one of text, rawData, got none of them')
     expect(Content.read({ rawData: null })).toStrictEqual({ rawData: null })
     expect(Content.read({ text: 'a', rawData: undefined })).toStrictEqual({ text: 'a' })
   })
 
-  it('names a wrong member', () => {
+  it('a choice names a wrong member', () => {
     expect(violationOf(Content, { text: 5 })).toBe('text: expected a string, got a number')
   })
 })
@@ -212,14 +212,14 @@ it('the type of a value is inferred from its schema', () => {
 })
 
 describe('int32', () => {
-  it('is a number or its decimal string', () => {
+  it('int32 is a number or its decimal string', () => {
     for (const value of [0, 5, -7, 2147483647, -2147483648]) {
       expect(int32().read(value)).toBe(value)
       expect(int32().read(`${value}`)).toBe(value)
     }
   })
 
-  it('is an integer in its range', () => {
+  it('int32 is an integer in its range', () => {
     const size = int32({ min: 1, max: 100 })
     expect(violationOf(size, 150)).toBe('expected an integer from 1 to 100, got 150')
     expect(violationOf(size, 1.5)).toBe('expected an integer from 1 to 100, got 1.5')
@@ -230,7 +230,7 @@ describe('int32', () => {
     }
   })
 
-  it('shows at most 40 characters of a wrong string', () => {
+  it('int32 shows at most 40 characters of a wrong string', () => {
     expect(violationOf(int32(), 'x'.repeat(5000))).toContain(`got "${'x'.repeat(39)}…"`)
   })
 })
@@ -238,7 +238,7 @@ describe('int32', () => {
 describe('an enum', () => {
   const Color = protoEnum('COLOR_UNSPECIFIED', { red: 'COLOR_RED', green: 'COLOR_GREEN' })
 
-  it('is read by name or by number', () => {
+  it('an enum is read by name or by number', () => {
     expect(['COLOR_RED', 'COLOR_GREEN', 1, 2].map((value) => Color.read(value))).toEqual([
       'red',
       'green',
@@ -247,7 +247,7 @@ describe('an enum', () => {
     ])
   })
 
-  it('accepts neither other spellings nor the unspecified value', () => {
+  it('an enum accepts neither other spellings nor the unspecified value', () => {
     expect(violationOf(Color, 'red')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "red"')
     expect(violationOf(Color, 3)).toBe('expected one of COLOR_RED, COLOR_GREEN, got 3')
     for (const value of ['COLOR_UNSPECIFIED', 0, '1', 'color_red', null, [], 'toString']) violationOf(Color, value)
@@ -255,7 +255,7 @@ describe('an enum', () => {
     expect(Color.isDefault?.(0)).toBe(true)
   })
 
-  it('may read the unspecified value as a value of its own', () => {
+  it('an enum may read the unspecified value as a value of its own', () => {
     const AnyColor = withUnspecified(Color, 'none')
     expect(['COLOR_UNSPECIFIED', 0, 'COLOR_RED'].map((value) => AnyColor.read(value))).toEqual(['none', 'none', 'red'])
     expect(AnyColor.names).toEqual({ red: 'COLOR_RED', green: 'COLOR_GREEN', none: 'COLOR_UNSPECIFIED' })
@@ -264,7 +264,7 @@ describe('an enum', () => {
 })
 
 describe('bytes', () => {
-  it('are read as padded standard base64 from any spelling', () => {
+  it('bytes are read as padded standard base64 from any spelling', () => {
     const spellings = { '//77': '//77', __77: '//77', 'QQ==': 'QQ==', QQ: 'QQ==', QUI: 'QUI=', '-_8': '+/8=', '': '' }
     for (const [wire, read] of Object.entries(spellings)) expect(bytes().read(wire)).toBe(read)
   })
@@ -274,7 +274,7 @@ describe('bytes', () => {
     expect(bytes().read('QUJ')).toBe('QUI=')
   })
 
-  it('must be base64; the violation names the position but not the content', () => {
+  it('bytes must be base64; the violation names the position but not the content', () => {
     expect(violationOf(bytes(), 7)).toBe('expected base64, got a number')
     expect(violationOf(bytes(), 'QU JD')).toBe('expected base64, got something else at character 3')
     expect(violationOf(bytes(), 'QUJDR')).toBe('expected base64, got a character too few or too many')
@@ -283,7 +283,7 @@ describe('bytes', () => {
     }
   })
 
-  it('are read alike in all four spellings', () => {
+  it('bytes are read alike in all four spellings', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (content) => {
         const standard = Buffer.from(content).toString('base64')
@@ -297,7 +297,7 @@ describe('bytes', () => {
 })
 
 describe('a timestamp', () => {
-  it('is read as UTC with milliseconds', () => {
+  it('a timestamp is read as UTC with milliseconds', () => {
     const moments = {
       '2026-05-01T08:00:00Z': '2026-05-01T08:00:00.000Z',
       '2026-05-01T08:00:00.123456789Z': '2026-05-01T08:00:00.123Z',
@@ -307,7 +307,7 @@ describe('a timestamp', () => {
     for (const [wire, read] of Object.entries(moments)) expect(timestamp().read(wire)).toBe(read)
   })
 
-  it('is an existing moment in the format of RFC 3339', () => {
+  it('a timestamp is an existing moment in the format of RFC 3339', () => {
     const invalid = [
       '2026-05-01',
       '2026-05-01 08:00:00Z',
@@ -327,7 +327,7 @@ describe('a timestamp', () => {
     expect(violationOf(timestamp(), 1777622400)).toMatch(/got a number$/)
   })
 
-  it('has a zone unless the schema supplies one', () => {
+  it('a timestamp has a zone unless the schema supplies one', () => {
     const pythonic = '2025-04-02T16:59:25.331844'
     expect(violationOf(timestamp(), pythonic)).toContain(`got "${pythonic}"`)
     expect(timestamp({ zone: 'Z' }).read(pythonic)).toBe('2025-04-02T16:59:25.331Z')

@@ -325,7 +325,7 @@ describe('the snapshot of a growing task', () => {
     return log
   }
 
-  test('is stored if the task is short, and left to the first reader if it is long', async () => {
+  test('the snapshot of a growing task is stored if the task is short, and left to the first reader if it is long', async () => {
     const short = await logOf(20, 100)
     await keepSnapshot(short, task)
     expect(await short.snapshot('t')).toMatchObject({ generation: 21 })

@@ -49,13 +49,13 @@ describe('AgentLoop', () => {
     expect(events.filter(({ final }) => final)).toEqual([])
   })
 
-  it('returns the artifacts of a completed task in the JSON of 0.3', async () => {
+  it('AgentLoop returns the artifacts of a completed task in the JSON of 0.3', async () => {
     const loop = new AgentLoop({ model: scriptedModel(textReply('Up by ', '15 %')) })
     const { artifacts } = await loop.invokeSync(message.parts, { taskId: 't', contextId: 'c' })
     expect(artifacts).toMatchObject([{ parts: [{ kind: 'text', text: 'Up by ' }, { text: '15 %' }] }])
   })
 
-  it('is not canceled by a request that Node closes as soon as its body is read, but later', async () => {
+  it('AgentLoop is not canceled by a request that Node closes as soon as its body is read, but later', async () => {
     const loop = new AgentLoop({ model: new MockLanguageModelV4({ doStream: () => new Promise(() => {}) }) })
     const events = lastValueFrom(loop.invoke(message.parts, { taskId: 't', contextId: 'c' }).pipe(toArray()))
     expect(loop.cancel('t')).toBe(false)
@@ -64,7 +64,7 @@ describe('AgentLoop', () => {
     expect((await events).at(-1)).toMatchObject({ type: 'status-update', state: 'canceled', final: true })
   })
 
-  it('rejects if the task fails, and refuses parts of an unknown kind', async () => {
+  it('AgentLoop rejects if the task fails, and refuses parts of an unknown kind', async () => {
     const failing = new AgentLoop({ model: scriptedModel() })
     await expect(failing.invokeSync(message.parts, { taskId: 't', contextId: 'c' })).rejects.toThrow()
     expect(() => failing.invoke([{ kind: 'hologram' }], { taskId: 't', contextId: 'c' })).toThrow('parts[0]: expected')
@@ -93,7 +93,7 @@ describe('A2AClientImpl', () => {
     }
   })
 
-  it('fails with the error of the agent, and connects again after a failure', async () => {
+  it('A2AClientImpl fails with the error of the agent, and connects again after a failure', async () => {
     const client = new A2AClientImpl('http://127.0.0.1:1')
     for (const _ of [1, 2]) {
       await expect(client.sendMessage({ message })).rejects.toMatchObject({ name: 'A2AError', code: 'unavailable' })

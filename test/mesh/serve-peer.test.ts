@@ -9,7 +9,7 @@ const card = { agent_id: 'price-agent' }
 const methods = { get_price: () => ({ price: 4.25 }) }
 
 describe('servePeer', () => {
-  it('serves a peer in one line, and its card names the endpoint and the key', async () => {
+  it('servePeer serves a peer in one line, and its card names the endpoint and the key', async () => {
     const { endpoint, key } = await start({ card, methods })
     const link = (await trustingPeer()).link({ agentId: 'price-agent', endpoint })
     const { card: peerCard } = await link.handshake()
@@ -18,7 +18,7 @@ describe('servePeer', () => {
     expect((await fetch(new URL('/other', endpoint), { method: 'POST' })).status).toBe(404)
   })
 
-  it('serves WebSockets at the same address and names the public URL', async () => {
+  it('servePeer serves WebSockets at the same address and names the public URL', async () => {
     const sockets = new WebSocketServer({ noServer: true })
     const { endpoint, port } = await start({ card, methods, sockets, publicUrl: 'https://prices.example.com/' })
     expect(endpoint).toBe('https://prices.example.com/mesh')
@@ -28,13 +28,13 @@ describe('servePeer', () => {
     expect(await link.request('get_price')).toEqual({ price: 4.25 })
   })
 
-  it('needs keys on an address that other machines can reach', async () => {
+  it('servePeer needs keys on an address that other machines can reach', async () => {
     await expect(servePeer({ card, methods, host: '0.0.0.0', logger: silentLogger })).rejects.toThrow('give a key')
   })
 })
 
 describe('the card of a peer', () => {
-  it('lists the schema versions that its author configured, and no other is negotiated', async () => {
+  it('the card of a peer lists the schema versions that its author configured, and no other is negotiated', async () => {
     const { endpoint } = await start({ card: { ...card, schema_versions: ['1.0.0'] }, methods })
     const { card: peerCard, agreement } = await (await trustingPeer())
       .link({ agentId: 'price-agent', endpoint })
@@ -73,7 +73,7 @@ describe('a refusal', () => {
     expect(error.message).toContain('No key of price-agent is known here.')
   })
 
-  it('names its documentation also where no envelope could be read', async () => {
+  it('a refusal names its documentation also where no envelope could be read', async () => {
     const { price, shopKey } = await meshPair({
       maxBytes: 200,
       documentationUrl: (code) => `https://example.com/errors#${code}`,

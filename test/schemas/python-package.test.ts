@@ -26,7 +26,7 @@ print(json.dumps(request.to_message()))`,
     expect(JSON.parse(stdout)).toMatchObject({ message_type: 'request', payload: { method: 'get_price' } })
   })
 
-  it('takes uuid4() and datetime objects, and every dump of a model is valid', async () => {
+  it('the Python package takes uuid4() and datetime objects, and every dump of a model is valid', async () => {
     const stdout = await runPython(
       python ?? '',
       `import json, uuid
@@ -44,7 +44,7 @@ for now in (datetime.now(timezone.utc), datetime.now(timezone.utc).replace(tzinf
     expect(lines.map((line) => JSON.parse(line))).toEqual(Array(8).fill([true, [true, []]]))
   })
 
-  it('refuses a UUID of another version and a directory of schemas with a sentence', async () => {
+  it('the Python package refuses a UUID of another version and a directory of schemas with a sentence', async () => {
     const stdout = await runPython(
       python ?? '',
       `import uuid
@@ -60,7 +60,7 @@ for action in (lambda: TypeAdapter(MessageId).validate_python(uuid.uuid1()), lam
     expect(stdout).toBe('True\nTrue\n')
   })
 
-  it('has valid examples and a description of every member', async () => {
+  it('the Python package has valid examples and a description of every member', async () => {
     const stdout = await runPython(
       python ?? '',
       `import inspect

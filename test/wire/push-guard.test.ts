@@ -93,19 +93,22 @@ describe('a webhook on the machine of the agent', async () => {
     ['listens on all addresses', { host: '0.0.0.0' }],
     ['has a public URL', { publicUrl: 'https://agents.example.com' }],
     ['is behind a proxy', { trustProxy: true }],
-  ])('is refused by a server that %s, whatever NODE_ENV is', async (_, options) => {
-    onTestFinished(() => void vi.unstubAllEnvs())
-    for (const mode of ['development', 'production', '']) {
-      vi.stubEnv('NODE_ENV', mode)
-      const { problem, hook } = await register(options)
-      expect(problem, mode).toContain('whose operator can allow that by push.loopback')
-      expect(hook.requests).toEqual([])
-    }
-    const { problem } = await register({ ...options, push: { loopback: 'allow' } })
-    expect(problem).toBeUndefined()
-  })
+  ])(
+    'a webhook on the machine of the agent is refused by a server that %s, whatever NODE_ENV is',
+    async (_, options) => {
+      onTestFinished(() => void vi.unstubAllEnvs())
+      for (const mode of ['development', 'production', '']) {
+        vi.stubEnv('NODE_ENV', mode)
+        const { problem, hook } = await register(options)
+        expect(problem, mode).toContain('whose operator can allow that by push.loopback')
+        expect(hook.requests).toEqual([])
+      }
+      const { problem } = await register({ ...options, push: { loopback: 'allow' } })
+      expect(problem).toBeUndefined()
+    },
+  )
 
-  it('is called by a server that only this machine can call, whatever NODE_ENV is', async () => {
+  it('a webhook on the machine of the agent is called by a server that only this machine can call, whatever NODE_ENV is', async () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     vi.stubEnv('NODE_ENV', 'production')
     const { hook, problem } = await register({ publicUrl: 'http://localhost:4000' })
@@ -113,7 +116,7 @@ describe('a webhook on the machine of the agent', async () => {
     await until(() => hook.requests.length > 0)
   })
 
-  it('is refused by an agent with a public URL beside one without', async () => {
+  it('a webhook on the machine of the agent is refused by an agent with a public URL beside one without', async () => {
     const { problem } = await register({}, { publicUrl: 'https://agents.example.com/other' })
     expect(problem).toContain('push.loopback')
     expect((await register({}, {})).problem).toBeUndefined()

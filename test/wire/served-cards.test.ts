@@ -239,20 +239,23 @@ describe('the extended card', () => {
   const extendedCard = { description: 'Counts for you' }
   const extendedPath = 'agent/authenticatedExtendedCard'
 
-  it.each(['/', '/rpc', '/rpc/', '/api/v2/rpc'])('is at its 0.2 path beside the JSON-RPC path %s', async (path) => {
-    const { get, card } = createEndpoint({ path, extendedCard })
-    const { url } = await card({ 'a2a-version': '0.2' })
-    const beside = [
-      `${url}/../${extendedPath}`,
-      `${url.replace(/\/$/, '')}/../${extendedPath}`,
-      `${url.replace(/\/$/, '')}/${extendedPath}`,
-    ]
-    for (const address of [...beside, `${origin}/${extendedPath}`]) {
-      const response = await get(new URL(address).pathname)
-      expect({ address, status: response.status }).toEqual({ address, status: 200 })
-      expect(await response.json()).toMatchObject({ description: 'Counts for you' })
-    }
-  })
+  it.each(['/', '/rpc', '/rpc/', '/api/v2/rpc'])(
+    'the extended card is at its 0.2 path beside the JSON-RPC path %s',
+    async (path) => {
+      const { get, card } = createEndpoint({ path, extendedCard })
+      const { url } = await card({ 'a2a-version': '0.2' })
+      const beside = [
+        `${url}/../${extendedPath}`,
+        `${url.replace(/\/$/, '')}/../${extendedPath}`,
+        `${url.replace(/\/$/, '')}/${extendedPath}`,
+      ]
+      for (const address of [...beside, `${origin}/${extendedPath}`]) {
+        const response = await get(new URL(address).pathname)
+        expect({ address, status: response.status }).toEqual({ address, status: 200 })
+        expect(await response.json()).toMatchObject({ description: 'Counts for you' })
+      }
+    },
+  )
 
   it('the extended card has the version that the caller names', async () => {
     const { card } = createEndpoint({ extendedCard })

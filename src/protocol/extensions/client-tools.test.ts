@@ -14,7 +14,7 @@ const question: Message = {
 }
 
 describe('a plain question', () => {
-  it('has nothing but text in its parts, and the request with the arguments of the tool in its metadata', () => {
+  it('a plain question has nothing but text in its parts, and the request with the arguments of the tool in its metadata', () => {
     expect(toPlainQuestion(question)).toEqual({
       ...base,
       parts: [{ text: 'Please locate.' }],
@@ -22,12 +22,12 @@ describe('a plain question', () => {
     })
   })
 
-  it('has the prompt as its text if the question has none', () => {
+  it('a plain question has the prompt as its text if the question has none', () => {
     const { parts } = toPlainQuestion({ ...question, parts: [use] })
     expect(parts).toEqual([{ text: 'Please locate.' }])
   })
 
-  it('keeps other parts and other extensions of the message', () => {
+  it('a plain question keeps other parts and other extensions of the message', () => {
     const file: Part = { url: 'https://a.example/f.png', mediaType: 'image/png' }
     const other: Part = { data: { toolUseId: 'r-0', name: 'earlier' }, mediaType: toolUse }
     const plain = toPlainQuestion({ ...question, parts: [file, other, use], extensions: ['urn:a', clientTools] })

@@ -130,18 +130,21 @@ describe('a message to a task whose process is gone', () => {
     return { state: taskOf(outcome).status.state, texts }
   }
 
-  it('it fails the task if the agent recovers none', async () => {
+  it('a message to a task whose process is gone fails the task if the agent recovers none', async () => {
     expect(await sendToOrphan('fail', toEvent('second'))).toEqual({ state: 'failed', texts: [] })
   })
 
-  it('it continues the task with all its messages if the agent retries', async () => {
+  it('a message to a task whose process is gone continues the task with all its messages if the agent retries', async () => {
     expect(await sendToOrphan('retry', toEvent('second'))).toEqual({
       state: 'completed',
       texts: ['first', 'second', 'last'],
     })
   })
 
-  it.each(['fail', 'retry', 'resume'] as const)('it does not undo a cancel, with the policy %s', async (recovery) => {
-    expect(await sendToOrphan(recovery, { type: 'cancel' })).toEqual({ state: 'canceled', texts: [] })
-  })
+  it.each(['fail', 'retry', 'resume'] as const)(
+    'a message to a task whose process is gone does not undo a cancel, with the policy %s',
+    async (recovery) => {
+      expect(await sendToOrphan(recovery, { type: 'cancel' })).toEqual({ state: 'canceled', texts: [] })
+    },
+  )
 })

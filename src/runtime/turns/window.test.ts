@@ -25,7 +25,7 @@ function createGatedLog() {
 }
 
 describe('output that an agent awaits one by one', () => {
-  it('does not wait for the store until the window of 256 events is full', async () => {
+  it('output that an agent awaits one by one does not wait for the store until the window of 256 events is full', async () => {
     const gated = createGatedLog()
     let written = 0
     const { service } = createTestRuntime(
@@ -46,7 +46,7 @@ describe('output that an agent awaits one by one', () => {
     expect(texts?.join('')).toBe(Array.from({ length: 1_000 }, (_, number) => `${number} `).join(''))
   })
 
-  it('waits for the store as soon as the window holds more than a million characters', async () => {
+  it('output that an agent awaits one by one waits for the store as soon as the window holds more than a million characters', async () => {
     const gated = createGatedLog()
     let written = 0
     const { service } = createTestRuntime(
@@ -64,7 +64,7 @@ describe('output that an agent awaits one by one', () => {
     expect(taskOf(await answer).artifacts[0]?.parts).toHaveLength(10)
   })
 
-  it('is invisible to callers until it is stored', async () => {
+  it('output that an agent awaits one by one is invisible to callers until it is stored', async () => {
     const gated = createGatedLog()
     const isWritten = deferred()
     const { service } = createTestRuntime(
@@ -85,7 +85,7 @@ describe('output that an agent awaits one by one', () => {
     await stream.return(undefined)
   })
 
-  it('waits for the store each time with the option durability: each', async () => {
+  it('output that an agent awaits one by one waits for the store each time with the option durability: each', async () => {
     const gated = createGatedLog()
     let written = 0
     const { service } = createTestRuntime(

@@ -82,7 +82,7 @@ test('a database in memory can be backed up', async () => {
 })
 
 describe('a restored log', () => {
-  test('it replaces a log only if that is asked for and no process uses it', async () => {
+  test('a restored log replaces a log only if that is asked for and no process uses it', async () => {
     const file = newFile()
     const log = createSqliteLog({ file })
     await log.create(taskOf('kept'), [working], { lease })
@@ -132,7 +132,7 @@ describe('a restored log', () => {
 })
 
 describe('the integrity check', () => {
-  test('it finds missing events, wrong references and damaged pages', async () => {
+  test('the integrity check finds missing events, wrong references and damaged pages', async () => {
     const file = newFile()
     const log = createSqliteLog({ file })
     for (const id of ['gap', 'end', 'status', 'gone', 'fine']) {
@@ -204,28 +204,31 @@ test('the stats have sizes, tasks by state, times and the last removal of old ta
 })
 
 describe('a migration plan', () => {
-  test.each([1, 6, migrations.length - 1])('it lists the steps from format %i, and changes nothing', async (format) => {
-    const file = newFile()
-    withDatabase(file, (db) => {
-      for (const sql of migrations.slice(0, format)) db.exec(sql)
-      db.exec(`PRAGMA user_version = ${format}`)
-    })
-    const bytes = readFileSync(file)
-    const admin = createSqliteAdmin({ file })
-    const { steps, ...rest } = await admin.planMigration()
-    expect(rest).toEqual({ format, newest: migrations.length })
-    expect(steps.map((step) => step.format)).toEqual(migrations.map((_, index) => index + 1).slice(format))
-    expect(steps.map(({ sql }) => sql)).toEqual(migrations.slice(format))
-    expect((await admin.stats()).tasks).toEqual({})
-    expect((await admin.checkIntegrity()).isIntact).toBe(true)
-    await admin.backup(`${file}.backup`)
-    expect(readFileSync(file).equals(bytes)).toBe(true)
+  test.each([1, 6, migrations.length - 1])(
+    'a migration plan lists the steps from format %i, and changes nothing',
+    async (format) => {
+      const file = newFile()
+      withDatabase(file, (db) => {
+        for (const sql of migrations.slice(0, format)) db.exec(sql)
+        db.exec(`PRAGMA user_version = ${format}`)
+      })
+      const bytes = readFileSync(file)
+      const admin = createSqliteAdmin({ file })
+      const { steps, ...rest } = await admin.planMigration()
+      expect(rest).toEqual({ format, newest: migrations.length })
+      expect(steps.map((step) => step.format)).toEqual(migrations.map((_, index) => index + 1).slice(format))
+      expect(steps.map(({ sql }) => sql)).toEqual(migrations.slice(format))
+      expect((await admin.stats()).tasks).toEqual({})
+      expect((await admin.checkIntegrity()).isIntact).toBe(true)
+      await admin.backup(`${file}.backup`)
+      expect(readFileSync(file).equals(bytes)).toBe(true)
 
-    await createSqliteLog({ file: `${file}.backup` }).close()
-    expect(await createSqliteAdmin({ file: `${file}.backup` }).planMigration()).toMatchObject({ steps: [] })
-  })
+      await createSqliteLog({ file: `${file}.backup` }).close()
+      expect(await createSqliteAdmin({ file: `${file}.backup` }).planMigration()).toMatchObject({ steps: [] })
+    },
+  )
 
-  test('it says why a newer format cannot be used', async () => {
+  test('a migration plan says why a newer format cannot be used', async () => {
     const file = newFile()
     await createSqliteLog({ file }).close()
     withDatabase(file, (db) => db.exec('PRAGMA user_version = 99'))

@@ -67,7 +67,7 @@ describe('a clock that is set back', () => {
     }
   }
 
-  test('it hides no orphan from a process that runs meanwhile', async () => {
+  test('a clock that is set back hides no orphan from a process that runs meanwhile', async () => {
     const { clock, pass } = createSettableClock(Date.now())
     const log = open({ file: newFile(), clock })
     await log.create(task, [chunk('x')], { lease: held })
@@ -79,7 +79,7 @@ describe('a clock that is set back', () => {
     expect(await log.orphans(10, held.ttl)).toMatchObject([{ taskId: 't' }])
   })
 
-  test('it hides no orphan from a process that starts later', async () => {
+  test('a clock that is set back hides no orphan from a process that starts later', async () => {
     const file = newFile()
     const { clock, pass } = createSettableClock(Date.now())
     await open({ file, clock }).create(task, [chunk('x')], { lease: held })
