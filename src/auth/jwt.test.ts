@@ -58,7 +58,7 @@ describe('a token', () => {
     expect(await authenticate(issuer, await make(issuer), options)).toEqual({ reason: expect.any(String) })
   })
 
-  it('a token that uses the public key as a secret is rejected, also if HS256 is listed', async () => {
+  it('a token that uses the public key as a secret is rejected, even if HS256 is listed', async () => {
     const issuer = await startIssuer({ alg: 'RS256' })
     const published = await (await fetch(issuer.keysUrl)).text()
     const claims = { iss: issuer.url, aud: audience, sub: 'eve', exp: now() + 60 }

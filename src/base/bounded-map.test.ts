@@ -22,7 +22,7 @@ describe('a bounded map', () => {
     expect(keysIn(map, 'abcd')).toBe('cd')
   })
 
-  it('a bounded map keeps entries that are used, also if all are', () => {
+  it('a bounded map keeps entries that are used, even if all are', () => {
     const map = new BoundedMap<string, number>(3)
     for (const key of 'abc') map.set(key, 1)
     map.get('a')

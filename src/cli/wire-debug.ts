@@ -37,7 +37,7 @@ function showHeaders(mark: string, headers: Headers, output: Output): void {
   }
 }
 
-/** Parameters that look like credentials, also if the command did not set them. */
+/** Parameters that look like credentials, even if the command did not set them. */
 export function hideQuery(url: string): string {
   return url.replace(/([?&][^=&#]*(?:key|token|secret|code|password)[^=&#]*=)[^&#]*/gi, '$1[redacted]')
 }

@@ -116,7 +116,7 @@ describe('credentials and messages', () => {
     ['an unknown name', 'ENOTFOUND'],
     ['a missing path', new Response('', { status: 404 })],
     ['a web page', new Response('<html></html>', { headers: { 'content-type': 'text/html' } })],
-  ])('go to no other endpoint than that of a verified card after %s', async (_, failure) => {
+  ])('credentials and messages go to no other endpoint than that of a verified card after %s', async (_, failure) => {
     const { client, requests } = await openElsewhere(failure, { authorize, verifyCard: (wire) => wire })
     await expect(client.send('hello')).rejects.toMatchObject({ url: 'https://agent.test/rpc' })
     expect(requests).toEqual([])
@@ -125,13 +125,13 @@ describe('credentials and messages', () => {
   it.each([
     ['an untrusted certificate', 'SELF_SIGNED_CERT_IN_CHAIN', 'certificate'],
     ['a server without TLS', 'ERR_SSL_WRONG_VERSION_NUMBER', 'not-tls'],
-  ])('go nowhere after %s, also if the card is not verified', async (_, code, reason) => {
+  ])('credentials and messages go nowhere after %s, even if the card is not verified', async (_, code, reason) => {
     const { client, requests } = await openElsewhere(code, { authorize })
     await expect(client.send('hello')).rejects.toMatchObject({ reason })
     expect(requests).toEqual([])
   })
 
-  it('do not follow a redirect of the endpoint that a verified card names', async () => {
+  it('credentials and messages do not follow a redirect of the endpoint that a verified card names', async () => {
     const paths: string[] = []
     const elsewhere = await startHttpServer((request, response) => {
       paths.push(`${request.url}`)
@@ -147,7 +147,7 @@ describe('credentials and messages', () => {
   })
 
   it.each(['ECONNREFUSED', 'ENOTFOUND'])(
-    'do not go together to an origin that the card does not name (%s)',
+    'credentials and messages do not go together to an origin that the card does not name (%s)',
     async (failure) => {
       const { client, requests } = await openElsewhere(failure, { authorize })
       expect((await client.send('hello')).text).toBe('hi')
@@ -155,7 +155,7 @@ describe('credentials and messages', () => {
     },
   )
 
-  it('go to a second address that the card names', async () => {
+  it('credentials and messages go to a second address that the card names', async () => {
     const requests: Request[] = []
     const handler = createLocalHandler(countingAgent, { path: '/rpc' })
     const [first] = cardAt('https://agent.test/rpc', 'JSONRPC').supportedInterfaces

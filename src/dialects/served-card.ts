@@ -42,7 +42,7 @@ export function canBeSigned(format: CardFormat): boolean {
   return format !== '0.2' && format !== '0.1'
 }
 
-/** The same card with the tenant of every interface: strict 1.0 readers require it, also if it is empty. */
+/** The same card with the tenant of every interface: strict 1.0 readers require it, even if it is empty. */
 export function withTenants(card: AgentCard): AgentCard {
   return { ...card, interfaces: card.interfaces.map((each) => ({ ...each, tenant: each.tenant ?? '' })) }
 }

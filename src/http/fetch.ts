@@ -26,7 +26,7 @@ export interface AnswerOptions extends FetchOptions {
   readonly readConsumed?: () => Promise<ArrayBuffer>
 }
 
-/** Serves one request. Other than `toFetch`, it takes what a framework knows about this request. */
+/** Serves one request. Unlike `toFetch`, it takes what a framework knows about this request. */
 export async function answerRequest(
   exchange: Exchange,
   request: Request,

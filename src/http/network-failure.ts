@@ -11,7 +11,7 @@ export type NetworkFailure =
   /** The address guard refused it. */
   | 'guarded'
   | 'connection-lost'
-  /** Unknown: browsers hide the cause from scripts, also when CORS forbids a request. */
+  /** Unknown: browsers hide the cause from scripts, even when CORS forbids a request. */
   | 'blocked'
 
 /** Classifies an error that `fetch` threw by its codes and messages, because this code may not import `node:*`. */

@@ -27,7 +27,7 @@ describe('the event parser', () => {
     )
   })
 
-  it('the event parser reads the id of the previous event, also if its line is split', () => {
+  it('the event parser reads the id of the previous event, even if its line is split', () => {
     const text = eventText({ id: 9, follows: 7, data: '1' }) + eventText({ id: 10, data: '2' })
     for (const pieces of [[text], [...text]]) {
       expect(parse(pieces)).toEqual([

@@ -91,7 +91,7 @@ describe('an event stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('an event stream releases its source at once on return, also while it waits for an item', async () => {
+  it('an event stream releases its source at once on return, even while it waits for an item', async () => {
     const source = createSource('a')
     const stream = open(source)
     await stream.next()

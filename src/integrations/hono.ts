@@ -8,7 +8,7 @@ export interface HonoContext {
     readonly raw: Request
     /** The route that matched, such as `/agents/echo/*`. */
     readonly routePath: string
-    /** Reads the body, also if a middleware has read it before. */
+    /** Reads the body, even if a middleware has read it before. */
     arrayBuffer(): Promise<ArrayBuffer>
   }
 }

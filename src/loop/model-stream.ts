@@ -72,7 +72,7 @@ export async function streamStep(
       const { done, value: part } = await reader.read()
       if (done) break
       charactersLeft--
-      // Raw chunks, metadata and empty text are no sign of progress: a model could send them for ever.
+      // Raw chunks, metadata and empty text are no sign of progress: a model could send them forever.
       if (hasContent(part)) timeout.keepAlive()
       switch (part.type) {
         case 'text-delta':

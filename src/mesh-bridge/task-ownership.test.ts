@@ -89,7 +89,7 @@ describe('isolated callers', () => {
     await expect(isolated.sendMessage({ message }, bob)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('reach no task from before a restart', async () => {
+  it('isolated callers reach no task from before a restart', async () => {
     const service = createSharedService()
     const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     const restarted = isolateOwners(service)

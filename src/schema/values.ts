@@ -123,12 +123,12 @@ export interface OptionalField<T> {
   readonly isImplicit?: boolean
 }
 
-/** Absent also when `null`. */
+/** `null` counts as absent. */
 export function optional<T>(schema: Schema<T>): OptionalField<T> {
   return { schema, isUnset: (value) => value === null && !schema.takesNull }
 }
 
-/** A proto3 field with implicit presence: absent also when it has the default of its type (`""`, 0, false, `[]`). */
+/** A proto3 field with implicit presence: the default of its type counts as absent (`""`, 0, false, `[]`). */
 export function implicit<T>(schema: Schema<T>): OptionalField<T> {
   return { schema, isUnset: (value) => value === null || schema.isDefault?.(value) === true, isImplicit: true }
 }

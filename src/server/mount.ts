@@ -79,7 +79,7 @@ export function belowTenant(tenant: string, endpoint: Exchange): Exchange {
 }
 
 /**
- * Serves an endpoint below a path, also if a framework or a proxy in front has removed the path, or a part of it, from the
+ * Serves an endpoint below a path, even if a framework or a proxy in front has removed the path, or a part of it, from the
  * requests.
  */
 export function belowPath(mount: string, endpoint: Exchange): Exchange {

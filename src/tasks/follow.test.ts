@@ -66,7 +66,7 @@ describe('follow', () => {
     expect(await late.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('following ends when the signal aborts, also while waiting', async () => {
+  test('following ends when the signal aborts, even while waiting', async () => {
     const log = await createLog()
     const leaving = new AbortController()
     const generations = (async () => {

@@ -73,7 +73,7 @@ describe('a refusal', () => {
     expect(error.message).toContain('No key of price-agent is known here.')
   })
 
-  it('a refusal names its documentation also where no envelope could be read', async () => {
+  it('a refusal names its documentation even where no envelope could be read', async () => {
     const { price, shopKey } = await meshPair({
       maxBytes: 200,
       documentationUrl: (code) => `https://example.com/errors#${code}`,

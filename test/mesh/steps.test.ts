@@ -164,7 +164,7 @@ describe('a posted message', () => {
     expect([await at(-300_000), await at(60_000), await at(-300_001), await at(60_001)]).toEqual([200, 200, 400, 400])
   })
 
-  it('a message is remembered for as long as it is fresh, also if it is dated ahead', async () => {
+  it('a message is remembered for as long as it is fresh, even if it is dated ahead', async () => {
     let now = Date.parse('2026-03-01T12:00:00.000Z')
     let calls = 0
     const { price, shopKey } = await meshPair({ now: () => now, methods: { get_price: () => ({ calls: ++calls }) } })

@@ -124,7 +124,7 @@ describe('a caller with credentials', () => {
     expect({ status, message: error?.message }).toEqual({ status: 401, message: 'The credentials were not accepted.' })
   })
 
-  it('only an authenticated caller gets the extended card, also where anonymous callers are admitted', async () => {
+  it('only an authenticated caller gets the extended card, even where anonymous callers are admitted', async () => {
     const extended = { skills: [{ id: 'secret', name: 'Secret' }] }
     const { wire } = await start({ auth: { ...auth, anonymous: true }, extendedCard: extended })
     expect(await wire.result('GetExtendedAgentCard', {}, ada)).toMatchObject({

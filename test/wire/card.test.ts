@@ -49,7 +49,7 @@ describe('the card', () => {
     expect((await createWireClient(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
   })
 
-  it('the URL in the card answers also when JSON-RPC is served at a path', async () => {
+  it('the URL in the card answers even if JSON-RPC is served at a path', async () => {
     const { server } = await startTestServer(say, { path: '/rpc' })
     const url = await interfaceOf(await fetch(server.cardUrl))
     expect(url).toBe(`${server.url}/rpc`)

@@ -22,7 +22,7 @@ type Who = 'alice' | 'bob'
 const payloads: Readonly<Record<DialectName, object>> = {
   'v1.0': { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } },
   'v0.3': { kind: 'task', status: { state: 'input-required' } },
-  // SDKs read the JSON with `kind` at their webhooks, also if they registered them over REST or gRPC.
+  // SDKs read the JSON with `kind` at their webhooks, even if they registered them over REST or gRPC.
   'v0.3-proto': { kind: 'task', status: { state: 'input-required' } },
   'v0.3-house': { kind: 'task', status: { state: 'input-required' } },
   'v0.2': { kind: 'task', status: { state: 'input-required' } },

@@ -329,7 +329,7 @@ it('the span of a stream ends when its reader disconnects', async () => {
   expect(taskId).toBeDefined()
 })
 
-it('the answer to a sensitive question is in no span, also if the turn fails with it', async () => {
+it('the answer to a sensitive question is in no span, even if the turn fails with it', async () => {
   const { all, named } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true, errorMessages: true }) }
   const work: AgentImplementation = async (turn) => {

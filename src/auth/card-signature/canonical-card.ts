@@ -72,7 +72,7 @@ type MemberKind =
   | { readonly map: MemberKind }
 
 /**
- * `required` members are always present, also when empty; `optional` ones whenever they are set; `implicit` ones unless
+ * `required` members are always present, even when empty; `optional` ones whenever they are set; `implicit` ones unless
  * they have their default value.
  */
 interface Member {

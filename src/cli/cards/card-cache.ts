@@ -45,7 +45,7 @@ function readCards(): Map<string, CachedCard> {
 function writeCards(cards: readonly (readonly [string, CachedCard])[]): void {
   try {
     mkdirSync(cacheFolder(), { recursive: true, mode: 0o700 })
-    // Renaming replaces the file at once, also while another command reads it.
+    // Renaming replaces the file at once, even while another command reads it.
     const temporary = `${cacheFile()}.${process.pid}`
     writeFileSync(temporary, JSON.stringify(Object.fromEntries(cards)), { mode: 0o600 })
     renameSync(temporary, cacheFile())

@@ -86,7 +86,7 @@ export const send: Command = {
   },
 }
 
-/** An option beats a setting: `--wait` also if the environment sets `A2ACLI_ASYNC`. */
+/** An option beats a setting: `--wait` waits even if the environment sets `A2ACLI_ASYNC`. */
 function returnsImmediately({ settings }: Context): boolean {
   const isGiven = (name: string) => settings.setting(name)?.source.type === 'flag'
   const isAsync = settings.flag('async') && (isGiven('async') || !(isGiven('wait') || isGiven('stream')))

@@ -82,7 +82,7 @@ async function* readUntilBreak(
     }
     return signal.aborted || isSettled(position, false) ? undefined : 'ended'
   } catch (error) {
-    // A caller that aborts just ends the stream, also while the client polls.
+    // A caller that aborts just ends the stream, even while the client polls.
     if (signal.aborted && !(signal.reason instanceof A2AError)) return undefined
     if (error instanceof A2AError) return error
     throw error

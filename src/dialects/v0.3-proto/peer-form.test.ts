@@ -56,7 +56,7 @@ describe('the files of a caller', () => {
     }
   })
 
-  it('the SDK for TypeScript writes and reads the bytes, also if they are a base64 text', () => {
+  it('the SDK for TypeScript writes and reads the bytes, even if they are a base64 text', () => {
     for (const userAgent of typescript) {
       for (const raw of [binary, looksEncoded]) {
         expect(readFiles(userAgent, sendOf(fileIn(raw)))).toEqual([raw])

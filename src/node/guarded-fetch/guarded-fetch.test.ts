@@ -241,7 +241,7 @@ describe('a redirect', () => {
 })
 
 describe('a limit', () => {
-  it('a body over maxBytes fails, also when it is compressed', async () => {
+  it('a body over maxBytes fails, even when it is compressed', async () => {
     const origin = await startHttpServer((request, response) => {
       if (request.url === '/packed')
         response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(1_000_000)))

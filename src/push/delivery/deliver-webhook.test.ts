@@ -11,7 +11,7 @@ it('a delivery that is behind ends when its task expires', async () => {
   const log: TaskLog = {
     ...inner,
     async read(taskId, after) {
-      if (++reads > 1_000) throw new Error('the delivery reads for ever')
+      if (++reads > 1_000) throw new Error('the delivery reads forever')
       return await inner.read(taskId, after)
     },
     head(taskId, scope) {

@@ -228,7 +228,7 @@ async function continueTask(
         `task ${address.taskId} is of another context; leave it out, or send its own`,
       )
     }
-    // The claim of a sensitive answer was made with the redacted request, also if the task has since moved on.
+    // The claim of a sensitive answer was made with the redacted request, even if the task has since moved on.
     const redactedClaims = () => (isSensitive ? messageClaims : claimsForMessage(head, redactAnswer(original), call))
     const { reusedMessageId } = settings
     const earlier = { log, owner: head.owner, reusedMessageId, redactedClaims }

@@ -93,7 +93,7 @@ it('concurrent questions get their answers across restarts', async () => {
   expect(statusTextOf(await ended(first.id))).toBe('a,b')
 })
 
-it('a later question waits for the open one, also if the order differs after a restart', async () => {
+it('a later question waits for the open one, even if the order differs after a restart', async () => {
   const { start, ended } = simulateProcesses()
   const code =
     (slow: 'a' | 'b'): AgentFunction =>

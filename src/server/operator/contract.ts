@@ -182,7 +182,7 @@ export interface JournalStep {
 export interface Waiting {
   readonly kind: 'input' | 'approval' | 'tool' | 'credentials'
   readonly since: number
-  /** When the task stops waiting. Undefined if it waits for ever. */
+  /** When the task stops waiting. Undefined if it waits forever. */
   readonly deadline?: number
   /** The question as text. */
   readonly text: string
@@ -208,7 +208,7 @@ export interface EventRow {
   /** Size of the stored event in bytes. */
   readonly bytes: number
   readonly type: TaskEvent['type']
-  /** Who emitted it: the caller, the agent, or the server itself. */
+  /** The source of the event: the caller, the agent, or the server itself. */
   readonly by: 'caller' | 'agent' | 'server'
   /** Undefined if it is longer than 64 KiB: `GET …/events/{generation}` returns it in full. */
   readonly event?: TaskEvent

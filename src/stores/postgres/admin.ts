@@ -36,7 +36,7 @@ export interface PostgresAdminOptions {
   readonly patience?: number
 }
 
-/** Opens a PostgreSQL log for an operator, also while agents use it. Nothing is created or migrated. */
+/** Opens a PostgreSQL log for an operator, even while agents use it. Nothing is created or migrated. */
 export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
   const { pool, schema = 'parley', patience = defaultPatience } = options
   requireSchema(schema)

@@ -25,7 +25,7 @@ export interface SqliteAdminOptions {
   readonly driver?: SqliteDriver
 }
 
-/** What operators do with the file of a SQLite log, also while agents use it. */
+/** What operators do with the file of a SQLite log, even while agents use it. */
 export interface SqliteAdmin extends LogAdmin {
   /**
    * Writes a copy of the log, as of one moment, to a file that does not exist yet. Running tasks continue. The copy

@@ -24,7 +24,7 @@ export function connectToPort(port: number, tls = false): Socket {
 
 /**
  * Writes bytes to a loopback port and returns the response once it is complete or the server closes. The connection
- * stays open until then, also if the request is incomplete.
+ * stays open until then, even if the request is incomplete.
  */
 export function exchangeBytes(
   port: number,
