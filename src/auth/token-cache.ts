@@ -1,5 +1,5 @@
 import { BoundedMap } from '../base/bounded-map.ts'
-import { sha256 } from '../base/hash.ts'
+import { sha256Key } from '../base/hash.ts'
 
 /** Entries of a cache. Beyond that an unused one is dropped. */
 const limit = 10_000
@@ -31,7 +31,7 @@ export function createTokenCache<T>(): TokenCache<T> {
 
   return {
     get(credentials, verify) {
-      const digest = String.fromCharCode(...sha256(credentials))
+      const digest = sha256Key(credentials)
       const entry = cached.get(digest)
       if (entry) return entry.value
       const loading = pending.get(digest) ?? load(digest, verify).finally(() => pending.delete(digest))

@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import { BoundedMap } from '../base/bounded-map.ts'
-import { sha256 } from '../base/hash.ts'
+import { sha256Key } from '../base/hash.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { ExchangeRequest, TokenExchange } from '../protocol/credentials.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -71,7 +71,7 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
 
   return async (request) => {
     const { subjectToken, audience, scopes } = request
-    const key = String.fromCharCode(...sha256(JSON.stringify([subjectToken, audience, [...scopes].sort()])))
+    const key = sha256Key(JSON.stringify([subjectToken, audience, [...scopes].sort()]))
     const cached = tokens.get(key)
     if (cached !== undefined) return cached
     const token = pending.get(key) ?? obtain(key, request)

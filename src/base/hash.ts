@@ -1,11 +1,22 @@
 import { sha256 as sha256OfBytes } from '@noble/hashes/sha2.js'
 
+/** Missing on platforms other than Node, and before Node 22.13. */
+const nodeHash = typeof process === 'object' ? process.getBuiltinModule?.('node:crypto')?.hash : undefined
+
 /**
  * SHA-256 without waiting. WebCrypto hashes in another thread: for something as short as a token that costs four times
  * the CPU time, and every request a turn of the event loop.
  */
 export function sha256(text: string): Uint8Array {
-  return sha256OfBytes(encoder.encode(text))
+  return nodeHash ? nodeHash('sha256', text, 'buffer') : sha256OfBytes(encoder.encode(text))
+}
+
+/**
+ * The SHA-256 of a text as a key for maps: 32 characters, one per byte. For a token of 330 characters Node takes 1 µs, and
+ * the portable implementation 13 µs.
+ */
+export function sha256Key(text: string): string {
+  return nodeHash ? nodeHash('sha256', text, 'binary') : String.fromCharCode(...sha256(text))
 }
 
 export function toHex(bytes: Uint8Array): string {

@@ -205,8 +205,12 @@ export function ambiguityIn({
 
 /** Every received value of a header, joined with a comma. Names and values alternate in `raw`. */
 export function joinedHeader(raw: readonly string[], name: string): string | undefined {
-  const values = raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === name)
-  return values.length === 0 ? undefined : values.join(', ')
+  let joined: string | undefined
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    if (raw[at]?.length !== name.length || raw[at]?.toLowerCase() !== name) continue
+    joined = joined === undefined ? raw[at + 1] : `${joined}, ${raw[at + 1]}`
+  }
+  return joined
 }
 
 export function byteLength(body: string | readonly string[]): number {
