@@ -49,7 +49,7 @@ export function toMarkdown(results: readonly BenchmarkResult[]): string {
       ...notes.map((note) => `\n${note}`),
     ].join('\n'),
   )
-  const introduction = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, loopback. Medians of interleaved rounds, with the lowest and the highest round in parentheses. Created by \`npm run bench\`.`
+  const introduction = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, loopback. Medians of interleaved rounds, with the lowest and the highest round in parentheses. Created by \`npm run bench\`, which repeats all of them; \`npm run bench -- blocking-send grpc\` repeats some.`
   return `# Benchmark results\n\n${introduction}\n\n${tables.join('\n\n')}\n`
 }
 

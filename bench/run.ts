@@ -55,5 +55,6 @@ for (const benchmark of benchmarks) {
   printResult(result)
   results.push(result)
 }
-if (names.length === 0) await writeFile(new URL('./results.md', import.meta.url), toMarkdown(results))
+if (names.length === 0)
+  await writeFile(new URL('../docs/reference/benchmarks.md', import.meta.url), toMarkdown(results))
 if (!results.every(({ comparisons }) => comparisons.every(isMet))) process.exitCode = 1

@@ -53,7 +53,12 @@ export interface MessageContent {
  * other plain object is sent as a data part. An object that has a member of a part (`text`, `raw`, `url`, `data`) beside
  * members that a part does not have is rejected: wrap it as `{ data: … }`.
  */
-export type Content = ContentItem | readonly ContentItem[] | MessageContent | JsonObject
+export type Content = ContentItem | readonly ContentItem[] | MessageContent | DataContent
+
+/** An object that becomes a data part. Members that are undefined are left out. */
+export interface DataContent {
+  readonly [member: string]: Json | undefined
+}
 
 /** The members of a message that its author chooses. */
 export type MessageFields = Pick<Message, 'parts' | 'metadata' | 'extensions' | 'referenceTaskIds'>

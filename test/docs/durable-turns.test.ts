@@ -16,7 +16,7 @@ it('every snippet of the guide is a file that these tests run', async () => {
   const page = await readFile(new URL('../../docs/guides/durable-turns.md', import.meta.url), 'utf8')
   const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
   const files = await Promise.all(
-    ['retry', 'order', 'poem', 'typebox'].map((name) =>
+    ['retry', 'order', 'shop', 'poem', 'model', 'typebox'].map((name) =>
       readAsSnippet(new URL(`./durable-turns/${name}.ts`, import.meta.url)),
     ),
   )

@@ -1,3 +1,4 @@
+// model.ts
 /** The model of the poem example. */
 export const model = {
   async *stream(prompt: string) {

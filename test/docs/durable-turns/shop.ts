@@ -1,3 +1,4 @@
+// shop.ts
 /** The shop of the order example, which records its calls. */
 export const calls: string[] = []
 

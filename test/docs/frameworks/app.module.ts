@@ -1,3 +1,4 @@
+// app.module.ts
 import 'reflect-metadata'
 import { Module } from '@nestjs/common'
 

@@ -1,3 +1,4 @@
+// handler.ts
 import { createHandler } from '../../../src/entries/server.ts'
 import { echo } from './echo.ts'
 
