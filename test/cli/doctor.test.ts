@@ -16,50 +16,13 @@ import { startExpressServer } from '../support/sdk/express-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 import { closedPort, listenOnFreePort, respondWith, rpcCard, startHttpServer } from '../support/servers/http-server.ts'
-import { startRecordingPeer, task, validMembers } from '../support/servers/recording-peer.ts'
+import { task, validMembers } from '../support/servers/recording-peer.ts'
 import { shareTestServer } from '../support/servers/test-server.ts'
+import { createExaminer, type Finding, notFound, startPeer, workingResult } from './doctor-support.ts'
 
 const cli = shareCli()
+const examine = createExaminer(cli)
 const demo = shareTestServer(demoAgent.run, { profile: demoAgent.profile, grpc: true })
-
-interface Finding {
-  readonly severity: string
-  readonly id: string
-  readonly subject: string
-  readonly problem: string
-  readonly fix?: string
-  readonly evidence: readonly {
-    readonly request: { readonly body?: string }
-    readonly response?: { readonly status: number }
-  }[]
-}
-
-async function examine(reference: string, ...args: readonly string[]) {
-  const { code, json, stderr, stdout } = await cli.run(['doctor', reference, '-o', 'json', ...args])
-  const report = json()
-  const findings: readonly Finding[] = report.findings
-  return { code, report, stderr, stdout, findings, find: (id: string) => findings.find((each) => each.id === id) }
-}
-
-const notFound = { error: { code: -32001, message: 'Task not found' } }
-const versionError = { error: { code: -32009, message: 'Version not supported' } }
-
-/** A peer that works, apart from what a test changes. */
-const workingResult = ({ headers, body }: { headers: Record<string, unknown>; body: { method: string } }) => {
-  if (headers['a2a-version'] === '99.0') return versionError
-  return body.method === 'ListTasks' ? { tasks: [], nextPageToken: '', pageSize: 1, totalSize: 0 } : notFound
-}
-
-const startPeer = ({ handle, ...options }: Parameters<typeof startRecordingPeer>[0] = {}) =>
-  startRecordingPeer({
-    result: workingResult,
-    ...options,
-    handle(request, response) {
-      if (request.method !== 'OPTIONS') return handle?.(request, response) ?? false
-      response.writeHead(405).end()
-      return true
-    },
-  })
 
 describe('healthy agents', () => {
   it('a Parley agent has no findings above info on all versions and bindings, and gets no message', async () => {

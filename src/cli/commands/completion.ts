@@ -124,7 +124,12 @@ async function dynamicValues(
         import('../cards/card-cache.ts'),
         import('../token-store.ts'),
       ])
-      return [...new Set([...recentAgents(), ...Object.keys(readLogins())])].map((value) => ({
+      const agents = [...new Set([...recentAgents(), ...Object.keys(readLogins())])]
+      const { agentKey } = await import('../agent-reference.ts')
+      // A user who writes a host gets hosts, where they lead to the same agent.
+      const isHost = /^[\w.-]/.test(words.at(-1) ?? '') && !/^https?:/.test(words.at(-1) ?? '')
+      const hosts = isHost ? agents.map((url) => url.replace(/^https?:\/\//, '')) : []
+      return [...agents, ...hosts.filter((host, index) => agentKey(host) === agents[index])].map((value) => ({
         value,
         summary: 'used before',
       }))

@@ -118,7 +118,9 @@ async function diagnose(context: Context, recorder: Recorder): Promise<Diagnosis
       if (probe.report.works) findings.push(...(await probeUnknownVersion(each, options)))
       interfaces.push({ ...probe.report, ...('cors' in cors && { cors: cors.cors }) })
     }
-    const urls = [cardUrl ?? '', ...interfaces.filter(({ works }) => works).map(({ url }) => url)]
+    // An old version of TLS may be the reason why an interface does not work. Private addresses are left alone.
+    const isGuarded = (url: string) => findings.some(({ id, subject }) => id === 'guarded' && subject.endsWith(url))
+    const urls = [cardUrl ?? '', ...interfaces.map(({ url }) => url).filter((url) => !isGuarded(url))]
     const origins = new Set(urls.filter((url) => /^https:/.test(url)).map((url) => new URL(url).origin))
     for (const origin of origins) findings.push(...(await probeTls(origin, signal)))
     const versions = [...new Set(card.interfaces.map(({ protocolVersion }) => protocolVersion.slice(0, 3)))]

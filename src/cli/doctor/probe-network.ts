@@ -127,7 +127,11 @@ interface TlsSession {
 function openTls(host: string, port: number, signal: AbortSignal): Promise<TlsSession | undefined> {
   return new Promise((resolve) => {
     const isName = !/^[\d.]+$|:/.test(host)
-    const socket = connectTls({ host, port, rejectUnauthorized: false, ...(isName && { servername: host }) })
+    const socket = connectTls({
+      ...{ host, port, rejectUnauthorized: false, ...(isName && { servername: host }) },
+      // Old versions must be accepted to be found.
+      ...{ minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' },
+    })
     const end = (session?: TlsSession) => {
       signal.removeEventListener('abort', abort)
       socket.destroy()
