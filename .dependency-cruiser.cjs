@@ -137,7 +137,7 @@ module.exports = {
       severity: 'error',
       from: production(
         '^src/',
-        '^src/(serve|serve-options|serve-environment|serve-stores|local-agent|local-agent[.]node)[.]ts$',
+        '^src/(serve|serve-console|serve-options|serve-environment|serve-start|serve-stores|local-agent|local-agent[.]node)[.]ts$',
         inside([...Object.keys(mayImport), 'cli', 'entries']),
       ),
       to: {},

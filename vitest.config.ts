@@ -12,9 +12,18 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
  *   that no other test distorts the measurement.
  */
 const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
-const wireTests = ['cli', 'conformance', 'interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
-)
+const wireTests = [
+  'cli',
+  'conformance',
+  'console',
+  'interop',
+  'loop',
+  'mcp',
+  'mesh',
+  'registry',
+  'schemas',
+  'wire',
+].map((folder) => `test/${folder}/**/*.test.ts`)
 
 /** Processes that the tests start load the sources from this cache, in half the time. */
 const compileCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url)) }

@@ -28,6 +28,7 @@ import type { Erased, EraseRequest } from './runtime/operations/erase.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
 import type { MountOptions } from './server/mount.ts'
+import { type ConsoleOptions, checkConsole } from './server/operator/options.ts'
 import { type HandlerOptions, type HttpOptions, handlerChecks, httpChecks } from './server/options.ts'
 
 export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
@@ -69,6 +70,11 @@ export interface ServeOptions extends Omit<HandlerOptions, 'auth' | 'push' | 'ht
   readonly signals?: boolean
   /** Also makes the agent a mesh peer, on the same port. */
   readonly mesh?: ServeMeshOptions
+  /**
+   * The console at `/console/`, a web application for operators. Defaults to on, without login, if only this machine can
+   * call the server and callers need no credentials; otherwise to off. `false` switches it off.
+   */
+  readonly console?: ConsoleOptions | false
 }
 
 export interface ServerHttpOptions extends HttpOptions, Pick<ListenOptions, 'unreadTimeout'> {
@@ -180,4 +186,5 @@ const serveChecks: OptionChecks<ServeOptions> = {
   patience: milliseconds(),
   signals: flag,
   mesh: object,
+  console: checkConsole,
 }

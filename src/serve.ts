@@ -1,7 +1,5 @@
 import type { Agent } from './agent/agent.ts'
-import { redactSecrets } from './base/error-summary.ts'
 import type { Logger } from './base/logger.ts'
-import { serverDialects } from './dialects/server-dialects.ts'
 import type { LoopbackRule } from './http/address-guard.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createHostCheck, type HostCheck } from './http/host-check.ts'
@@ -14,6 +12,7 @@ import { createShutdown, type ShutdownTimes } from './node/shutdown.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
 import { loggedError } from './protocol/errors.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
+import { readConsoleOptions, withConsole } from './serve-console.ts'
 import { withEnvironment } from './serve-environment.ts'
 import {
   type AddOptions,
@@ -26,13 +25,16 @@ import {
   type ServePushOptions,
   type Server,
 } from './serve-options.ts'
+import { describeStart } from './serve-start.ts'
 import { type AgentStores, createPostgresStores, createSqliteStores } from './serve-stores.ts'
 import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
 import type { GrpcModule } from './server/grpc-router.ts'
 import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
 import { withHostCheck } from './server/http-endpoint.ts'
-import { flattenOptions, type HandlerOptions, mergeOptions } from './server/options.ts'
+import type { ConsoleOptions } from './server/operator/options.ts'
+import { type HandlerOptions, mergeOptions } from './server/options.ts'
+import { createRecentLines, type RecentLines } from './server/recent-log-lines.ts'
 import { logGrpcRequests, logRequests } from './server/request-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
@@ -125,6 +127,10 @@ interface ServeSettings {
   readonly pushFor: ((isLocal: boolean) => PushOptions) | undefined
   readonly load: ServerLoad | undefined
   readonly logger: Logger
+  /** Undefined if the console is off. */
+  readonly console: ConsoleOptions | undefined
+  /** The last log lines, for the console. */
+  readonly lines: RecentLines | undefined
   readonly stores: AgentStores
   readonly drainDeadline: number
   readonly patience: number
@@ -132,16 +138,23 @@ interface ServeSettings {
 }
 
 async function readSettings(options: ServeOptions, databaseUrl: string | undefined): Promise<ServeSettings> {
-  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = createLogger(), http = {} } = options
+  const { directory = '.parley', drainDeadline = 10_000, signals = true, http = {} } = options
   const { patience = 60_000 } = options
   const auth = authOf(options)
   if (options.tls?.requestCert === false && needsCertificate(auth)) {
     throw new TypeError('serve(): tls.requestCert: expected true, since a scheme in auth needs certificates.')
   }
+  const consoleOptions = readConsoleOptions(options, auth, isLocalOnly(options))
+  const { logger: writer = createLogger() } = options
+  const lines = consoleOptions && createRecentLines(writer)
+  const logger = lines?.logger ?? writer
   return {
     options,
     auth,
-    asksCertificate: options.tls !== undefined && needsCertificate(auth),
+    console: consoleOptions,
+    lines,
+    asksCertificate:
+      options.tls !== undefined && (needsCertificate(auth) || needsCertificate(consoleOptions?.auth ?? 'none')),
     pushFor: options.push && (await createPushOptions(options.push)),
     load: http.overload === false ? undefined : createLoggedLoad(http.overload, logger),
     logger,
@@ -222,39 +235,6 @@ async function loadGrpc(): Promise<GrpcModule> {
   return { createGrpc, tenantOf }
 }
 
-/** The version in package.json, which a bundle cannot read. */
-const packageVersion = '0.1.0'
-
-/** What the operator wants to know of a server that starts: where it listens, what it speaks, stores and accepts. */
-function describeStart(agents: Agents, { options, auth, stores }: ServeSettings): object {
-  const { host = '127.0.0.1', port = 0, tls, grpc, log, publicUrl } = options
-  const { dialects } = flattenOptions({ ...sharedOptions(options), auth })
-  const protocols = new Set(serverDialects(dialects ? { dialects } : {}).map(({ version }) => version))
-  return {
-    agents: Object.values(agents).map(({ profile }) => profile.name),
-    address: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    ...(publicUrl !== undefined && { publicUrl: redactSecrets(publicUrl) }),
-    protocols: [...protocols],
-    bindings: ['JSON-RPC', 'REST', ...(grpc ? ['gRPC'] : [])],
-    store: log ? 'a log of the program' : stores.description,
-    auth: describeAuth(auth),
-    version: packageVersion,
-    runtime: runtimeName(),
-  }
-}
-
-function describeAuth(auth: AuthChoice): string {
-  if (auth === 'none') return 'none: every caller is accepted'
-  const schemes = Object.keys(auth.schemes ?? {})
-  const anonymous = auth.anonymous ? ['callers without credentials'] : []
-  return [...schemes, ...anonymous].join(', ')
-}
-
-function runtimeName(): string {
-  const { bun, deno, node } = process.versions
-  return bun ? `Bun ${bun}` : deno ? `Deno ${deno}` : `Node ${node}`
-}
-
 function millisecondsSince(start: number): number {
   return Math.round(performance.now() - start)
 }
@@ -327,6 +307,7 @@ function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
     patience,
     signals,
     mesh,
+    console,
     log,
     push,
     http = {},
@@ -338,7 +319,7 @@ function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
 
 function listenFor(
   host: Host,
-  { options, asksCertificate, load, logger }: ServeSettings,
+  { options, asksCertificate, load, logger, console, lines }: ServeSettings,
   endpoint: () => MeshEndpoint | undefined,
 ): Promise<Listening> {
   const { mesh } = options
@@ -348,8 +329,9 @@ function listenFor(
   const exchange: Exchange = mesh
     ? (incoming) => (incoming.path === endpoint()?.path ? checkedMesh(incoming) : host.exchange(incoming))
     : host.exchange
+  const served = console && lines ? withConsole(exchange, { options, console, host, logger, lines }) : exchange
   const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
-  return listen(logRequests(exchange, logger), {
+  return listen(logRequests(served, logger), {
     port,
     ...(address !== undefined && { host: address }),
     ...(tls && { tls }),

@@ -47,9 +47,9 @@ export interface Outgoing {
   readonly headers: Readonly<Record<string, string>>
   /**
    * A list of texts is sent one after the other, so that a long text can be shared by several responses. A stream is
-   * pulled only as fast as the caller reads.
+   * pulled only as fast as the caller reads. Only streams can have bytes, such as those of a compressed file.
    */
-  readonly body?: string | readonly string[] | AsyncIterable<string>
+  readonly body?: string | readonly string[] | AsyncIterable<string | Uint8Array>
   /** Whether there is nothing at this path. An adapter may pass such a request on to the rest of an application. */
   readonly isUnrouted?: boolean
 }

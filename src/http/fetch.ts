@@ -111,7 +111,10 @@ async function readBody(
 }
 
 /** With a high-water mark of 0, nothing is pulled from the source before the caller reads. */
-function toStream(source: AsyncIterable<string>, { onCancel, onError }: StreamCallbacks): ReadableStream<Uint8Array> {
+function toStream(
+  source: AsyncIterable<string | Uint8Array>,
+  { onCancel, onError }: StreamCallbacks,
+): ReadableStream<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   return new ReadableStream(
@@ -120,7 +123,7 @@ function toStream(source: AsyncIterable<string>, { onCancel, onError }: StreamCa
         try {
           const { done, value } = await iterator.next()
           if (done) controller.close()
-          else controller.enqueue(encoder.encode(value))
+          else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
         } catch (error) {
           onError(error)
           controller.error(new Error('the stream broke off'))

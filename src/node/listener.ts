@@ -253,7 +253,7 @@ function send(response: ServerResponse, outgoing: Outgoing, unreadTimeout?: numb
 async function sendStream(
   response: ServerResponse,
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
-  source: AsyncIterable<string>,
+  source: AsyncIterable<string | Uint8Array>,
   unreadTimeout?: number,
 ): Promise<void> {
   const iterator = source[Symbol.asyncIterator]()
@@ -272,11 +272,15 @@ async function sendStream(
   response.end()
 }
 
-async function pump(iterator: AsyncIterator<string>, response: ServerResponse, timeout?: number): Promise<void> {
+async function pump(
+  iterator: AsyncIterator<string | Uint8Array>,
+  response: ServerResponse,
+  timeout?: number,
+): Promise<void> {
   for (;;) {
     const { done, value } = await iterator.next()
     if (done || response.closed) return
-    for (const slice of slicesOf(value)) {
+    for (const slice of typeof value === 'string' ? slicesOf(value) : [value]) {
       if (!response.write(slice)) await drained(response, timeout)
       if (response.closed) return
     }

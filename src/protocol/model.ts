@@ -31,6 +31,12 @@ export function ownerOf({ id, tenant }: Principal): string {
   return tenant === undefined ? id : `${tenantPrefix(tenant)}${id}`
 }
 
+/** The inverse of `ownerOf`, without credentials. */
+export function principalOf(owner: string): Pick<Principal, 'id' | 'tenant'> {
+  const at = owner.indexOf(separator)
+  return at < 0 ? { id: owner } : { tenant: owner.slice(0, at), id: owner.slice(at + 1) }
+}
+
 export function isAnonymous({ id, tenant }: Principal): boolean {
   return id === anonymous.id && tenant === undefined
 }

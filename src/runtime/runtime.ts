@@ -1,3 +1,4 @@
+import type { RecoveryPolicy } from '../agent/agent.ts'
 import { A2AError, loggedError } from '../protocol/errors.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
@@ -26,6 +27,8 @@ export interface Runtime {
   /** Undefined if the agent sends no push notifications. */
   readonly push: PushAdmin | undefined
   readonly gauges: RuntimeGauges
+  /** What happens to turns whose process is gone. */
+  readonly recovery: RecoveryPolicy
   /** Rejects if the log belongs to another agent. Then every operation fails. */
   readonly reserved: Promise<void>
   /** Removes tasks with everything that belongs to them, and returns what it removed. */
@@ -99,6 +102,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     service,
     push: push?.admin,
     reserved,
+    recovery: settings.recovery.policy,
     gauges: { runs: () => runs.size, queued: () => runs.queued, webhooks: () => push?.size() ?? 0 },
     async lastDialect(address, principal) {
       const head = await logOf(principal, 'getTask').find(address)

@@ -33,12 +33,22 @@ const mountChecks: OptionChecks<HandlerOptions & MountOptions> = {
   hostname: text,
 }
 
+/** An agent and the address at which the host serves it. */
+export interface MountedAgent {
+  readonly agent: HostedAgent
+  /** Empty at the root. */
+  readonly path: string
+  readonly hostname: string | undefined
+}
+
 /** Several agents behind one port. Agents can be added and removed while it runs. */
 export interface Host {
   readonly exchange: Exchange
   readonly fetch: (request: Request) => Promise<Response>
   /** Undefined unless the host was created with `grpc`. */
   readonly grpc: GrpcExchange | undefined
+  /** The agents with their addresses, in no particular order. */
+  mounted(): readonly MountedAgent[]
   /** `WWW-Authenticate` with the challenges of all agents. Undefined if no caller needs credentials. */
   challenge(): string | undefined
   add(agent: Agent, options: HandlerOptions & MountOptions): HostedAgent
@@ -105,6 +115,8 @@ export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host
     exchange,
     fetch: toFetch(exchange),
     grpc: grpcRouter?.exchange,
+    mounted: () =>
+      mounts.flatMap(({ agents, path, name: hostname }) => [...agents].map((agent) => ({ agent, path, hostname }))),
     challenge() {
       const challenges = new Set(agents().flatMap(({ challenge = [] }) => challenge))
       return challenges.size > 0 ? [...challenges].slice(0, maxChallenges).join(', ') : undefined

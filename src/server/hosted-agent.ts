@@ -12,6 +12,7 @@ import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
+import type { LogWithOperator } from '../tasks/operator-log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { observeCalls } from '../telemetry/observe-service.ts'
 import { traceEvents } from '../telemetry/trace-events.ts'
@@ -32,6 +33,9 @@ export interface HostedAgent extends Runtime, EndpointBackend, Pick<Authenticati
   /** `WWW-Authenticate` for callers without credentials. Undefined if no caller needs any. */
   readonly challenge: string | undefined
   readonly service: Service
+  /** Without interceptors, for operators who act in the place of a caller. */
+  readonly uncheckedService: Service
+  readonly log: LogWithOperator
 }
 
 export function createHostedAgent(agent: Agent, options: HostedAgentOptions): HostedAgent {
@@ -91,6 +95,8 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   return {
     ...runtime,
     service: intercept(runtime.service, pipeline),
+    uncheckedService: runtime.service,
+    log,
     authenticate,
     admit,
     rateHeaders,

@@ -14,7 +14,9 @@ import {
   type TaskHead,
   type TaskLog,
 } from './log.ts'
+import { createMemoryOperatorLog } from './memory-operator-log.ts'
 import { createTaskTable, isOver, type TaskEntry, type TaskTable } from './memory-table.ts'
+import type { OperatorLog } from './operator-log.ts'
 
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */
@@ -30,8 +32,13 @@ export interface MemoryLogOptions {
   readonly clock?: Clock
 }
 
+/** A log in memory, with what operators read from it. */
+export interface MemoryLog extends TaskLog {
+  readonly operator: OperatorLog
+}
+
 /** A log in memory: the reference implementation, for tests and for agents whose tasks may end with their process. */
-export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
+export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
   const { keepEnded = 10_000, keepBytes = 64 * 2 ** 20, clock = systemClock } = options
   let { agent } = options
   const wakeups = createWakeups()
@@ -56,6 +63,8 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
   }
 
   return {
+    operator: createMemoryOperatorLog({ tasks, clock, leaseTime }),
+
     reserveFor(name) {
       agent ??= name
       if (agent !== name) throw new ForeignLog('This log in memory', 'its own log', { agent: name, owner: agent })
@@ -71,11 +80,13 @@ export function createMemoryLog(options: MemoryLogOptions = {}): TaskLog {
         created,
         head: initialHead(created),
         events: [],
+        times: [],
         bytes: 0,
         claims: [],
         key: ++lastKey,
         fence: 1,
         isHeld: true,
+        holder: options.lease.holder,
         leaseUntil: leaseTime() + options.lease.ttl,
       }
       tasks.set(task.taskId, entry)

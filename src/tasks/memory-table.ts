@@ -16,6 +16,8 @@ export interface TaskEntry {
   readonly created: number
   head: HeadState
   events: StoredEvent[]
+  /** When each event was stored, in milliseconds since 1970. */
+  times: number[]
   /** About how many bytes the events and the snapshot take. */
   bytes: number
   readonly claims: string[]
@@ -24,6 +26,8 @@ export interface TaskEntry {
   readonly key: number
   fence: number
   isHeld: boolean
+  /** The process that has, or last had, the lease. */
+  holder: string
   /** When the lease expires, by `monotonicOf(clock)`. */
   leaseUntil?: number
   /** When a task without a lease becomes an orphan, in milliseconds since 1970. */
@@ -87,8 +91,10 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
   }
 
   function store(entry: TaskEntry, events: readonly TaskEvent[]): number {
+    const now = clock.now()
     for (const event of events) {
       entry.events.push({ generation: entry.events.length + 1, event })
+      entry.times.push(now)
       entry.bytes += approximateBytes(event)
     }
     entry.head = advanceHead(entry.head, events, clock.now)
@@ -127,6 +133,7 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
     leaveEnded(entry)
     tombstones.add(entry)
     entry.events = []
+    entry.times = []
     entry.bytes = 0
     entry.snapshot = undefined
     entry.head = { ...entry.head, phase: 'expired', status: undefined }
@@ -148,11 +155,12 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
     for (const key of entry.claims) records.delete(key)
   }
 
-  function grantLease(entry: TaskEntry, { ttl }: LeaseRequest): Lease | undefined {
+  function grantLease(entry: TaskEntry, { holder, ttl }: LeaseRequest): Lease | undefined {
     const time = leaseTime()
     if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > time)) return undefined
     entry.fence++
     entry.isHeld = true
+    entry.holder = holder
     entry.leaseUntil = time + ttl
     entry.wakeAt = undefined
     return { fence: entry.fence }

@@ -5,6 +5,7 @@ import type { OpenLog, SharedStorage } from './task-log/fixtures.ts'
 import { leasesContract } from './task-log/leases.ts'
 import { listingContract } from './task-log/listing.ts'
 import { modelContract, sharedModelContract } from './task-log/model.ts'
+import { operatorContract } from './task-log/operator.ts'
 import { readingContract } from './task-log/reading.ts'
 import { retentionContract } from './task-log/retention.ts'
 import { sharingContract } from './task-log/sharing.ts'
@@ -18,6 +19,7 @@ export function taskLogContract(open: OpenLog, { modelRuns = durableModelRuns } 
   describe('claims', () => claimsContract(open))
   describe('reading', () => readingContract(open))
   describe('listing', () => listingContract(open))
+  describe('operators', () => operatorContract(open))
   describe('leases', () => leasesContract(open))
   describe('retention', () => retentionContract(open))
   describe('model', () => modelContract(open, modelRuns))

@@ -1,5 +1,6 @@
 import { advanceHead, initialHead } from '../../tasks/fold.ts'
 import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
+import { skillOfTask } from '../../tasks/operator-log.ts'
 import { type Database, IncompatibleDatabase } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
@@ -44,9 +45,10 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
     WITH write AS (
       SELECT * FROM unnest(string_to_array($1, E'\\n'), string_to_array($2, E'\\n'), string_to_array($3, E'\\n'),
         $4::int[], $5::int[], $6::bigint[], $7::text[], $8::int[], $9::bool[], string_to_array($10, E'\\n', ''),
-        $11::bigint[], $12::bigint[], $13::bool[], string_to_array($14, E'\\n', ''), $15::float8[])
+        $11::bigint[], $12::bigint[], $13::bool[], string_to_array($14, E'\\n', ''), $15::float8[],
+        string_to_array($23, E'\\n', ''))
       WITH ORDINALITY AS write (task_id, context_id, owner, events, skipped, token, phase, status_at, answered, dialect,
-        created, changed, is_over, holder, ttl, at)
+        created, changed, is_over, holder, ttl, skill, at)
     ),
     new_claim AS (
       SELECT * FROM unnest($18::int[], string_to_array($19, E'\\n'), string_to_array($20, E'\\n'))
@@ -61,9 +63,9 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
     ),
     created AS (
       INSERT INTO ${tasks} (task_id, context_id, owner, generation, phase, status_generation, status_answered, dialect,
-        created, changed, ended, fence, lease_until, lease_holder)
+        created, changed, ended, fence, lease_until, lease_holder, skill)
       SELECT task_id, context_id, owner, events, phase, status_at, answered, dialect, created, changed, is_over, 1,
-        CASE WHEN is_over THEN NULL ELSE ${leaseEndSql('ttl')} END, CASE WHEN is_over THEN NULL ELSE holder END
+        CASE WHEN is_over THEN NULL ELSE ${leaseEndSql('ttl')} END, CASE WHEN is_over THEN NULL ELSE holder END, skill
       FROM write WHERE at NOT IN (SELECT write FROM known) ORDER BY at
       ON CONFLICT (task_id) DO NOTHING
       RETURNING key, task_id
@@ -112,6 +114,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       ...claimColumns(creates),
       channel,
       notification,
+      lines(creates.map(({ batch }) => skillOfTask(batch.events))),
     )
     return creates.map((create, index) => decodeCreated(create, rows[index]))
   }

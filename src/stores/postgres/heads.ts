@@ -78,9 +78,9 @@ export function createListHeads(db: Database): ListHeads {
 }
 
 /** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
-export function selectHeads(db: Database): string {
+export function selectHeads(db: Database, columns = ''): string {
   return `
-    SELECT task.key::float8, task.task_id, task.context_id, task.owner, task.generation, task.phase,
+    SELECT ${columns} task.key::float8, task.task_id, task.context_id, task.owner, task.generation, task.phase,
       task.created::float8, task.changed::float8, task.dialect, task.status_answered, status.event AS status_event
     FROM ${db.name('tasks')} AS task
     LEFT JOIN ${db.name('events')} AS status ON status.task = task.key AND status.generation = task.status_generation`

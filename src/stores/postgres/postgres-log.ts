@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
 import { type Appended, type Created, ForeignLog, type TaskLog } from '../../tasks/log.ts'
+import type { OperatorLog } from '../../tasks/operator-log.ts'
 import { createRecentEvents, type EventBatch, encodeRowPerEvent, type RecentEvents } from '../event-batches.ts'
 import type { LogAdmin } from '../log-admin.ts'
 import { createPostgresAdmin } from './admin.ts'
@@ -15,6 +16,7 @@ import { createEvents, createSnapshots, type Events } from './events.ts'
 import { createFindHead, createListHeads } from './heads.ts'
 import { createLeases } from './leases.ts'
 import { createListener } from './listener.ts'
+import { createPostgresOperatorLog } from './operator/operator-log.ts'
 import { createPostgresPushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase } from './schema.ts'
@@ -68,6 +70,7 @@ const optionChecks: OptionChecks<PostgresLogOptions> = {
 /** A log that also stores the webhooks of its tasks, and can be inspected while it is in use. */
 export interface PostgresLog extends TaskLog, Pick<LogAdmin, 'stats' | 'checkIntegrity'> {
   readonly webhooks: PushStore
+  readonly operator: OperatorLog
 }
 
 /** Stores the task log in PostgreSQL 13 or newer. Any number of processes on any number of machines may share it. */
@@ -141,6 +144,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
 
   return {
     webhooks: createPostgresPushStore(db, query),
+    operator: createPostgresOperatorLog(db, query),
 
     reserveFor: (agent) => reservation.reserveFor(options.agent ?? agent),
     ...createQueries(db, query),

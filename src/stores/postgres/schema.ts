@@ -272,6 +272,26 @@ export const migrations: readonly Migration[] = [
     INSERT INTO $.retention VALUES (1, NULL, 0, 0);
     `,
   },
+  {
+    // The default is set after the column is added, so that no row is rewritten. Replicas of older versions fill it too.
+    sql: `
+    ALTER TABLE $.events ADD COLUMN at float8;
+    ALTER TABLE $.events ALTER COLUMN at SET DEFAULT (extract(epoch FROM statement_timestamp()) * 1000)::float8;
+    COMMENT ON COLUMN $.events.at IS 'When it was stored, in milliseconds since 1970; older events have no time.';
+    ALTER TABLE $.tasks ADD COLUMN skill text;
+    COMMENT ON COLUMN $.tasks.skill IS 'The skill that its first message names.';
+    CREATE INDEX tasks_by_phase ON $.tasks (phase, changed, key);
+    CREATE TABLE $.operator_minutes (minute bigint PRIMARY KEY, summary text NOT NULL);
+    COMMENT ON TABLE $.operator_minutes IS 'What happened in each minute, as a JSON document.';
+    CREATE TABLE $.operator_values (
+      name text COLLATE "C" PRIMARY KEY,
+      value text NOT NULL,
+      expires float8 NOT NULL
+    );
+    COMMENT ON TABLE $.operator_values IS 'Sessions of operators and similar values, which expire.';
+    CREATE INDEX operator_values_old ON $.operator_values (expires);
+    `,
+  },
 ]
 
 /** What opening the log would change. */

@@ -12,6 +12,7 @@ import {
   type Snapshot,
   type TaskHead,
 } from '../../tasks/log.ts'
+import { skillOfTask } from '../../tasks/operator-log.ts'
 import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-batches.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './leases.ts'
@@ -73,10 +74,10 @@ export interface EventsOptions {
 export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTime }: EventsOptions): Events {
   const insertTask = db.prepare(`
     INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, dialect,
-      created, changed, ended, fence, lease_until, lease_holder)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+      created, changed, ended, fence, lease_until, lease_holder, skill)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
     ON CONFLICT (task_id) DO NOTHING`)
-  const insertRow = db.prepare('INSERT INTO events (task, generation, events) VALUES (?, ?, ?)')
+  const insertRow = db.prepare('INSERT INTO events (task, generation, events, at) VALUES (?, ?, ?, ?)')
   const selectTask = db.prepare(
     'SELECT key, owner, generation, phase, changed, fence, lease_holder FROM tasks WHERE task_id = ?',
   )
@@ -98,9 +99,10 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
 
   function insertEvents(task: number, after: number, { rows }: EventBatch) {
     let generation = after
+    const at = Math.round(now())
     for (const { count, text } of rows) {
       generation += count
-      insertRow.run(task, generation, text)
+      insertRow.run(task, generation, text, at)
     }
   }
 
@@ -126,6 +128,7 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
         isEnded ? 1 : 0,
         isEnded ? null : leaseTime() + lease.ttl,
         isEnded ? null : lease.holder,
+        skillOfTask(events) ?? null,
       )
       if (!changes) return { type: 'exists' }
       const key = Number(lastInsertRowid)

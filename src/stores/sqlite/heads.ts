@@ -96,9 +96,9 @@ export function createListHeads(db: SqliteDatabase): ListHeads {
 }
 
 /** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
-export function selectHeads(from = 'tasks AS task'): string {
+export function selectHeads(from = 'tasks AS task', columns = ''): string {
   return `
-    SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
+    SELECT ${columns} task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
       task.dialect, task.status_answered, status.events AS status_events
     FROM ${from}
     LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_row`

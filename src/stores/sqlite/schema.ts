@@ -180,6 +180,19 @@ export const migrations: readonly string[] = [
   CREATE TABLE retention (last_run INTEGER, expired INTEGER NOT NULL, forgotten INTEGER NOT NULL) STRICT;
   INSERT INTO retention VALUES (NULL, 0, 0);
   `,
+  `
+  -- When the events of a row were stored, in milliseconds since 1970. Older rows have no time.
+  ALTER TABLE events ADD COLUMN at INTEGER;
+  -- The skill that the first message of the task names.
+  ALTER TABLE tasks ADD COLUMN skill TEXT;
+  -- For operators, who list the tasks of all owners.
+  CREATE INDEX tasks_by_phase ON tasks (phase, changed);
+  -- What happened in each minute, as a JSON document.
+  CREATE TABLE operator_minutes (minute INTEGER PRIMARY KEY, summary TEXT NOT NULL) STRICT;
+  -- Sessions of operators and similar values, which expire.
+  CREATE TABLE operator_values (name TEXT PRIMARY KEY, value TEXT NOT NULL, expires REAL NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX operator_values_old ON operator_values (expires);
+  `,
 ]
 
 /** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */

@@ -13,6 +13,7 @@ import {
 import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
 import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
+import type { OperatorLog } from '../../tasks/operator-log.ts'
 import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../event-batches.ts'
 import { createAdminOf, type SqliteAdmin } from './admin.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
@@ -23,6 +24,7 @@ import { createHeads, createListHeads } from './heads.ts'
 import { createLeases, type Leases } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
 import { nodeDriver } from './node-driver.ts'
+import { createSqliteOperatorLog } from './operator-log.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention, type Retention } from './retention.ts'
 import { openDatabase, reserveFile, rewriteFormat } from './schema.ts'
@@ -60,6 +62,7 @@ const optionChecks: OptionChecks<SqliteLogOptions> = {
 /** A log that also stores the webhooks of its tasks, and can be backed up and inspected while it is in use. */
 export interface SqliteLog extends TaskLog, Pick<SqliteAdmin, 'backup' | 'stats' | 'checkIntegrity'> {
   readonly webhooks: PushStore
+  readonly operator: OperatorLog
 }
 
 /** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
@@ -117,6 +120,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
 
   return {
     webhooks: createSqlitePushStore(db, { query, write }, clock.now, leaseTime),
+    operator: createSqliteOperatorLog(db, { query, write, now: clock.now, leaseTime }),
 
     reserveFor: (agent) => reserveFor(options.agent ?? agent),
 

@@ -1,0 +1,166 @@
+import type { Logger } from '../../base/logger.ts'
+import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
+import { createHostCheck } from '../../http/host-check.ts'
+import { originOf } from '../../http/origin.ts'
+import { loggedError } from '../../protocol/errors.ts'
+import { object, optional, string } from '../../schema/values.ts'
+import { createMemoryValues, type OperatorValues } from '../../tasks/operator-log.ts'
+import type { MountedAgent } from '../host.ts'
+import { errorPage } from '../http-endpoint.ts'
+import type { RecentLines } from '../recent-log-lines.ts'
+import { createBrowserEndpoints } from './a2a.ts'
+import { agentRoutes, createConsoleAgents } from './agents.ts'
+import { type Feature, operatorApiVersion, type Session } from './contract.ts'
+import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
+import { type ConsoleOptions, consolePath } from './options.ts'
+import { type ConsoleFiles, createPages } from './pages.ts'
+import { matchRoute, type Route, readBody } from './routes.ts'
+import { type CookieScope, createSessions, type OperatorSession } from './sessions.ts'
+import { taskRoutes } from './task-routes.ts'
+
+/** What a server hands to its console. */
+export interface ConsoleSettings {
+  readonly options: ConsoleOptions
+  readonly mounted: () => readonly MountedAgent[]
+  readonly files: ConsoleFiles
+  readonly logger: Logger
+  readonly lines: Pick<RecentLines, 'of'>
+  /** The version of Parley. */
+  readonly version: string
+  /** When the server started, in milliseconds since 1970. */
+  readonly started: number
+  readonly publicUrl?: string | undefined
+  readonly trustProxy?: boolean | undefined
+  readonly hosts?: readonly string[] | 'any' | undefined
+}
+
+/** Serves the console: the application at `/console/`, its API at `/console/api/v1`, and the agents at `/console/a2a`. */
+export function createConsole(settings: ConsoleSettings): Exchange {
+  const { options, logger, publicUrl, trustProxy } = settings
+  const agents = createConsoleAgents(settings.mounted)
+  const memoryValues = createMemoryValues()
+  const values = (): OperatorValues =>
+    agents.all().find(({ agent }) => agent.log.operator)?.agent.log.operator?.values ?? memoryValues
+  const sessions = createSessions({ ...options, values, logger, trustProxy })
+  const pages = createPages(settings.files)
+  const answerA2A = createBrowserEndpoints({ agents, publicUrl })
+  const hostCheck = createHostCheck({
+    hosts: settings.hosts ?? (options.auth === 'none' ? [] : 'any'),
+    publicUrl,
+  })
+  const routes: readonly Route[] = [...agentRoutes(agents), ...taskRoutes({ agents, lines: settings.lines })]
+
+  function urlOf(incoming: Incoming): URL {
+    return new URL(originOf(incoming, { publicUrl, trustProxy }))
+  }
+
+  /** The path of the server, as browsers see it, without a slash at its end. */
+  function prefixOf(incoming: Incoming): string {
+    return urlOf(incoming).pathname.replace(/\/$/, '')
+  }
+
+  function cookieScopeOf(incoming: Incoming): CookieScope {
+    const { protocol } = urlOf(incoming)
+    return { path: `${prefixOf(incoming)}${consolePath}`, isSecure: protocol === 'https:' }
+  }
+
+  /**
+   * Rejects changes that a page of another origin may have caused. Such a page cannot send the header without a preflight
+   * request, which is not answered; browsers name the origin of every other request.
+   */
+  function requireOwnPage(incoming: Incoming, needsHeader: boolean): void {
+    if (incoming.method === 'GET' || incoming.method === 'HEAD') return
+    const { header } = incoming
+    const origin = header('origin')
+    const site = header('sec-fetch-site')
+    const ownHosts = [header('host'), urlOf(incoming).host]
+    const isForeign =
+      (site !== undefined && site !== 'same-origin' && site !== 'none') ||
+      (origin !== undefined && !(URL.canParse(origin) && ownHosts.includes(new URL(origin).host)))
+    if (isForeign) throw new OperatorFailure(403, 'forbidden', 'Pages of other origins may not call the console.')
+    if (needsHeader && header('x-parley-console') === undefined) {
+      throw new OperatorFailure(403, 'forbidden', 'Send the header x-parley-console: 1 with every change.')
+    }
+  }
+
+  function sessionInfo({ role, principal, isOpen, expires }: OperatorSession): Session {
+    const { id, tenant } = principal
+    return {
+      role,
+      ...(!isOpen && { principal: { id, ...(tenant !== undefined && { tenant }) } }),
+      ...(expires !== undefined && { expires }),
+      server: { version: settings.version, started: settings.started, features: features() },
+    }
+  }
+
+  function features(): readonly Feature[] {
+    const hosted = agents.all().map(({ agent }) => agent)
+    return [
+      ...(hosted.some(({ log }) => log.operator) ? (['history'] as const) : []),
+      ...(hosted.some(({ push }) => push) ? (['webhooks'] as const) : []),
+    ]
+  }
+
+  async function answerSession(incoming: Incoming): Promise<Outgoing> {
+    if (incoming.method === 'POST') {
+      const login = await readBody({ incoming }, loginSchema)
+      const { session, cookie } = await sessions.login(incoming, login, cookieScopeOf(incoming))
+      return jsonAnswer(sessionInfo(session), 200, cookie === undefined ? {} : { 'set-cookie': cookie })
+    }
+    if (incoming.method === 'DELETE') {
+      const cookie = await sessions.logout(incoming, cookieScopeOf(incoming))
+      return {
+        status: 204,
+        headers: { 'cache-control': 'no-store', ...(cookie !== undefined && { 'set-cookie': cookie }) },
+      }
+    }
+    return jsonAnswer(sessionInfo(await sessions.require(incoming)))
+  }
+
+  async function answerApi(incoming: Incoming, path: string): Promise<Outgoing> {
+    requireOwnPage(incoming, true)
+    const version = `/${operatorApiVersion}`
+    if (!path.startsWith(`${version}/`)) throw notFound(`This server has version ${operatorApiVersion} of the API.`)
+    const operation = path.slice(version.length)
+    if (operation === '/session') return await answerSession(incoming)
+    const session = await sessions.require(incoming)
+    const { route, params } = matchRoute(routes, incoming.method, operation)
+    if (route.role === 'operator' && session.role !== 'operator') {
+      throw new OperatorFailure(403, 'forbidden', 'Viewers can read, but not change anything.')
+    }
+    return await route.handle({ incoming, session, query: new URLSearchParams(incoming.query) }, ...params)
+  }
+
+  async function orFailure(incoming: Incoming, answer: () => Promise<Outgoing>): Promise<Outgoing> {
+    try {
+      return await answer()
+    } catch (error) {
+      const failure = failureAnswer(error)
+      if (!failure && !incoming.signal.aborted) {
+        logger.error({ path: incoming.path, error: loggedError(error) }, 'a request of the console failed unexpectedly')
+      }
+      return failure ?? jsonAnswer({ error: { code: 'internal', message: 'internal error' } }, 500)
+    }
+  }
+
+  return async (incoming) => {
+    const problem = hostCheck?.(incoming)
+    if (problem !== undefined) return errorPage(403, problem)
+    const rest = incoming.path.slice(consolePath.length)
+    if (rest === '') return { status: 303, headers: { location: `${prefixOf(incoming)}${consolePath}/` } }
+    if (rest.startsWith('/api/')) return await orFailure(incoming, () => answerApi(incoming, rest.slice('/api'.length)))
+    if (rest.startsWith('/a2a/')) {
+      return await orFailure(incoming, async () => {
+        requireOwnPage(incoming, false)
+        return await answerA2A(incoming, await sessions.require(incoming))
+      })
+    }
+    return await pages(incoming, prefixOf(incoming))
+  }
+}
+
+const loginSchema = object({
+  scheme: string({ max: 200 }),
+  user: optional(string({ max: 1_000 })),
+  secret: optional(string({ max: 16 * 1024 })),
+})

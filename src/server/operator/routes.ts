@@ -1,0 +1,120 @@
+import { isObject, type JsonObject } from '../../base/json.ts'
+import type { Incoming, Outgoing } from '../../http/exchange.ts'
+import { isJson, parseJson } from '../../http/json.ts'
+import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
+import { type Schema, Violation } from '../../schema/schema.ts'
+import type { Role } from './contract.ts'
+import { invalid, notFound, OperatorFailure } from './failures.ts'
+import type { OperatorSession } from './sessions.ts'
+
+/** Answers and messages of operators may have files. In bytes. */
+const bodyLimit = 10 * 2 ** 20
+
+const heartbeat = 15_000
+
+/** A request to the operator API whose session is known. */
+export interface OperatorCall {
+  readonly incoming: Incoming
+  readonly session: OperatorSession
+  readonly query: URLSearchParams
+}
+
+/** One operation of the API. `params` are the decoded segments of the path that start with a colon. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Such as `/tasks/:agent/:task`. */
+  readonly path: string
+  /** The role that the operation needs. */
+  readonly role: Role
+  handle(call: OperatorCall, ...params: string[]): Promise<Outgoing>
+}
+
+export interface RouteMatch {
+  readonly route: Route
+  readonly params: readonly string[]
+}
+
+/** Finds the route of a request. Throws if there is none. The first that matches is used. */
+export function matchRoute(routes: readonly Route[], method: string, path: string): RouteMatch {
+  const segments = path.split('/').map(decodeSegment)
+  const atPath = routes.flatMap((route) => {
+    const params = paramsOf(route.path.split('/'), segments)
+    return params ? [{ route, params }] : []
+  })
+  if (atPath.length === 0) throw notFound('There is no operation at this path.')
+  const found = atPath.find(({ route }) => route.method === method || (method === 'HEAD' && route.method === 'GET'))
+  if (found) return found
+  const methods = [...new Set(atPath.map(({ route }) => route.method))].join(', ')
+  throw new OperatorFailure(405, 'method-not-allowed', `This operation is called by ${methods}.`)
+}
+
+export function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch (cause) {
+    throw new OperatorFailure(400, 'invalid-params', 'The path has an invalid percent-encoding.', { cause })
+  }
+}
+
+function paramsOf(pattern: readonly string[], segments: readonly string[]): readonly string[] | undefined {
+  if (pattern.length !== segments.length) return undefined
+  const params: string[] = []
+  for (const [index, name] of pattern.entries()) {
+    const segment = segments[index] ?? ''
+    if (name.startsWith(':') && segment !== '') params.push(segment)
+    else if (name !== segment) return undefined
+  }
+  return params
+}
+
+/** Answers with a stream of server-sent events, each a JSON value with an optional position. */
+export function streamAnswer(
+  { incoming }: Pick<OperatorCall, 'incoming'>,
+  values: AsyncIterable<{ readonly id?: string | number; readonly value: unknown }>,
+): Outgoing {
+  async function* texts() {
+    for await (const { id, value } of values) {
+      yield eventText({ ...(id !== undefined && { id }), data: oneLine(JSON.stringify(value)) })
+    }
+  }
+  return { status: 200, headers: sseHeaders, body: eventStream(texts(), { heartbeat, signal: incoming.signal }) }
+}
+
+/** Reads the JSON body of a request by its schema. A request without a body has an empty object. */
+export async function readBody<T>({ incoming }: Pick<OperatorCall, 'incoming'>, schema: Schema<T>): Promise<T> {
+  const bytes = await incoming.bytes(bodyLimit)
+  return readValue(bytes.length === 0 ? {} : parseBody(incoming, bytes), schema)
+}
+
+function parseBody(incoming: Incoming, bytes: Uint8Array): JsonObject {
+  if (!isJson(incoming.header('content-type'))) {
+    throw new OperatorFailure(415, 'unsupported-media-type', 'Send the body as application/json.')
+  }
+  const value = parseJson(bytes)
+  if (isObject(value)) return value as JsonObject
+  throw new OperatorFailure(400, 'invalid-params', 'The body must be a JSON object.')
+}
+
+function readValue<T>(value: JsonObject, schema: Schema<T>): T {
+  try {
+    return schema.read(value)
+  } catch (error) {
+    if (error instanceof Violation) throw invalid(error.path || 'body', error.message)
+    throw error
+  }
+}
+
+/** An integer in the query. */
+export function readInteger(query: URLSearchParams, name: string, range: IntegerRange): number {
+  const text = query.get(name)
+  if (text === null || text === '') return range.fallback
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= range.min && value <= range.max) return value
+  throw invalid(name, `expected an integer from ${range.min} to ${range.max}`)
+}
+
+interface IntegerRange {
+  readonly min: number
+  readonly max: number
+  readonly fallback: number
+}

@@ -1,0 +1,247 @@
+import type { TaskEvent } from '../../../protocol/events.ts'
+import { tenantPrefix } from '../../../protocol/model.ts'
+import { readLimit } from '../../../tasks/log.ts'
+import {
+  activePhases,
+  contentPhases,
+  type MinuteSummary,
+  maxCounted,
+  maxValues,
+  type OperatorLog,
+  type OperatorPage,
+  type OperatorQuery,
+  type OperatorTask,
+  type TaskActivity,
+} from '../../../tasks/operator-log.ts'
+import type { Database, PostgresValue } from '../connection.ts'
+import { decodeHead, type HeadRow, selectHeads } from '../heads.ts'
+import { decodeText, encodeText } from '../sql-text.ts'
+
+type RunQuery = <T>(run: () => Promise<T>) => Promise<T>
+
+/** What operators read from the schema of a log. Times of leases go by the clock of the database. */
+export function createPostgresOperatorLog(db: Database, query: RunQuery): OperatorLog {
+  const tasks = db.name('tasks')
+  const [minutes, values] = [db.name('operator_minutes'), db.name('operator_values')]
+  const select = selectHeads(db, operatorColumns)
+  const active = activePhases.map((phase) => `'${phase}'`).join(', ')
+
+  async function list(filters: OperatorQuery): Promise<OperatorPage> {
+    const { cursor, limit, phases = contentPhases } = filters
+    const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((each) => each === phase)) : phases
+    if (selected.length === 0) return { tasks: [], total: 0 }
+    const { where, bound } = conditionOf(filters)
+    // Of each phase, the index is read only as far as the page needs.
+    const each = (columns: string, conditions: readonly string[], end: string) =>
+      selected
+        .map((phase) => {
+          const all = [`phase = '${phase}'`, ...conditions].join(' AND ')
+          return `(SELECT ${columns} FROM ${tasks} AS task WHERE ${all} ${end})`
+        })
+        .join(' UNION ALL ')
+    const count = db.prepare<Total>(
+      `SELECT count(*)::float8 AS total FROM (${each('1', where, `LIMIT ${maxCounted}`)}) AS counted`,
+    )
+    const counting = count(...bound)
+    const order = 'ORDER BY changed DESC, key DESC'
+    const paged = [...bound]
+    const conditions = [...where]
+    if (cursor) {
+      paged.push(cursor.changed, cursor.key)
+      conditions.push(`(changed, key) < ($${paged.length - 1}, $${paged.length})`)
+    }
+    // One row more than the limit shows whether there is another page.
+    const end = `${order} LIMIT ${limit + 1}`
+    const page = db.prepare<OperatorRow>(`
+      ${select} WHERE task.key IN (SELECT key FROM (${each('key, changed', conditions, end)}) AS found ${end})
+      ORDER BY task.changed DESC, task.key DESC`)
+    const [[counted], rows] = await Promise.all([counting, page(...paged)])
+    const shown = rows.slice(0, limit)
+    const last = rows.length > limit ? shown.at(-1) : undefined
+    return {
+      tasks: shown.map(taskOf),
+      total: Math.min(counted?.total ?? 0, maxCounted),
+      next: last && { changed: last.changed, key: last.key },
+    }
+  }
+
+  return {
+    tasks: (filters) => query(() => list(filters)),
+
+    task: (taskId) =>
+      query(async () => {
+        const [row] = await db.prepare<OperatorRow>(`${select} WHERE task.task_id = $1`)(encodeText(taskId))
+        return row && taskOf(row)
+      }),
+
+    events: (taskId, after, limit) =>
+      query(async () => {
+        const read = db.prepare<EventRow>(`
+          SELECT generation, event, at FROM (
+            SELECT generation, event, at, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
+            FROM (
+              SELECT generation, event, at FROM ${db.name('events')}
+              WHERE task = (SELECT key FROM ${tasks} WHERE task_id = $1) AND generation > $2 AND generation <= $2 + $3
+            ) AS page
+            WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
+          ) AS weighed
+          WHERE before < ${readLimit.bytes} ORDER BY generation`)
+        const rows = await read(encodeText(taskId), after, limit)
+        return rows.map(({ generation, event, at }) => ({
+          generation,
+          event: JSON.parse(event) as TaskEvent,
+          at: at === null ? undefined : Math.round(at),
+        }))
+      }),
+
+    counts: () =>
+      query(async () => {
+        const [phases, [state]] = await Promise.all([
+          db.prepare<PhaseRow>(`SELECT phase, count(*)::float8 AS total FROM ${tasks} GROUP BY phase`)(),
+          db.prepare<StateRow>(`
+            SELECT (SELECT count(*) FROM ${tasks} WHERE phase IN (${active}) AND ${stuckSql})::float8 AS stuck,
+              (SELECT count(*) FROM ${tasks}
+                WHERE lease_holder IS NOT NULL AND lease_until > statement_timestamp())::float8 AS leases,
+              (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = (
+                SELECT relnamespace FROM pg_class WHERE oid = '${tasks}'::regclass))::float8 AS bytes`)(),
+        ])
+        return {
+          phases: Object.fromEntries(phases.map(({ phase, total }) => [phase, total])),
+          stuck: state?.stuck ?? 0,
+          leases: state?.leases ?? 0,
+          ...(state?.bytes != null && { bytes: state.bytes }),
+        }
+      }),
+
+    activity: (phase, after, limit) =>
+      query(() =>
+        db.prepare<TaskActivity>(`
+          SELECT key::float8, created::float8, changed::float8 FROM ${tasks}
+          WHERE phase = $1 AND (changed, key) > ($2, $3) ORDER BY changed, key LIMIT $4`)(
+          phase,
+          Math.floor(after.changed),
+          after.key,
+          limit,
+        ),
+      ),
+
+    minutes: (from) =>
+      query(async () => {
+        const read = db.prepare<{ readonly summary: string }>(
+          `SELECT summary FROM ${minutes} WHERE minute >= $1 ORDER BY minute`,
+        )
+        return (await read(from)).map(({ summary }) => JSON.parse(summary) as MinuteSummary)
+      }),
+
+    keepMinutes: (added, removeBefore) =>
+      query(async () => {
+        const insert = db.prepare(`
+          WITH removed AS (DELETE FROM ${minutes} WHERE minute < $2)
+          INSERT INTO ${minutes} (minute, summary)
+          SELECT (line::json ->> 'minute')::bigint, line
+          FROM unnest(string_to_array(nullif($1, ''), E'\\n')) AS line
+          ON CONFLICT (minute) DO NOTHING`)
+        await insert(added.map((summary) => JSON.stringify(summary)).join('\n'), removeBefore)
+      }),
+
+    values: {
+      get: (name) =>
+        query(async () => {
+          const read = db.prepare<{ readonly value: string }>(
+            `SELECT value FROM ${values} WHERE name = $1 AND expires > ${nowSql}`,
+          )
+          const [row] = await read(encodeText(name))
+          return row && decodeText(row.value)
+        }),
+      set: (name, value, expires) =>
+        query(async () => {
+          await db.prepare(`
+            INSERT INTO ${values} (name, value, expires) VALUES ($1, $2, $3)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`)(
+            encodeText(name),
+            encodeText(value),
+            expires,
+          )
+          await db.prepare(`
+            DELETE FROM ${values} WHERE expires <= ${nowSql} OR name IN (
+              SELECT name FROM ${values} ORDER BY expires DESC OFFSET ${maxValues})`)()
+        }),
+      delete: (name) =>
+        query(async () => void (await db.prepare(`DELETE FROM ${values} WHERE name = $1`)(encodeText(name)))),
+    },
+  }
+}
+
+function conditionOf(filters: OperatorQuery): { readonly where: readonly string[]; readonly bound: PostgresValue[] } {
+  const where: string[] = []
+  const bound: PostgresValue[] = []
+  const add = (value: PostgresValue, condition: (parameter: string) => string) => {
+    bound.push(value)
+    where.push(condition(`$${bound.length}`))
+  }
+  const { isStuck, principal, skill, contextId, search, changedSince } = filters
+  if (isStuck) where.push(stuckSql)
+  if (principal !== undefined) {
+    add(
+      encodeText(principal),
+      (id) => `(owner = ${id} OR right(owner, length(${id}) + ${ending.length}) = '${ending}' || ${id})`,
+    )
+  }
+  if (skill !== undefined) add(encodeText(skill), (name) => `skill = ${name}`)
+  if (contextId !== undefined) add(encodeText(contextId), (id) => `context_id = ${id}`)
+  if (search !== undefined) {
+    const isIn = (part: string) => (column: string) => `strpos(${column}, ${part}) > 0`
+    add(encodeText(search), (part) => `(${['task_id', 'context_id', 'owner'].map(isIn(part)).join(' OR ')})`)
+  }
+  if (changedSince !== undefined) add(Math.ceil(changedSince), (time) => `changed >= ${time}`)
+  return { where, bound }
+}
+
+/** The end of a tenant in the name of an owner, as it is stored. */
+const ending = encodeText(tenantPrefix(''))
+
+const nowSql = 'extract(epoch FROM clock_timestamp()) * 1000'
+
+/** No process has a live lease, and none is due to take one later. */
+const stuckSql = '(lease_until IS NULL OR lease_until <= statement_timestamp())'
+
+const operatorColumns = `task.skill, task.lease_holder,
+  (extract(epoch FROM task.lease_until - statement_timestamp()) * 1000)::float8 AS lease_left,`
+
+function taskOf(row: OperatorRow): OperatorTask {
+  const { lease_holder: holder, lease_left: left } = row
+  const isLive = holder !== null && left !== null && left > 0
+  return {
+    ...decodeHead(row),
+    key: row.key,
+    skill: row.skill === null ? undefined : decodeText(row.skill),
+    lease: isLive ? { holder: decodeText(holder), expires: Math.round(Date.now() + left) } : undefined,
+  }
+}
+
+interface OperatorRow extends HeadRow {
+  readonly skill: string | null
+  readonly lease_holder: string | null
+  /** Milliseconds. */
+  readonly lease_left: number | null
+}
+
+interface Total {
+  readonly total: number
+}
+
+interface PhaseRow extends Total {
+  readonly phase: string
+}
+
+interface StateRow {
+  readonly stuck: number
+  readonly leases: number
+  readonly bytes: number | null
+}
+
+interface EventRow {
+  readonly generation: number
+  readonly event: string
+  readonly at: number | null
+}

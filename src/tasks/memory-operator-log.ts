@@ -1,0 +1,119 @@
+import type { Clock } from '../base/clock.ts'
+import { tenantPrefix } from '../protocol/model.ts'
+import { readLimit } from './log.ts'
+import type { TaskEntry } from './memory-table.ts'
+import {
+  activePhases,
+  createMemoryValues,
+  type MinuteSummary,
+  maxCounted,
+  type OperatorLog,
+  type OperatorQuery,
+  type OperatorTask,
+  skillOfTask,
+} from './operator-log.ts'
+
+export interface MemoryOperatorLogOptions {
+  readonly tasks: ReadonlyMap<string, TaskEntry>
+  readonly clock: Clock
+  readonly leaseTime: () => number
+}
+
+/** What operators read from a log in memory. Minutes and values end with the process, like the tasks. */
+export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOperatorLogOptions): OperatorLog {
+  let minutes: readonly MinuteSummary[] = []
+
+  function isLeased({ isHeld, leaseUntil = 0 }: TaskEntry): boolean {
+    return isHeld && leaseUntil > leaseTime()
+  }
+
+  function isStuck(entry: TaskEntry): boolean {
+    const isActive = activePhases.some((phase) => phase === entry.head.phase)
+    return isActive && !isLeased(entry) && (entry.wakeAt ?? 0) <= clock.now()
+  }
+
+  function taskOf(entry: TaskEntry): OperatorTask {
+    const { task, head, created, key, holder, leaseUntil = 0 } = entry
+    const lease = isLeased(entry) ? { holder, expires: Math.round(clock.now() + leaseUntil - leaseTime()) } : undefined
+    return {
+      ...task,
+      ...head,
+      created,
+      key,
+      skill: skillOfTask(entry.events.slice(0, 1).map(({ event }) => event)),
+      lease,
+    }
+  }
+
+  function matches(entry: TaskEntry, query: OperatorQuery): boolean {
+    const { task, head } = entry
+    const { phases, principal, skill, contextId, search, changedSince = 0 } = query
+    if (phases ? !phases.includes(head.phase) : head.phase === 'expired') return false
+    if (query.isStuck && !isStuck(entry)) return false
+    if (principal !== undefined && task.owner !== principal && !task.owner.endsWith(tenantPrefix('') + principal))
+      return false
+    if (contextId !== undefined && task.contextId !== contextId) return false
+    if (search !== undefined && ![task.taskId, task.contextId, task.owner].some((text) => text.includes(search)))
+      return false
+    if (head.changed < changedSince) return false
+    return skill === undefined || taskOf(entry).skill === skill
+  }
+
+  return {
+    async tasks(query) {
+      const matching = [...tasks.values()].filter((entry) => matches(entry, query))
+      matching.sort((one, other) => other.head.changed - one.head.changed || other.key - one.key)
+      const { cursor, limit } = query
+      const rest = cursor
+        ? matching.filter(({ head, key }) => (head.changed - cursor.changed || key - cursor.key) < 0)
+        : matching
+      const page = rest.slice(0, limit)
+      const last = rest.length > limit ? page.at(-1) : undefined
+      return {
+        tasks: page.map(taskOf),
+        total: Math.min(matching.length, maxCounted),
+        next: last && { changed: last.head.changed, key: last.key },
+      }
+    },
+
+    async task(taskId) {
+      const entry = tasks.get(taskId)
+      return entry && taskOf(entry)
+    },
+
+    async events(taskId, after, limit) {
+      const entry = tasks.get(taskId)
+      const page = entry?.events.slice(after, after + Math.min(limit, readLimit.events)) ?? []
+      return page.map((stored) => ({ ...stored, at: entry?.times[stored.generation - 1] }))
+    },
+
+    async counts() {
+      const phases: Record<string, number> = {}
+      let [stuck, leases, bytes] = [0, 0, 0]
+      for (const entry of tasks.values()) {
+        phases[entry.head.phase] = (phases[entry.head.phase] ?? 0) + 1
+        if (isStuck(entry)) stuck++
+        if (isLeased(entry)) leases++
+        bytes += entry.bytes
+      }
+      return { phases, stuck, leases, bytes }
+    },
+
+    async activity(phase, after, limit) {
+      const position = ({ head, key }: TaskEntry) => head.changed - after.changed || key - after.key
+      const changed = [...tasks.values()].filter((entry) => entry.head.phase === phase && position(entry) > 0)
+      changed.sort((one, other) => one.head.changed - other.head.changed || one.key - other.key)
+      return changed.slice(0, limit).map(({ key, created, head }) => ({ key, created, changed: head.changed }))
+    },
+
+    minutes: async (from) => minutes.filter(({ minute }) => minute >= from),
+
+    async keepMinutes(added, removeBefore) {
+      const stored = new Set(minutes.map(({ minute }) => minute))
+      const all = [...minutes, ...added.filter(({ minute }) => !stored.has(minute))]
+      minutes = all.filter(({ minute }) => minute >= removeBefore).sort((one, other) => one.minute - other.minute)
+    },
+
+    values: createMemoryValues(clock.now),
+  }
+}

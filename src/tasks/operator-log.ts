@@ -1,0 +1,159 @@
+import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
+import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
+import type { Phase } from '../protocol/states.ts'
+import type { ListCursor, ListedHead, TaskLog } from './log.ts'
+
+/** How many matching tasks are counted at most. */
+export const maxCounted = 10_000
+
+/** Values that are kept at most; beyond that, those that expire first are removed. */
+export const maxValues = 10_000
+
+/** Longest name of a skill that is stored beside a task. */
+const maxSkillLength = 200
+
+/** The phases in which a process works on a task. Such a task is stuck if no live process does. */
+export const activePhases = ['received', 'submitted', 'working'] as const satisfies readonly Phase[]
+
+/** All phases in which a task has content. */
+export const contentPhases = [
+  ...activePhases,
+  'input-required',
+  'auth-required',
+  'answered',
+  'completed',
+  'failed',
+  'canceled',
+  'rejected',
+  'unknown',
+] as const satisfies readonly Phase[]
+
+/** Which tasks an operator wants to see: those of all owners that match every given member. */
+export interface OperatorQuery {
+  /** Defaults to all phases but `expired`. */
+  readonly phases?: readonly (Phase | 'expired')[]
+  /** Only tasks that a process should work on, and none does. */
+  readonly isStuck?: boolean
+  /** The id of the principal, in any tenant. */
+  readonly principal?: string
+  readonly skill?: string
+  readonly contextId?: string
+  /** A part of a task id, a context id or an owner. */
+  readonly search?: string
+  /** Milliseconds since 1970, inclusive. */
+  readonly changedSince?: number
+  readonly cursor?: ListCursor
+  readonly limit: number
+}
+
+/** A task as an operator sees it. */
+export interface OperatorTask extends ListedHead {
+  /** The skill that its first message names. */
+  readonly skill?: string | undefined
+  /** The process that works on it. `expires` is in milliseconds since 1970, by the clock of this machine. */
+  readonly lease?: { readonly holder: string; readonly expires: number } | undefined
+}
+
+export interface OperatorPage {
+  readonly tasks: readonly OperatorTask[]
+  /** How many tasks match, counted up to `maxCounted`. */
+  readonly total: number
+  readonly next?: ListCursor | undefined
+}
+
+/** An event with the time at which it was stored, in milliseconds since 1970. */
+export interface TimedEvent extends StoredEvent {
+  /** Undefined for events from before times were stored. */
+  readonly at?: number | undefined
+}
+
+export interface TaskCounts {
+  readonly phases: Readonly<Partial<Record<Phase | 'expired', number>>>
+  readonly stuck: number
+  /** Live leases of all processes. */
+  readonly leases: number
+  /** Size of the store in bytes, with everything in it. */
+  readonly bytes?: number
+}
+
+/** A task in the order of its last change. */
+export interface TaskActivity {
+  readonly key: number
+  readonly created: number
+  readonly changed: number
+}
+
+/** What happened within one minute. */
+export interface MinuteSummary {
+  /** The beginning of the minute, in milliseconds since 1970. */
+  readonly minute: number
+  readonly started: number
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  /** How many ended tasks took how long, by the number of a bucket. */
+  readonly durations: Readonly<Record<string, number>>
+}
+
+/** Small values that replicas share, such as sessions of operators. */
+export interface OperatorValues {
+  /** Undefined if the value is missing or has expired. */
+  get(name: string): Promise<string | undefined>
+  /** `expires` is in milliseconds since 1970. */
+  set(name: string, value: string, expires: number): Promise<void>
+  delete(name: string): Promise<void>
+}
+
+/** What operators read from a task log: tasks of all owners, times, counts and the history of both. */
+export interface OperatorLog {
+  /** Lists tasks of all owners, newest change first, including exchanges that never became tasks. */
+  tasks(query: OperatorQuery): Promise<OperatorPage>
+  /** Reads one task, in any phase. */
+  task(taskId: string): Promise<OperatorTask | undefined>
+  /** Reads events after `after`, oldest first: at least one if there is any, and fewer than `limit` if they are large. */
+  events(taskId: string, after: number, limit: number): Promise<readonly TimedEvent[]>
+  counts(): Promise<TaskCounts>
+  /** Reads the tasks in a phase that changed after a position, oldest change first. */
+  activity(phase: Phase, after: ListCursor, limit: number): Promise<readonly TaskActivity[]>
+  /** Reads the stored minutes from that time on, oldest first. */
+  minutes(from: number): Promise<readonly MinuteSummary[]>
+  /** Stores minutes, unless another replica has stored them, and removes those before `removeBefore`. */
+  keepMinutes(minutes: readonly MinuteSummary[], removeBefore: number): Promise<void>
+  readonly values: OperatorValues
+}
+
+/** A task log that operators can read. Without it, the console shows no tasks. */
+export type LogWithOperator = TaskLog & { readonly operator?: OperatorLog }
+
+/** The skill that the first message of a new task names, if it is a valid name. */
+export function skillOfTask([first]: readonly TaskEvent[]): string | undefined {
+  if (first?.type !== 'message' || (!first.message.metadata && !first.metadata)) return undefined
+  try {
+    const skill = requestedSkill(first)
+    return skill !== undefined && skill.length <= maxSkillLength && !/\p{Cc}/u.test(skill) ? skill : undefined
+  } catch {
+    return undefined // the names in the message contradict each other, and the agent rejects it
+  }
+}
+
+/** Values in the memory of this process. */
+export function createMemoryValues(now: () => number = Date.now): OperatorValues {
+  const values = new Map<string, { readonly value: string; readonly expires: number }>()
+  return {
+    async get(name) {
+      const found = values.get(name)
+      return found && found.expires > now() ? found.value : undefined
+    },
+    async set(name, value, expires) {
+      values.delete(name)
+      values.set(name, { value, expires })
+      for (const [oldest, entry] of values) {
+        if (values.size <= maxValues && entry.expires > now()) break
+        values.delete(oldest)
+      }
+    },
+    async delete(name) {
+      values.delete(name)
+    },
+  }
+}

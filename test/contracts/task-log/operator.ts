@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import { ownerOf } from '../../../src/protocol/model.ts'
+import type { ListCursor } from '../../../src/tasks/log.ts'
+import type { LogWithOperator, MinuteSummary, OperatorLog, OperatorQuery } from '../../../src/tasks/operator-log.ts'
+import { chunk, createTask, lease, message, newTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
+
+/** What operators read. Every log that has an `operator` behaves like this. */
+export function operatorContract(open: OpenLog): void {
+  async function openLog() {
+    const log = (await openForTest(open)) as LogWithOperator
+    if (!log.operator) throw new Error('This log has nothing for operators.')
+    return { log, operator: log.operator }
+  }
+
+  test('an operator sees tasks and exchanges of all owners, the last change first', async () => {
+    const { log, operator } = await openLog()
+    const working = await createTask(log, { owner: 'alice' }, status('working', 1_000))
+    const failed = await createTask(log, { owner: 'bob' }, status('failed', 3_000, 'no'))
+    const answered = await createTask(log, { owner: 'carol' }, reply)
+    expect(await idsOf(operator, {})).toEqual([answered, failed, working])
+    expect(await idsOf(operator, { phases: ['failed', 'working'] })).toEqual([failed, working])
+    expect(await idsOf(operator, { phases: ['canceled'] })).toEqual([])
+    const [row] = (await operator.tasks({ phases: ['failed'], limit: 10 })).tasks
+    expect(row).toMatchObject({ owner: 'bob', phase: 'failed', generation: 2, changed: 3_000 })
+    expect(row?.status?.message?.parts).toEqual([{ text: 'no' }])
+    expect(await operator.task(failed)).toEqual(row)
+    expect(await operator.task('missing')).toBeUndefined()
+  })
+
+  test('filters combine, and a search finds parts of ids and owners', async () => {
+    const { log, operator } = await openLog()
+    const owner = ownerOf({ id: 'al%ce', tenant: 'acme' })
+    const hers = await createTask(log, { owner, contextId: 'order-17' }, status('working', 2_000))
+    const his = await createTask(log, { owner: 'bob', contextId: 'order-18' }, status('working', 1_000))
+    expect(await idsOf(operator, { principal: 'al%ce' })).toEqual([hers])
+    expect(await idsOf(operator, { principal: 'ce' })).toEqual([])
+    expect(await idsOf(operator, { contextId: 'order-18' })).toEqual([his])
+    expect(await idsOf(operator, { search: 'order-1' })).toEqual([hers, his])
+    expect(await idsOf(operator, { search: hers.slice(4, 20) })).toEqual([hers])
+    expect(await idsOf(operator, { search: 'l%c' })).toEqual([hers])
+    expect(await idsOf(operator, { search: '%' })).toEqual([hers])
+    expect(await idsOf(operator, { search: "'; DROP TABLE tasks" })).toEqual([])
+    expect(await idsOf(operator, { changedSince: 1_500 })).toEqual([hers])
+    expect(await idsOf(operator, { search: 'order', principal: 'bob', phases: ['completed'] })).toEqual([])
+  })
+
+  test('pages cover all matches once, and the total counts them', async () => {
+    const { log, operator } = await openLog()
+    const states = ['working', 'completed', 'failed'] as const
+    const ids: string[] = []
+    for (let at = 0; at < 23; at++) {
+      // Several tasks change in the same millisecond.
+      ids.push(await createTask(log, {}, status(states[at % 3] ?? 'working', 1_000 + Math.floor(at / 4))))
+    }
+    const listed: string[] = []
+    let cursor: ListCursor | undefined
+    do {
+      const page = await operator.tasks({ limit: 5, ...(cursor && { cursor }) })
+      expect(page.total).toBe(23)
+      listed.push(...page.tasks.map(({ taskId }) => taskId))
+      cursor = page.next
+    } while (cursor)
+    expect(listed).toHaveLength(23)
+    expect(new Set(listed)).toEqual(new Set(ids))
+  })
+
+  test('a task has the skill that its first message names', async () => {
+    const { log, operator } = await openLog()
+    const opening = message()
+    const named = newTask()
+    const withSkill = { ...opening, message: { ...opening.message, metadata: { skillId: 'translate' } } }
+    await log.create(named, [withSkill], { lease })
+    const plain = await createTask(log)
+    expect((await operator.task(named.taskId))?.skill).toBe('translate')
+    expect((await operator.task(plain))?.skill).toBeUndefined()
+    expect(await idsOf(operator, { skill: 'translate' })).toEqual([named.taskId])
+  })
+
+  test('a working task is stuck once no process holds its lease', async () => {
+    const { log, operator } = await openLog()
+    const alive = await createTask(log, {}, status('working'))
+    const released = await createTask(log, {}, status('working'))
+    const waiting = await createTask(log, {}, status('input-required'))
+    const later = await createTask(log, {}, status('working'))
+    const held = await operator.task(alive)
+    expect(held?.lease).toMatchObject({ holder: 'test' })
+    expect((held?.lease?.expires ?? 0) - Date.now()).toBeGreaterThan(30_000)
+    await log.release(released, 1, 2)
+    await log.release(waiting, 1, 2)
+    await log.release(later, 1, 2, Date.now() + 60_000)
+    expect(await idsOf(operator, { isStuck: true })).toEqual([released])
+    expect((await operator.task(released))?.lease).toBeUndefined()
+    const counts = await operator.counts()
+    expect(counts).toMatchObject({ stuck: 1, leases: 1, phases: { working: 3, 'input-required': 1 } })
+    expect(counts.bytes).toBeGreaterThan(0)
+  })
+
+  test('events are read with the time at which they were stored', async () => {
+    const { log, operator } = await openLog()
+    const before = Date.now() - 2_000
+    const taskId = await createTask(log, {}, status('working'))
+    await log.append(taskId, 2, [chunk('a'), chunk('b'), chunk('c')], { fence: 1 })
+    const events = await operator.events(taskId, 0, 100)
+    expect(events.map(({ generation }) => generation)).toEqual([1, 2, 3, 4, 5])
+    expect(events.map(({ event }) => event.type)).toEqual(['message', 'status', 'artifact', 'artifact', 'artifact'])
+    for (const { at = 0 } of events) expect(Math.abs(at - before)).toBeLessThan(60_000)
+    expect((await operator.events(taskId, 3, 1)).map(({ generation }) => generation)).toEqual([4])
+    expect(await operator.events(taskId, 5, 10)).toEqual([])
+    expect(await operator.events('missing', 0, 10)).toEqual([])
+  })
+
+  test('the activity of a phase is read in the order of changes', async () => {
+    const { log, operator } = await openLog()
+    for (const time of [3_000, 1_000, 2_000, 2_000]) await createTask(log, {}, status('completed', time))
+    const first = await operator.activity('completed', { changed: 0, key: 0 }, 2)
+    expect(first.map(({ changed }) => changed)).toEqual([1_000, 2_000])
+    const last = first.at(-1) ?? { changed: 0, key: 0 }
+    const rest = await operator.activity('completed', last, 10)
+    expect(rest.map(({ changed }) => changed)).toEqual([2_000, 3_000])
+    expect(await operator.activity('failed', { changed: 0, key: 0 }, 10)).toEqual([])
+  })
+
+  test('the first summary of a minute is kept, and old minutes are removed', async () => {
+    const { operator } = await openLog()
+    const summary = (minute: number, started: number): MinuteSummary => ({
+      ...{ minute, started, completed: 1, failed: 0, canceled: 0 },
+      durations: { 12: 1 },
+    })
+    await operator.keepMinutes([summary(60_000, 1), summary(120_000, 2)], 0)
+    await operator.keepMinutes([summary(120_000, 9), summary(180_000, 3)], 120_000)
+    expect(await operator.minutes(0)).toEqual([summary(120_000, 2), summary(180_000, 3)])
+    expect(await operator.minutes(150_000)).toEqual([summary(180_000, 3)])
+    await operator.keepMinutes([], 200_000)
+    expect(await operator.minutes(0)).toEqual([])
+  })
+
+  test('values are kept until they expire or are deleted', async () => {
+    const { values } = (await openLog()).operator
+    const later = Date.now() + 60_000
+    await values.set('session a', '{"text":"line\\nbreak"}', later)
+    await values.set('session a', 'replaced\n', later)
+    await values.set('session b', 'old', Date.now() - 1)
+    expect(await values.get('session a')).toBe('replaced\n')
+    expect(await values.get('session b')).toBeUndefined()
+    await values.delete('session a')
+    expect(await values.get('session a')).toBeUndefined()
+  })
+}
+
+async function idsOf(operator: OperatorLog, query: Partial<OperatorQuery>): Promise<readonly string[]> {
+  const { tasks } = await operator.tasks({ limit: 100, ...query })
+  return tasks.map(({ taskId }) => taskId)
+}
