@@ -21,7 +21,7 @@ export function CodeBlock({ text, label, isJson, maxHeight = 'large' }: CodeBloc
   return (
     <figure class="code-block" aria-label={label}>
       <div class="code-block-actions">
-        <CopyButton text={text} />
+        <CopyButton text={text} isIconOnly />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
       <pre dir="ltr" class={`code-block-${maxHeight}`} tabIndex={0}>

@@ -33,7 +33,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           >
             <Icon name={isOpen ? 'close' : 'menu'} />
           </button>
-          <a class="shell-brand" href={link()}>
+          <a class="shell-brand" href={link()} aria-label="Parley, start page">
             <img src={`${basePath}icon.svg`} alt="" width="22" height="22" />
             <span>Parley</span>
           </a>
