@@ -50,7 +50,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
             {pages
               .filter(({ feature, isHidden }) => !isHidden && (feature === undefined || hasFeature(feature)))
               .map((page) => (
-                <NavigationItem key={page.id} page={page} isCurrent={page.id === current} />
+                <NavigationItem
+                  key={page.id}
+                  page={page}
+                  isCurrent={page.id === current}
+                  onClick={() => setOpen(false)}
+                />
               ))}
           </ul>
           <ShellFooter />
@@ -63,11 +68,21 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-function NavigationItem({ page, isCurrent }: { readonly page: PageEntry; readonly isCurrent: boolean }) {
+interface NavigationItemProps {
+  readonly page: PageEntry
+  readonly isCurrent: boolean
+  readonly onClick: () => void
+}
+
+function NavigationItem({ page, isCurrent, onClick }: NavigationItemProps) {
   const agent = page.isOfAgent ? selectedAgent.value?.id : undefined
   return (
     <li>
-      <a href={agent ? link(page.id, agent) : link(page.id)} aria-current={isCurrent ? 'page' : undefined}>
+      <a
+        href={agent ? link(page.id, agent) : link(page.id)}
+        aria-current={isCurrent ? 'page' : undefined}
+        onClick={onClick}
+      >
         <Icon name={page.icon} />
         <span>{page.title}</span>
         {page.badge && <page.badge />}
