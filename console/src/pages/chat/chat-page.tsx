@@ -13,6 +13,7 @@ import {
   conversations,
   createConversation,
   loadConversations,
+  refreshWaiting,
   send,
 } from './conversations.ts'
 import { Transcript } from './transcript.tsx'
@@ -26,6 +27,10 @@ export function ChatPage() {
   const agentId = agent?.id ?? ''
   useEffect(() => {
     loadConversations()
+    const refresh = () => !document.hidden && refreshWaiting()
+    refresh()
+    document.addEventListener('visibilitychange', refresh)
+    return () => document.removeEventListener('visibilitychange', refresh)
   }, [])
   useEffect(() => {
     if (agentId) selectAgent(agentId)

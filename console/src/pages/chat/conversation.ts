@@ -2,13 +2,24 @@ import type { Artifact, ClientEvent, JsonObject, Message, Part, Task, TaskState,
 
 /** One thing in a conversation, in the order in which it appeared. */
 export type Entry =
-  | { readonly type: 'user'; readonly id: string; readonly parts: readonly Part[]; readonly problem?: string }
+  | UserEntry
   | { readonly type: 'message'; readonly id: string; readonly parts: readonly Part[] }
   /** Status messages of a working agent. Only the last one is shown at first. */
   | { readonly type: 'progress'; readonly id: string; readonly texts: readonly string[] }
   | ArtifactEntry
   | Question
   | { readonly type: 'end'; readonly id: string; readonly taskId: string; readonly state: TaskState }
+
+/** A message of the person. */
+export interface UserEntry {
+  readonly type: 'user'
+  readonly id: string
+  readonly parts: readonly Part[]
+  /** Why it was not sent, or not answered. */
+  readonly problem?: string
+  /** Whether the parts are what was sent: secrets are not kept. */
+  readonly canRepeat: boolean
+}
 
 export interface ArtifactEntry {
   readonly type: 'artifact'

@@ -23,6 +23,13 @@ export async function loadConversations(): Promise<void> {
   for (const conversation of stored) resume(conversation)
 }
 
+/** Reads what has happened to waiting tasks, whose questions other operators may have answered. */
+export function refreshWaiting(): void {
+  for (const conversation of conversations.value ?? []) {
+    if (conversation.activity === 'waiting' && !streams.has(conversation.id)) resume(conversation)
+  }
+}
+
 export function createConversation(agent: string): Conversation {
   const id = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`
   const conversation: Conversation = {
@@ -49,7 +56,7 @@ export interface Outgoing {
 export async function send(id: string, { parts, shown = parts, options }: Outgoing): Promise<void> {
   const messageId = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`
   update(id, (old) => ({
-    ...withEntry(old, { type: 'user', id: messageId, parts: shown }),
+    ...withEntry(old, { type: 'user', id: messageId, parts: shown, canRepeat: shown === parts && !options?.skill }),
     title: old.entries.length === 0 ? titleOf(shown) : old.title,
     activity: 'sending',
   }))

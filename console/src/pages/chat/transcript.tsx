@@ -69,6 +69,11 @@ function EntryView({ entry, agent, conversation }: EntryViewProps) {
           <article class="entry entry-user" aria-label="You">
             <Parts parts={entry.parts} isPlain />
             {entry.problem && <Notice kind="error">{entry.problem}</Notice>}
+            {entry.problem && entry.canRepeat && (
+              <button type="button" class="button button-small" onClick={() => send(conversation, entry)}>
+                Send again
+              </button>
+            )}
           </article>
         )
       case 'message':
