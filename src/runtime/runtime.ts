@@ -86,7 +86,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       yield* streams.open(call, (linked, stream) => streamMessage(request, linked, { ...context, stream }, call.signal))
     },
     getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),
-    listTasks: async (request, { principal }) => await listTasks(request, logOf(principal, 'listTasks')),
+    listTasks: async (request, call) => await listTasks(request, call, logOf(call.principal, 'listTasks')),
     cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
     async *subscribeToTask(request, call) {
       const context = contextOf(call, 'subscribeToTask')

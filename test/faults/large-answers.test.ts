@@ -33,12 +33,13 @@ async function startFilled(tasks: number) {
 it('callers that never read large answers do not end the process, and others are served', async () => {
   const { server, post, ids, port } = await startFilled(3)
   const requests = ids.flatMap((id) => {
-    const rpc = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id } })
+    const rpc = (method: string, params: object = { id }) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
     const call = (body: string, accept: string) =>
       `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\na2a-version: 1.0\r\naccept: ${accept}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     return [
       call(rpc('GetTask'), 'application/json'),
       call(rpc('GetTask'), 'application/json').repeat(4),
+      call(rpc('ListTasks', { includeArtifacts: true }), 'application/json'),
       `GET /tasks/${id} HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\n\r\n`,
     ]
   })

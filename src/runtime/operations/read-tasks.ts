@@ -1,6 +1,6 @@
 import { invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'
-import type { GetTaskRequest, ListTasksRequest, TaskPage } from '../../protocol/service.ts'
+import type { Call, GetTaskRequest, ListTasksRequest, TaskPage } from '../../protocol/service.ts'
 import { limitHistory, loadFold, splitStatus } from '../../tasks/fold.ts'
 import type { ListCursor, TaskHead } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
@@ -21,7 +21,11 @@ export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<
 }
 
 /** Lists the caller's tasks, newest status first. A task that changes between two pages moves to the front. */
-export async function listTasks(request: ListTasksRequest, log: CallerLog): Promise<TaskPage> {
+export async function listTasks(
+  request: ListTasksRequest,
+  { signal }: Pick<Call, 'signal'>,
+  log: CallerLog,
+): Promise<TaskPage> {
   const { contextId, state, statusSince, pageSize = defaultPageSize, pageToken } = request
   const { historyLength = 0, includeArtifacts = false } = request
   const filter = JSON.stringify([contextId, state, statusSince])
@@ -36,6 +40,8 @@ export async function listTasks(request: ListTasksRequest, log: CallerLog): Prom
   const tasks: Task[] = []
   let length = 0
   for (const [n, head] of heads.entries()) {
+    // The caller has gone, so the page is not sent.
+    if (signal.aborted && !isBrief) break
     const task = isBrief ? taskOfHead(head) : (await loadFold(log, head, maxWaitingReaders)).task()
     if (!task) continue
     const listed = limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength)

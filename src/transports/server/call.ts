@@ -57,15 +57,16 @@ export async function invokeForText<O extends UnaryOperation>(
 ): Promise<string> {
   const { operation, call } = wireRequest
   const request = decodeRequest(wireRequest)
-  // A task looks the same to all callers that may see it, until its next event.
-  const answers = operation === 'getTask' ? answersOf(service, () => answerKey(wireRequest, request)) : undefined
+  const isRead = operation === 'getTask' || operation === 'listTasks'
+  const answers = isRead ? answersOf(service, () => answerKey(wireRequest, request)) : undefined
   answers?.requireRoom(target)
   const result = await callUnary(service, operation, request, call)
   const encodeText = () => {
     const encoded = encodeResult(result, request, wireRequest)
     return stringify(wrap ? wrap(encoded) : encoded)
   }
-  if (answers) return answers.encode(encodeText, (result as Task).generation, target)
+  // A task looks the same to all callers that may see it, until its next event. A list has no generation.
+  if (answers) return answers.encode(encodeText, (result as Partial<Task>).generation, target)
   const text = encodeText()
   if (text.length >= minLargeLength) reserveAnswer({ bytes: text.length }, target)
   return text

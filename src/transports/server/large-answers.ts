@@ -38,8 +38,8 @@ export function reserveAnswer(response: LargeResponse, { incoming, principal }: 
 export interface Answers {
   /** Throws if the last answer was large and there is no room for it now, so that it is not read and encoded in vain. */
   requireRoom(target: AnswerTarget): void
-  /** Encodes an answer and counts it. A large one is encoded once while it is being read. */
-  encode(encode: () => string, generation: number, target: AnswerTarget): string
+  /** Encodes an answer and counts it. A large one with a generation is encoded once while it is being read. */
+  encode(encode: () => string, generation: number | undefined, target: AnswerTarget): string
 }
 
 /** The answers of a service to requests with this key. It is built only if there were large answers before. */
@@ -48,15 +48,17 @@ export function answersOf(service: Service, key: () => string): Answers {
   return {
     requireRoom(target) {
       const last = lastAnswer()
-      if (last) reserveAnswer(last.text.deref() ?? last, target)()
+      if (last) reserveAnswer(sharedIn(last) ?? last, target)()
     },
     encode(encode, generation, target) {
       const last = lastAnswer()
-      const shared = last?.generation === generation ? last.text.deref() : undefined
+      const shared = last && last.generation === generation ? sharedIn(last) : undefined
       if (shared) {
         reserveAnswer(shared, target)
         return shared.text
       }
+      // Another caller may have taken the room while this answer was read.
+      if (last) reserveAnswer(last, target)()
       const text = encode()
       if (text.length < minLargeLength) return text
       const answer: SharedText = { text, bytes: text.length }
@@ -74,8 +76,14 @@ interface SharedText extends LargeResponse {
 }
 
 interface LargeAnswer extends LargeResponse {
-  readonly generation: number
+  /** Undefined if the next answer may differ. */
+  readonly generation: number | undefined
   readonly text: WeakRef<SharedText>
+}
+
+/** The text that the next answer can share, if a caller still reads it. */
+function sharedIn({ generation, text }: LargeAnswer): SharedText | undefined {
+  return generation === undefined ? undefined : text.deref()
 }
 
 const largeAnswers = new WeakMap<Service, BoundedMap<string, LargeAnswer>>()
