@@ -3,13 +3,19 @@ import { startPostgresProcess } from '../support/postgres/server-process.ts'
 import { describeFailure, simulateSeed } from './simulate.ts'
 import { createMemoryStorage, createPostgresStorage, createSqliteStorage, type Storage } from './storage.ts'
 
-/** Schedules between two lines of progress. */
-const progressInterval = 10_000
+/** The number of lines of progress. */
+const progressLines = 10
 
-const stores: Readonly<Record<string, () => Storage | Promise<Storage>>> = {
-  memory: createMemoryStorage,
-  sqlite: createSqliteStorage,
-  postgres: openPostgres,
+/** How each storage is opened, and how many schedules take some minutes on it. */
+const stores: Readonly<Record<string, StoreChoice>> = {
+  memory: { open: createMemoryStorage, schedules: 100_000 },
+  sqlite: { open: createSqliteStorage, schedules: 5_000 },
+  postgres: { open: openPostgres, schedules: 2_000 },
+}
+
+interface StoreChoice {
+  readonly open: () => Storage | Promise<Storage>
+  readonly schedules: number
 }
 
 /**
@@ -20,15 +26,16 @@ const stores: Readonly<Record<string, () => Storage | Promise<Storage>>> = {
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
-    schedules: { type: 'string', default: '10000' },
+    schedules: { type: 'string' },
     store: { type: 'string', default: 'memory' },
   },
 })
-const [first, count] = [readNumber('seed', values.seed), readNumber('schedules', values.schedules)]
-const createStorage = stores[values.store]
-if (!createStorage) throw new Error(`--store: expected ${Object.keys(stores).join(', ')}, got ${values.store}`)
+const store = stores[values.store]
+if (!store) throw new Error(`--store: expected ${Object.keys(stores).join(', ')}, got ${values.store}`)
+const first = readNumber('seed', values.seed)
+const count = readNumber('schedules', values.schedules ?? `${store.schedules}`)
 const begun = performance.now()
-const storage = await createStorage()
+const storage = await store.open()
 try {
   await simulateAll()
 } finally {
@@ -44,7 +51,7 @@ async function simulateAll(): Promise<void> {
       return
     }
     const done = seed - first + 1
-    if (done % progressInterval === 0 && done < count) report(done)
+    if (done % Math.ceil(count / progressLines) === 0 && done < count) report(done)
   }
   report(count)
 }
