@@ -18,6 +18,8 @@ export interface OutageOptions {
 export interface Outages {
   /** Whether the store cannot be reached, as far as is known. */
   readonly isOpen: boolean
+  /** Milliseconds for which the store could not be reached. 0 if it can. */
+  readonly duration: number
   /** To be called when a request could not reach the store. */
   begin(): void
   /** To be called when a request has reached the store. */
@@ -62,6 +64,9 @@ export function createOutages({ subject, probe, logger, closed }: OutageOptions)
   return {
     get isOpen() {
       return since !== undefined
+    },
+    get duration() {
+      return elapsed()
     },
     begin() {
       since ??= performance.now()

@@ -312,6 +312,25 @@ describe('an unreachable database', () => {
     expect((await wire.send('hi')).message).toBeDefined()
   })
 
+  it('calls fail at once when the database has been unreachable for longer than a call waits', async () => {
+    const patience = 1_000
+    const storage = await behindProxy({ patience, statementTimeout: 300, logger: silentLogger })
+    const log = await storage.open()
+    const taskId = await createTask(log)
+    storage.proxy.cut()
+    await expect(log.head(taskId)).rejects.toMatchObject({ code: 'unavailable' })
+    const begun = performance.now()
+    for (const work of [log.head(taskId), createTask(log), log.list({ limit: 1 } as never)]) {
+      await expect(work).rejects.toMatchObject({
+        code: 'unavailable',
+        cause: { message: expect.stringMatching(/could not be reached for/) },
+      })
+    }
+    expect(performance.now() - begun).toBeLessThan(patience / 2)
+    storage.proxy.heal()
+    await eventually(async () => (await log.head(taskId).catch(() => undefined)) !== undefined)
+  })
+
   it('a permanent error is reported at once and says what to do', async () => {
     const database = await createDatabase()
     onTestFinished(() => database.drop())

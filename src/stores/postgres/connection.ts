@@ -4,7 +4,7 @@ import { delayAfter } from '../../base/backoff.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
 import { importOptional } from '../../protocol/lazy-import.ts'
-import { createOutages, messageOf, type Outages } from '../outage.ts'
+import { createOutages, lostText, messageOf, type Outages } from '../outage.ts'
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
 
@@ -164,6 +164,11 @@ export interface Database {
   prepareUrgent<Row>(text: string): Query<Row>
   /** Repeats idempotent work while the database is unreachable, for up to `patience` milliseconds. */
   withRetry<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Throws if the database has been unreachable for longer than `patience`: another attempt would only delay the answer.
+   * The database is tried in the background until it can be reached.
+   */
+  requireReachable(): void
   /** The error of a failed operation: `StoreUnavailable` if the database cannot be used. */
   failure(error: unknown): Error
   /** Aborts when the store is closed. */
@@ -195,6 +200,10 @@ export function createDatabase(options: DatabaseOptions): Database {
     closed,
     outages,
     failure: (error) => storeError(error, schema, subject),
+    requireReachable() {
+      if (outages.duration <= patience) return
+      throw new StoreUnavailable(new Error(`${subjectIn(schema, subject)} ${lostText(patience)}.`))
+    },
     prepare<Row>(text: string): Query<Row> {
       const prepared = namedQuery(text)
       return async (...values) => (await queryPool(prepared, values)).rows as Row[]

@@ -38,7 +38,10 @@ export interface PostgresLogOptions {
   readonly schema?: string
   /** Name of the agent whose tasks the schema holds. Defaults to that of the first agent that uses it. */
   readonly agent?: string
-  /** How long an operation waits for an unreachable database before it fails, in milliseconds. Defaults to 15 seconds. */
+  /**
+   * How long an operation waits for an unreachable database before it fails, in milliseconds. Once the database has been
+   * unreachable for longer, new calls fail at once. Defaults to 15 seconds.
+   */
   readonly patience?: number
   /**
    * How long opening the log waits for an unreachable database before it fails, in milliseconds. Defaults to `patience`,
@@ -153,6 +156,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     async create(task, taskEvents, createOptions) {
       const pending = requireReserved()
       if (pending) await pending
+      db.requireReachable()
       const { taskId } = task
       const batch = encodeRowPerEvent(taskEvents)
       const queriedAt = waiters.beginRead(taskId)
@@ -243,11 +247,16 @@ function createQueries(
   const [findHead, listHeads, findClaim] = [createFindHead(db), createListHeads(db), createFindClaim(db)]
   const snapshots = createSnapshots(db)
   const leases = createLeases(db)
+  /** For the first query of a call: its caller gets the error at once during a long outage. */
+  const queryFirst: typeof query = async (run) => {
+    db.requireReachable()
+    return await query(run)
+  }
   return {
-    head: (taskId, scope) => query(() => findHead(taskId, scope)),
+    head: (taskId, scope) => queryFirst(() => findHead(taskId, scope)),
     snapshot: (taskId) => query(() => snapshots.newest(taskId)),
     keepSnapshot: (snapshot) => query(() => snapshots.keep(snapshot)),
-    list: (listQuery) => query(() => listHeads(listQuery)),
+    list: (listQuery) => queryFirst(() => listHeads(listQuery)),
     claimed: (owner, key) => query(() => findClaim(owner, key)),
     acquire: (taskId, lease) => query(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => query(() => leases.renew(held, ttl)),
