@@ -14,6 +14,7 @@ import { postgresAppend } from './postgres-append.ts'
 import { postgresLatency } from './postgres-latency.ts'
 import { postgresLongRead } from './postgres-long-read.ts'
 import { postgresLongTask } from './postgres-long-task.ts'
+import { postgresSend } from './postgres-send.ts'
 import { push } from './push.ts'
 import { type BenchmarkResult, isMet, printResult, toMarkdown } from './report.ts'
 import { pinToLoadCore } from './server-process.ts'
@@ -36,6 +37,7 @@ const benchmarks = [
   postgresLatency,
   postgresLongRead,
   postgresLongTask,
+  postgresSend,
   push,
   slowReaders,
   startUp,
