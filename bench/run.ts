@@ -20,6 +20,7 @@ import { type BenchmarkResult, isMet, printResult, toMarkdown } from './report.t
 import { pinToLoadCore } from './server-process.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startUp } from './start-up.ts'
+import { workers } from './workers.ts'
 
 /** Runs all benchmarks, or those named as arguments, on the package built in `dist/`. */
 const benchmarks = [
@@ -41,6 +42,7 @@ const benchmarks = [
   push,
   slowReaders,
   startUp,
+  workers,
 ]
 const names = process.argv.slice(2)
 const unknown = names.filter((name) => !benchmarks.some((benchmark) => benchmark.name === name))
