@@ -13,12 +13,12 @@ export interface CallFailure {
   readonly agent: string
   /** What happened, in the other agent's words, with the secrets redacted that it was sent. For the calling agent. */
   readonly message: string
-  readonly code?: ErrorCode
+  readonly code?: ErrorCode | undefined
   /** The final state of the other agent's task, if it ended. */
-  readonly state?: TaskState
-  readonly taskId?: string
+  readonly state?: TaskState | undefined
+  readonly taskId?: string | undefined
   /** Why nothing was sent (`loop`, `too-deep`, `past-deadline`, `out-of-budget`, `too-many`), or `canceled` or `timeout`. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** Thrown when a called agent gives no answer. The caller of this agent gets `callerText`, and never the message. */

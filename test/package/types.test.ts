@@ -10,6 +10,7 @@ const isBuilt = existsSync(new URL('../../dist/index.d.ts', import.meta.url))
 
 const compilerOptions = {
   strict: true,
+  exactOptionalPropertyTypes: true,
   noEmit: true,
   target: 'ES2022',
   module: 'NodeNext',
