@@ -27,6 +27,7 @@ describe('serve', () => {
     await writeFile(join(folder, 'agent.ts'), agentFile('Mine', `import { answer } from './answer.ts'`))
     const process = cli.start(['serve', 'agent.ts', '--set', 'turns.deadline=60000'], { cwd: folder })
     const [, url = ''] = await process.until(/^URL: (http\S+)$/m)
+    await process.until(/curl /)
     expect(process.stdout()).toContain(`parley send -a ${url} "Hello"`)
     expect(process.stdout()).toContain(`curl ${url}/.well-known/agent-card.json`)
     const send = async () => (await cli.run(['send', '-a', url, 'x'])).field('Message')

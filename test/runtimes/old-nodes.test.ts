@@ -20,7 +20,7 @@ const nodeTests = [
   ...['grpc-client', 'json-rpc', 'mutual-tls', 'push', 'rest-legacy', 'resuming', 'streaming'].map(
     (name) => `test/wire/${name}.test.ts`,
   ),
-  'test/mesh/serve.test.ts',
+  ...['test/mesh/serve.test.ts', 'test/cli/develop.test.ts'],
 ]
 
 /** PostgreSQL does not depend on the version of Node. */

@@ -191,7 +191,7 @@ it('a redirect is followed only if allowed, without secrets to another origin, a
 
   const one = await pushing({ redirects: 1 })
   await one.send(hook.url)
-  await until(() => target.requests.length === 2)
+  await until(() => target.requests.length >= 2)
   expect(JSON.stringify(target.requests)).not.toContain('s3cret')
   expect(target.requests.map(({ generation, attempt, method }) => [generation, attempt, method])).toEqual([
     [2, 1, 'POST'],

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type FSWatcher, watch } from 'node:fs'
+import * as nodeModule from 'node:module'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../command.ts'
@@ -95,6 +96,10 @@ interface FileWatcher {
   close(): void
 }
 
+/** Before 22.15, Node cannot report the files that it loads. Then all source files beside the agents are watched. */
+const reportsFiles = 'registerHooks' in nodeModule
+const sourceFile = /\.(?:[cm]?[jt]s|json)$/
+
 /** Watches folders, because editors replace files instead of writing them. */
 function createWatcher(files: readonly string[]): FileWatcher {
   const names = new Map<string, Set<string>>()
@@ -108,7 +113,7 @@ function createWatcher(files: readonly string[]): FileWatcher {
     names.set(folder, known.add(basename(file)))
     if (watchers.has(folder)) return
     const watcher = watch(folder, (_, name) => {
-      if (name === null || !names.get(folder)?.has(name)) return
+      if (name === null || !(names.get(folder)?.has(name) || (!reportsFiles && sourceFile.test(name)))) return
       clearTimeout(timer)
       timer = setTimeout(() => handler(resolve(folder, name)), settleTime)
     })
