@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { demoAgent } from '../../src/cli/serve/demo-agent.ts'
 import { shareCli } from '../support/processes/cli.ts'
+import { closedPort } from '../support/servers/http-server.ts'
 import { shareTestServer } from '../support/servers/test-server.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -86,6 +89,25 @@ describe('listen', () => {
     const { code, stderr } = await cli.run(['listen', '--url', 'http://example.com/hook'])
     expect(code).toBe(2)
     expect(stderr).toContain('https://')
+  })
+})
+
+describe('the demonstration', () => {
+  it('examples/cli/record.sh plays every command without an error', async () => {
+    const script = fileURLToPath(new URL('../../examples/cli/record.sh', import.meta.url))
+    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+    const env = {
+      ...process.env,
+      HOME: cli.home(),
+      FAST: '1',
+      PARLEY: `${process.execPath} ${main}`,
+      PORT: `${await closedPort()}`,
+    }
+    const { stdout, stderr } = await promisify(execFile)('bash', [script], { env })
+    expect(stdout).toContain('You like green.')
+    expect(stdout).toMatch(/^Errors: 0$/m)
+    expect(stdout).toMatch(/^Conformant: yes$/m)
+    expect(stderr).not.toMatch(/error:/)
   })
 })
 
