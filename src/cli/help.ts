@@ -96,6 +96,7 @@ function columns(label: string, text: string, width: number, style: Style): read
   return [...head, ...rest.map((line) => `${indent}${line}`)]
 }
 
+/** A pager reads the help from a pipe, but shows it on the terminal that stderr still is. */
 function lineWidth(): number {
-  return Math.min(maxWidth, process.stdout.columns ?? maxWidth)
+  return Math.min(maxWidth, process.stdout.columns ?? process.stderr.columns ?? maxWidth)
 }

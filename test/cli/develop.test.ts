@@ -35,7 +35,7 @@ describe('serve', () => {
     expect(process.stdout()).toContain(`curl ${url}/.well-known/agent-card.json`)
     const send = async () => (await cli.run(['send', '-a', url, 'x'])).field('Message')
     expect(await send()).toBe('first x')
-    expect(process.stderr()).toMatch(/sendMessage/)
+    await process.until(/sendMessage/)
     await replaceFile(join(folder, 'answer.ts'), 'this is no TypeScript\n')
     await process.until(/starts again when a file changes/)
     expect(process.stderr()).toMatch(/error: agent\.ts cannot be loaded/)

@@ -9,7 +9,7 @@ import { createFetch, fetchCard, requireReference } from '../agent.ts'
 import { agentKey, readAgentReference } from '../agent-reference.ts'
 import { describeScheme } from '../cards/render-card.ts'
 import { agentOptions, type Command, type Context, clientOptions } from '../command.ts'
-import { usageError } from '../errors.ts'
+import { Interrupted, usageError } from '../errors.ts'
 import { credentialsFile, type Login, type LoginFlow, providerOf, readLogins, writeLogin } from '../token-store.ts'
 
 export const authLogin: Command = {
@@ -224,7 +224,8 @@ async function readSecret({ output }: Context, what: string): Promise<string> {
   }
   const { isCancel, password } = await import('@clack/prompts')
   const secret = await password({ message: `The secret for ${what}` })
-  if (isCancel(secret) || secret === '') throw usageError('There is no secret, so there is no login.')
+  if (isCancel(secret)) throw new Interrupted('The login was interrupted.')
+  if (secret === '') throw usageError('There is no secret, so there is no login.')
   output.hide(secret)
   return secret
 }

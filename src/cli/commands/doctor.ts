@@ -143,7 +143,7 @@ async function diagnose(context: Context, recorder: Recorder): Promise<Diagnosis
 
 function announce({ output, settings }: Context, interfaces: number): void {
   output.note(
-    `To each of its ${interfaces} interfaces, doctor sends: get, subscribe and webhook of a task that does not exist, a list of one task, the extended card if it claims one, OPTIONS, and a get in a version that does not exist. If an interface fails, it tries other paths of the host. All of them change nothing.`,
+    `To ${interfaces === 1 ? 'its interface' : `each of its ${interfaces} interfaces`}, doctor sends: get, subscribe and webhook of a task that does not exist, a list of one task, the extended card if it claims one, OPTIONS, and a get in a version that does not exist. If an interface fails, it tries other paths of the host. All of them change nothing.`,
   )
   const text = settings.text('send')
   output.note(text === undefined ? 'No message is sent (see --send).' : `Then it sends the message "${text}".`)
