@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { countingAgent, describeEvent, taskIdOf } from '../../test/contracts/service/contract.ts'
 import { startHttpServer } from '../../test/support/servers/http-server.ts'
 import { agentRoute, cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
@@ -27,12 +27,14 @@ describe('the paths of REST', () => {
     const { client } = await open(peer, { bindings: ['HTTP+JSON'] })
     const first = client.stream('wait')
     const id = taskIdOf((await first.next()).value as StreamEvent)
-    for (const _ of [1, 2]) {
+    const subscriptions = () => peer.requestLines.filter((line) => line.includes(':subscribe'))
+    for (const requests of [2, 3]) {
       const events = client.task(id).subscribe()
       expect(describeEvent((await events.next()).value as StreamEvent)).toBe('task working')
+      await vi.waitFor(() => expect(subscriptions()).toHaveLength(requests))
       await events.return(undefined)
     }
-    expect(peer.requestLines.filter((line) => line.includes(':subscribe'))).toEqual([
+    expect(subscriptions()).toEqual([
       `POST /tasks/${id}:subscribe`,
       `GET /tasks/${id}:subscribe`,
       `GET /tasks/${id}:subscribe`,

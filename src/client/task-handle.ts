@@ -5,6 +5,7 @@ import { isEnded } from '../protocol/states.ts'
 import { allPushConfigs } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
 import { type ClientEvent, isSettled, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
+import { forwardAbort } from './resilience/end-with-task.ts'
 import { fromTask } from './resilience/missed-events.ts'
 import { callOf, type PushReceiver, pushConfigOf } from './send-request.ts'
 
@@ -39,8 +40,15 @@ export function createTaskHandle(service: Service, taskId: string, requirePush: 
     // Agents reject the subscription to a task that has ended, each by another error.
     const task = await get(options)
     if (isEnded(task.status.state)) return yield withAuthRequired({ type: 'task', task, isLast: true })
-    const events = service.subscribeToTask({ taskId, includeEnded: true }, callOf(options))
-    for await (const event of fromTask(task, events, () => get(options))) yield withAuthRequired(event)
+    const call = callOf(options)
+    const stream = forwardAbort(call.signal)
+    try {
+      const { signal } = stream
+      const events = service.subscribeToTask({ taskId, includeEnded: true }, { ...call, signal })
+      for await (const event of fromTask(task, events, () => get(options))) yield withAuthRequired(event)
+    } finally {
+      stream.abort()
+    }
   }
 
   return {

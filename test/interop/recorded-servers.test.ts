@@ -46,6 +46,19 @@ it('Python 0.3.0: a stream that stays open ends when the client cancels its task
   expect(events).toEqual(['task submitted', 'status working: Counting', 'status canceled'])
 })
 
+it('Python 0.3.0: a stream ends soon after the cancel also if events come in between', async () => {
+  const client = await open('a2a-python-0.3.0')
+  const start = Date.now()
+  const events: string[] = []
+  for await (const event of client.stream('wait')) {
+    events.push(describeEvent(event))
+    // The next event, the status working, is on its way.
+    if (event.type === 'task') await client.task(event.task.id).cancel()
+  }
+  expect(events).toEqual(['task submitted', 'status working: Counting', 'status canceled'])
+  expect(Date.now() - start).toBeLessThan(4_000)
+})
+
 it('Python 0.3.0: a stream that stays open ends after another client has canceled its task', async () => {
   // Checks of a quiet stream happen a thousand times sooner; no other time limit does.
   const clock = { ...systemClock, setTimeout: (act: () => void, after: number) => setTimeout(act, after / 1000) }
@@ -81,7 +94,7 @@ it('Python 0.3.26 over REST: a task whose subscriptions are cut is polled', asyn
   const { value } = await first.next()
   await first.return(undefined)
   const events = (await collect(client.task(taskIdOf(value)).subscribe())).map(describeEvent)
-  expect(events).toEqual(['task canceled'])
+  expect(events).toEqual(['task working', 'status canceled'])
 })
 
 it('Python 0.3.26 over REST: an unknown task and a missing operation have the right codes', async () => {

@@ -87,7 +87,7 @@ function lastStatusOf({ id, contextId, status, generation }: Task): StreamEvent 
 }
 
 /** A signal that aborts with another one, or by itself. */
-function forwardAbort(source: AbortSignal) {
+export function forwardAbort(source: AbortSignal) {
   const controller = new AbortController()
   const forward = () => controller.abort(source.reason)
   if (source.aborted) forward()
@@ -114,15 +114,17 @@ function createQuietTimer(clock: Clock) {
     /** `checks` is how often the timer has fired since the last event. */
     wait(checks: number): Promise<'quiet'> {
       start(urgent ?? delayAfter(checks + 1, quietDelays))
-      urgent = undefined
       return new Promise((settle) => {
-        resolve = () => settle('quiet')
+        resolve = () => {
+          urgent = undefined
+          settle('quiet')
+        }
       })
     },
-    /** Fires after this time instead, now or when it is waited for. */
+    /** Fires after this time instead, now and after further events, until it has fired. */
     startWith(milliseconds: number): void {
+      urgent = milliseconds
       if (resolve) start(milliseconds)
-      else urgent = milliseconds
     },
     stop(): void {
       clock.clearTimeout(timer)

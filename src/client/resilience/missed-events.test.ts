@@ -87,14 +87,33 @@ describe('a subscription that has only what follows', () => {
   })
 })
 
-it('a subscription that begins with the task is left as it is', async () => {
-  const current = taskOf('working', 'two', ['a'])
-  const first: StreamEvent = { type: 'task', task: current, isLast: false }
-  const fail = () => Promise.reject(new Error('not needed'))
-  const lines: string[] = []
-  async function* subscription() {
-    yield* [first, chunk('b'), chunk('b')]
+describe('a subscription that begins with the task', () => {
+  const readFrom = async (first: Task, ...events: readonly StreamEvent[]) => {
+    async function* subscription(): AsyncGenerator<StreamEvent> {
+      yield* [{ type: 'task', task: first, isLast: first.status.state === 'completed' } as const, ...events]
+    }
+    const fail = () => Promise.reject(new Error('not needed'))
+    const lines: string[] = []
+    for await (const event of fromTask(taskOf('working', 'one'), subscription(), fail)) lines.push(lineOf(event))
+    return lines
   }
-  for await (const event of fromTask(taskOf('working', 'one'), subscription(), fail)) lines.push(lineOf(event))
-  expect(lines).toEqual(['task working', 'b', 'b'])
+
+  it('the task is not repeated, and the events are left as they are', async () => {
+    expect(await readFrom(taskOf('working', 'one'), chunk('b'), chunk('b'))).toEqual(['task working', 'b', 'b'])
+  })
+
+  it('the task shows what has happened since it was read', async () => {
+    const lines = await readFrom(taskOf('working', 'two', ['a']), chunk('b'))
+    expect(lines).toEqual(['task working', 'a', 'working two', 'b'])
+    expect(await readFrom(taskOf('completed', 'done'))).toEqual(['task working', 'completed done'])
+  })
+})
+
+it('the task is emitted before the subscription sends anything', async () => {
+  async function* silent(): AsyncGenerator<StreamEvent> {
+    await new Promise(() => {})
+  }
+  const task = taskOf('working', 'one')
+  const { value } = await fromTask(task, silent(), async () => task).next()
+  expect(value).toEqual({ type: 'task', task, isLast: false })
 })

@@ -3,29 +3,39 @@ import type { Part, Task } from '../../protocol/model.ts'
 import { createTaskDiff, digestOf } from './task-diff.ts'
 
 /**
- * The events of a subscription, beginning with the task. Before 1.0, a subscription may have only what follows: then the
- * stream begins with `task`, as it was before, and continues with what has happened until the subscription was open.
+ * The events of a subscription, beginning with `task`, which was read before. The task is emitted at once: before 1.0, a
+ * subscription has only what follows, and may be silent for long. What has happened until the subscription was open
+ * comes next. A reader that leaves early has to abort the subscription.
  */
 export async function* fromTask(
   task: Task,
-  events: AsyncIterable<StreamEvent>,
+  events: AsyncGenerator<StreamEvent>,
   getTask: () => Promise<Task>,
 ): AsyncGenerator<StreamEvent> {
+  const first = events.next()
+  first.catch(() => {})
+  yield { type: 'task', task, isLast: false }
   let take: Take | undefined
-  for await (const event of events) {
-    if (!take) {
-      if (event.type === 'task' || event.type === 'message') take = (next) => [next]
-      else {
-        yield { type: 'task', task, isLast: false }
-        // The subscription is open now. Whatever preceded its first event, and this event itself, is in the task.
-        take = takeAfter(task, await getTask())
-      }
-    }
+  for (let result = await first; !result.done; result = await events.next()) {
+    const event = result.value
+    take ??= await takeFor(event, task, getTask)
     for (const next of take(event)) {
       yield next
       if (next.isLast) return
     }
   }
+}
+
+async function takeFor(first: StreamEvent, before: Task, getTask: () => Promise<Task>): Promise<Take> {
+  // The subscription is open now. Whatever preceded its first event, and this event itself, is in the task.
+  if (first.type === 'status' || first.type === 'artifact') return takeAfter(before, await getTask())
+  return (event) => (event === first && event.type === 'task' ? changesBetween(before, event.task) : [event])
+}
+
+function changesBetween(before: Task, current: Task): readonly StreamEvent[] {
+  const diff = createTaskDiff()
+  diff.record({ type: 'task', task: before, isLast: false })
+  return diff.missingEvents(current)
 }
 
 /** Returns the events that the reader has not seen. */
