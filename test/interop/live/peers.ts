@@ -21,23 +21,35 @@ export interface Peer {
 }
 
 export const peers: readonly Peer[] = [
+  python('a2a-sdk-0.2.5', {
+    requirement: 'a2a-sdk==0.2.5',
+    more: ['uvicorn'],
+    clients: { 'client_0_2.py': ['JSONRPC'] },
+    servers: { 'server_0_x.py': ['JSONRPC'] },
+  }),
   python('a2a-sdk-0.2', {
     requirement: 'a2a-sdk==0.2.16',
     more: ['uvicorn'],
     clients: { 'client_0_2.py': ['JSONRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC'] },
   }),
+  python('a2a-sdk-0.3.0', {
+    requirement: 'a2a-sdk[grpc]==0.3.0',
+    more: ['uvicorn', 'fastapi'],
+    clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
+    servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
+  }),
   python('a2a-sdk-0.3', {
     requirement: 'a2a-sdk[http-server,grpc]==0.3.26',
     more: ['uvicorn'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
-    servers: { 'server_0_x.py': ['JSONRPC'] },
+    servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
   }),
   python('a2a-sdk-1.x', {
     requirement: 'a2a-sdk[http-server,grpc]>=1.3,<2',
     more: ['uvicorn'],
     clients: { 'client_1_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
-    servers: { 'server_1_x.py': ['JSONRPC'] },
+    servers: { 'server_1_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
   }),
   python('google-adk', { requirement: 'google-adk[a2a]', clients: { 'client_adk.py': ['JSONRPC'] } }),
   python('crewai', { requirement: 'crewai[a2a]', clients: { 'client_crewai.py': ['JSONRPC'] } }),

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connect } from '../../../src/client/connect.ts'
+import { grpc } from '../../../src/node/grpc-client.ts'
 import { serveInteropAgent } from './agent.ts'
 import { clientChecks } from './client-checks.ts'
 import { type Installation, NotInstalled } from './install.ts'
@@ -100,17 +101,19 @@ async function runServer(peer: Peer, { version }: Installation, program: PeerPro
   const { transport } = program
   const { command, checks: answerable = Object.keys(clientChecks) } = program
   const [executable, ...options] = command
-  const child = spawn(executable, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(executable, [...options, transport], { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const { value: url } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
     if (typeof url !== 'string') throw new Error(`${peer.name}: the server did not start`)
     await untilListening(url)
     const proxy = await startRecordingProxy(url)
+    const overGrpc = grpc({ loopback: 'allow' })
+    const bindings = [transport === 'GRPC' ? overGrpc : transport]
     const checks: CheckResult[] = []
     for (const [check, run] of Object.entries(clientChecks)) {
       if (!answerable.includes(check)) continue
       proxy.startCheck(check)
-      const outcome = await connect(proxy.url, { timeout: 20_000, retry: { tries: 1 } })
+      const outcome = await connect(proxy.url, { timeout: 20_000, retry: { tries: 1 }, bindings })
         .then(run)
         .then(
           () => ({ check, ok: true }),
@@ -118,6 +121,7 @@ async function runServer(peer: Peer, { version }: Installation, program: PeerPro
         )
       checks.push(outcome)
     }
+    overGrpc.close()
     const result = { peer: peer.name, version, role: 'server', transport, checks } as const
     await save(result, proxy.exchanges)
     await proxy.close()
