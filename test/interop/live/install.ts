@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -27,7 +28,7 @@ export async function installPython(
 ): Promise<Installation> {
   const program = join(folder, 'bin', 'python')
   const name = requirement.replace(/[[<>=].*$/, '')
-  await once(folder, async () => {
+  await once(folder, [requirement, ...more].join(' '), async () => {
     const python = await findPython()
     await run(python, ['-m', 'venv', folder], { timeout: installTimeout })
     const packages = [requirement, ...more]
@@ -41,7 +42,7 @@ export async function installPython(
 /** Builds the Go program in `source` with a version of a module. */
 export async function installGo(folder: string, module: string, source: string): Promise<Installation> {
   const program = join(folder, 'client')
-  await once(folder, async () => {
+  await once(folder, `${module} ${await hashOf(source)}`, async () => {
     await cp(source, folder, { recursive: true })
     await run('go', ['mod', 'init', 'interop'], { cwd: folder })
     await run('go', ['get', module], { cwd: folder, timeout: installTimeout })
@@ -53,7 +54,7 @@ export async function installGo(folder: string, module: string, source: string):
 
 /** Builds the Rust program in `source`, whose manifest pins the versions. */
 export async function installRust(folder: string, version: string, source: string): Promise<Installation> {
-  await once(folder, async () => {
+  await once(folder, await hashOf(source), async () => {
     await cp(source, folder, { recursive: true })
     await run('cargo', ['build', '--quiet'], { cwd: folder, timeout: installTimeout })
   }).catch((error: unknown) => notInstalled('a2a-client-lf', error))
@@ -72,17 +73,22 @@ async function findPython(): Promise<string> {
   throw new NotInstalled('Python 3.10 or newer is not installed')
 }
 
-/** Runs an installation unless an earlier run has finished it. */
-async function once(folder: string, install: () => Promise<void>): Promise<void> {
+/** Runs an installation, unless an earlier run has finished the same one. */
+async function once(folder: string, content: string, install: () => Promise<void>): Promise<void> {
   const marker = join(folder, '.installed')
-  const isInstalled = await readFile(marker).then(
-    () => true,
-    () => false,
-  )
-  if (isInstalled) return
+  const installed = await readFile(marker, 'utf8').catch(() => undefined)
+  if (installed === content) return
+  await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   await install()
-  await writeFile(marker, '')
+  await writeFile(marker, content)
+}
+
+/** A hash of the files in a folder. */
+async function hashOf(folder: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of (await readdir(folder)).sort()) hash.update(name).update(await readFile(join(folder, name)))
+  return hash.digest('hex')
 }
 
 /** The reason in one line, without addresses and paths of this machine. */

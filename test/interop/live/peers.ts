@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url'
+import { frameworkChecks } from './client-checks.ts'
 import { type Installation, installGo, installPython, installRust } from './install.ts'
 
 /** A program of a peer: its command line, and the transport that it speaks. */
 export interface PeerProgram {
   readonly transport: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
   readonly command: readonly [string, ...string[]]
-  /** The checks that a server can answer. Defaults to all. */
+  /** Whether the client finds gRPC only if the card names it by its bare address. Defaults to false. */
+  readonly needsBareAddress?: boolean
+  /** The checks that a server can answer. Defaults to `standardChecks`. */
   readonly checks?: readonly string[]
 }
 
@@ -38,12 +41,14 @@ export const peers: readonly Peer[] = [
     more: ['uvicorn', 'fastapi'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
+    needsBareAddress: true,
   }),
   python('a2a-sdk-0.3', {
     requirement: 'a2a-sdk[http-server,grpc]==0.3.26',
     more: ['uvicorn'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
+    needsBareAddress: true,
   }),
   python('a2a-sdk-1.x', {
     requirement: 'a2a-sdk[http-server,grpc]>=1.3,<2',
@@ -51,9 +56,40 @@ export const peers: readonly Peer[] = [
     clients: { 'client_1_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_1_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
   }),
-  python('google-adk', { requirement: 'google-adk[a2a]', clients: { 'client_adk.py': ['JSONRPC'] } }),
+  python('google-adk-1', {
+    requirement: 'google-adk[a2a]>=1.39,<2',
+    more: ['uvicorn'],
+    clients: { 'client_adk.py': ['JSONRPC'] },
+    servers: { 'server_adk.py': ['JSONRPC'] },
+    checks: frameworkChecks,
+  }),
+  python('google-adk-2', {
+    requirement: 'google-adk[a2a]>=2',
+    more: ['uvicorn'],
+    clients: { 'client_adk.py': ['JSONRPC'] },
+    servers: { 'server_adk.py': ['JSONRPC'] },
+    checks: frameworkChecks,
+  }),
   python('crewai', { requirement: 'crewai[a2a]', clients: { 'client_crewai.py': ['JSONRPC'] } }),
-  python('strands-agents', { requirement: 'strands-agents[a2a]', clients: { 'client_strands.py': ['JSONRPC'] } }),
+  python('strands-agents', {
+    requirement: 'strands-agents[a2a]',
+    more: ['uvicorn'],
+    clients: { 'client_strands.py': ['JSONRPC'] },
+    servers: { 'server_strands.py': ['JSONRPC'] },
+    checks: frameworkChecks,
+  }),
+  python('beeai-framework', { requirement: 'beeai-framework[a2a]', clients: { 'client_beeai.py': ['JSONRPC'] } }),
+  python('agent-framework-a2a', {
+    requirement: 'agent-framework-a2a>=1.0.0b0',
+    clients: { 'client_microsoft.py': ['JSONRPC', 'HTTP+JSON'] },
+  }),
+  python('langgraph-api', {
+    requirement: 'langgraph-api',
+    more: ['langgraph-cli[inmem]', 'langgraph'],
+    clients: {},
+    servers: { 'server_langgraph.py': ['JSONRPC'] },
+    checks: frameworkChecks,
+  }),
   python('fasta2a', {
     requirement: 'fasta2a',
     more: ['uvicorn', 'httpx'],
@@ -77,8 +113,8 @@ export const peers: readonly Peer[] = [
     checks: ['card', 'text', 'errors'],
   }),
   python('python-a2a', { requirement: 'python-a2a', clients: { 'client_python_a2a.py': ['JSONRPC'] } }),
-  go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3'),
-  go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2'),
+  go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3', ['JSONRPC', 'GRPC']),
+  go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
   rust('a2a-client-lf', '0.2.9', ['JSONRPC', 'HTTP+JSON']),
 ]
 
@@ -90,14 +126,21 @@ interface PythonPeer {
   readonly clients: Readonly<Record<string, readonly PeerProgram['transport'][]>>
   readonly servers?: Readonly<Record<string, readonly PeerProgram['transport'][]>>
   readonly checks?: readonly string[]
+  readonly needsBareAddress?: boolean
 }
 
-function python(name: string, { requirement, more = [], clients, servers = {}, checks }: PythonPeer): Peer {
+function python(name: string, options: PythonPeer): Peer {
+  const { requirement, more = [], clients, servers = {}, checks, needsBareAddress } = options
   const programs = (scripts: PythonPeer['clients']) => (installation: Installation) =>
     Object.entries(scripts).flatMap(([script, transports]) =>
       transports.map((transport): PeerProgram => {
         const path = fileURLToPath(new URL(`python/${script}`, import.meta.url))
-        return { transport, command: [installation.program, path], ...(checks && { checks }) }
+        return {
+          transport,
+          command: [installation.program, path],
+          ...(checks && { checks }),
+          ...(needsBareAddress && { needsBareAddress }),
+        }
       }),
     )
   const install = (folder: string) => installPython(folder, requirement, more)
@@ -113,11 +156,11 @@ function rust(name: string, version: string, transports: readonly PeerProgram['t
   }
 }
 
-function go(name: string, module: string, source: string): Peer {
+function go(name: string, module: string, source: string, transports: readonly PeerProgram['transport'][]): Peer {
   return {
     name,
     install: (folder) => installGo(folder, module, fileURLToPath(new URL(source, import.meta.url))),
-    clients: ({ program }) => [{ transport: 'JSONRPC', command: [program] }],
-    servers: () => [],
+    clients: ({ program }) => transports.map((transport): PeerProgram => ({ transport, command: [program] })),
+    servers: ({ program }) => transports.map((transport): PeerProgram => ({ transport, command: [program, 'serve'] })),
   }
 }

@@ -49,8 +49,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
         answer += part
         response.write(part.replaceAll(origin, self))
       }
-    } finally {
       response.end()
+    } finally {
       record({ method, path, headers, body }, { status: upstream.status, type, answer }, startedIn)
     }
   }
@@ -73,8 +73,9 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
 
   const server = createServer((request, response) => {
     forward(request, response).catch((error: unknown) => {
-      if (!response.headersSent) response.writeHead(502)
-      response.end(String(error))
+      // An answer that the agent has cut is cut as well.
+      if (response.headersSent) response.destroy()
+      else response.writeHead(502).end(String(error))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { connect } from '../../../src/client/connect.ts'
 import { grpc } from '../../../src/node/grpc-client.ts'
 import { serveInteropAgent } from './agent.ts'
-import { clientChecks } from './client-checks.ts'
+import { clientChecks, standardChecks } from './client-checks.ts'
 import { type Installation, NotInstalled } from './install.ts'
 import { type Peer, type PeerProgram, peers } from './peers.ts'
 import type { Exchange, Recording } from './recording.ts'
@@ -24,6 +24,9 @@ const page = fileURLToPath(new URL('../../../docs/reference/interop.md', import.
 
 /** Milliseconds for all checks of one program. */
 const programTimeout = 180_000
+
+/** Milliseconds for one check of our client. */
+const checkTimeout = 40_000
 
 const date = new Date().toISOString().slice(0, 10)
 const names = process.argv.slice(2)
@@ -59,7 +62,10 @@ async function runPeer(peer: Peer): Promise<readonly ProgramResult[]> {
 async function runClient(peer: Peer, { version }: Installation, program: PeerProgram): Promise<ProgramResult> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-'))
   const { transport } = program
-  const server = await serveInteropAgent(directory, transport === 'GRPC' ? { address: 'bare' } : true)
+  const server = await serveInteropAgent(
+    directory,
+    program.needsBareAddress && transport === 'GRPC' ? { address: 'bare' } : true,
+  )
   const proxy = await startRecordingProxy(server.url)
   try {
     // The proxy speaks HTTP/1.1, which gRPC does not use.
@@ -98,36 +104,56 @@ async function checksOf({ command: [program, ...options], transport }: PeerProgr
 
 /** Calls the agent of a peer with Parley's client. */
 async function runServer(peer: Peer, { version }: Installation, program: PeerProgram): Promise<ProgramResult> {
-  const { transport } = program
-  const { command, checks: answerable = Object.keys(clientChecks) } = program
+  const { transport, command } = program
   const [executable, ...options] = command
   const child = spawn(executable, [...options, transport], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const timer = setTimeout(() => child.kill('SIGKILL'), programTimeout)
   try {
     const { value: url } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
-    if (typeof url !== 'string') throw new Error(`${peer.name}: the server did not start`)
+    const checks: CheckResult[] = []
+    const result = { peer: peer.name, version, role: 'server', transport, checks } as const
+    if (typeof url !== 'string') {
+      checks.push({ check: 'start', ok: false, detail: 'The server did not start.' })
+      return result
+    }
     await untilListening(url)
     const proxy = await startRecordingProxy(url)
-    const overGrpc = grpc({ loopback: 'allow' })
-    const bindings = [transport === 'GRPC' ? overGrpc : transport]
-    const checks: CheckResult[] = []
-    for (const [check, run] of Object.entries(clientChecks)) {
-      if (!answerable.includes(check)) continue
-      proxy.startCheck(check)
-      const outcome = await connect(proxy.url, { timeout: 20_000, retry: { tries: 1 }, bindings })
-        .then(run)
-        .then(
-          () => ({ check, ok: true }),
-          (error: unknown) => ({ check, ok: false, detail: String(error) }),
-        )
-      checks.push(outcome)
-    }
-    overGrpc.close()
-    const result = { peer: peer.name, version, role: 'server', transport, checks } as const
+    checks.push(...(await checkServer(url.replace(new URL(url).origin, proxy.url), program, proxy.startCheck)))
     await save(result, proxy.exchanges)
     await proxy.close()
     return result
   } finally {
+    clearTimeout(timer)
     child.kill('SIGKILL')
+  }
+}
+
+async function checkServer(url: string, { transport, checks }: PeerProgram, onCheck: (check: string) => void) {
+  const overGrpc = grpc({ loopback: 'allow' })
+  const bindings = [transport === 'GRPC' ? overGrpc : transport]
+  const results: CheckResult[] = []
+  for (const [check, run] of Object.entries(clientChecks)) {
+    if (!(checks ?? standardChecks).includes(check)) continue
+    onCheck(check)
+    const work = connect(url, { timeout: 20_000, retry: { tries: 1 }, bindings }).then(run)
+    results.push(await outcomeOf(check, work))
+  }
+  overGrpc.close()
+  return results
+}
+
+async function outcomeOf(check: string, work: Promise<void>): Promise<CheckResult> {
+  let timer: NodeJS.Timeout | undefined
+  const hangs = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('It hangs.')), checkTimeout)
+  })
+  try {
+    await Promise.race([work, hangs])
+    return { check, ok: true }
+  } catch (error) {
+    return { check, ok: false, detail: String(error) }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -1,4 +1,4 @@
-// The client of a2a-go 0.3: runs checks and prints each result as a line of JSON.
+// The client of a2a-go 0.3, which runs checks and prints each result as a line of JSON, and its server.
 package main
 
 import (
@@ -14,6 +14,10 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/a2aclient"
 	"github.com/a2aproject/a2a-go/a2aclient/agentcard"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 )
 
 var client *a2aclient.Client
@@ -76,15 +80,18 @@ func exchangeFiles(ctx context.Context) error {
 	for i := range all {
 		all[i] = byte(i)
 	}
-	encoded := base64.StdEncoding.EncodeToString(all)
-	meta := a2a.FileMeta{Name: "a.bin", MimeType: "application/octet-stream"}
-	file := a2a.FilePart{File: a2a.FileBytes{Bytes: encoded, FileMeta: meta}}
-	task, _, err := send(ctx, request(a2a.TextPart{Text: "file"}, file))
-	if err != nil {
-		return err
-	}
-	if task == nil || len(task.Artifacts) == 0 || bytesIn(task.Artifacts[0].Parts[0]) != encoded {
-		return errors.New("the file did not come back as it was sent")
+	// The second file is a base64 text itself.
+	for _, content := range [][]byte{all, []byte("aGVsbG8gd29ybGQh")} {
+		encoded := base64.StdEncoding.EncodeToString(content)
+		meta := a2a.FileMeta{Name: "a.bin", MimeType: "application/octet-stream"}
+		file := a2a.FilePart{File: a2a.FileBytes{Bytes: encoded, FileMeta: meta}}
+		task, _, err := send(ctx, request(a2a.TextPart{Text: "file"}, file))
+		if err != nil {
+			return err
+		}
+		if task == nil || len(task.Artifacts) == 0 || bytesIn(task.Artifacts[0].Parts[0]) != encoded {
+			return errors.New("the file did not come back as it was sent")
+		}
 	}
 	return nil
 }
@@ -150,17 +157,30 @@ func cancel(ctx context.Context) error {
 
 func unknownTask(ctx context.Context) error {
 	_, err := client.GetTask(ctx, &a2a.TaskQueryParams{ID: "no-such-task"})
-	if !errors.Is(err, a2a.ErrTaskNotFound) {
+	// Over gRPC, the client returns the status as it is.
+	if !errors.Is(err, a2a.ErrTaskNotFound) && status.Code(err) != codes.NotFound {
 		return fmt.Errorf("expected a task that is not found, got %v", err)
 	}
 	return nil
 }
 
+func over(transport string) a2aclient.FactoryOption {
+	switch transport {
+	case "GRPC":
+		return a2aclient.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
+	return a2aclient.WithJSONRPCTransport(nil)
+}
+
 func main() {
+	if os.Args[1] == "serve" {
+		fmt.Fprintln(os.Stderr, serve(os.Args[2]))
+		os.Exit(1)
+	}
 	ctx := context.Background()
 	var err error
 	if card, err = agentcard.DefaultResolver.Resolve(ctx, os.Args[1]); err == nil {
-		client, err = a2aclient.NewFromCard(ctx, card)
+		client, err = a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), over(os.Args[2]))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

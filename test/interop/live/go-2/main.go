@@ -1,4 +1,4 @@
-// The client of a2a-go 2.x: runs checks and prints each result as a line of JSON.
+// The client of a2a-go 2.x, which runs checks and prints each result as a line of JSON, and its server.
 package main
 
 import (
@@ -14,6 +14,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 var client *a2aclient.Client
@@ -66,15 +69,18 @@ func exchangeFiles(ctx context.Context) error {
 	for i := range all {
 		all[i] = byte(i)
 	}
-	file := a2a.NewRawPart(all)
-	file.Filename = "a.bin"
-	file.MediaType = "application/octet-stream"
-	task, _, err := send(ctx, request(a2a.NewTextPart("file"), file))
-	if err != nil {
-		return err
-	}
-	if task == nil || len(task.Artifacts) == 0 || !bytes.Equal(task.Artifacts[0].Parts[0].Raw(), all) {
-		return errors.New("the file did not come back as it was sent")
+	// The second file is a base64 text itself.
+	for _, content := range [][]byte{all, []byte("aGVsbG8gd29ybGQh")} {
+		file := a2a.NewRawPart(content)
+		file.Filename = "a.bin"
+		file.MediaType = "application/octet-stream"
+		task, _, err := send(ctx, request(a2a.NewTextPart("file"), file))
+		if err != nil {
+			return err
+		}
+		if task == nil || len(task.Artifacts) == 0 || !bytes.Equal(task.Artifacts[0].Parts[0].Raw(), content) {
+			return errors.New("the file did not come back as it was sent")
+		}
 	}
 	return nil
 }
@@ -136,11 +142,25 @@ func unknownTask(ctx context.Context) error {
 	return nil
 }
 
+func over(transport string) a2aclient.FactoryOption {
+	switch transport {
+	case "GRPC":
+		return a2agrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials()))
+	case "HTTP+JSON":
+		return a2aclient.WithRESTTransport(nil)
+	}
+	return a2aclient.WithJSONRPCTransport(nil)
+}
+
 func main() {
+	if os.Args[1] == "serve" {
+		fmt.Fprintln(os.Stderr, serve(os.Args[2]))
+		os.Exit(1)
+	}
 	ctx := context.Background()
 	var err error
 	if card, err = agentcard.DefaultResolver.Resolve(ctx, os.Args[1]); err == nil {
-		client, err = a2aclient.NewFromCard(ctx, card)
+		client, err = a2aclient.NewFromCard(ctx, card, a2aclient.WithDefaultsDisabled(), over(os.Args[2]))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

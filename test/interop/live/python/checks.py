@@ -6,7 +6,8 @@ import json
 import sys
 import traceback
 
-ALL_BYTES = bytes(range(256))
+# The second file is a base64 text itself.
+FILES = [bytes(range(256)), b'aGVsbG8gd29ybGQh']
 
 
 def expect(actual, expected):

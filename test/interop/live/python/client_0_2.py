@@ -23,7 +23,7 @@ from a2a.types import (
     TaskQueryParams,
     TextPart,
 )
-from checks import ALL_BYTES, encoded, expect, run_checks
+from checks import FILES, encoded, expect, run_checks
 
 
 def text(value):
@@ -52,11 +52,12 @@ async def main(url):
             expect((await send(text('echo grüße'))).parts[0].root.text, 'grüße')
 
         async def exchange_files():
-            file = FilePart(file=FileWithBytes(bytes=encoded(ALL_BYTES), mimeType='application/octet-stream', name='a.bin'))
-            task = await send(text('file'), Part(root=file))
-            part = task.artifacts[0].parts[0].root
-            expect(base64.b64decode(part.file.bytes), ALL_BYTES)
-            expect(part.file.name, 'a.bin')
+            for content in FILES:
+                bytes = FileWithBytes(bytes=encoded(content), mimeType='application/octet-stream', name='a.bin')
+                task = await send(text('file'), Part(root=FilePart(file=bytes)))
+                part = task.artifacts[0].parts[0].root
+                expect(base64.b64decode(part.file.bytes), content)
+                expect(part.file.name, 'a.bin')
 
         async def stream():
             request = SendStreamingMessageRequest(id='s', params=params(text('stream')))

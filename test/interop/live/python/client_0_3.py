@@ -19,7 +19,7 @@ from a2a.types import (
     TextPart,
     TransportProtocol,
 )
-from checks import ALL_BYTES, encoded, expect, run_checks
+from checks import FILES, encoded, expect, run_checks
 
 TRANSPORTS = {
     'JSONRPC': TransportProtocol.jsonrpc,
@@ -63,10 +63,11 @@ async def main(url, transport):
             expect((await send(text('echo grüße')))[0].parts[0].root.text, 'grüße')
 
         async def exchange_files():
-            file = FilePart(file=FileWithBytes(bytes=encoded(ALL_BYTES), mime_type='application/octet-stream', name='a.bin'))
-            task = await task_of(text('file'), Part(root=file))
-            part = task.artifacts[0].parts[0].root
-            expect(base64.b64decode(part.file.bytes), ALL_BYTES)
+            for content in FILES:
+                bytes = FileWithBytes(bytes=encoded(content), mime_type='application/octet-stream', name='a.bin')
+                task = await task_of(text('file'), Part(root=FilePart(file=bytes)))
+                part = task.artifacts[0].parts[0].root
+                expect(base64.b64decode(part.file.bytes), content)
 
         async def stream():
             events = await send(text('stream'), by=create(True))

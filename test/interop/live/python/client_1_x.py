@@ -17,7 +17,7 @@ from a2a.types import (
     SendMessageRequest,
     TaskState,
 )
-from checks import ALL_BYTES, expect, run_checks
+from checks import FILES, expect, run_checks
 
 
 async def main(url, transport):
@@ -51,11 +51,12 @@ async def main(url, transport):
             expect((await send(Part(text='echo grüße')))[0].message.parts[0].text, 'grüße')
 
         async def exchange_files():
-            file = Part(raw=ALL_BYTES, media_type='application/octet-stream', filename='a.bin')
-            task = await task_of(Part(text='file'), file)
-            part = task.artifacts[0].parts[0]
-            expect(part.raw, ALL_BYTES)
-            expect(part.filename, 'a.bin')
+            for content in FILES:
+                file = Part(raw=content, media_type='application/octet-stream', filename='a.bin')
+                task = await task_of(Part(text='file'), file)
+                part = task.artifacts[0].parts[0]
+                expect(part.raw, content)
+                expect(part.filename, 'a.bin')
 
         async def stream():
             events = await send(Part(text='stream'), by=create(True))

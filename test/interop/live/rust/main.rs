@@ -46,13 +46,16 @@ async fn send_text(client: &Client) -> Outcome {
 }
 
 async fn exchange_files(client: &Client) -> Outcome {
-    let all: Vec<u8> = (0..=255).collect();
-    let file = Part::raw(all.clone()).with_filename("a.bin").with_media_type("application/octet-stream");
-    let task = task_of(client, request(vec![Part::text("file"), file])).await?;
-    let artifacts = task.artifacts.unwrap_or_default();
-    let part = artifacts.first().and_then(|artifact| artifact.parts.first()).ok_or("no artifact")?;
-    expect(part.filename.as_deref(), Some("a.bin"))?;
-    expect(&part.content, &PartContent::Raw(all))
+    // The second file is a base64 text itself.
+    for content in [(0..=255).collect::<Vec<u8>>(), b"aGVsbG8gd29ybGQh".to_vec()] {
+        let file = Part::raw(content.clone()).with_filename("a.bin").with_media_type("application/octet-stream");
+        let task = task_of(client, request(vec![Part::text("file"), file])).await?;
+        let artifacts = task.artifacts.unwrap_or_default();
+        let part = artifacts.first().and_then(|artifact| artifact.parts.first()).ok_or("no artifact")?;
+        expect(part.filename.as_deref(), Some("a.bin"))?;
+        expect(&part.content, &PartContent::Raw(content))?;
+    }
+    Ok(())
 }
 
 async fn stream(client: &Client) -> Outcome {
