@@ -56,6 +56,23 @@ it.each([
   },
 )
 
+it('the stream of the credentials begins with a task that no longer requires them', async () => {
+  const isDone = deferred()
+  const client = await connect(
+    createLocalHandler(async (turn) => {
+      await turn.requireAuth({ scheme: 'github' })
+      await isDone.promise
+    }),
+  )
+  const { task } = await client.send('push it')
+  const taskId = task?.id ?? ''
+  const events = client.stream(credentialsPart({ scheme: 'github', credentials: secret }), { taskId })
+  expect((await events.next()).value).toMatchObject({ type: 'task', task: { status: { state: 'working' } } })
+  expect((await client.task(taskId).get()).status.state).toBe('working')
+  isDone.resolve()
+  await collect(events)
+})
+
 it('a message without credentials is answered with how to send them', async () => {
   const { service } = createLocalHandler(requiresGithub)
   const { id: taskId } = taskOf(await send(service, 'push it'))

@@ -4,8 +4,8 @@ import { createTaskDiff, digestOf } from './task-diff.ts'
 
 /**
  * The events of a subscription, beginning with `task`, which was read before. The task is emitted at once: before 1.0, a
- * subscription has only what follows, and may be silent for long. What has happened until the subscription was open
- * comes next. A reader that leaves early has to abort the subscription.
+ * subscription has only what follows, and may be silent for long. The changes until the subscription was open come
+ * next. A reader that leaves early has to abort the subscription.
  */
 export async function* fromTask(
   task: Task,

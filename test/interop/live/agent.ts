@@ -11,9 +11,13 @@ import { silentLogger } from '../../support/logger.ts'
 async function answer(turn: Turn) {
   const [word = '', ...rest] = turn.text.split(' ')
   switch (word) {
-    case 'file':
-      await turn.artifact('file').close(turn.message.parts.filter((part) => 'raw' in part))
+    case 'file': {
+      const files = turn.message.parts.filter((part) => 'raw' in part)
+      // The number shows a file that was misread, and would be written back as it came.
+      const description = `${files.map(({ raw }) => Buffer.from(raw, 'base64').length).join()} bytes`
+      await turn.artifact('file', { description }).close(files)
       return undefined
+    }
     case 'stream': {
       const artifact = turn.artifact('chunks')
       await artifact.write('one')
@@ -35,16 +39,19 @@ async function answer(turn: Turn) {
   }
 }
 
-/** `grpc` says how the card names gRPC: 0.3 clients find it only by its bare address. */
-export function serveInteropAgent(directory: string, grpc: ServeOptions['grpc'] = true): Promise<Server> {
+/** `grpc` says how the card names gRPC, and `dialects` which card callers get that name no version. */
+export type InteropAgentOptions = Pick<ServeOptions, 'grpc' | 'dialects'>
+
+export function serveInteropAgent(directory: string, options: InteropAgentOptions = {}): Promise<Server> {
   const inputModes = ['text/plain', 'application/json', 'application/octet-stream']
   return serve(agent({ name: 'Interop', description: 'Answers the checks.', inputModes }, answer), {
     port: 0,
     directory,
-    grpc,
+    grpc: true,
     signals: false,
     logger: silentLogger,
     drainDeadline: 0,
     turns: { taskAfter: 10_000 },
+    ...options,
   })
 }

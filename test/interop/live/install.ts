@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -52,13 +52,40 @@ export async function installGo(folder: string, module: string, source: string):
   return { version: module.replace(/^.*@v/, ''), program }
 }
 
-/** Builds the Rust program in `source`, whose manifest pins the versions. */
+/** Builds the Rust programs in `source`, whose manifest pins the versions. The program is their folder. */
 export async function installRust(folder: string, version: string, source: string): Promise<Installation> {
   await once(folder, await hashOf(source), async () => {
     await cp(source, folder, { recursive: true })
     await run('cargo', ['build', '--quiet'], { cwd: folder, timeout: installTimeout })
-  }).catch((error: unknown) => notInstalled('a2a-client-lf', error))
-  return { version, program: join(folder, 'target', 'debug', 'client') }
+  }).catch((error: unknown) => notInstalled('a2a-rs', error))
+  return { version, program: join(folder, 'target', 'debug') }
+}
+
+/** Installs packages for JavaScript beside the programs in `source`. The program is the folder. */
+export async function installNpm(folder: string, packages: readonly string[], source: string): Promise<Installation> {
+  const [first = ''] = packages
+  await once(folder, `${packages.join(' ')} ${await hashOf(source)}`, async () => {
+    await cp(source, folder, { recursive: true })
+    await writeFile(join(folder, 'package.json'), '{ "private": true }')
+    const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--legacy-peer-deps']
+    await run('npm', ['install', ...options, ...packages], { cwd: folder, timeout: installTimeout })
+  }).catch((error: unknown) => notInstalled(first, error))
+  const name = first.replace(/(.)@.*$/, '$1')
+  const { version } = JSON.parse(await readFile(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
+  return { version, program: folder }
+}
+
+/** Compiles the Java program in `source` with a version of the SDK. The program is a class path. */
+export async function installJava(folder: string, version: string, source: string): Promise<Installation> {
+  const libraries = join(folder, 'lib', '*')
+  await once(folder, `${version} ${await hashOf(source)}`, async () => {
+    await cp(source, folder, { recursive: true })
+    const goal = ['dependency:copy-dependencies', '-DoutputDirectory=lib', `-Da2a.version=${version}`]
+    await run('mvn', ['--batch-mode', '--quiet', ...goal], { cwd: folder, timeout: installTimeout })
+    const files = ['-d', folder, join(folder, 'Checks.java')]
+    await run('javac', ['-encoding', 'UTF-8', '-cp', libraries, ...files], { timeout: installTimeout })
+  }).catch((error: unknown) => notInstalled('a2a-java-sdk-client', error))
+  return { version, program: [folder, libraries].join(delimiter) }
 }
 
 async function findPython(): Promise<string> {

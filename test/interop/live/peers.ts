@@ -1,13 +1,15 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { InteropAgentOptions } from './agent.ts'
 import { frameworkChecks } from './client-checks.ts'
-import { type Installation, installGo, installPython, installRust } from './install.ts'
+import { type Installation, installGo, installJava, installNpm, installPython, installRust } from './install.ts'
 
 /** A program of a peer: its command line, and the transport that it speaks. */
 export interface PeerProgram {
   readonly transport: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
   readonly command: readonly [string, ...string[]]
-  /** Whether the client finds gRPC only if the card names it by its bare address. Defaults to false. */
-  readonly needsBareAddress?: boolean
+  /** What the agent must be served with, so that the client can call it. */
+  readonly agent?: InteropAgentOptions
   /** The checks that a server can answer. Defaults to `standardChecks`. */
   readonly checks?: readonly string[]
 }
@@ -41,14 +43,14 @@ export const peers: readonly Peer[] = [
     more: ['uvicorn', 'fastapi'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
-    needsBareAddress: true,
+    agent: { grpc: { address: 'bare' } },
   }),
   python('a2a-sdk-0.3', {
     requirement: 'a2a-sdk[http-server,grpc]==0.3.26',
     more: ['uvicorn'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
-    needsBareAddress: true,
+    agent: { grpc: { address: 'bare' } },
   }),
   python('a2a-sdk-1.x', {
     requirement: 'a2a-sdk[http-server,grpc]>=1.3,<2',
@@ -113,9 +115,14 @@ export const peers: readonly Peer[] = [
     checks: ['card', 'text', 'errors'],
   }),
   python('python-a2a', { requirement: 'python-a2a', clients: { 'client_python_a2a.py': ['JSONRPC'] } }),
+  npm('mastra', ['@mastra/core@1', 'zod'], 'client-mastra.mjs'),
+  npm('ag-ui', ['@ag-ui/a2a', '@ag-ui/client', '@a2a-js/sdk@0.2'], 'client-ag-ui.mjs'),
   go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3', ['JSONRPC', 'GRPC']),
   go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
-  rust('a2a-client-lf', '0.2.9', ['JSONRPC', 'HTTP+JSON']),
+  java('a2a-java-0.3', '0.3.3.Final', ['JSONRPC', 'HTTP+JSON']),
+  // It sends no version when it fetches the card, and rejects the hybrid card.
+  java('a2a-java-1.0', '1.0.0.Alpha3', ['JSONRPC', 'HTTP+JSON'], { dialects: { cards: '1.0' } }),
+  rust('a2a-rs', 'client 0.2.9, server 0.5.3', ['JSONRPC', 'HTTP+JSON']),
 ]
 
 interface PythonPeer {
@@ -126,11 +133,11 @@ interface PythonPeer {
   readonly clients: Readonly<Record<string, readonly PeerProgram['transport'][]>>
   readonly servers?: Readonly<Record<string, readonly PeerProgram['transport'][]>>
   readonly checks?: readonly string[]
-  readonly needsBareAddress?: boolean
+  readonly agent?: InteropAgentOptions
 }
 
 function python(name: string, options: PythonPeer): Peer {
-  const { requirement, more = [], clients, servers = {}, checks, needsBareAddress } = options
+  const { requirement, more = [], clients, servers = {}, checks, agent } = options
   const programs = (scripts: PythonPeer['clients']) => (installation: Installation) =>
     Object.entries(scripts).flatMap(([script, transports]) =>
       transports.map((transport): PeerProgram => {
@@ -139,7 +146,7 @@ function python(name: string, options: PythonPeer): Peer {
           transport,
           command: [installation.program, path],
           ...(checks && { checks }),
-          ...(needsBareAddress && { needsBareAddress }),
+          ...(agent && { agent }),
         }
       }),
     )
@@ -151,7 +158,36 @@ function rust(name: string, version: string, transports: readonly PeerProgram['t
   return {
     name,
     install: (folder) => installRust(folder, version, fileURLToPath(new URL('rust', import.meta.url))),
-    clients: ({ program }) => transports.map((transport): PeerProgram => ({ transport, command: [program] })),
+    clients: ({ program }) =>
+      transports.map((transport): PeerProgram => ({ transport, command: [join(program, 'client')] })),
+    servers: ({ program }) =>
+      transports.map((transport): PeerProgram => ({ transport, command: [join(program, 'server')] })),
+  }
+}
+
+function npm(name: string, packages: readonly string[], script: string): Peer {
+  return {
+    name,
+    install: (folder) => installNpm(folder, packages, fileURLToPath(new URL('npm', import.meta.url))),
+    clients: ({ program }) => [{ transport: 'JSONRPC', command: [process.execPath, join(program, script)] }],
+    servers: () => [],
+  }
+}
+
+function java(
+  name: string,
+  version: string,
+  transports: readonly PeerProgram['transport'][],
+  agent?: InteropAgentOptions,
+): Peer {
+  return {
+    name,
+    install: (folder) => installJava(folder, version, fileURLToPath(new URL('java', import.meta.url))),
+    clients: ({ program }) =>
+      transports.map((transport): PeerProgram => {
+        const command = ['java', '-cp', program, 'Checks'] as const
+        return { transport, command, ...(agent && { agent }) }
+      }),
     servers: () => [],
   }
 }

@@ -1,3 +1,5 @@
+import type { InteropAgentOptions } from './agent.ts'
+
 /** One request and its answer, as they were on the wire between another implementation and Parley. */
 export interface Exchange {
   /** The check during which the exchange happened. Undefined if the other side made the request. */
@@ -27,6 +29,10 @@ export interface Recording {
   /** `client`: the peer called a Parley agent. `server`: Parley's client called an agent of the peer. */
   readonly role: 'client' | 'server'
   readonly transport: string
+  /** What the agent was served with. */
+  readonly agent?: InteropAgentOptions | undefined
+  /** The path of the agent's card, if its address alone does not lead to it. */
+  readonly cardPath?: string
   /** The checks that passed. */
   readonly passed: readonly string[]
   readonly exchanges: readonly Exchange[]

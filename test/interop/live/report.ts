@@ -56,6 +56,9 @@ function failuresIn(results: readonly ProgramResult[]): readonly string[] {
 }
 
 function oneLine(text: string): string {
-  const neutral = text.replace(/(https?:\/\/)?127\.0\.0\.1:\d+/g, 'the agent').replace(/\s+/g, ' ')
+  const neutral = text
+    .replace(/(https?:\/\/)?127\.0\.0\.1:\d+/g, 'the agent')
+    .replace(/\s+/g, ' ')
+    .trim()
   return `\`${neutral.replaceAll('`', "'").slice(0, 240)}\``
 }

@@ -62,17 +62,14 @@ async function runPeer(peer: Peer): Promise<readonly ProgramResult[]> {
 async function runClient(peer: Peer, { version }: Installation, program: PeerProgram): Promise<ProgramResult> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-'))
   const { transport } = program
-  const server = await serveInteropAgent(
-    directory,
-    program.needsBareAddress && transport === 'GRPC' ? { address: 'bare' } : true,
-  )
+  const server = await serveInteropAgent(directory, program.agent)
   const proxy = await startRecordingProxy(server.url)
   try {
     // The proxy speaks HTTP/1.1, which gRPC does not use.
     const url = transport === 'GRPC' ? server.url : proxy.url
     const checks = await checksOf(program, url)
     const result = { peer: peer.name, version, role: 'client', transport, checks } as const
-    await save(result, proxy.exchanges)
+    await save(result, proxy.exchanges, { agent: program.agent })
     return result
   } finally {
     await proxy.close()
@@ -118,8 +115,10 @@ async function runServer(peer: Peer, { version }: Installation, program: PeerPro
     }
     await untilListening(url)
     const proxy = await startRecordingProxy(url)
-    checks.push(...(await checkServer(url.replace(new URL(url).origin, proxy.url), program, proxy.startCheck)))
-    await save(result, proxy.exchanges)
+    const { pathname, search } = new URL(url)
+    const path = pathname + search
+    checks.push(...(await checkServer(proxy.url + path, program, proxy.startCheck)))
+    await save(result, proxy.exchanges, path === '/' ? {} : { cardPath: path })
     await proxy.close()
     return result
   } finally {
@@ -166,11 +165,15 @@ async function untilListening(url: string): Promise<void> {
   }
 }
 
-async function save(result: ProgramResult, exchanges: readonly Exchange[]): Promise<void> {
+async function save(
+  result: ProgramResult,
+  exchanges: readonly Exchange[],
+  more: Pick<Recording, 'agent' | 'cardPath'>,
+): Promise<void> {
   const { peer, version, role, transport, checks } = result
   if (transport === 'GRPC' || exchanges.length === 0) return
   const passed = checks.filter(({ ok }) => ok).map(({ check }) => check)
-  const recording: Recording = { peer, version, date, role, transport, passed, exchanges }
+  const recording: Recording = { peer, version, date, role, transport, ...more, passed, exchanges }
   const name = `${peer}-${role}-${transport.replace('+', '-').toLowerCase()}.json`
   await writeFile(join(recordings, name), `${JSON.stringify(recording, null, 1)}\n`)
 }

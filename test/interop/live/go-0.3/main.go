@@ -92,6 +92,9 @@ func exchangeFiles(ctx context.Context) error {
 		if task == nil || len(task.Artifacts) == 0 || bytesIn(task.Artifacts[0].Parts[0]) != encoded {
 			return errors.New("the file did not come back as it was sent")
 		}
+		if err := expect(task.Artifacts[0].Description, fmt.Sprintf("%d bytes", len(content))); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -81,6 +81,9 @@ func exchangeFiles(ctx context.Context) error {
 		if task == nil || len(task.Artifacts) == 0 || !bytes.Equal(task.Artifacts[0].Parts[0].Raw(), content) {
 			return errors.New("the file did not come back as it was sent")
 		}
+		if err := expect(task.Artifacts[0].Description, fmt.Sprintf("%d bytes", len(content))); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -55,6 +55,7 @@ async def main(url):
             for content in FILES:
                 bytes = FileWithBytes(bytes=encoded(content), mimeType='application/octet-stream', name='a.bin')
                 task = await send(text('file'), Part(root=FilePart(file=bytes)))
+                expect(task.artifacts[0].description, f'{len(content)} bytes')
                 part = task.artifacts[0].parts[0].root
                 expect(base64.b64decode(part.file.bytes), content)
                 expect(part.file.name, 'a.bin')

@@ -66,6 +66,7 @@ async def main(url, transport):
             for content in FILES:
                 bytes = FileWithBytes(bytes=encoded(content), mime_type='application/octet-stream', name='a.bin')
                 task = await task_of(text('file'), Part(root=FilePart(file=bytes)))
+                expect(task.artifacts[0].description, f'{len(content)} bytes')
                 part = task.artifacts[0].parts[0].root
                 expect(base64.b64decode(part.file.bytes), content)
 

@@ -54,6 +54,7 @@ async def main(url, transport):
             for content in FILES:
                 file = Part(raw=content, media_type='application/octet-stream', filename='a.bin')
                 task = await task_of(Part(text='file'), file)
+                expect(task.artifacts[0].description, f'{len(content)} bytes')
                 part = task.artifacts[0].parts[0]
                 expect(part.raw, content)
                 expect(part.filename, 'a.bin')
