@@ -39,7 +39,7 @@ export function createReadiness(log: Pick<TaskLog, 'check'>, logger: Logger): Is
     const now = performance.now()
     if (!log.check || (!running && now - checkedAt < maxAge)) return isUsable
     running ??= start()
-    return await orFalse(running.result, running.startedAt + timeout - now)
+    return await orFalse(running.result, Math.max(0, running.startedAt + timeout - now))
   }
 }
 
