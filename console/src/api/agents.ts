@@ -14,7 +14,7 @@ export const agents = computed(() => (agentsState.value.type === 'ready' ? agent
 const storageKey = 'parley.agent'
 
 /** The id of the agent that the pages of one agent show. */
-export const selectedAgentId = signal(sessionStorage.getItem(storageKey) ?? '')
+const selectedAgentId = signal(sessionStorage.getItem(storageKey) ?? '')
 
 /** The selected agent, or the first one if it is gone. */
 export const selectedAgent = computed(

@@ -5,7 +5,7 @@ import { operator } from './operator.ts'
 
 export type SessionState =
   | { readonly type: 'loading' }
-  /** Nobody has logged in yet, so the login page replaces everything. */
+  /** The person has not logged in yet, so the login page replaces everything. */
   | { readonly type: 'login'; readonly schemes: readonly LoginScheme[] }
   | { readonly type: 'open'; readonly session: Session }
   /** The session ended while the console was in use. The page stays, below a dialog. */

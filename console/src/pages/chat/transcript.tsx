@@ -14,6 +14,11 @@ export function Transcript({ conversation }: { readonly conversation: Conversati
   const { id, agent, entries, activity } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  const lastTop = useRef(0)
+  const last = entries.at(-1)
+  useLayoutEffect(() => {
+    if (last?.type === 'user') isAtEnd.current = true
+  }, [last])
   // Images and blocks that come into sight get their height later than their place.
   useLayoutEffect(() => {
     const element = scroller.current
@@ -36,7 +41,10 @@ export function Transcript({ conversation }: { readonly conversation: Conversati
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60
+        // Growing content also causes scroll events, but only a person scrolls up.
+        if (scrollHeight - scrollTop - clientHeight < 60) isAtEnd.current = true
+        else if (scrollTop < lastTop.current) isAtEnd.current = false
+        lastTop.current = scrollTop
       }}
     >
       <div class="transcript-entries">
