@@ -1,12 +1,17 @@
+import { redactSecrets } from './base/error-summary.ts'
 import type { Logger } from './base/logger.ts'
 import type { Exchange, Incoming } from './http/exchange.ts'
 import { isBelow } from './http/fetch.ts'
+import { loggedError } from './protocol/errors.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { packageVersion } from './serve-start.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import type { Host } from './server/host.ts'
+import type { RunCheck } from './server/operator/checks.ts'
 import { type ConsoleOptions, consolePath } from './server/operator/options.ts'
 import type { RecentLines } from './server/recent-log-lines.ts'
+
+const rollUpInterval = 60_000
 
 export interface ServedConsoleOptions {
   readonly options: ServeOptions
@@ -60,6 +65,7 @@ export function withConsole(
       files: createConsoleFiles(),
       logger,
       lines,
+      checks: { conformance: runConformance },
       version: packageVersion,
       started,
       publicUrl: options.publicUrl,
@@ -75,6 +81,18 @@ export function withConsole(
     })
     return await (await loaded)(incoming)
   }
+
+  /** Stores what happened in each minute, so that the overview has it after a restart. */
+  async function rollUp(): Promise<void> {
+    const agents = host.mounted().map(({ agent }) => agent)
+    if (agents.every(({ isDraining }) => isDraining())) return clearInterval(timer)
+    const { rollUpMinutes } = await import('./tasks/operator-minutes.ts')
+    for (const { log } of agents) if (log.operator) await rollUpMinutes(log.operator, Date.now())
+  }
+  const timer = setInterval(() => {
+    // It is tried again, and what it has missed is made up for then.
+    rollUp().catch((error) => logger.debug({ error: loggedError(error) }, 'minutes could not be stored'))
+  }, rollUpInterval).unref()
 
   /** An agent at this path takes precedence. */
   const isTaken = () => host.mounted().some(({ path }) => isBelow(path, consolePath))
@@ -94,4 +112,23 @@ function isPageRequest({ method, header }: Incoming): boolean {
 function toConsole({ publicUrl }: ServeOptions) {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   return { status: 303, headers: { location: `${prefix}${consolePath}/` } }
+}
+
+/** Judges an agent by the conformance suite, which is loaded when it runs. */
+const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
+  const { conformance } = await import('./conformance/conformance.ts')
+  const report = await conformance(url, {
+    signal,
+    onCheck({ rule, version, binding, level, title, outcome, problem, expects, evidence }) {
+      onFinding({
+        ...{ id: `${rule} ${version} ${binding}`, level, title },
+        outcome: outcome === 'not measured' ? 'not-measured' : outcome,
+        ...(problem !== undefined && { detail: problem, remedy: expects }),
+        ...(evidence && { evidence: redactSecrets(`${evidence.request}\n\n${evidence.answer}`) }),
+      })
+    },
+  })
+  const count = (outcome: string) => report.checks.filter((check) => check.outcome === outcome).length
+  const counts = { passed: count('passed'), failed: count('failed'), 'not-measured': count('not measured') }
+  return { report: report.toJSON(), counts }
 }

@@ -8,6 +8,8 @@ const pageSize = 100
 export interface WebhookChoice {
   readonly taskId?: string
   readonly id?: string
+  /** Only webhooks whose `place` is greater. */
+  readonly after?: number
 }
 
 export interface WebhookState extends WebhookKey {
@@ -22,6 +24,10 @@ export interface WebhookState extends WebhookKey {
   readonly dead: number
   /** When the current delivery is retried, in milliseconds since 1970. */
   readonly nextTry?: number
+  /** When the webhook was registered, in milliseconds since 1970. */
+  readonly created: number
+  /** The position in the order of registration. */
+  readonly place: number
 }
 
 export interface DeliveryState extends Delivery, WebhookKey {
@@ -43,19 +49,37 @@ export interface PushAdmin {
   deliveries(query?: DeliveryChoice): AsyncGenerator<DeliveryState>
   /** Resends deliveries that were given up and resumes their webhooks; returns the number of deliveries. */
   redrive(choice: RedriveChoice): Promise<number>
+  /** Stops deliveries to active webhooks until they are resumed; returns how many. */
+  pause(choice: WebhookChoice): Promise<number>
   /** Resumes paused webhooks at their cursor; returns how many. */
   resume(choice: WebhookChoice): Promise<number>
 }
 
 export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'restart'>): PushAdmin {
-  async function* select({ taskId, id }: WebhookChoice): AsyncGenerator<StoredWebhook> {
-    for (let after = 0; ; ) {
+  async function* select({ taskId, id, after: first = 0 }: WebhookChoice): AsyncGenerator<StoredWebhook> {
+    for (let after = first; ; ) {
       const page = await store.list({ after, limit: pageSize, ...(taskId !== undefined && { taskId }) })
       for (const stored of page) if (id === undefined || stored.id === id) yield stored
       const last = page.at(-1)
       if (!last || page.length < pageSize) return
       after = last.place
     }
+  }
+
+  /** Changes all webhooks of a choice that are in one state; returns how many. */
+  async function changeState(
+    choice: WebhookChoice,
+    from: Webhook['state'],
+    changes: Partial<Webhook>,
+  ): Promise<number> {
+    let count = 0
+    for await (const stored of select(choice)) {
+      const isChanged = await change(stored, (webhook) =>
+        webhook.state === from ? { ...webhook, ...changes } : undefined,
+      )
+      if (isChanged) count++
+    }
+    return count
   }
 
   /** Updates a webhook, retrying on concurrent changes; returns false if `update` left it unchanged. */
@@ -96,20 +120,12 @@ export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'fl
       }
       return count
     },
-    async resume(query) {
-      let count = 0
-      for await (const stored of select(query)) {
-        const isResumed = await change(stored, (webhook) =>
-          webhook.state === 'paused' ? { ...webhook, state: 'active', givenUp: 0 } : undefined,
-        )
-        if (isResumed) count++
-      }
-      return count
-    },
+    pause: (choice) => changeState(choice, 'active', { state: 'paused' }),
+    resume: (choice) => changeState(choice, 'paused', { state: 'active', givenUp: 0 }),
   }
 }
 
-function stateOf({ taskId, owner, id, webhook }: StoredWebhook): WebhookState {
+function stateOf({ taskId, owner, id, place, webhook }: StoredWebhook): WebhookState {
   const { config, state, cursor, dead, failing } = webhook
   const problem = failing?.problem ?? (state === 'paused' ? dead.at(-1)?.problem : undefined)
   return {
@@ -120,6 +136,8 @@ function stateOf({ taskId, owner, id, webhook }: StoredWebhook): WebhookState {
     state,
     cursor,
     dead: dead.length,
+    created: webhook.created,
+    place,
     ...(problem !== undefined && { problem }),
     ...(failing?.nextTry !== undefined && { nextTry: failing.nextTry }),
   }

@@ -60,6 +60,8 @@ export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOpera
   }
 
   return {
+    kind: 'memory',
+
     async tasks(query) {
       const matching = [...tasks.values()].filter((entry) => matches(entry, query))
       matching.sort((one, other) => other.head.changed - one.head.changed || other.key - one.key)

@@ -106,6 +106,8 @@ export interface OperatorValues {
 
 /** What operators read from a task log: tasks of all owners, times, counts and the history of both. */
 export interface OperatorLog {
+  /** The kind of the store, for people. */
+  readonly kind: string
   /** Lists tasks of all owners, newest change first, including exchanges that never became tasks. */
   tasks(query: OperatorQuery): Promise<OperatorPage>
   /** Reads one task, in any phase. */

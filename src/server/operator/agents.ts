@@ -80,7 +80,7 @@ export function agentRoutes(agents: ConsoleAgents): readonly Route[] {
 }
 
 /** The URL at which callers reach the agent. */
-function urlOf({ agent, path, hostname }: ConsoleAgent, incoming: Incoming): string {
+export function urlOf({ agent, path, hostname }: ConsoleAgent, incoming: Incoming): string {
   const { publicUrl, trustProxy, tenant } = agent.options
   const url = new URL(originOf({ ...forOrigin(incoming), base: path }, { publicUrl, trustProxy }))
   if (publicUrl === undefined && hostname !== undefined) url.hostname = hostname

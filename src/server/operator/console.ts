@@ -10,13 +10,18 @@ import { errorPage } from '../http-endpoint.ts'
 import type { RecentLines } from '../recent-log-lines.ts'
 import { createBrowserEndpoints } from './a2a.ts'
 import { agentRoutes, createConsoleAgents } from './agents.ts'
+import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
 import { type ConsoleOptions, consolePath } from './options.ts'
+import { overviewRoutes } from './overview.ts'
 import { type ConsoleFiles, createPages } from './pages.ts'
+import { createReceivers } from './receivers.ts'
 import { matchRoute, type Route, readBody } from './routes.ts'
 import { type CookieScope, createSessions, type OperatorSession } from './sessions.ts'
-import { taskRoutes } from './task-routes.ts'
+import { taskRoutes } from './tasks/routes.ts'
+import { webhookRoutes } from './webhook-routes.ts'
+import { wireRoutes } from './wire.ts'
 
 /** What a server hands to its console. */
 export interface ConsoleSettings {
@@ -25,6 +30,7 @@ export interface ConsoleSettings {
   readonly files: ConsoleFiles
   readonly logger: Logger
   readonly lines: Pick<RecentLines, 'of'>
+  readonly checks: AgentChecks
   /** The version of Parley. */
   readonly version: string
   /** When the server started, in milliseconds since 1970. */
@@ -44,11 +50,20 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   const sessions = createSessions({ ...options, values, logger, trustProxy })
   const pages = createPages(settings.files)
   const answerA2A = createBrowserEndpoints({ agents, publicUrl })
+  const receivers = createReceivers((incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`)
   const hostCheck = createHostCheck({
     hosts: settings.hosts ?? (options.auth === 'none' ? [] : 'any'),
     publicUrl,
   })
-  const routes: readonly Route[] = [...agentRoutes(agents), ...taskRoutes({ agents, lines: settings.lines })]
+  const routes: readonly Route[] = [
+    ...agentRoutes(agents),
+    ...taskRoutes({ agents, lines: settings.lines }),
+    ...overviewRoutes(agents),
+    ...webhookRoutes(agents),
+    ...receivers.routes,
+    ...wireRoutes({ agents, answer: answerA2A }),
+    ...checkRoutes({ agents, checks: settings.checks }),
+  ]
 
   function urlOf(incoming: Incoming): URL {
     return new URL(originOf(incoming, { publicUrl, trustProxy }))
@@ -97,7 +112,8 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     const hosted = agents.all().map(({ agent }) => agent)
     return [
       ...(hosted.some(({ log }) => log.operator) ? (['history'] as const) : []),
-      ...(hosted.some(({ push }) => push) ? (['webhooks'] as const) : []),
+      ...(hosted.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
+      ...(settings.checks.conformance ? (['conformance'] as const) : []),
     ]
   }
 
@@ -144,6 +160,8 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   }
 
   return async (incoming) => {
+    // Deliveries come from an agent, and are told apart by their token.
+    if (incoming.path.startsWith(`${consolePath}/receivers/`)) return await receivers.receive(incoming)
     const problem = hostCheck?.(incoming)
     if (problem !== undefined) return errorPage(403, problem)
     const rest = incoming.path.slice(consolePath.length)

@@ -128,6 +128,8 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
   }
 
   return {
+    kind: 'SQLite',
+
     tasks: (filters) => query(() => list(filters)),
 
     task: (taskId) =>

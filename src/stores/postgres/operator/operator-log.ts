@@ -66,6 +66,8 @@ export function createPostgresOperatorLog(db: Database, query: RunQuery): Operat
   }
 
   return {
+    kind: 'PostgreSQL',
+
     tasks: (filters) => query(() => list(filters)),
 
     task: (taskId) =>

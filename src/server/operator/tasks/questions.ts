@@ -1,11 +1,11 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
-import type { TaskEvent } from '../../protocol/events.ts'
-import { inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
-import { type Message, type Part, textOf } from '../../protocol/model.ts'
-import { isInterrupted } from '../../protocol/states.ts'
-import type { OperatorTask } from '../../tasks/operator-log.ts'
-import type { Answer, Waiting } from './contract.ts'
-import { invalid } from './failures.ts'
+import { isObject, type Json, type JsonObject } from '../../../base/json.ts'
+import type { TaskEvent } from '../../../protocol/events.ts'
+import { inputRequestIn, toolResult, toolUse } from '../../../protocol/extensions/client-tools.ts'
+import { type Message, type Part, textOf } from '../../../protocol/model.ts'
+import { isInterrupted } from '../../../protocol/states.ts'
+import type { OperatorTask } from '../../../tasks/operator-log.ts'
+import type { Answer, Waiting } from '../contract.ts'
+import { invalid } from '../failures.ts'
 
 /** What a task waits for. Undefined if it waits for nobody. `events` are its last ones, which may have the deadline. */
 export function waitingOf({ phase, status, changed }: OperatorTask, events: readonly TaskEvent[]): Waiting | undefined {

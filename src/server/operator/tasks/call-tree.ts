@@ -1,11 +1,11 @@
-import { isList, isObject, type Json } from '../../base/json.ts'
-import type { TaskEvent } from '../../protocol/events.ts'
-import { lineageExtension } from '../../protocol/extensions/lineage.ts'
-import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
-import type { TimedEvent } from '../../tasks/operator-log.ts'
-import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from './agents.ts'
-import type { CallNode, CallTree } from './contract.ts'
-import { scanEvents } from './task-detail.ts'
+import { isList, isObject, type Json } from '../../../base/json.ts'
+import type { TaskEvent } from '../../../protocol/events.ts'
+import { lineageExtension } from '../../../protocol/extensions/lineage.ts'
+import { isEnded, isInterrupted, type Phase } from '../../../protocol/states.ts'
+import type { TimedEvent } from '../../../tasks/operator-log.ts'
+import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.ts'
+import type { CallNode, CallTree } from '../contract.ts'
+import { scanEvents } from './detail.ts'
 
 /** Levels and calls of a tree. Agents limit the depth of their calls, and may call many others. */
 const maxDepth = 8

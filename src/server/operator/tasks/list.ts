@@ -1,13 +1,13 @@
-import { fromBase64Url, toBase64Url } from '../../base/base64.ts'
-import { isObject } from '../../base/json.ts'
-import { principalOf, textOf } from '../../protocol/model.ts'
-import type { Phase } from '../../protocol/states.ts'
-import type { ListCursor } from '../../tasks/log.ts'
-import { contentPhases, maxCounted, type OperatorQuery, type OperatorTask } from '../../tasks/operator-log.ts'
-import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from './agents.ts'
-import type { TaskChange, TaskRow, TaskRows } from './contract.ts'
-import { invalid } from './failures.ts'
-import { readInteger } from './routes.ts'
+import { fromBase64Url, toBase64Url } from '../../../base/base64.ts'
+import { isObject } from '../../../base/json.ts'
+import { principalOf, textOf } from '../../../protocol/model.ts'
+import type { Phase } from '../../../protocol/states.ts'
+import type { ListCursor } from '../../../tasks/log.ts'
+import { contentPhases, maxCounted, type OperatorQuery, type OperatorTask } from '../../../tasks/operator-log.ts'
+import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.ts'
+import type { TaskChange, TaskRow, TaskRows } from '../contract.ts'
+import { invalid } from '../failures.ts'
+import { readInteger } from '../routes.ts'
 
 /** Characters of the status message in a row. */
 const maxSummary = 200

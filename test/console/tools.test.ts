@@ -1,0 +1,191 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/entries/client.node.ts'
+import { agent, serve } from '../../src/entries/index.ts'
+import { createOperatorClient, type OperatorClient } from '../../src/entries/operator.ts'
+import type { ServeOptions } from '../../src/serve-options.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { floorMinute, percentileOf, rollUpMinutes } from '../../src/tasks/operator-minutes.ts'
+import { createTask, status } from '../contracts/task-log/fixtures.ts'
+import { silentLogger } from '../support/logger.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const worker = agent({ name: 'Worker' }, async (turn) => {
+  if (turn.text === 'fail') throw new Error('broken')
+  await turn.status('working', 'Working')
+  if (turn.text === 'wait') await turn.ask('Go on?')
+  await turn.status('completed', `Done: ${turn.text}`)
+})
+
+async function start(options: ServeOptions = {}, directory?: string) {
+  const server = await serve(worker, {
+    ...{ signals: false, directory: directory ?? (await temporaryDirectory()), logger: silentLogger, drainDeadline: 0 },
+    ...options,
+  })
+  onTestFinished(() => server.close())
+  return { server, client: await connect(server.url), operator: createOperatorClient({ url: `${server.url}/console` }) }
+}
+
+async function collect<T>(items: AsyncIterable<{ readonly value: T }>): Promise<T[]> {
+  const all: T[] = []
+  for await (const { value } of items) all.push(value)
+  return all
+}
+
+async function eventually<T>(read: () => Promise<T | undefined>): Promise<T> {
+  for (const end = Date.now() + 15_000; Date.now() < end; ) {
+    const value = await read()
+    if (value !== undefined) return value
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('It did not happen in time.')
+}
+
+describe('the overview', () => {
+  it('counts tasks, throughput and durations, and survives a restart', async () => {
+    const directory = await temporaryDirectory()
+    const first = await start({}, directory)
+    await first.client.send('a')
+    await first.client.send('b')
+    await first.client.send('fail').catch(() => {})
+    const before = await first.operator.overview('hour')
+    expect(before.total.tasks).toEqual({ completed: 2, failed: 1 })
+    expect(before.total.points).toHaveLength(60)
+    const sum = (name: 'started' | 'completed' | 'failed') =>
+      before.total.points.reduce((all, point) => all + point[name], 0)
+    expect([sum('started'), sum('completed'), sum('failed')]).toEqual([3, 2, 1])
+    expect(before.total.points.at(-1)?.p50 ?? before.total.points.at(-2)?.p50).toBeGreaterThanOrEqual(0)
+    expect(before.agents).toMatchObject([{ agent: 'worker', store: { kind: 'SQLite', bytes: expect.any(Number) } }])
+    await first.server.close()
+    const again = await start({}, directory)
+    const { total } = await again.operator.overview('day')
+    expect(total.points).toHaveLength(96)
+    expect(total.points.reduce((all, { started }) => all + started, 0)).toBe(3)
+    await expect(again.operator.overview('week' as 'day')).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('a minute is stored once it has passed, and stays when its tasks are gone', async () => {
+    const log = createMemoryLog()
+    const now = Date.now()
+    const then = floorMinute(now) - 10 * 60_000
+    for (let at = 0; at < 100; at++) await createTask(log, {}, status('completed', then + at))
+    await rollUpMinutes(log.operator, now)
+    await rollUpMinutes(log.operator, now)
+    const minutes = await log.operator.minutes(0)
+    expect(minutes.find(({ minute }) => minute === then)).toMatchObject({ completed: 100 })
+    await log.expire(now, 1_000)
+    await rollUpMinutes(log.operator, now + 60_000)
+    expect((await log.operator.minutes(0)).find(({ minute }) => minute === then)).toMatchObject({ completed: 100 })
+  })
+
+  it('percentiles of merged durations are exact to a twentieth', () => {
+    const durations: Record<string, number> = {}
+    for (let value = 1; value <= 1_000; value++) {
+      const bucket = Math.floor(Math.log(value + 1) / Math.log(1.1))
+      durations[bucket] = (durations[bucket] ?? 0) + 1
+    }
+    for (const share of [0.5, 0.95, 0.99]) {
+      expect(Math.abs((percentileOf(durations, share) ?? 0) / (share * 1_000) - 1)).toBeLessThan(0.06)
+    }
+    expect(percentileOf({}, 0.5)).toBeUndefined()
+  })
+})
+
+describe('webhooks', () => {
+  async function register(operator: OperatorClient, client: Awaited<ReturnType<typeof connect>>) {
+    const receiver = await operator.createReceiver()
+    void client.send('wait').catch(() => {})
+    const task = await eventually(async () => (await operator.tasks({ state: 'input-required' })).tasks[0])
+    const config = { taskId: task.taskId, url: receiver.url, token: receiver.token }
+    await client.service.createPushConfig(config, { principal: { id: 'x' }, signal: new AbortController().signal })
+    const { webhooks } = await operator.webhooks()
+    const [webhook] = webhooks
+    if (!webhook) throw new Error('no webhook')
+    return { receiver, task, webhook }
+  }
+
+  it('are listed without their tokens, paused, resumed and delivered to the built-in receiver', async () => {
+    const { client, operator } = await start({ push: {} })
+    const { receiver, task, webhook } = await register(operator, client)
+    expect(webhook).toMatchObject({ agent: 'worker', state: 'active', principal: 'anonymous', url: receiver.url })
+    expect(JSON.stringify(webhook)).not.toContain(receiver.token)
+    expect((await operator.pauseWebhook(webhook)).webhook.state).toBe('paused')
+    await expect(operator.pauseWebhook(webhook)).rejects.toMatchObject({ status: 409 })
+    expect((await operator.resumeWebhook(webhook)).webhook.state).toBe('active')
+    const abort = new AbortController()
+    const deliveries = operator.receivedDeliveries(receiver.id, abort.signal)
+    const arriving = deliveries.next()
+    await operator.answer(task, { parts: [{ text: 'yes' }] })
+    const { value } = await arriving
+    expect(value?.value).toMatchObject({ verdict: 'Its token is right.' })
+    expect(JSON.stringify(value)).not.toContain(receiver.token)
+    abort.abort()
+    const delivered = await eventually(async () => {
+      const found = (await operator.deliveries(webhook)).deliveries
+      return found.some(({ outcome }) => outcome === 'delivered') ? found : undefined
+    })
+    expect(delivered[0]).toMatchObject({ status: 204, attempts: 1 })
+    expect((await operator.redeliver(webhook)).redelivered).toBe(0)
+    await expect(operator.deliveries({ ...webhook, id: 'none' })).rejects.toMatchObject({ status: 404 })
+    await expect(operator.webhooks({ cursor: 'x' })).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('a receiver refuses what is no delivery', async () => {
+    const { server, operator } = await start({ push: {} })
+    const { url } = await operator.createReceiver()
+    expect((await fetch(url, { method: 'POST', body: 'x'.repeat(300_000) })).status).toBe(413)
+    expect((await fetch(url, { method: 'POST', body: new Uint8Array([255, 254]) })).status).toBe(400)
+    expect((await fetch(url)).status).toBe(405)
+    expect(await (await fetch(`${url}?validationToken=abc`)).text()).toBe('abc')
+    expect((await fetch(`${url}?validationToken=<script>`)).status).toBe(405)
+    expect((await fetch(`${server.url}/console/receivers/none`, { method: 'POST' })).status).toBe(404)
+  })
+})
+
+describe('the wire', () => {
+  it.each(['1.0', '0.3', '0.2', '0.1'] as const)('a request of %s is composed, sent and answered', async (dialect) => {
+    const { operator } = await start()
+    const compose = { agent: 'worker', dialect, operation: 'sendMessage', text: 'raw' }
+    for (const binding of ['JSONRPC', 'REST'] as const) {
+      if (binding === 'REST' && (dialect === '0.2' || dialect === '0.1')) {
+        await expect(operator.composeWire({ ...compose, binding })).rejects.toMatchObject({ status: 400 })
+        continue
+      }
+      const request = await operator.composeWire({ ...compose, binding })
+      const frames = await collect(operator.sendWire(request))
+      expect(frames[0]).toMatchObject({ type: 'head', status: 200 })
+      expect(frames.map((frame) => ('text' in frame ? frame.text : '')).join('')).toContain('Done: raw')
+      expect(frames.at(-1)).toMatchObject({ type: 'end' })
+    }
+  })
+
+  it('a stream is shown as it arrives, and broken requests are answered by the agent', async () => {
+    const { operator } = await start()
+    const request = await operator.composeWire({
+      agent: 'worker',
+      dialect: '1.0',
+      binding: 'JSONRPC',
+      operation: 'streamMessage',
+    })
+    const text = (await collect(operator.sendWire(request)))
+      .map((frame) => ('text' in frame ? frame.text : ''))
+      .join('')
+    expect(text).toContain('data: ')
+    const broken = await collect(operator.sendWire({ ...request, body: '{' }))
+    expect(broken.map((frame) => ('text' in frame ? frame.text : '')).join('')).toContain('-32700')
+    await expect(collect(operator.sendWire({ ...request, url: 'http://evil.example/' }))).rejects.toMatchObject({
+      status: 400,
+    })
+    await expect(collect(operator.sendWire({ ...request, agent: 'none' }))).rejects.toMatchObject({ status: 404 })
+    await expect(collect(operator.sendWire({ ...request, binding: 'GRPC' }))).rejects.toMatchObject({ status: 501 })
+    const other = { agent: 'worker', dialect: '0.1', binding: 'JSONRPC', operation: '__proto__' } as const
+    await expect(operator.composeWire(other)).rejects.toMatchObject({ status: 400 })
+  })
+})
+
+it('conformance runs with live progress and ends with a report', async () => {
+  const { operator } = await start()
+  const progress = await collect(operator.conformance('worker'))
+  expect(progress[0]).toEqual({ type: 'started' })
+  expect(progress.filter(({ type }) => type === 'finding').length).toBeGreaterThan(50)
+  expect(progress.at(-1)).toMatchObject({ type: 'done', counts: { passed: expect.any(Number) } })
+})
