@@ -35,6 +35,12 @@ export function Ago({ at }: { readonly at: number }) {
   )
 }
 
+/** How long something lasts that has not ended. */
+export function Elapsed({ since }: { readonly since: number }) {
+  const age = Math.max(0, useNow() - since)
+  return <time dateTime={`PT${Math.floor(age / 1_000)}S`}>{coarse(age)}</time>
+}
+
 /** The time that is left until a deadline. */
 export function Countdown({ until }: { readonly until: number }) {
   const left = until - useNow()

@@ -40,7 +40,7 @@ function CopyGroup({ title, commands }: { readonly title: string; readonly comma
 function readCommands(url: string, taskId: string): Commands {
   return {
     curl: curl(url, 'GetTask', { id: taskId }),
-    parley: `npx parley-a2a task get ${quoted(url)} ${quoted(taskId)}`,
+    parley: `npx parley-a2a task get ${quoted(taskId)} -a ${quoted(url)}`,
     typescript: [
       "import { connect } from 'parley-a2a/client'",
       '',
@@ -54,7 +54,7 @@ function sendCommands(url: string, text: string): Commands {
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
   return {
     curl: curl(url, 'SendMessage', { message }),
-    parley: `npx parley-a2a send ${quoted(url)} ${quoted(text)}`,
+    parley: `npx parley-a2a send -a ${quoted(url)} ${quoted(text)}`,
     typescript: [
       "import { connect } from 'parley-a2a/client'",
       '',

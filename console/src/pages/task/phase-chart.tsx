@@ -34,10 +34,13 @@ export function PhaseChart({ task }: { readonly task: TaskDetail }) {
       </svg>
       <figcaption>
         <ol class="plain phase-list">
-          {spans.slice(0, 12).map(({ phase, from, length }) => (
+          {spans.slice(0, 12).map(({ phase, from, length }, index) => (
             <li key={from}>
               <span class={`phase-dot phase-${phase}`} aria-hidden="true" />
-              {stateLabel(phase)} <span class="muted" title={formatTime(from)}>{`${formatDuration(length)}`}</span>
+              {stateLabel(phase)}{' '}
+              <span class="muted" title={formatTime(from)}>
+                {index === spans.length - 1 && !isOpen(task) ? '' : formatDuration(length)}
+              </span>
             </li>
           ))}
           {spans.length > 12 && <li class="muted">and {spans.length - 12} more</li>}

@@ -2,7 +2,7 @@ import type { TaskRow } from 'parley-a2a/operator'
 import { agentName } from '../../api/agents.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
 import { StateBadge } from '../../components/state-badge.tsx'
-import { Ago, formatDuration } from '../../components/time.tsx'
+import { Ago, Elapsed, formatDuration } from '../../components/time.tsx'
 import { link } from '../../router/links.ts'
 
 interface TaskLineProps {
@@ -40,7 +40,7 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
         {events.toLocaleString()}
       </span>
       <span class="task-number" data-label="duration">
-        {isOpen(task) ? <Ago at={created} /> : formatDuration(Math.max(0, changed - created))}
+        {isOpen(task) ? <Elapsed since={created} /> : formatDuration(Math.max(0, changed - created))}
       </span>
       <span class="muted">
         <Ago at={changed} />
