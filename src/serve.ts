@@ -200,7 +200,7 @@ function needsCertificate(auth: AuthChoice): boolean {
 
 /**
  * Defaults to a fetch that refuses private addresses; loaded only when push is enabled. It calls this machine only for
- * agents that other machines cannot call: everybody else must not make the server call its own machine.
+ * agents that other machines cannot call: callers elsewhere must not make the server call its own machine.
  */
 async function createPushOptions(options: ServePushOptions): Promise<(isLocal: boolean) => PushOptions> {
   const { schemes, allow, loopback, redirects, tls, resolve, ...push } = options

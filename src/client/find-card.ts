@@ -158,7 +158,7 @@ async function searchCard(address: string, fallbackCache: CardCache, options: Fi
  */
 function cardUrls(address: string): readonly string[] {
   if (!isHttpUrl(address)) {
-    const problem = `${JSON.stringify(address)} is no address of an agent.`
+    const problem = `${JSON.stringify(address)} is not the address of an agent.`
     throw new A2AError('invalid-params', problem, { reason: 'bad-url', url: address })
   }
   const { origin, pathname, search, href } = new URL(address)

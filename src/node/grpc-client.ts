@@ -8,6 +8,7 @@ import {
 } from 'node:http2'
 import type { LookupFunction } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
+import { checkOptions, listOf, milliseconds, type OptionChecks, object, oneOf, text } from '../base/options.ts'
 import { createGuard, type GuardOptions, type LoopbackRule } from '../http/address-guard.ts'
 import { type Fetch, type ResponseWithTrailers, withTrailers } from '../http/fetch.ts'
 import { createGrpcClient, grpcUrl } from '../transports/grpc/client.ts'
@@ -34,8 +35,17 @@ export interface Grpc extends LoopbackTransport {
   close(): void
 }
 
+const optionChecks: OptionChecks<GrpcOptions> = {
+  allow: listOf(text),
+  loopback: oneOf('allow', 'refuse'),
+  tls: object,
+  connectTimeout: milliseconds({ min: 1 }),
+  keepAlive: milliseconds({ min: 1 }),
+}
+
 /** Calls agents over gRPC: `connect(url, { bindings: [grpc()] })`. */
 export function grpc(options: GrpcOptions = {}): Grpc {
+  checkOptions('grpc', options, optionChecks)
   const { loopback } = options
   const transport = createTransport(options, loopback ?? 'refuse')
   if (loopback !== undefined) return transport

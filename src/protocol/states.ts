@@ -1,3 +1,4 @@
+import type { StatusEvent, TaskEvent } from './events.ts'
 import type { TaskState } from './model.ts'
 
 /**
@@ -69,6 +70,56 @@ export function isTask(phase: Phase): phase is TaskState {
   return phase !== 'received' && phase !== 'answered'
 }
 
-export function canTransition(from: Phase, to: Phase): boolean {
+function canTransition(from: Phase, to: Phase): boolean {
   return successors[from].includes(to)
+}
+
+/** The phase after an event and the status that must precede it. Undefined if the event must not follow the phase. */
+export function expectedAfter(event: TaskEvent, phase: Phase): Phase | undefined {
+  return phaseAfter(event, submittedBefore(event, phase) ? 'submitted' : phase)
+}
+
+/** The phase after an event. Undefined if the event must not follow the phase. */
+export function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
+  switch (event.type) {
+    case 'status':
+      return canTransition(phase, event.status.state) ? event.status.state : undefined
+    case 'reply':
+      return canTransition(phase, 'answered') ? 'answered' : undefined
+    case 'artifact':
+      return canTransition(phase, 'working') && phase !== 'received' ? phase : undefined
+    case 'message':
+    case 'cancel':
+    case 'journal':
+      return phase
+  }
+}
+
+/**
+ * The status that must precede the first event of a task. Every task begins as `submitted`, so that the first status of
+ * the agent is an event of its own.
+ */
+export function submittedBefore(event: TaskEvent, phase: Phase | 'expired'): StatusEvent | undefined {
+  if (phase !== 'received' || event.type !== 'status' || event.status.state === 'submitted') return undefined
+  return { type: 'status', status: { state: 'submitted', timestamp: event.status.timestamp }, implied: true }
+}
+
+/** A status for a task without a writer. */
+export function withFirstStatus(status: StatusEvent, phase: Phase | 'expired'): readonly StatusEvent[] {
+  const submitted = submittedBefore(status, phase)
+  return submitted ? [submitted, status] : [status]
+}
+
+/** Whether an event may be stored after a loss, because it does not claim that the task is complete. */
+export function endsWithoutSuccess(event: TaskEvent): boolean {
+  return event.type === 'status' && (event.status.state === 'failed' || event.status.state === 'canceled')
+}
+
+/** Whether only the holder of the lease can have stored the event. */
+export function isOutput({ type }: TaskEvent): boolean {
+  return type === 'journal' || type === 'artifact' || type === 'reply'
+}
+
+export function stateOrType(event: TaskEvent): string {
+  return event.type === 'status' ? event.status.state : event.type
 }

@@ -1,6 +1,7 @@
 import type { Agent, Recovery, RecoveryPolicy } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { consoleLogger, type Logger } from '../base/logger.ts'
+import { group, milliseconds, type OptionCheck } from '../base/options.ts'
 import type { TokenExchange } from '../protocol/credentials.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call, Operation, SendRequest } from '../protocol/service.ts'
@@ -34,6 +35,18 @@ export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>>
   /** How long the server remembers, at least, that a removed task existed. Defaults to 30 days. */
   readonly tombstones?: number
 }
+
+/** Checks the option at start: a wrong member would keep tasks for another time than intended. */
+export const retentionCheck: OptionCheck = group<Retention>({
+  answered: milliseconds(),
+  completed: milliseconds(),
+  failed: milliseconds(),
+  canceled: milliseconds(),
+  rejected: milliseconds(),
+  unknown: milliseconds(),
+  ended: milliseconds(),
+  tombstones: milliseconds(),
+})
 
 /** Acquires a slot for a turn, or for a message in the queue. Throws if there is none. Returns how to release it. */
 export type AcquireSlot = (

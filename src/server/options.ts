@@ -15,7 +15,6 @@ import {
   milliseconds,
   type OptionCheck,
   type OptionChecks,
-  object,
   oneOf,
   path,
   text,
@@ -30,7 +29,7 @@ import { checkLimits, type LimitOptions } from '../limits/limits.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import { type PushOptions, pushChecks } from '../push/options.ts'
 import { type CallsOptions, callsCheck } from '../runtime/calls/options.ts'
-import type { Retention, RuntimeOptions } from '../runtime/options.ts'
+import { type Retention, type RuntimeOptions, retentionCheck } from '../runtime/options.ts'
 import { type AuthChoice, authCheck } from './authentication.ts'
 import type { AddressOptions, GrpcAddress } from './card.ts'
 import type { HttpEndpointOptions } from './http-endpoint.ts'
@@ -317,7 +316,7 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   cors: anyOf('true, an origin, a list of origins or an object', flag, text, listOf(text), group(corsChecks)),
   keys: having('a key ring such as createKeyRing()', 'current', 'published'),
   log: having('a task log such as createMemoryLog() or createSqliteLog()', 'append', 'head', 'read'),
-  retention: object,
+  retention: retentionCheck,
   recovery: profileChecks.recovery,
   inputModes: oneOf('checked', 'unchecked'),
   outputModes: oneOf('checked', 'unchecked'),

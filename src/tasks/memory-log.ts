@@ -1,4 +1,5 @@
 import { type Clock, monotonicOf, systemClock } from '../base/clock.ts'
+import { checkOptions, having, integer, type OptionChecks, text } from '../base/options.ts'
 import type { TaskEvent } from '../protocol/events.ts'
 import { isTask } from '../protocol/states.ts'
 import { initialHead } from './fold.ts'
@@ -37,8 +38,16 @@ export interface MemoryLog extends TaskLog {
   readonly operator: OperatorLog
 }
 
+const optionChecks: OptionChecks<MemoryLogOptions> = {
+  keepEnded: integer(),
+  keepBytes: integer(),
+  agent: text,
+  clock: having('a clock such as createVirtualClock()', 'now'),
+}
+
 /** A log in memory: the reference implementation, for tests and for agents whose tasks may end with their process. */
 export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
+  checkOptions('createMemoryLog', options, optionChecks)
   const { keepEnded = 10_000, keepBytes = 64 * 2 ** 20, clock = systemClock } = options
   let { agent } = options
   const wakeups = createWakeups()

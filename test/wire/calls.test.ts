@@ -351,7 +351,7 @@ it('a call to an invalid or unreachable target fails with a CallFailed error', a
   await (await connect(planner)).send('go')
   expect(failures).toMatchObject([
     { name: 'CallFailed', agent: 'http://127.0.0.1:9/', code: 'unavailable' },
-    { name: 'CallFailed', code: 'invalid-params', message: expect.stringContaining('is no address of an agent') },
+    { name: 'CallFailed', code: 'invalid-params', message: expect.stringContaining('is not the address of an agent') },
     { name: 'CallFailed', agent: 'no card' },
   ])
 })

@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest'
 import { connect } from '../../src/entries/client.node.ts'
-import { agent, createHandler, createHost, createLogger, createSqliteLog } from '../../src/entries/index.ts'
+import {
+  agent,
+  createHandler,
+  createHost,
+  createLogger,
+  createMemoryLog,
+  createSqliteLog,
+} from '../../src/entries/index.ts'
 import { createAgentLoop } from '../../src/entries/loop.ts'
+import { createGuardedFetch, createPushFetch, grpc } from '../../src/entries/node.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { scriptedModel } from '../support/models/scripted-model.ts'
 
@@ -41,6 +49,26 @@ const calls: readonly (readonly [() => unknown, string])[] = [
   [
     () => createAgentLoop({ model: scriptedModel(), maxStep: 3 } as never),
     'createAgentLoop: maxStep is not an option. Did you mean maxSteps?',
+  ],
+  [
+    () => createMemoryLog({ keepEnd: 5 } as never),
+    'createMemoryLog: keepEnd is not an option. Did you mean keepEnded?',
+  ],
+  [() => createMemoryLog({ keepEnded: -1 }), 'createMemoryLog: keepEnded: expected an integer of at least 0, got -1.'],
+  [
+    () => createHandler(echo, { auth: 'none', retention: { complete: 5 } } as never),
+    'createHandler(Echo): retention.complete is not an option. Did you mean completed?',
+  ],
+  [() => createGuardedFetch({ alow: [] } as never), 'createGuardedFetch: alow is not an option. Did you mean allow?'],
+  [
+    () => createGuardedFetch({ loopback: 'yes' } as never),
+    'createGuardedFetch: loopback: expected one of "allow", "refuse", got "yes".',
+  ],
+  [() => createPushFetch({ timeuot: 5 } as never), 'createPushFetch: timeuot is not an option. Did you mean timeout?'],
+  [() => grpc({ keepalive: 5 } as never), 'grpc: keepalive is not an option. Did you mean keepAlive?'],
+  [
+    () => connect('http://127.0.0.1:1', { dialects: ['v2.0'] } as never),
+    'connect: dialects[0]: expected one of "v0.1", "v0.2", "v0.3", "v0.3-house", "v0.3-proto", "v1.0", got "v2.0".',
   ],
   [
     () => connect('http://127.0.0.1:1', { timout: 3 } as never),

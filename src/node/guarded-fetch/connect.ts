@@ -30,10 +30,10 @@ export const connect: Connect = connectBy(undefined)
 
 /** `connect` with a rule for this machine. Without one, the target decides. */
 export function connectBy(rule: LoopbackRule | undefined): Connect {
-  return async (target: Target, options: ConnectOptions = {}) => {
-    checkOptions('connect', options, optionChecks)
+  return async (target: Target, options?: ConnectOptions) => {
+    if (options) checkOptions('connect', options, optionChecks)
     const loopback = rule ?? (isOnThisMachine(target) ? 'allow' : 'refuse')
-    const { fetch = sharedFetch(loopback), bindings } = options
+    const { fetch = sharedFetch(loopback), bindings } = options ?? {}
     // The types of the skills exist for the compiler only.
     return await connectAnywhere<never>(target, {
       ...options,
@@ -56,7 +56,7 @@ const optionChecks: OptionChecks<ConnectOptions> = {
   resume: backoff,
   polling: group<PollOptions>(delays),
   peerDeduplicates: flag,
-  dialects: listOf(text),
+  dialects: listOf(oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v1.0')),
   bindings: listOf(
     anyOf("'JSONRPC', 'HTTP+JSON' or a transport such as grpc()", oneOf('JSONRPC', 'HTTP+JSON'), having('', 'open')),
   ),

@@ -1,6 +1,19 @@
 import { type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent as TlsAgent } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
+import {
+  aFunction,
+  checkOptions,
+  flag,
+  integer,
+  isAbove,
+  listOf,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../../base/options.ts'
 import { createGuard, type GuardOptions, hostOf, parseAddress, RequestRefused } from '../../http/address-guard.ts'
 import { type Hop, nextHop, redirectStatuses } from '../../http/redirect.ts'
 import { pinnedLookup, type Resolve, systemResolve } from './pinned-lookup.ts'
@@ -27,6 +40,21 @@ export interface GuardedFetchOptions extends GuardOptions, GuardLimits {
   readonly resolve?: Resolve
 }
 
+export const guardedFetchChecks: OptionChecks<GuardedFetchOptions> = {
+  schemes: listOf(oneOf('https', 'http')),
+  allow: listOf(text),
+  loopback: oneOf('allow', 'refuse'),
+  connectTimeout: milliseconds(),
+  headersTimeout: milliseconds(),
+  idleTimeout: milliseconds(),
+  totalTimeout: milliseconds(),
+  maxBytes: isAbove(0),
+  redirects: integer(),
+  keepMethod: flag,
+  tls: object,
+  resolve: aFunction,
+}
+
 /** A `fetch` for addresses from untrusted sources. */
 export interface GuardedFetch {
   (url: string | URL, init?: RequestInit): Promise<Response>
@@ -41,6 +69,7 @@ export interface GuardedFetch {
  * redirects, looks up names once per connection, and limits the size and duration of responses.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
+  checkOptions('createGuardedFetch', options, guardedFetchChecks)
   const { redirects = 5, resolve = systemResolve, tls = {} } = options
   const guard = createGuard(options)
   const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }

@@ -1,4 +1,5 @@
-import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
+import { checkOptions, milliseconds, type OptionChecks } from '../../base/options.ts'
+import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions, guardedFetchChecks } from './guarded-fetch.ts'
 
 export interface PushFetchOptions
   extends Pick<GuardedFetchOptions, 'allow' | 'loopback' | 'redirects' | 'tls' | 'resolve'> {
@@ -13,6 +14,7 @@ export interface PushFetchOptions
  * follows no redirects unless `redirects` allows some, and checks the target of each.
  */
 export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
+  checkOptions('createPushFetch', options, optionChecks)
   const { timeout = 15_000, schemes, redirects = 0, allow, loopback, tls, resolve } = options
   return createGuardedFetch({
     schemes: schemes ?? (loopback === 'allow' ? ['https', 'http'] : ['https']),
@@ -28,6 +30,13 @@ export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
     totalTimeout: timeout,
     maxBytes,
   })
+}
+
+const { allow, loopback, redirects, tls, resolve, schemes } = guardedFetchChecks
+
+const optionChecks: OptionChecks<PushFetchOptions> = {
+  ...{ allow, loopback, redirects, tls, resolve, schemes },
+  timeout: milliseconds({ min: 1 }),
 }
 
 /** The maximum size of a response, whose content does not matter. */

@@ -1,8 +1,8 @@
 import { createAgentEvents } from '../../agent/content.ts'
 import type { StatusEvent } from '../../protocol/events.ts'
+import { withFirstStatus } from '../../protocol/states.ts'
 import type { Lease, TaskHead, TaskLog } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
-import { withFirstStatus } from '../turns/event-order.ts'
 import type { Runs } from '../turns/leased-runs.ts'
 import { processGone } from './resume.ts'
 

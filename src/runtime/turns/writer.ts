@@ -1,9 +1,18 @@
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
 import type { Part } from '../../protocol/model.ts'
-import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
+import {
+  endsWithoutSuccess,
+  expectedAfter,
+  isEnded,
+  isInterrupted,
+  isOutput,
+  type Phase,
+  phaseAfter,
+  stateOrType,
+  submittedBefore,
+} from '../../protocol/states.ts'
 import type { Appended, TaskLog } from '../../tasks/log.ts'
-import { endsWithoutSuccess, expectedAfter, isOutput, phaseAfter, stateOrType, submittedBefore } from './event-order.ts'
 import type { TaskCreation } from './task-creation.ts'
 
 /** An agent that emits without `await` fills memory. Beyond this many waiting events, it is stopped. */
