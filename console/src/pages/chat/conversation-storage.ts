@@ -10,33 +10,60 @@ const table = 'conversations'
 /** Reads the conversations of this browser, the newest first. A browser without storage has none. */
 export async function readConversations(): Promise<readonly Conversation[]> {
   try {
-    const store = await openTable('readonly')
-    const all = await resultOf<Conversation[]>(store.getAll())
+    const database = await open()
+    const all = await resultOf<Conversation[]>(tableOf(database, 'readonly').getAll())
     return all.toSorted((a, b) => b.changed - a.changed)
   } catch {
     return []
   }
 }
 
-export async function writeConversation(conversation: Conversation): Promise<void> {
-  await attempt(async () => (await openTable('readwrite')).put(shorten(conversation)))
+/** Writes at once if the database is open: a page that is being left cannot wait. */
+export function writeConversation(conversation: Conversation): void {
+  change((store) => store.put(shorten(conversation)))
 }
 
-export async function removeConversation(id: string): Promise<void> {
-  await attempt(async () => (await openTable('readwrite')).delete(id))
+export function removeConversation(id: string): void {
+  change((store) => store.delete(id))
 }
 
 /** Removes the oldest conversations beyond the bound. */
-export async function removeExcess(conversations: readonly Conversation[]): Promise<void> {
-  for (const { id } of conversations.slice(maxConversations)) await removeConversation(id)
+export function removeExcess(conversations: readonly Conversation[]): void {
+  for (const { id } of conversations.slice(maxConversations)) removeConversation(id)
 }
 
-async function attempt(write: () => Promise<unknown>): Promise<void> {
+let opened: IDBDatabase | undefined
+
+function change(write: (store: IDBObjectStore) => unknown): void {
   try {
-    await write()
-  } catch {
+    if (opened) write(tableOf(opened, 'readwrite'))
     // Private windows and full disks cannot store; the conversation then lives as long as the page.
+    else
+      open().then(
+        (database) => write(tableOf(database, 'readwrite')),
+        () => {},
+      )
+  } catch {
+    opened = undefined
   }
+}
+
+function tableOf(database: IDBDatabase, mode: IDBTransactionMode): IDBObjectStore {
+  return database.transaction(table, mode).objectStore(table)
+}
+
+async function open(): Promise<IDBDatabase> {
+  if (opened) return opened
+  const request = indexedDB.open(browserDatabase, 1)
+  request.onupgradeneeded = () => request.result.createObjectStore(table, { keyPath: 'id' })
+  const database = await resultOf(request)
+  // A logout deletes the database.
+  database.onversionchange = () => {
+    database.close()
+    opened = undefined
+  }
+  opened = database
+  return database
 }
 
 /** A long conversation keeps its end. The position of its task stays valid. */
@@ -57,15 +84,6 @@ function sizeOf(entry: Entry): number {
     if ('text' in part) return sum + part.text.length
     return sum + ('raw' in part ? part.raw.length : 2_000)
   }, 200)
-}
-
-async function openTable(mode: IDBTransactionMode): Promise<IDBObjectStore> {
-  const request = indexedDB.open(browserDatabase, 1)
-  request.onupgradeneeded = () => request.result.createObjectStore(table, { keyPath: 'id' })
-  const opened = await resultOf(request)
-  const transaction = opened.transaction(table, mode)
-  transaction.oncomplete = () => opened.close()
-  return transaction.objectStore(table)
 }
 
 function resultOf<T>(request: IDBRequest<T>): Promise<T> {

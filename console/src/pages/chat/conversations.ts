@@ -159,19 +159,18 @@ function find(id: string): Conversation | undefined {
 }
 
 function update(id: string, change: (old: Conversation) => Conversation): void {
+  const before = find(id)
   conversations.value = conversations.value?.map((conversation) =>
     conversation.id === id ? { ...change(conversation), changed: Date.now() } : conversation,
   )
-  saveSoon(id)
+  unsaved.add(id)
+  // A growing answer is written now and then, and everything else at once.
+  if (before?.activity === 'streaming' && find(id)?.activity === 'streaming') saving ??= setTimeout(save, 300)
+  else save()
 }
 
 const unsaved = new Set<string>()
 let saving: ReturnType<typeof setTimeout> | undefined
-
-function saveSoon(id: string): void {
-  unsaved.add(id)
-  saving ??= setTimeout(save, 300)
-}
 
 function save(): void {
   clearTimeout(saving)
