@@ -1,23 +1,54 @@
-import { agent, serve } from 'parley-a2a'
+import { setTimeout as delay } from 'node:timers/promises'
+import { agent, createLogger, serve, skill } from 'parley-a2a'
+import { z } from 'zod'
 
-/** Answers any text with a complete task: a status, an artifact in streamed chunks, and a final status. */
-const echo = agent(
+/** Milliseconds between two words of the report. */
+const pace = Number(process.env.DEMO_PACE ?? 70)
+
+const reportOn = (topic: string) => `# ${topic}
+
+Parley stores every word of this report *before* you see it. If your connection breaks, the stream goes on after the last word.
+
+- Reload the page while the report grows: nothing is lost, and nothing comes twice.
+- Leave the question below open, restart the agent, and answer it then.
+- Open the events of this task to see what was stored, and when.
+`
+
+const growth = skill({
+  id: 'growth',
+  name: 'Growth',
+  description: 'Computes the growth between two figures, in percent.',
+  tags: ['demo'],
+  input: z.object({ before: z.number().positive(), after: z.number() }),
+  output: z.object({ percent: z.number() }),
+  run: ({ before, after }) => ({ percent: Math.round((after / before - 1) * 1000) / 10 }),
+})
+
+const reporter = agent(
   {
-    name: 'Echo',
-    description: 'Repeats your words, one at a time.',
-    skills: [{ id: 'echo', name: 'Echo', description: 'Repeats a text word by word.', tags: ['demo'] }],
+    name: 'Reporter',
+    description: 'Writes a short report about anything, and asks whether to publish it.',
+    skills: [{ id: 'report', name: 'Report', description: 'Writes a short report.', tags: ['demo'] }, growth],
+    recovery: 'resume',
   },
   async (turn) => {
-    await turn.status('working', 'Listening')
-    const echoFile = turn.artifact('echo.txt')
-    for (const word of turn.text.split(/(?<=\s)/)) await echoFile.write(word)
-    await echoFile.close()
-    await turn.status('completed', `You said: ${turn.text}`)
+    await turn.step('write', async (output) => {
+      await output.status('working', 'Writing the report')
+      const report = output.artifact('report.md')
+      for (const word of reportOn(turn.text).split(/(?<=\s)(?=\S)/)) {
+        await report.write(word)
+        await delay(pace, undefined, { signal: turn.signal })
+      }
+      await report.close()
+    })
+    const choice = await turn.ask('Publish the report?', { schema: z.enum(['publish', 'discard']) })
+    return choice === 'publish' ? `The report about ${turn.text} is published.` : 'The report is discarded.'
   },
 )
 
 const port = Number(process.env.PORT ?? 4000)
-const server = await serve(echo, { port, grpc: true }).catch((error: Error) => {
+const logger = createLogger({ level: 'warn' })
+const server = await serve(reporter, { port, grpc: true, logger }).catch((error: Error) => {
   const { syscall } = (error.cause ?? {}) as NodeJS.ErrnoException
   console.error(syscall === 'listen' ? `${error.message}. For another port: PORT=4001 npm start` : error.message)
   process.exit(1)
@@ -31,22 +62,19 @@ const curl = (path: string, body: string, flags = '-s') =>
   `curl ${flags} ${server.url}${path} -H 'content-type: application/json' -d '${body}'`
 
 console.log(`
-Echo is listening. It speaks A2A 1.0, 0.3, 0.2 and 0.1, over JSON-RPC, REST and gRPC, all on one port.
+  Console  ${server.url}/console/
 
-  address  ${server.url}
-  card     ${server.cardUrl}
-  tasks    ./.parley/echo.db (they survive a restart)
+  Agent    ${server.url} (A2A 1.0, 0.3, 0.2 and 0.1, over JSON-RPC, REST and gRPC)
+  Card     ${server.cardUrl}
+  Tasks    .parley/reporter.db (they survive a restart)
 
-Send it a message:
-
-  ${curl('/', rpc('SendMessage', { message }))}
-
-Stream the response:
+Open the console and send a message, or stream one here:
 
   ${curl('/', rpc('SendStreamingMessage', { message }), '-sN')}
 
-The same over REST, and as A2A 0.3:
+Without streaming, over REST, and as A2A 0.3:
 
+  ${curl('/', rpc('SendMessage', { message }))}
   ${curl('/message:send', JSON.stringify({ message }))}
   ${curl('/', rpc('message/send', { message: legacyMessage }))}
 

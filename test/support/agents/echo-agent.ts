@@ -1,6 +1,6 @@
 import { agent } from '../../../src/agent/agent.ts'
 
-/** The agent of `demo/main.ts`. */
+/** Answers any text with a complete task: a status, an artifact in chunks, and a final status. */
 export const echo = agent(
   { name: 'Echo', description: 'Says your words back to you, one at a time.' },
   async (turn) => {

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))
+
+interface PackedFile {
+  readonly path: string
+  readonly size: number
+}
+
+/** The files that `npm publish` would upload. */
+async function packedFiles(workspace: string): Promise<readonly PackedFile[]> {
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  const { stdout } = await promisify(execFile)(npm, ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: `${root}${workspace}`,
+  })
+  const answer = JSON.parse(stdout) as readonly { readonly files: readonly PackedFile[] }[] | Record<string, never>
+  return Object.values(answer)[0]?.files ?? []
+}
+
+describe.skipIf(!isBuilt)('the published package', () => {
+  it('has the code, its declarations, the console and the documentation, and nothing else', async () => {
+    const files = await packedFiles('')
+    const paths = files.map(({ path }) => path)
+
+    const targets = Object.values(manifest.exports).flatMap((entry) => Object.values(entry))
+    const needed = targets.filter((target) => target.startsWith('./dist/')).map((target) => target.slice(2))
+    expect(paths).toEqual(expect.arrayContaining([...needed, ...Object.values(manifest.bin)]))
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        ...['README.md', 'CHANGELOG.md', 'LICENSE', 'SECURITY.md', 'llms.txt', 'dist/console/index.html'],
+        ...['docs/README.md', 'docs/tutorial/1-first-agent.md', 'docs/reference/api/client.md'],
+      ]),
+    )
+
+    const folders = new Set(paths.filter((path) => path.includes('/')).map((path) => path.split('/')[0]))
+    expect([...folders].toSorted()).toEqual(['dist', 'docs', 'skills'])
+    expect(paths.filter((path) => /\.map$|\.test\.|\.db$|\.vitepress|\.tsbuildinfo$/.test(path))).toEqual([])
+    expect(paths.filter((path) => path.startsWith('dist') && path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual(
+      [],
+    )
+  })
+
+  it('is small: declarations are bundled, and images and the whole package have limits', async () => {
+    const files = await packedFiles('')
+    const sum = (pattern: RegExp) =>
+      files.filter(({ path }) => pattern.test(path)).reduce((total, { size }) => total + size, 0)
+    expect(files.filter(({ path }) => path.endsWith('.d.ts')).length).toBeLessThan(120)
+    expect(files.filter(({ path, size }) => /\.(?:png|svg|jpe?g|webp)$/.test(path) && size > 250_000)).toEqual([])
+    expect(sum(/^dist\//)).toBeLessThan(5_000_000)
+    expect(sum(/^docs\//)).toBeLessThan(2_500_000)
+  })
+})
+
+describe('the published schemas', () => {
+  it('have code, declarations and JSON files, also after a second build', { timeout: 60_000 }, async () => {
+    const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [compiler, '-p', 'schemas', '--showConfig'], {
+      cwd: root,
+    })
+    // With the build information of an earlier run, the compiler would write nothing into the emptied folder.
+    expect(JSON.parse(stdout).compilerOptions.incremental).toBe(false)
+    if (!isBuilt) return
+    const paths = (await packedFiles('schemas')).map(({ path }) => path)
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        ...['README.md', 'LICENSE', 'CHANGELOG.md', 'MIGRATION.md', 'dist/json/v1.1.0/base-message.json'],
+        ...['dist/typescript/index.js', 'dist/typescript/index.d.ts', 'dist/json/a2a/v1.0/a2a.json'],
+      ]),
+    )
+    expect(paths.filter((path) => !/^(?:dist\/|[^/]+$)/.test(path))).toEqual([])
+  })
+})
