@@ -113,7 +113,7 @@ interface Sample {
 }
 
 function sample(server: ServerProcess, plan: Plan, tasks = 1): Promise<Sample> {
-  // The stream also contains the task and its final status.
+  // The stream also contains the task, its final status and, on some servers, the status before the chunks.
   return sampleStreams(server, { plan, tasks, path: '/', events: plan.chunks + 2, end: 'TASK_STATE_COMPLETED' })
 }
 
@@ -135,8 +135,8 @@ async function sampleStreams(server: ServerProcess, { plan, tasks, path, events,
   let milliseconds = 0
   for (let task = 0; task < tasks; task++) {
     const stream = await readStream(server.port, body, path)
-    if (stream.events !== events || !stream.last.includes(end)) {
-      throw new Error(`expected ${events} events, got ${stream.events}; the last is ${stream.last}`)
+    if (stream.events < events || !stream.last.includes(end)) {
+      throw new Error(`expected at least ${events} events, got ${stream.events}; the last is ${stream.last}`)
     }
     milliseconds += stream.milliseconds
   }
