@@ -51,6 +51,7 @@ async function measure(directory: string): Promise<BenchmarkResult> {
       title: `Blocking send of a small task, ${connections} connections, requests/s`,
       comparisons: [
         { label: 'memory log : official SDK', values: rates('memory', 'sdk'), unit: 'x', target: { atLeast: 4 } },
+        { label: 'the same, by server CPU time', values: cpuRatios('memory', 'sdk'), unit: 'x' },
         { label: 'SQLite log : official SDK', values: rates('sqlite', 'sdk'), unit: 'x', target: { atLeast: 2.5 } },
         {
           label: 'the same, by server CPU time',
@@ -60,6 +61,7 @@ async function measure(directory: string): Promise<BenchmarkResult> {
         },
         { label: 'SQLite log : bare node:http', values: rates('sqlite', 'bare'), unit: 'x' },
         { label: 'memory log : bare node:http', values: rates('memory', 'bare'), unit: 'x', target: { atLeast: 0.6 } },
+        { label: 'the same, by server CPU time', values: cpuRatios('memory', 'bare'), unit: 'x' },
         {
           label: 'memory log : bare node:http that defers its response as Parley does',
           values: rates('memory', 'deferred'),
