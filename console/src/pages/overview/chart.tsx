@@ -1,3 +1,4 @@
+import './valid-language.ts'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { theme } from '../../theme/theme.ts'
@@ -96,7 +97,8 @@ function optionsFor(element: HTMLElement, series: readonly Series[], format: (va
         label,
         stroke: colour(name),
         width: 2,
-        points: { show: false },
+        // A value between two gaps has no line.
+        points: { show: true, size: 4, fill: colour(name) },
         value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
       })),
     ],
