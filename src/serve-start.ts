@@ -1,11 +1,9 @@
 import { redactSecrets } from './base/error-summary.ts'
+import { packageVersion } from './base/package-version.ts'
 import { serverDialects } from './dialects/server-dialects.ts'
 import type { Agents, ServeOptions } from './serve-options.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import { flattenOptions } from './server/options.ts'
-
-/** The version in package.json, which a bundle cannot read. */
-export const packageVersion = '0.1.0'
 
 export interface StartedServer {
   readonly options: ServeOptions

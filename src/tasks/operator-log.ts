@@ -124,8 +124,8 @@ export interface OperatorLog {
   readonly values: OperatorValues
 }
 
-/** A task log that operators can read. Without it, the console shows no tasks. */
-export type LogWithOperator = TaskLog & { readonly operator?: OperatorLog }
+/** The part of a task log that operators need. Without `operator`, the console shows no tasks. */
+export type LogWithOperator = Pick<TaskLog, 'wait'> & { readonly operator?: OperatorLog }
 
 /** The skill that the first message of a new task names, if it is a valid name. */
 export function skillOfTask([first]: readonly TaskEvent[]): string | undefined {

@@ -2,10 +2,9 @@ import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { type Interceptor, intercept } from '../../protocol/intercept.ts'
 import { anonymous, type Principal } from '../../protocol/model.ts'
-import type { HostedAgent } from '../hosted-agent.ts'
 import { createHttpEndpoint } from '../http-endpoint.ts'
 import { withPath } from '../mount.ts'
-import type { ConsoleAgents } from './agents.ts'
+import type { ConsoleAgents, ConsoleHosted } from './agents.ts'
 import type { Role } from './contract.ts'
 import { consolePath } from './options.ts'
 import { decodeSegment } from './routes.ts'
@@ -21,10 +20,10 @@ export interface BrowserEndpointOptions {
 export type BrowserEndpoints = (incoming: Incoming, session: OperatorSession) => Promise<Outgoing>
 
 export function createBrowserEndpoints({ agents, publicUrl }: BrowserEndpointOptions): BrowserEndpoints {
-  const endpoints = new WeakMap<HostedAgent, Partial<Record<Role, Exchange>>>()
+  const endpoints = new WeakMap<ConsoleHosted, Partial<Record<Role, Exchange>>>()
   const principals = new WeakMap<Incoming, Principal>()
 
-  function endpointOf(id: string, agent: HostedAgent, role: Role): Exchange {
+  function endpointOf(id: string, agent: ConsoleHosted, role: Role): Exchange {
     const byRole = endpoints.get(agent) ?? {}
     const endpoint = byRole[role] ?? createEndpoint(id, agent, role)
     endpoints.set(agent, { ...byRole, [role]: endpoint })
@@ -32,7 +31,7 @@ export function createBrowserEndpoints({ agents, publicUrl }: BrowserEndpointOpt
   }
 
   /** The usual endpoint of the agent, with other addresses on its card, and without what a session replaces. */
-  function createEndpoint(id: string, hosted: HostedAgent, role: Role): Exchange {
+  function createEndpoint(id: string, hosted: ConsoleHosted, role: Role): Exchange {
     const { securitySchemes: _, security: __, ...card } = hosted.card
     const address = publicUrl?.replace(/\/+$/, '')
     return createHttpEndpoint(

@@ -10,13 +10,23 @@ import { withWireDefaults } from '../../transports/server/options.ts'
 import { interfacesAt, slug } from '../card.ts'
 import type { MountedAgent } from '../host.ts'
 import type { HostedAgent } from '../hosted-agent.ts'
+import type { EndpointBackend } from '../http-endpoint.ts'
 import type { AgentCards, AgentSummary } from './contract.ts'
 import { jsonAnswer, notFound, OperatorFailure } from './failures.ts'
 import { consolePath } from './options.ts'
 import type { Route } from './routes.ts'
 
+/** What the console needs of an agent. */
+export type ConsoleHosted = EndpointBackend &
+  Pick<HostedAgent, 'uncheckedService' | 'log' | 'options' | 'push' | 'gauges' | 'recovery'>
+
+/** An agent and the address at which the server has it. */
+export interface ConsoleMount extends Omit<MountedAgent, 'agent'> {
+  readonly agent: ConsoleHosted
+}
+
 /** An agent of the server, by the id that names it in paths of the API. */
-export interface ConsoleAgent extends MountedAgent {
+export interface ConsoleAgent extends ConsoleMount {
   readonly id: string
 }
 
@@ -28,7 +38,7 @@ export interface ConsoleAgents {
 }
 
 /** Ids come from the addresses of agents, or from their names at the root, so that they stay the same on every replica. */
-export function createConsoleAgents(mounted: () => readonly MountedAgent[]): ConsoleAgents {
+export function createConsoleAgents(mounted: () => readonly ConsoleMount[]): ConsoleAgents {
   function all(): readonly ConsoleAgent[] {
     const ids = new Set<string>()
     return mounted().map((mount) => {
@@ -49,7 +59,7 @@ export function createConsoleAgents(mounted: () => readonly MountedAgent[]): Con
   }
 }
 
-function idOf({ agent, path, hostname }: MountedAgent): string {
+function idOf({ agent, path, hostname }: ConsoleMount): string {
   const address = [hostname, path, agent.options.tenant].filter((part) => part).join(' ')
   return slug(address === '' ? agent.card.name : address)
 }
@@ -106,7 +116,7 @@ function summaryOf(agent: ConsoleAgent, incoming: Incoming): AgentSummary {
 }
 
 /** The path of the server, as browsers see it: a proxy may serve it below one. */
-function prefixOf({ options }: HostedAgent, incoming: Incoming): string {
+function prefixOf({ options }: ConsoleHosted, incoming: Incoming): string {
   const { trustProxy } = options
   return new URL(originOf({ ...forOrigin(incoming), base: '' }, { trustProxy })).pathname.replace(/\/$/, '')
 }
@@ -142,7 +152,7 @@ async function cardsOf(agent: ConsoleAgent, incoming: Incoming): Promise<AgentCa
 }
 
 /** Whether callers can verify the card by the keys that the agent publishes. */
-async function signatureOf({ options }: HostedAgent, card: JsonObject | undefined): Promise<AgentCards['signature']> {
+async function signatureOf({ options }: ConsoleHosted, card: JsonObject | undefined): Promise<AgentCards['signature']> {
   if (!options.keys) return { state: 'unsigned', reason: 'The agent has no keys: set the option keys of the server.' }
   if (!card?.signatures) {
     return { state: 'unsigned', reason: 'Cards are signed only if publicUrl says where the agent is reached.' }

@@ -5,11 +5,10 @@ import { originOf } from '../../http/origin.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import { object, optional, string } from '../../schema/values.ts'
 import { createMemoryValues, type OperatorValues } from '../../tasks/operator-log.ts'
-import type { MountedAgent } from '../host.ts'
 import { errorPage } from '../http-endpoint.ts'
 import type { RecentLines } from '../recent-log-lines.ts'
 import { createBrowserEndpoints } from './a2a.ts'
-import { agentRoutes, createConsoleAgents } from './agents.ts'
+import { agentRoutes, type ConsoleMount, createConsoleAgents } from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
@@ -18,7 +17,7 @@ import { overviewRoutes } from './overview.ts'
 import { type ConsoleFiles, createPages } from './pages.ts'
 import { createReceivers } from './receivers.ts'
 import { matchRoute, type Route, readBody } from './routes.ts'
-import { type CookieScope, createSessions, type OperatorSession } from './sessions.ts'
+import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
 import { taskRoutes } from './tasks/routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 import { wireRoutes } from './wire.ts'
@@ -26,7 +25,9 @@ import { wireRoutes } from './wire.ts'
 /** What a server hands to its console. */
 export interface ConsoleSettings {
   readonly options: ConsoleOptions
-  readonly mounted: () => readonly MountedAgent[]
+  /** Defaults to sessions by `options`. */
+  readonly sessions?: Sessions
+  readonly mounted: () => readonly ConsoleMount[]
   readonly files: ConsoleFiles
   readonly logger: Logger
   readonly lines: Pick<RecentLines, 'of'>
@@ -47,7 +48,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   const memoryValues = createMemoryValues()
   const values = (): OperatorValues =>
     agents.all().find(({ agent }) => agent.log.operator)?.agent.log.operator?.values ?? memoryValues
-  const sessions = createSessions({ ...options, values, logger, trustProxy })
+  const sessions = settings.sessions ?? createSessions({ ...options, values, logger, trustProxy })
   const pages = createPages(settings.files)
   const answerA2A = createBrowserEndpoints({ agents, publicUrl })
   const receivers = createReceivers((incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { ownerOf } from '../../../src/protocol/model.ts'
-import type { ListCursor } from '../../../src/tasks/log.ts'
+import type { ListCursor, TaskLog } from '../../../src/tasks/log.ts'
 import type { LogWithOperator, MinuteSummary, OperatorLog, OperatorQuery } from '../../../src/tasks/operator-log.ts'
 import { chunk, createTask, lease, message, newTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
 
 /** What operators read. Every log that has an `operator` behaves like this. */
 export function operatorContract(open: OpenLog): void {
   async function openLog() {
-    const log = (await openForTest(open)) as LogWithOperator
+    const log = (await openForTest(open)) as TaskLog & LogWithOperator
     if (!log.operator) throw new Error('This log has nothing for operators.')
     return { log, operator: log.operator }
   }

@@ -1,0 +1,107 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
+import { connect } from '../../src/entries/client.node.ts'
+import { agent, serve } from '../../src/entries/index.ts'
+import { createOperatorClient } from '../../src/entries/operator.ts'
+import type { ServeOptions } from '../../src/serve-options.ts'
+import { silentLogger } from '../support/logger.ts'
+import { shareCli } from '../support/processes/cli.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const { run, start: startCli } = shareCli()
+
+const worker = agent({ name: 'Worker' }, async (turn) => {
+  if (turn.text === 'ask') await turn.ask('Which colour?')
+  await turn.status('completed', `Done: ${turn.text}`)
+})
+
+async function start(options: ServeOptions = {}) {
+  const server = await serve(worker, {
+    ...{ signals: false, directory: await temporaryDirectory(), logger: silentLogger, drainDeadline: 0 },
+    ...options,
+  })
+  onTestFinished(() => server.close())
+  return server
+}
+
+describe('parley operator', () => {
+  it('lists, shows, answers and cancels tasks of a running server', async () => {
+    const { url } = await start()
+    const client = await connect(url)
+    await client.send('one')
+    void client.send('ask').catch(() => {})
+    const operator = createOperatorClient({ url: `${url}/console` })
+    await expect.poll(async () => (await operator.inbox()).items.length).toBe(1)
+    const server = ['--server', url]
+    const tasks = await run(['operator', 'tasks', ...server, '-o', 'json'])
+    expect([tasks.code, tasks.json().total]).toEqual([0, 2])
+    const inbox = await run(['operator', 'inbox', ...server])
+    expect(inbox.stdout).toContain('Which colour?')
+    const [waiting] = (await operator.inbox()).items
+    const task = [waiting?.agent ?? '', waiting?.taskId ?? '']
+    expect((await run(['operator', 'answer', ...task, '--text', 'blue', ...server])).code).toBe(0)
+    await expect.poll(async () => (await operator.tasks({ state: 'completed' })).total).toBe(2)
+    const shown = await run(['operator', 'task', ...task, ...server])
+    expect(shown.stdout).toContain('completed')
+    const events = await run(['operator', 'events', ...task, ...server, '-o', 'json'])
+    expect(events.json().events[0]).toMatchObject({ generation: 1, by: 'caller' })
+    const canceled = await run(['operator', 'cancel', ...task, ...server])
+    expect(canceled.code).toBe(1)
+    const overview = await run(['operator', 'overview', ...server])
+    expect(overview.stdout).toContain('2 started, 2 completed, 0 failed')
+    expect((await run(['operator', 'webhooks', ...server])).stdout).toContain('Total: 0')
+  })
+
+  it('explains missing credentials and servers that cannot be reached', async () => {
+    const keys = [{ id: 'olga', hash: await hashApiKey('operator-key') }]
+    const { url } = await start({ console: { auth: { schemes: { key: apiKey({ keys }) } } } })
+    const refused = await run(['operator', 'tasks', '--server', url])
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('--api-key')])
+    const accepted = await run(['operator', 'tasks', '--server', url], { env: { A2ACLI_API_KEY: 'operator-key' } })
+    expect(accepted.code).toBe(0)
+    const unreachable = await run(['operator', 'tasks', '--server', 'http://127.0.0.1:9'])
+    expect(unreachable.code).toBe(3)
+  })
+})
+
+describe('parley console', () => {
+  it('serves the console for a foreign agent, to the browser with the one-time token only', async () => {
+    const { url } = await start({ console: false })
+    await (await connect(url)).send('before')
+    const relay = startCli(['console', url, '-o', 'json'])
+    const [, address = ''] = await relay.until(/"url":"([^"]+)"/)
+    const { origin } = new URL(address)
+    expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    const api = `${origin}/console/api/v1`
+    expect((await fetch(`${api}/agents`)).status).toBe(401)
+    const wrong = await fetch(`${origin}/console/?token=wrong`, { redirect: 'manual' })
+    expect(wrong.headers.get('set-cookie')).toBeNull()
+    const opened = await fetch(address, { redirect: 'manual' })
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/'])
+    const cookie = (opened.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+    expect(opened.headers.get('set-cookie')).toContain('HttpOnly; SameSite=Strict')
+    const again = await fetch(address, { redirect: 'manual' })
+    expect(again.headers.get('set-cookie')).toBeNull()
+
+    const operator = createOperatorClient({ url: `${origin}/console`, headers: { cookie } })
+    const { agents } = await operator.agents()
+    expect(agents).toMatchObject([{ id: 'worker', name: 'Worker' }])
+    const { tasks } = await operator.tasks()
+    expect(tasks).toMatchObject([{ phase: 'completed', summary: 'Done: before' }])
+    const [task] = tasks
+    if (!task) throw new Error('no task')
+    expect((await operator.task(task)).task.status.state).toBe('completed')
+    expect((await operator.seenAs(task, '0.3')).json).toHaveProperty('kind', 'task')
+    const withCookie = (input: string, init: RequestInit) =>
+      fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init.headers)), cookie } })
+    const browser = await connect(`${origin}/console/a2a/worker`, { fetch: withCookie })
+    expect((await browser.send('through the relay')).text).toBe('Done: through the relay')
+    relay.child.kill('SIGTERM')
+    await relay.result
+  })
+
+  it('needs an agent', async () => {
+    const result = await run(['console'])
+    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('Name the agents')])
+  })
+})
