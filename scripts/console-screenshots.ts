@@ -51,16 +51,17 @@ const pages: Readonly<Record<string, { readonly path: string; readonly prepare?:
   overview: { path: 'overview' },
   agent: { path: 'agents/sales-assistant' },
   json: { path: 'agents/sales-assistant/json' },
-  doctor: {
-    path: 'agents/sales-assistant/doctor',
+  conformance: {
+    path: 'agents/sales-assistant/conformance',
     prepare: async (page) => {
-      await page.getByRole('button', { name: 'Run doctor' }).click()
+      await page.getByRole('button', { name: 'Run conformance' }).click()
       await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 60_000 })
     },
   },
   wire: {
     path: 'wire/sales-assistant?left=1.0+JSONRPC&right=0.3+JSONRPC',
     prepare: async (page) => {
+      await page.getByLabel('Body', { exact: true }).last().waitFor()
       for (const button of await page.getByRole('button', { name: 'Send' }).all()) await button.click()
       await page.getByText('HTTP 200').last().waitFor()
     },

@@ -46,7 +46,7 @@ export function CheckRun({ title, description, run }: CheckRunProps) {
 
   const { state, done, total, findings, problem, report } = progress
   const shown = findings
-    .filter(({ outcome }) => !onlyProblems || rankOf(outcome) < 3)
+    .filter(({ outcome }) => !onlyProblems || rankOf(outcome) < 2)
     .toSorted((a, b) => rankOf(a.outcome) - rankOf(b.outcome))
   return (
     <div class="check-run">
@@ -152,7 +152,7 @@ const outcomes: Readonly<Record<string, { readonly rank: number; readonly tone: 
   failed: { rank: 0, tone: 'bad', label: 'Failed' },
   error: { rank: 0, tone: 'bad', label: 'Error' },
   warning: { rank: 1, tone: 'warning', label: 'Warning' },
-  'not-measured': { rank: 2, tone: 'neutral', label: 'Not measured' },
+  'not-measured': { rank: 5, tone: 'neutral', label: 'Not measured' },
   info: { rank: 3, tone: 'active', label: 'Info' },
   passed: { rank: 4, tone: 'ok', label: 'Passed' },
   ok: { rank: 4, tone: 'ok', label: 'OK' },

@@ -1,0 +1,77 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { consoleWithLogin, startConsoleServer } from '../../support/console/console-server.ts'
+import { openConsole, seriousViolations } from '../../support/console/open-console.ts'
+import { launchChromium } from '../../support/processes/chromium.ts'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launchChromium()
+}, 180_000)
+
+afterAll(() => browser?.close())
+
+it('a request is composed, edited and sent, and its raw answer is shown', async () => {
+  const { url } = await startConsoleServer()
+  const { page } = await openConsole(browser, `${url}/wire/sales-assistant`)
+  const panel = page.getByRole('region', { name: 'First request' })
+  const body = panel.getByLabel('Body', { exact: true })
+  await expect.poll(() => body.inputValue()).toContain('"SendMessage"')
+  await panel.getByRole('button', { name: 'Send' }).click()
+  await panel.getByText('HTTP 200').waitFor()
+  await panel.getByText('You said: Hello Parley').waitFor()
+
+  await body.fill('{ "jsonrpc": ')
+  await panel.getByRole('button', { name: 'Send' }).click()
+  await panel.getByText('-32700').waitFor()
+  await panel.getByRole('button', { name: 'Undo edits' }).click()
+  await expect.poll(() => body.inputValue()).toContain('"SendMessage"')
+
+  await panel.getByLabel('Operation').selectOption('streamMessage')
+  await panel.getByLabel('Text').fill('stream 3')
+  await expect.poll(() => body.inputValue()).toContain('stream 3')
+  await panel.getByRole('button', { name: 'Send' }).click()
+  await panel.getByText('Wrote 3 words').waitFor()
+  expect(await panel.getByRole('list', { name: 'Events' }).getByRole('listitem').count()).toBeGreaterThan(3)
+  expect(await seriousViolations(page)).toEqual([])
+})
+
+it('two versions are compared side by side, by an address that can be shared', async () => {
+  const { url } = await startConsoleServer()
+  const { page } = await openConsole(browser, `${url}/wire/sales-assistant?left=1.0+REST`)
+  await page.getByLabel('Compare two').check()
+  const first = page.getByRole('region', { name: 'First request' })
+  const second = page.getByRole('region', { name: 'Second request' })
+  await expect.poll(() => second.getByLabel('Body', { exact: true }).inputValue()).toContain('"message/send"')
+  for (const panel of [first, second]) {
+    await panel.getByRole('button', { name: 'Send' }).click()
+    await panel.getByText('You said: Hello Parley').waitFor()
+  }
+  await page.reload()
+  await second.waitFor()
+  expect(await first.getByLabel('Binding').inputValue()).toBe('REST')
+  expect(await second.getByLabel('Version').inputValue()).toBe('0.3')
+})
+
+it('the conformance suite reports every check, with its evidence', async () => {
+  const { url } = await startConsoleServer()
+  const { page } = await openConsole(browser, `${url}/agents/sales-assistant/conformance`)
+  await page.getByRole('button', { name: 'Run conformance' }).click()
+  await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 50_000 })
+  await page.getByText(/^Passed: \d+/).waitFor()
+  expect(await page.locator('.finding').count()).toBeGreaterThan(20)
+  await page.getByRole('button', { name: 'Copy report as JSON' }).waitFor()
+  await page.locator('.finding summary').first().click()
+  expect(await seriousViolations(page)).toEqual([])
+})
+
+it('viewers cannot send raw requests', async () => {
+  const { url } = await startConsoleServer(await consoleWithLogin())
+  const { page } = await openConsole(browser, `${url}/wire/sales-assistant`)
+  await page.getByLabel('Token or key').fill('viewer-key')
+  await page.keyboard.press('Enter')
+  const send = page.getByRole('button', { name: 'Send' })
+  await send.waitFor()
+  expect(await send.getAttribute('aria-disabled')).toBe('true')
+})
