@@ -9,7 +9,15 @@ export const resolveAgent = resolveAgentBy(async ({ loopback }) => {
   return connectBy(loopback)
 })
 
-/** `agent()` on Node: the agents that it calls are reached through the guarded `fetch`. */
+/**
+ * Defines an agent: a profile, and the function that does its work. Without a function, its typed skills do the work.
+ *
+ * On Node, the agents that it calls are reached through a `fetch` that refuses private addresses.
+ *
+ * @example
+ * const echo = agent({ name: 'Echo' }, (turn) => `You said: ${turn.text}`)
+ * await serve(echo, { port: 4000 })
+ */
 export function agent<const S extends readonly SkillProfile[] = readonly []>(
   profile: AgentProfile<S>,
   work?: AgentImplementation,

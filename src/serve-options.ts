@@ -35,6 +35,7 @@ export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushF
   readonly fetch?: PushFetch
 }
 
+/** The `mesh` option of `serve`. */
 export interface ServeMeshOptions extends MeshEndpointOptions {
   /** Accepts WebSockets, such as `new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })` from the package `ws`. */
   readonly sockets?: SocketServer<MeshSocket>
@@ -92,6 +93,7 @@ export interface AddOptions extends Omit<HandlerOptions, 'auth'>, MountOptions {
   readonly auth?: AuthChoice
 }
 
+/** A running server, as `serve` returns it. */
 export interface Server {
   readonly url: string
   readonly cardUrl: string

@@ -41,6 +41,10 @@ import type { TaskLog } from './tasks/log.ts'
 /**
  * Serves one agent, or several by their paths, over HTTP. Each agent has its own durable task log, by default in the
  * file `.parley/<name>.db`.
+ *
+ * @example
+ * const server = await serve(echo, { port: 4000 })
+ * console.log(server.url)
  */
 export async function serve(served: Agent | Agents, given: ServeOptions = {}): Promise<Server> {
   checkServeOptions(given)

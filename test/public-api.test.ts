@@ -40,6 +40,11 @@ describe('the public API', () => {
     })
   })
 
+  it('every exported name has a doc comment', () => {
+    const undocumented = exportedNames().filter(({ documented }) => !documented)
+    expect([...new Set(undocumented.map(({ name, file }) => `${file}: ${name}`))]).toEqual([])
+  })
+
   it('package.json exports one path per entry file', () => {
     const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, object> }
     const built = new Set(Object.values(exports).flatMap((targets) => Object.values(targets)))
@@ -57,10 +62,18 @@ interface ExportedName {
   readonly kind: 'value' | 'type'
   /** The file with its declaration. */
   readonly file: string
+  readonly documented: boolean
 }
+
+let names: readonly ExportedName[] | undefined
 
 /** The exported names of every entry. */
 function exportedNames(): readonly ExportedName[] {
+  names ??= readExportedNames()
+  return names
+}
+
+function readExportedNames(): readonly ExportedName[] {
   const config = ts.getParsedCommandLineOfConfigFile('tsconfig.json', { incremental: false }, {
     ...ts.sys,
     onUnRecoverableConfigFileDiagnostic(diagnostic) {
@@ -80,7 +93,8 @@ function exportedNames(): readonly ExportedName[] {
       const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
       const kind = (target.flags & ts.SymbolFlags.Value) !== 0 ? 'value' : 'type'
       const file = relative('src', target.declarations?.[0]?.getSourceFile().fileName ?? '')
-      return { entry, name: symbol.name, kind, file }
+      const documented = target.getDocumentationComment(checker).length > 0
+      return { entry, name: symbol.name, kind, file, documented }
     })
   })
 }

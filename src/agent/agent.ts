@@ -77,6 +77,7 @@ export const profileChecks: OptionChecks<AgentProfile> = {
   ),
 }
 
+/** An agent, as `agent()` returns it: a profile and a function. */
 export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly profile: AgentProfile
   readonly run: RuntimeFunction

@@ -21,6 +21,7 @@ export interface AnswerDeadline {
 /** Emits a question and resolves with the message that answers it. `sensitive` is set if its content is lost. */
 export type AskCaller = (question: StatusEvent, deadline?: AnswerDeadline) => Promise<MessageEvent>
 
+/** Options of `turn.ask`. */
 export interface AskOptions {
   /** The schema of the answer, from any Standard Schema library: zod, valibot, arktype… */
   readonly schema?: StandardSchemaV1

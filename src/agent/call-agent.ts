@@ -72,6 +72,7 @@ export interface ReachOptions {
 /** Resolves a target to an agent that is called with these credentials. */
 export type ResolveAgent = (target: Exclude<CallTarget, CalledAgent>, options: ReachOptions) => Promise<CalledAgent>
 
+/** Options of `turn.call`. */
 export interface AgentCallOptions {
   /** Names the call in the journal of a durable turn. Defaults to its number and the name of the agent. */
   readonly name?: string
@@ -99,6 +100,7 @@ export interface AgentCallOptions {
   readonly relay?: 'status' | 'all' | 'none'
 }
 
+/** The answer of another agent, as `turn.call` resolves with it. */
 export interface CallAnswer {
   /** The name of the agent. */
   readonly agent: string

@@ -11,6 +11,7 @@ export interface AuthNeed {
   readonly url?: string
 }
 
+/** Options of `turn.requireAuth`. */
 export interface RequireAuthOptions {
   /**
    * When the task fails if no credentials have come: a date, an ISO string, or milliseconds since 1970. Not together with

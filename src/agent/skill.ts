@@ -26,6 +26,7 @@ export interface SkillOptions<Id extends string, I extends Schema, O extends Sch
   readonly run: (input: RunInput<I>, turn: Turn) => RunOutput<O>
 }
 
+/** A skill on the card, without an implementation of its own. */
 export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
 
 /** A Standard Schema, and its JSON Schema for the card if there is one. */

@@ -72,6 +72,9 @@ export interface Turn extends TurnOutput, AgentCalls {
   /**
    * Calls another agent and resolves with its answer. The other agent's questions go to the caller of this agent, and
    * the answers back. With the recovery policy `resume`, a resumed turn continues the same task of the other agent.
+   *
+   * @example
+   * const { text } = await turn.call('https://prices.example.com', 'The price of a chair')
    */
   readonly call: CallAgent
   /** Waits for credentials and resolves with them. */
@@ -82,11 +85,19 @@ export interface Turn extends TurnOutput, AgentCalls {
    */
   delegate(audience: string, scopes?: readonly string[]): Promise<string>
 
-  /** Asks the caller a question and waits for the answer within this turn. */
+  /**
+   * Asks the caller a question and waits for the answer within this turn.
+   *
+   * @example
+   * const answer = await turn.ask('Publish the report?', { schema: z.enum(['yes', 'no']) })
+   */
   readonly ask: Ask
   /**
-   * Runs a piece of work and resolves with its result, which must be JSON. With the recovery policy `resume`, the result
-   * is stored, and a resumed turn does not run the work again. The work emits events through its argument.
+   * Runs a piece of work and resolves with its result, which must be JSON. With the recovery policy `resume`, the
+   * result is stored, and a resumed turn does not run the work again. The work emits events through its argument.
+   *
+   * @example
+   * const order = await turn.step('order', () => shop.order('chair'))
    */
   step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>): Promise<T>
   /** Asks the caller a question and ends the turn: return after it. The answer starts a new turn. */
@@ -181,6 +192,7 @@ export interface EventSink {
   readonly newArtifactId: () => string
 }
 
+/** Options of `turn.artifact`, `turn.data` and `turn.file`. */
 export interface ArtifactOptions {
   readonly description?: string
   /** The media type of parts that have none of their own. */
@@ -190,6 +202,7 @@ export interface ArtifactOptions {
   readonly extensions?: readonly string[]
 }
 
+/** Options of a status that a turn emits. */
 export interface EventOptions {
   /** The metadata of the event itself. Readers of the stream and webhooks get it; the task does not keep it. */
   readonly metadata?: JsonObject
@@ -212,12 +225,35 @@ export interface ArtifactWriter {
 
 /** Emits events of an agent. The promises resolve when the event is in the window of events that are being stored. */
 export interface TurnOutput {
-  /** Changes the status of the task. `started` is shown to house clients; other clients see `submitted`. */
+  /**
+   * Changes the status of the task. `started` is shown to house clients; other clients see `submitted`.
+   *
+   * @example
+   * await turn.status('working', 'Reading the figures')
+   */
   status(state: TaskState | 'started', content?: Content, options?: EventOptions): Promise<void>
+  /**
+   * Starts an artifact that is written in chunks.
+   *
+   * @example
+   * const report = turn.artifact('report.md')
+   * for (const line of lines) await report.write(line)
+   * await report.close()
+   */
   artifact(name: string, options?: ArtifactOptions): ArtifactWriter
-  /** Adds a complete artifact with one JSON value. */
+  /**
+   * Adds a complete artifact with one JSON value.
+   *
+   * @example
+   * await turn.data({ total: 160, currency: 'EUR' }, 'order.json')
+   */
   data(value: Json, name?: string, options?: ArtifactOptions): Promise<void>
-  /** Adds a complete artifact with one file. */
+  /**
+   * Adds a complete artifact with one file.
+   *
+   * @example
+   * await turn.file({ name: 'chart.png', mediaType: 'image/png', content: bytes })
+   */
   file(file: File, options?: ArtifactOptions): Promise<void>
 }
 

@@ -13,6 +13,7 @@ export interface SigningKey {
   readonly publicKey?: CryptoKey | JWK
 }
 
+/** Options of `createKeyRing`. */
 export interface KeyRingOptions {
   /** Seconds for which a key stays published after it was replaced. Defaults to a day. */
   readonly keepFor?: number
@@ -28,7 +29,14 @@ export interface KeyRing {
   published(): Promise<readonly JWK[]>
 }
 
-/** The first key signs. The others are only published: keys of before a restart, or future keys. */
+/**
+ * Creates a key ring that signs cards and webhooks. The first key signs. The others are only published: keys of before
+ * a restart, or future keys.
+ *
+ * @example
+ * const keys = createKeyRing(await newSigningKey('ES256'))
+ * await serve(echo, { keys })
+ */
 export function createKeyRing(
   keys: SigningKey | readonly SigningKey[],
   { keepFor = 86_400, now = Date.now }: KeyRingOptions = {},

@@ -31,6 +31,7 @@ const defaultLifetime = 60
 const errorCodes =
   /^(invalid_(request|client|grant|scope|target|token)|un(authorized_client|supported_grant_type)|access_denied|server_error|temporarily_unavailable)$/
 
+/** Options of `tokenExchange`. */
 export interface TokenExchangeOptions {
   /** The token endpoint (RFC 8693 §2). */
   readonly tokenUrl: string | URL

@@ -1,6 +1,7 @@
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
+/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json
 }

@@ -2,6 +2,7 @@ import { type Trace, traceIdOf } from './trace-context.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 
+/** The levels of log lines. */
 export type LogLevel = (typeof logLevels)[number]
 
 /** Receives log lines for the operator. Compatible with pino. */

@@ -14,7 +14,7 @@ export type OptionChecks<T> = { readonly [K in keyof Required<T>]: OptionCheck }
  * Checks what a user passed as options: every member is known and has the right form. Called where a server, client or
  * handler is created, so that a typing error is reported at start and not ignored.
  *
- * @example checkOptions('serve', options, { port: integer({ min: 0, max: 65_535 }), host: text })
+ * Such as: checkOptions('serve', options, { port: integer({ min: 0, max: 65_535 }), host: text })
  */
 export function checkOptions<T extends object>(caller: string, options: T, checks: OptionChecks<T>): void {
   if (!isObject(options)) throw new TypeError(`${caller}: expected an object of options, got ${describe(options)}.`)

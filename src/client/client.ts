@@ -31,21 +31,50 @@ export interface Client<Skills extends SkillMap = SkillMap> {
   readonly card: AgentCard
   /** The operations of A2A, as the runtime also implements them: for gateways and other servers in front of the agent. */
   readonly service: Service
-  /** Sends a message and waits until the agent answers, or until its task has ended or needs the caller. */
+  /**
+   * Sends a message and waits until the agent answers, or until its task has ended or needs the caller.
+   *
+   * @example
+   * const { text, artifacts } = await client.send('Write the report')
+   */
   send(input: Input, options?: SendOptions): Promise<Reply>
-  /** Sends a message and emits every event of its task. Resumes if the connection breaks. */
+  /**
+   * Sends a message and emits every event of its task. Resumes if the connection breaks.
+   *
+   * @example
+   * for await (const event of client.stream('Write the report')) console.log(event.type)
+   */
   stream(input: Input, options?: SendOptions): AsyncGenerator<ClientEvent>
-  /** Calls a skill and returns its output. Throws if the task does not complete, or needs the caller. */
+  /**
+   * Calls a skill and returns its output. Throws if the task does not complete, or needs the caller.
+   *
+   * @example
+   * const { total } = await client.skill('order', { item: 'chair', count: 4 })
+   */
   skill<Id extends keyof Skills & string>(
     id: Id,
     input: Skills[Id]['input'],
     options?: Omit<SendOptions, 'skill'>,
   ): Promise<Skills[Id]['output']>
+  /**
+   * Returns a handle of a task: get it, wait for it, follow it, cancel it, manage its webhooks.
+   *
+   * @example
+   * const reply = await client.task(id).wait()
+   */
   task(id: string): TaskHandle
   /** Lists the caller's tasks, the newest first. */
   listTasks(filter?: TaskFilter, options?: CallOptions): AsyncGenerator<Task>
   /** Fetches the card for authenticated callers. The client uses it from then on. */
   extendedCard(options?: CallOptions): Promise<AgentCard>
+  /**
+   * Starts a conversation: its messages share a context, and answer the question of the last task.
+   *
+   * @example
+   * const conversation = client.conversation()
+   * await conversation.send('A chair')
+   * await conversation.send('In blue')
+   */
   conversation(start?: ConversationStart): Conversation
   /** Describes how the client found the agent, and the endpoint that it calls. */
   explain(): Explanation

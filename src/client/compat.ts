@@ -19,6 +19,7 @@ export interface A2AStreamEvent {
   readonly [member: string]: any
 }
 
+/** A client whose requests and events are the JSON of A2A 0.3. */
 export interface A2AClient {
   streamMessage(params: MessageSendParams): AsyncIterableIterator<A2AStreamEvent>
   sendMessage(params: MessageSendParams): Promise<A2AStreamEvent>
@@ -28,7 +29,9 @@ export interface A2AClient {
  * A client whose requests and events are the JSON of A2A 0.3, whatever version the agent speaks. For code that is
  * written against that JSON; new code uses `connect`.
  *
- * @example for await (const event of new A2AClientImpl('https://agent.example.com', token).streamMessage({ message }))
+ * @example
+ * const client = new A2AClientImpl('https://agent.example.com', token)
+ * for await (const event of client.streamMessage({ message })) console.log(event)
  */
 export class A2AClientImpl implements A2AClient {
   readonly #connect: () => Promise<Client>

@@ -7,6 +7,7 @@ import type { Part } from '../protocol/model.ts'
 /** Maximum bytes of a file to send: it is held in memory, and then as text in the request. */
 const maxFile = 64 * 2 ** 20
 
+/** A file to send, as part of the input of `client.send`. */
 export interface InputFile {
   readonly name: string
   /** A URL is sent as a URL, unless it is a `file:` URL; all other content is sent as bytes. */

@@ -65,6 +65,7 @@ export type VerifyCard = (wire: JsonObject) => VerifiedCard | Promise<VerifiedCa
 // biome-ignore lint/suspicious/noConfusingVoidType: a verifier that only throws returns nothing.
 type VerifiedCard = JsonObject | undefined | void
 
+/** Options of `connect`. None is required. */
 export interface ConnectOptions extends AnswerLimits {
   /** Defaults to the global `fetch`; on Node, to one that calls public addresses only. */
   readonly fetch?: Fetch

@@ -20,6 +20,7 @@ export interface PushReceiver {
   register(): PushConfig | Promise<PushConfig>
 }
 
+/** Options of `client.send` and `client.stream`. */
 export interface SendOptions extends CallOptions {
   /** Continues a conversation. */
   readonly contextId?: string

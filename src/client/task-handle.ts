@@ -11,6 +11,7 @@ import { callOf, type PushReceiver, pushConfigOf } from './send-request.ts'
 
 export type NewPushConfig = Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>
 
+/** Manages the webhooks of a task. */
 export interface PushHandle {
   create(push: NewPushConfig | PushReceiver, options?: CallOptions): Promise<PushConfig>
   get(id: string, options?: CallOptions): Promise<PushConfig>

@@ -2,6 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { Subject, Version } from './interface.ts'
 import type { Level } from './rule.ts'
 
+/** The outcome of a check. `not measured` means that the agent lacks the feature, or gave no occasion. */
 export type Outcome = 'passed' | 'failed' | 'not measured'
 
 /** A request and its answer, shortened. */
@@ -25,6 +26,7 @@ export interface Check {
   readonly evidence?: Evidence
 }
 
+/** The number of checks by outcome. */
 export type Counts = Readonly<Record<Outcome, number>>
 
 /** How an agent was judged. */

@@ -1,3 +1,5 @@
+/** Which callers a server accepts: schemes for `auth`, and keys that sign cards and webhooks. */
+
 export type { AuthOptions } from '../auth/auth.ts'
 export { cardSignatures, type SignatureAlgorithm, signCard } from '../auth/card-signature/sign-card.ts'
 export { type CardVerifier, type CardVerifierOptions, createCardVerifier } from '../auth/card-signature/verify-card.ts'

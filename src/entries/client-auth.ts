@@ -1,3 +1,5 @@
+/** Credentials that a client sends: API keys, tokens and the flows of OAuth 2. */
+
 export type { OAuthClient, Secret, Token, TokenStorage } from '../client/credentials/oauth-client.ts'
 export {
   type AuthorizationCodeOptions,

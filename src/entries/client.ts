@@ -1,3 +1,5 @@
+/** Calls any A2A agent: `connect`, and the objects of the protocol. Runs in browsers and every JavaScript runtime. */
+
 export type { Json, JsonObject } from '../base/json.ts'
 export type { Client } from '../client/client.ts'
 export { connect } from '../client/connect.ts'

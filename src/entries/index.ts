@@ -1,4 +1,4 @@
-/** The root of the package: `serve`, and everything of `parley-a2a/server`. Needs Node. */
+/** Writes and serves agents: `serve`, and everything of `parley-a2a/server`. Needs Node, Bun or Deno. */
 
 export type { MeshEndpointOptions } from '../mesh-bridge/endpoint.ts'
 

@@ -1,3 +1,5 @@
+/** Agents made of a model and tools. */
+
 export { type AgentLoop, type AgentLoopOptions, createAgentLoop } from '../loop/agent-loop.ts'
 export { type McpTools, mcpTools } from '../loop/mcp/mcp-tools.ts'
 export type { McpToolsOptions } from '../loop/mcp/options.ts'

@@ -1,3 +1,5 @@
+/** Signed envelopes between mesh peers, over HTTP and WebSocket. */
+
 export type {
   MeshAgentAnnouncement,
   MeshCard,

@@ -1,4 +1,4 @@
-/** What needs Node beyond `serve`: listeners for `node:http`, a guarded `fetch`, the gRPC client, a registry server. */
+/** Tools that need Node: listeners for `node:http`, a guarded `fetch`, the gRPC client, a registry server. */
 
 export { RequestRefused } from '../http/address-guard.ts'
 export { type GrpcOptions, grpc } from '../node/grpc-client.ts'

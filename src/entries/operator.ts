@@ -1,3 +1,5 @@
+/** A client of the operator API, which the console uses too. */
+
 export {
   createOperatorClient,
   type OperatorClient,

@@ -1,3 +1,5 @@
+/** Stores in PostgreSQL, for any number of replicas: task log, limits, registry, replay cache. */
+
 export type {
   IntegrityReport,
   LogAdmin,

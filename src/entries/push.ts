@@ -1,3 +1,5 @@
+/** Receives webhooks and verifies them, and signs those of a server. */
+
 export { createKeyRing, type KeyRing, type KeyRingOptions, newSigningKey, type SigningKey } from '../auth/key-ring.ts'
 export type {
   ArtifactEvent,

@@ -1,3 +1,5 @@
+/** A directory of A2A and mesh agents. */
+
 export type { AddOptions } from '../registry/a2a-agents.ts'
 
 export type { CatalogOptions } from '../registry/catalog/walk-catalogs.ts'

@@ -1,4 +1,4 @@
-/** Everything to write an agent and to serve it wherever `fetch` is spoken. Free of Node. */
+/** Writes agents, and serves them wherever `fetch` is spoken. Needs no Node. */
 
 export type { Agent, AgentProfile, Recovery, RecoveryPolicy } from '../agent/agent.ts'
 export type { AgentFunction } from '../agent/agent-function.ts'

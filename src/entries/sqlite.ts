@@ -1,3 +1,5 @@
+/** Stores in SQLite files: task log, registry, backups and checks. */
+
 export type {
   IntegrityReport,
   LogAdmin,

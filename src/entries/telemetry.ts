@@ -1,3 +1,5 @@
+/** Traces: spans of OpenTelemetry, and W3C Trace Context. */
+
 export { readTrace, type Trace, traceHeaders } from '../base/trace-context.ts'
 export type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../protocol/telemetry.ts'
 export { observeClient } from '../telemetry/observe-service.ts'

@@ -1,3 +1,5 @@
+/** Helpers for tests: a client and an agent without a socket, scripted agents, virtual time, faults, conformance. */
+
 export type { Clock } from '../base/clock.ts'
 export { type ConformanceOptions, conformance } from '../conformance/conformance.ts'
 export type { Check, ConformanceReport, Counts, Evidence, Outcome } from '../conformance/report.ts'

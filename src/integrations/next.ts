@@ -7,6 +7,7 @@ export interface RouteContext {
   readonly params: Promise<RouteParams> | RouteParams
 }
 
+/** Answers the requests of one HTTP method, as Next.js calls it. */
 export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>
 
 /** The exports of a route file of Next.js. */

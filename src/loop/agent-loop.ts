@@ -29,6 +29,7 @@ import { createToolbox, type ToolSource } from './tools/toolbox.ts'
 /** Invocations kept for `cancel`. A turn that waits for its caller may never resume, so the oldest ones are dropped. */
 const maxRunning = 10_000
 
+/** Options of `createAgentLoop`. */
 export interface AgentLoopOptions {
   /** A model from any AI SDK provider. */
   readonly model: LanguageModelV4
@@ -121,6 +122,12 @@ export interface AgentLoop {
   cancel(taskId: string): boolean
 }
 
+/**
+ * Creates a loop: it calls a model, runs the tools that the model calls, and streams the answer. Pass it to `agent()`.
+ *
+ * @example
+ * const assistant = agent({ name: 'Assistant' }, createAgentLoop({ model, tools: [mcpTools({ command: 'my-mcp-server' })] }))
+ */
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
   const { onError } = options

@@ -25,6 +25,7 @@ interface LegacyFile {
   readonly uri?: string
 }
 
+/** An event of `AgentLoop.invoke`: a status, or a chunk of an artifact. */
 export type CompatEvent =
   | {
       readonly type: 'status-update'

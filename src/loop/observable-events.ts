@@ -1,6 +1,7 @@
 import type { MonoTypeOperatorFunction } from 'rxjs'
 import type { Subscribable } from '../agent/observable.ts'
 
+/** Receives the events of `loop.invoke().subscribe()`. */
 export interface EventObserver<T> {
   next?(value: T): void
   error?(error: unknown): void

@@ -37,6 +37,7 @@ export interface LoopSettings extends InputPolicy {
   readonly toolMessages: boolean
 }
 
+/** An event of a loop: a status, or a chunk of an artifact. */
 export type LoopEvent = StatusEvent | ArtifactEvent
 
 /** Calls the model and its tools until the model calls no more tools, and emits the output as events. */

@@ -9,6 +9,7 @@ import { createSkillTools, type SkillTool } from './skill-tools.ts'
 
 const dependency = ['createMcpServer()', '@modelcontextprotocol/server'] as const
 
+/** Options of `createMcpServer`. */
 export interface McpServerOptions {
   /** Name of the server. Defaults to the agent's name. */
   readonly name?: string
@@ -39,7 +40,13 @@ export interface AgentMcpServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Exposes the skills of agents as MCP tools. */
+/**
+ * Creates an MCP server whose tools are the skills of agents.
+ *
+ * @example
+ * const server = await createMcpServer('https://agent.example.com')
+ * await server.stdio()
+ */
 export async function createMcpServer(agents: McpAgents, options: McpServerOptions = {}): Promise<AgentMcpServer> {
   const { onError = () => {}, secret, maxResult = 10 * 2 ** 20, allowedOrigins = [] } = options
   const mcp = await loadMcp()

@@ -12,6 +12,7 @@ export interface MeshMethodCall {
   readonly parameters: JsonObject
 }
 
+/** Options of `meshAgent`. */
 export interface MeshAgentOptions {
   readonly link: LinkSource
   /** Describes the agent in its card. Its skill ids are the methods of the peer. */

@@ -4,6 +4,7 @@ import type { AgentCard } from '../protocol/card.ts'
 /** Limits of the mesh schemas. */
 const limits = { name: 100, description: 500, capabilities: 50 } as const
 
+/** Options of `meshCardOf`. */
 export interface MeshCardOptions {
   /** 3 to 128 letters, digits and dashes. Derived from the agent's name by default. */
   readonly agentId?: string

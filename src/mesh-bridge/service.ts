@@ -33,6 +33,7 @@ export interface PollOptions {
 /** A link to the peer, or a function that returns one per caller: the peer identifies callers by their signature. */
 export type LinkSource = MeshLink | ((principal: Principal) => MeshLink)
 
+/** Options of `meshService`. */
 export interface MeshServiceOptions extends PollOptions {
   readonly link: LinkSource
 }

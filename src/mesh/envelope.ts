@@ -95,24 +95,34 @@ export const messageTypes = [
 
 export type MeshAuth = Infer<typeof AuthenticationTag>
 
+/** The card of a mesh peer. */
 export type MeshCard = Infer<(typeof AgentCard)['1.1.0']>
 
+/** Calls a method of a peer. */
 export type MeshRequest = Envelope<'request', Infer<typeof RequestPayload>, null>
 
+/** Answers a request with a result. */
 export type MeshResponse = Answer<'response', Infer<typeof ResponsePayload>>
 
+/** Opens a link: it carries the card of the sender. */
 export type MeshHandshake = Envelope<'handshake', { readonly agent_card: MeshCard }, null>
 
+/** Answers a handshake. */
 export type MeshHandshakeAck = Answer<'handshake_ack', Infer<typeof HandshakeAckPayload>>
 
+/** Answers an envelope with an error. */
 export type MeshErrorMessage = Answer<'error', Infer<typeof ErrorPayload>>
 
+/** Asks a peer for the agents that it knows. */
 export type MeshDiscoverAgents = Envelope<'discover_agents', Infer<ReturnType<typeof DiscoverAgentsPayload>>, null>
 
+/** Announces a peer, as the answer to `discover_agents`. */
 export type MeshAgentAnnouncement = Answer<'agent_announcement', Infer<ReturnType<typeof AgentAnnouncementPayload>>>
 
+/** Announces that a peer leaves. */
 export type MeshGoodbye = Envelope<'goodbye', Infer<typeof GoodbyePayload>, null>
 
+/** Any envelope that mesh peers exchange. */
 export type MeshEnvelope =
   | MeshRequest
   | MeshResponse

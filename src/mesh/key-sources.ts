@@ -60,6 +60,10 @@ export interface FirstHandshakeKeys extends MeshKeySource {
   forget(agentId: string): void
 }
 
+/**
+ * Trusts the key that a peer shows in its first handshake, and no other one after that. `capacity` limits the peers;
+ * it defaults to 10,000.
+ */
 export function firstHandshakeKeys({ capacity = 10_000 } = {}): FirstHandshakeKeys {
   const learned = new Map<string, MeshKey>()
   return {

@@ -55,6 +55,7 @@ export interface KeyOptions {
   readonly allowPkcs1?: boolean
 }
 
+/** Imports the public key of a peer from PEM, DER in base64, or a JWK. */
 export async function importPublicKey(material: KeyMaterial, options: KeyOptions = {}): Promise<MeshKey> {
   if (typeof material === 'string') {
     const der = derOf(material)

@@ -27,6 +27,7 @@ export interface LinkOptions {
   readonly telemetry: Telemetry | undefined
 }
 
+/** Options of `link.request`. */
 export interface MeshRequestOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. */

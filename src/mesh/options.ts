@@ -37,6 +37,7 @@ export interface MeshDirectory {
   ): Promise<MeshAgentAnnouncement['payload']> | MeshAgentAnnouncement['payload']
 }
 
+/** Options of `createMeshPeer`. */
 export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
   /** Describes this peer. Its `agent_id` is the address of the peer in the mesh. */
   readonly card: MeshCard

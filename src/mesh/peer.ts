@@ -52,6 +52,7 @@ export interface MeshPeer {
   sessionWith(agentId: string): Session
 }
 
+/** Creates a mesh peer: it answers the envelopes of other peers with its methods, and opens links to call them. */
 export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = true, timeout = 30_000 } = options

@@ -1,3 +1,4 @@
+/** Options of `createReplayCache`. */
 export interface ReplayCacheOptions {
   /**
    * Messages that are remembered. A full cache rejects new messages: evicting one would allow its replay. Defaults to
@@ -33,6 +34,7 @@ export interface ReplayCache {
   release(sighting: SeenMessage): Promise<void> | void
 }
 
+/** Creates a replay cache in memory. It remembers the envelopes of one process. */
 export function createReplayCache({
   capacity = 1_000_000,
   replySize = 2 ** 26,

@@ -94,6 +94,7 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
   }
 }
 
+/** Returns whether an envelope has a valid signature by this key. */
 export async function isEnvelopeSignedBy(envelope: MeshEnvelope, key: MeshKey): Promise<boolean> {
   if (envelope.auth === undefined) return false
   const signature = fromBase64(envelope.auth.signature)

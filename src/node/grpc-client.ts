@@ -19,6 +19,7 @@ import { startTimer, TimeLimitExceeded } from './guarded-fetch/send.ts'
 /** The client certificate (mutual TLS), and authorities to trust besides those of the system. */
 export type TlsOptions = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
 
+/** Options of `grpc`. */
 export interface GrpcOptions extends Pick<GuardOptions, 'allow'> {
   /** Whether this machine may be called. Defaults to `allow` for clients of an agent on this machine, else to `refuse`. */
   readonly loopback?: LoopbackRule
@@ -43,7 +44,12 @@ const optionChecks: OptionChecks<GrpcOptions> = {
   keepAlive: milliseconds({ min: 1 }),
 }
 
-/** Calls agents over gRPC: `connect(url, { bindings: [grpc()] })`. */
+/**
+ * Makes a client call agents over gRPC.
+ *
+ * @example
+ * const client = await connect('https://agent.example.com', { bindings: [grpc()] })
+ */
 export function grpc(options: GrpcOptions = {}): Grpc {
   checkOptions('grpc', options, optionChecks)
   const { loopback } = options

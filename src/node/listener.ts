@@ -37,8 +37,12 @@ export interface ListenerOptions {
 }
 
 /**
- * Serves an exchange from `node:http`, alone or mounted in Express and frameworks like it. Mounted at the root, it passes
- * requests for other paths on to `next`.
+ * Serves an exchange from `node:http`, alone or mounted in Express and frameworks like it. Mounted at the root, it
+ * passes requests for other paths on to `next`.
+ *
+ * @example
+ * const handler = createHandler(echo, { auth: 'none' })
+ * createServer(toListener(handler.exchange)).listen(4000)
  */
 export function toListener(
   exchange: Exchange,

@@ -8,6 +8,7 @@ const maxCollected = 64 * 1024
 /** Unwritten bytes of the output beyond which lines of `debug` and `info` are dropped. */
 const maxUnwritten = 4 * 2 ** 20
 
+/** Options of `createLogger`. */
 export interface LoggerOptions {
   /** The lowest level that is written. Defaults to the environment variable `PARLEY_LOG_LEVEL`, or to `info`. */
   readonly level?: LogLevel | 'silent'
@@ -29,7 +30,7 @@ export interface LogOutput {
  * Creates the logger that `serve` uses by default: lines for people in a terminal, JSON elsewhere. Lines of `debug` and
  * `info` are collected and written together once per turn of the event loop; warnings and errors are written at once.
  *
- * @example createHandler(agent, { auth: 'none', logger: createLogger({ level: 'debug' }) })
+ * @example createHandler(echo, { auth: 'none', logger: createLogger({ level: 'debug' }) })
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
   checkOptions('createLogger', options, {

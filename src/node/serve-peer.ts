@@ -10,6 +10,7 @@ import { loggedError } from '../protocol/errors.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import { type SocketServer, socketsAt } from './websocket-upgrade.ts'
 
+/** Options of `servePeer`. */
 export interface ServePeerOptions
   extends Omit<MeshPeerOptions, 'card'>,
     Partial<Pick<ListenOptions, 'port' | 'host' | 'tls'>> {
@@ -27,6 +28,7 @@ export interface ServePeerOptions
   readonly socketOptions?: SocketOptions
 }
 
+/** A running mesh peer, as `servePeer` returns it. */
 export interface PeerServer {
   /** Where other agents send envelopes to. */
   readonly endpoint: string

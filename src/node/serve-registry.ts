@@ -5,6 +5,7 @@ import { createRegistry, type Registry } from '../registry/registry.ts'
 import { createGuardedFetch } from './guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from './listen.ts'
 
+/** Options of `serveRegistry`. */
 export interface ServeRegistryOptions
   extends Omit<RegistryOptions, 'fetch'>,
     Omit<RegistryExchangeOptions, 'host' | 'isMeshLocal'>,
@@ -15,6 +16,7 @@ export interface ServeRegistryOptions
   readonly publisher?: RegistryExchangeOptions['host']
 }
 
+/** A running registry, as `serveRegistry` returns it. */
 export interface RegistryServer {
   readonly url: string
   readonly port: number

@@ -42,6 +42,7 @@ export interface ConcurrencyOptions {
   readonly webhooks?: number
 }
 
+/** The `push` option of a server: webhooks. */
 export interface PushOptions {
   readonly fetch: PushFetch
   /** Where webhooks are stored. Defaults to the task log if it can store them, otherwise to memory. */

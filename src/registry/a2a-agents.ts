@@ -31,6 +31,7 @@ export interface A2AAgentsOptions {
   readonly describe: (entry: A2AEntry) => AgentListing
 }
 
+/** Options of `registry.add`. */
 export interface AddOptions {
   /** Principal that may change the entry over HTTP. Without it, only the operator may, through the registry's methods. */
   readonly owner?: string

@@ -6,6 +6,7 @@ export type RegistryEntry = MeshEntry | A2AEntry
 
 export type EntryKind = RegistryEntry['kind']
 
+/** A mesh peer in a registry. */
 export interface MeshEntry extends EntryBase {
   readonly kind: 'mesh'
   readonly card: MeshCard
@@ -13,6 +14,7 @@ export interface MeshEntry extends EntryBase {
   readonly fingerprint?: string
 }
 
+/** An A2A agent in a registry. */
 export interface A2AEntry extends EntryBase {
   readonly kind: 'a2a'
   /** The card in its wire form. Of a verified signed card, only the signed part. */

@@ -21,6 +21,7 @@ export type FoundAgent =
   | { readonly kind: 'a2a'; readonly agent: AgentListing; readonly client: Client }
   | { readonly kind: 'mesh'; readonly agent: AgentListing; readonly link: MeshLink }
 
+/** What `registry.find` searches for. */
 export type FindQuery = Omit<SearchQuery, 'cursor'>
 
 /** Connects to one agent per iteration, the best first. Unreachable agents are skipped and marked as unhealthy. */

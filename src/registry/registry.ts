@@ -53,6 +53,10 @@ export interface Registry {
   close(): Promise<void>
 }
 
+/**
+ * Creates a registry: a directory of A2A and mesh agents that reads their cards, checks their health and answers
+ * searches.
+ */
 export function createRegistry(options: RegistryOptions): Registry {
   const { fetch, entries = createMemoryRegistryStore(), logger = consoleLogger, probe } = options
   const { unhealthyAfter = 90_000, removeAfter = 15 * minute } = options

@@ -43,6 +43,7 @@ export interface AgentQuery {
   readonly text?: string
 }
 
+/** What `registry.search` searches for. Without members, it lists every agent. */
 export interface SearchQuery extends AgentQuery {
   readonly kind?: EntryKind
   readonly status?: 'healthy' | 'unhealthy' | 'all'
@@ -52,6 +53,7 @@ export interface SearchQuery extends AgentQuery {
   readonly cursor?: string
 }
 
+/** A page of agents. */
 export interface SearchResult {
   /** Sorted by name, then by id. */
   readonly agents: readonly AgentListing[]

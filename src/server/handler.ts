@@ -35,6 +35,10 @@ export interface Handler {
  *
  * `mount` is the path at which callers reach the handler, such as `/agents/echo`. Frameworks that name this path to the
  * handler need no `mount`: Express does, and so do the adapters for Fastify, Hono, Koa and Next.js.
+ *
+ * @example
+ * const handler = createHandler(echo, { auth: 'none', log: createMemoryLog() })
+ * export default { fetch: handler.fetch }
  */
 export function createHandler(agent: Agent, options: HandlerOptions & Pick<MountOptions, 'mount'>): Handler {
   const caller = `createHandler(${agent.profile.name})`

@@ -60,6 +60,14 @@ export interface Host {
   drain(deadline: number, endWithin?: number): Promise<void>
 }
 
+/**
+ * Creates a host that serves several agents by path, hostname or tenant, wherever `fetch` is spoken.
+ *
+ * @example
+ * const host = createHost()
+ * host.add(echo, { mount: '/agents/echo', auth: 'none' })
+ * export default { fetch: host.fetch }
+ */
 export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host {
   let mounts: readonly Mount[] = []
   /** Gets every request while there is a single agent, at the root. */

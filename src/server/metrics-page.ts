@@ -7,6 +7,7 @@ import type { Authentication } from './authentication.ts'
 /** The path that Prometheus scrapes by default. */
 export const metricsPath = '/metrics'
 
+/** The `metrics` option of a server: Prometheus metrics at `/metrics`. */
 export interface MetricsOptions {
   /** Which principals may read the metrics. Defaults to every caller with credentials or, where none are needed, every caller. */
   readonly allow?: (principal: Principal) => boolean

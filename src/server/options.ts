@@ -163,6 +163,7 @@ export interface CapabilityOptions {
   readonly stateTransitionHistory?: boolean
 }
 
+/** The `http` option of a server: limits of requests and streams. */
 export interface HttpOptions {
   /** Maximum size of a request body in bytes. Defaults to 10 MiB. */
   readonly bodyLimit?: number
@@ -179,6 +180,7 @@ export interface HttpOptions {
   readonly hosts?: readonly string[] | 'any'
 }
 
+/** The `grpc` option of a server. */
 export interface GrpcServerOptions {
   /**
    * How cards name the address of gRPC: as host and port, which gRPC clients need, or as a URL, which other readers of
@@ -187,11 +189,13 @@ export interface GrpcServerOptions {
   readonly address?: GrpcAddress
 }
 
+/** The `card` option of a server. */
 export interface CardOptions {
   /** Sends the card only to callers with credentials. Defaults to false: the card says which credentials are needed. */
   readonly auth?: boolean
 }
 
+/** The `dialects` option of a server: protocol versions and their forms. */
 export interface DialectOptions {
   /** The protocol versions to serve. Defaults to all. */
   readonly speak?: readonly DialectName[]
@@ -221,6 +225,7 @@ export interface DialectOptions {
   readonly compatibility?: CompatibilityOptions
 }
 
+/** The `dialects.house` option of a server: the house profile of 0.3. */
 export interface HouseOptions {
   /** Path of JSON-RPC for house clients. Defaults to `/api/a2a`. */
   readonly path?: string
@@ -232,6 +237,7 @@ export interface HouseOptions {
   readonly holdStreamOnInput?: boolean
 }
 
+/** The `dialects.compatibility` option of a server: forms that single clients of 0.3 expect. */
 export interface CompatibilityOptions {
   /** Whether REST responses in the JSON of 0.3 are bare or wrapped in an object. Defaults to `bare`. */
   readonly restEnvelope?: RestEnvelope

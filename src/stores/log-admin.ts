@@ -14,6 +14,7 @@ export interface LogAdmin {
   close(): Promise<void>
 }
 
+/** The result of `stats()`: what a log holds. */
 export interface LogStats {
   /** The agent whose tasks the log holds. Undefined until one has used it. */
   readonly agent?: string
@@ -31,6 +32,7 @@ export interface LogStats {
   readonly retention: RetentionStats
 }
 
+/** The size of a log in bytes. */
 export interface LogSize {
   /** Bytes on disk. */
   readonly total: number
@@ -40,6 +42,7 @@ export interface LogSize {
   readonly reusable?: number
 }
 
+/** What retention has removed so far. */
 export interface RetentionStats {
   /** When old tasks were last removed or found to be none, in milliseconds since 1970. Undefined until the first time. */
   readonly lastRun?: number
@@ -49,12 +52,14 @@ export interface RetentionStats {
   readonly forgotten: number
 }
 
+/** The result of `checkIntegrity()`. */
 export interface IntegrityReport {
   readonly isIntact: boolean
   /** What is wrong, in sentences: at most 100. Empty if the log is intact. */
   readonly problems: readonly string[]
 }
 
+/** The result of `planMigration()`: what a migration would execute. */
 export interface MigrationPlan {
   /** The format of the log. 0 if there is none yet. */
   readonly format: number
@@ -66,6 +71,7 @@ export interface MigrationPlan {
   readonly problem?: string
 }
 
+/** One statement group of a migration. */
 export interface MigrationStep {
   /** The format after this step. */
   readonly format: number

@@ -19,6 +19,7 @@ import { createMemoryOperatorLog } from './memory-operator-log.ts'
 import { createTaskTable, isOver, type TaskEntry, type TaskTable } from './memory-table.ts'
 import type { OperatorLog } from './operator-log.ts'
 
+/** Options of `createMemoryLog`. */
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that, the oldest become tombstones. As many tombstones are kept. Defaults to 10,000. */
   readonly keepEnded?: number
@@ -45,7 +46,12 @@ const optionChecks: OptionChecks<MemoryLogOptions> = {
   clock: having('a clock such as createVirtualClock()', 'now'),
 }
 
-/** A log in memory: the reference implementation, for tests and for agents whose tasks may end with their process. */
+/**
+ * Creates a task log in memory, for tests and for agents whose tasks may end with their process.
+ *
+ * @example
+ * await serve(echo, { log: createMemoryLog() })
+ */
 export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
   checkOptions('createMemoryLog', options, optionChecks)
   const { keepEnded = 10_000, keepBytes = 64 * 2 ** 20, clock = systemClock } = options

@@ -21,6 +21,7 @@ const turnActivities: readonly Activity['type'][] = ['model', 'tool', 'call']
 /** Codes of errors that are not the caller's. */
 const serverErrors: readonly string[] = ['internal', 'unavailable', 'timeout', 'tool-failed', 'invalid-agent-response']
 
+/** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
   /** Defaults to the tracer of the global provider, at whatever time that is set. */
   readonly tracer?: Tracer
@@ -30,7 +31,13 @@ export interface OpenTelemetryOptions {
   readonly errorMessages?: boolean
 }
 
-/** Creates spans by OpenTelemetry's draft conventions for generative AI. Without an OpenTelemetry SDK, traces are only passed on. */
+/**
+ * Creates spans by OpenTelemetry's draft conventions for generative AI. Without an OpenTelemetry SDK, traces are only
+ * passed on.
+ *
+ * @example
+ * await serve(echo, { telemetry: openTelemetry() })
+ */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const { tracer, events = false, errorMessages = false } = options
   return {

@@ -13,6 +13,7 @@ import type { VirtualClock } from './virtual-clock.ts'
 /** Silent, because an error of the agent reaches the test as a failed task. */
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false }
 
+/** Options of `createPair`. */
 export interface PairOptions {
   /** The clock of both sides: leases, heartbeats, deadlines, back-off and retention. Defaults to the system clock. */
   readonly clock?: VirtualClock
@@ -47,7 +48,13 @@ export interface Pair extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Serves an agent in this process and connects a client to it, without a socket. */
+/**
+ * Serves an agent in this process and connects a client to it, without a socket.
+ *
+ * @example
+ * await using pair = await createPair(echo)
+ * const reply = await pair.client.send('hello')
+ */
 export async function createPair(agent: Agent, options: PairOptions = {}): Promise<Pair> {
   const { clock, faults = [] } = options
   const time: Clock = clock ?? systemClock

@@ -24,17 +24,24 @@ export type Step =
   /** Throws, like an agent with a bug. */
   | { readonly throw: unknown }
 
+/** Options of `scripted`. */
 export interface ScriptedOptions extends Partial<AgentProfile> {
   /** The clock of `wait` steps; pass the same one to `createPair`. Defaults to the system clock. */
   readonly clock?: Clock
 }
 
+/** An agent that runs a script, as `scripted` returns it. */
 export interface ScriptedAgent extends Agent {
   /** The received messages, answers to questions included, in order. */
   readonly heard: readonly Message[]
 }
 
-/** Creates an agent that runs a fixed script for every message, or the script that a function returns for the turn. */
+/**
+ * Creates an agent that runs a fixed script for every message, or the script that a function returns for the turn.
+ *
+ * @example
+ * const shop = scripted([{ ask: 'Which colour?' }, { say: 'Ordered.' }])
+ */
 export function scripted(
   script: readonly Step[] | ((turn: Turn) => readonly Step[]),
   { clock = systemClock, ...profile }: ScriptedOptions = {},

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { type Page, pages, type Snippet } from '../support/package/pages.ts'
+import { commentExamples, type Page, pages, type Snippet } from '../support/package/pages.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -35,11 +35,11 @@ const withCommands = (path: string) => path === 'README.md' || path.startsWith('
 
 const all = pages()
 
-it('every program of the pages compiles in strict mode', async () => {
+it('every program of the pages, and every example of a doc comment, compiles in strict mode', async () => {
   const folder = join(root, 'node_modules/.cache/snippets')
   await rm(folder, { recursive: true, force: true })
   const lines = new Map<string, string>()
-  for (const { path, snippets } of all) {
+  for (const { path, snippets } of [...all, ...commentExamples()]) {
     for (const { file, code, line, language } of snippets) {
       if (language === 'sh') continue
       const target = join(path.replace(/\.md$/, ''), file)

@@ -9,6 +9,7 @@ import {
   specifiedForm,
 } from './canonical-card.ts'
 
+/** The JWS algorithms that sign cards. */
 export type SignatureAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA'
 
 /** A private key, and the name of its public key. */

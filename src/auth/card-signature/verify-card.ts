@@ -32,6 +32,7 @@ const maxKeySets = 64
 /** Signatures that are checked. A card with more is rejected. */
 const maxSignatures = 16
 
+/** Options of `createCardVerifier`: the keys that are trusted, and where they are found. */
 export interface CardVerifierOptions {
   /** Trusted public keys. */
   readonly keys?: readonly JWK[]
@@ -53,6 +54,7 @@ export interface CardVerifierOptions {
 /** Throws unless a trusted key has signed the card. Returns only the signed members: the others cannot be trusted. */
 export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
 
+/** Creates the `verifyCard` option of `connect`: it checks the signatures of a card with keys that you trust. */
 export function createCardVerifier(options: CardVerifierOptions): CardVerifier {
   const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] } = options
   const sources: readonly KeyLookup[] = [

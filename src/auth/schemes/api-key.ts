@@ -18,6 +18,7 @@ export interface StoredKey extends Pick<Principal, 'id' | 'tenant' | 'scopes' | 
   readonly hash: string
 }
 
+/** Options of `apiKey`. */
 export interface ApiKeyOptions {
   /** Where callers send the key. Defaults to a header. */
   readonly in?: 'header' | 'query' | 'cookie'
@@ -28,6 +29,14 @@ export interface ApiKeyOptions {
   readonly description?: string
 }
 
+/**
+ * Accepts callers with an API key, in a header, a query parameter or a cookie.
+ *
+ * @example
+ * await serve(echo, {
+ *   auth: { schemes: { key: apiKey({ keys: [{ id: 'shop', hash: await hashApiKey('the key of the shop') }] }) } },
+ * })
+ */
 export function apiKey(options: ApiKeyOptions): Scheme {
   const { in: location = 'header', name = 'X-API-Key', keys, description } = options
   const find = typeof keys === 'function' ? keys : indexKeys(keys)

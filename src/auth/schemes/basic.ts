@@ -21,13 +21,21 @@ export interface BasicUser extends Pick<Principal, 'tenant' | 'scopes' | 'claims
   readonly password: string
 }
 
+/** Options of `basic`. */
 export interface BasicOptions {
   /** Users by name. The name is also the id of the principal. */
   readonly users: Readonly<Record<string, BasicUser>>
   readonly description?: string
 }
 
-/** HTTP Basic (RFC 7617). Use it only over TLS: every request contains the password. */
+/**
+ * Accepts callers with a name and a password: HTTP Basic (RFC 7617). Use it only over TLS, because every request
+ * contains the password.
+ *
+ * @example
+ * const password = basic({ users: { ada: { password: await hashPassword('correct horse') } } })
+ * await serve(echo, { auth: { schemes: { password } } })
+ */
 export function basic({ users, description }: BasicOptions): Scheme {
   const accounts = new Map(
     Object.entries(users).map(([name, user]) => [name, { ...user, stored: readUser(name, user) }]),

@@ -2,6 +2,7 @@ import type { SecurityScheme } from '../../protocol/card.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { type AuthRequest, authFailure, challengeOf, type Scheme } from '../scheme.ts'
 
+/** Options of `custom`. */
 export interface CustomOptions {
   /** The scheme as the card declares it. */
   readonly card: SecurityScheme
@@ -14,7 +15,7 @@ export interface CustomOptions {
   readonly authenticate: (request: AuthRequest) => CustomResult | Promise<CustomResult>
 }
 
-/** A scheme with your own check. */
+/** Accepts callers by a check of your own. */
 export function custom({ card, challenge, authenticate }: CustomOptions): Scheme {
   return {
     card,

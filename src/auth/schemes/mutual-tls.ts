@@ -4,6 +4,7 @@ import { type AuthRequest, authFailure, challengeOf, type Scheme, withExpiry } f
 
 const alternativeNames = { dns: 'DNS', uri: 'URI', spiffe: 'URI', email: 'email' } as const
 
+/** Options of `mutualTls`. */
 export interface MutualTlsOptions {
   /**
    * The part of the certificate that is the caller's id: its whole `subject`, a subject alternative name (`dns`, `uri`,
@@ -19,7 +20,15 @@ export interface MutualTlsOptions {
   readonly description?: string
 }
 
-/** Callers prove their identity by a client certificate. Needs `tls` of `serve`, or a server that passes certificates on. */
+/**
+ * Accepts callers with a client certificate. Needs `tls` of `serve`, or a server that passes certificates on.
+ *
+ * @example
+ * await serve(echo, {
+ *   tls: { key, cert, ca: [callerAuthority], requestCert: true },
+ *   auth: { schemes: { certificate: mutualTls({ id: 'dns' }) } },
+ * })
+ */
 export function mutualTls(options: MutualTlsOptions = {}): Scheme {
   const { id: kind = 'subject', trustDomain, principal = () => ({}), description } = options
   const certificateOf = options.certificate ?? ((request: AuthRequest) => request.certificate())

@@ -5,12 +5,23 @@ import { authorityOf, checkConfirmation, type JwtRules, jwtTokens, type TokenChe
 import { type KeySource, type RemoteKeySetOptions, remoteKeys } from '../jwt-keys.ts'
 import { authorizationOf, bearerChallenge, type Scheme } from '../scheme.ts'
 
+/** Options of `jwt`. */
 export interface JwtOptions extends JwtRules {
   readonly keys: KeySource
   readonly description?: string
 }
 
-/** A signed token of an issuer (RFC 7519, RFC 9068). */
+/**
+ * Accepts callers with a signed token of an issuer (RFC 7519, RFC 9068).
+ *
+ * @example
+ * const token = jwt({
+ *   issuer: 'https://login.example.com',
+ *   audience: 'https://agent.example.com',
+ *   keys: { url: 'https://login.example.com/jwks.json' },
+ * })
+ * await serve(echo, { auth: { schemes: { token } } })
+ */
 export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
   const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
   return bearer(
@@ -20,6 +31,7 @@ export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
   )
 }
 
+/** Options of `oauth2`. */
 export type OAuth2Options = {
   /** How callers obtain a token. Declare several flows as several schemes. */
   readonly flow: OAuthFlow
@@ -32,7 +44,7 @@ export type OAuth2Options = {
   | { readonly introspection: IntrospectionOptions }
 )
 
-/** A token of an authorization server, with scopes (RFC 6749). */
+/** Accepts callers with a token of an authorization server, with scopes (RFC 6749). */
 export function oauth2(options: OAuth2Options): Scheme {
   const { flow, metadataUrl, description } = options
   const card: SecurityScheme = {
@@ -50,13 +62,20 @@ export function oauth2(options: OAuth2Options): Scheme {
   return bearer(card, introspectedTokens(introspection), authorityOf(introspection, issuer))
 }
 
+/** Options of `openId`. */
 export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeySetOptions, 'url'> {
   /** The issuer. Its configuration is below its URL (OpenID Connect Discovery §4). */
   readonly issuer: string
   readonly description?: string
 }
 
-/** A signed token of an issuer that publishes where its keys are. */
+/**
+ * Accepts callers with a signed token of an issuer that publishes where its keys are.
+ *
+ * @example
+ * const login = openId({ issuer: 'https://login.example.com', audience: 'https://agent.example.com' })
+ * await serve(echo, { auth: { schemes: { login } } })
+ */
 export function openId({ description, ...rules }: OpenIdOptions): Scheme {
   const { issuer } = rules
   requireSecureUrl('issuer', issuer)

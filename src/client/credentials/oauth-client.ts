@@ -87,6 +87,7 @@ export function credentialError(failure: CredentialFailure, problem: string, hin
   return new A2AError('unauthenticated', problem, { reason: `credentials-${failure}`, hint })
 }
 
+/** An access token, as it is kept by a `TokenStorage`. */
 export interface Token {
   readonly accessToken: string
   readonly refreshToken?: string

@@ -29,6 +29,7 @@ const maxDeviceCodeLifetime = 3600
 /** Seconds between two polls with a device code, unless the server names another interval (RFC 8628 §3.5). */
 const defaultInterval = 5
 
+/** Options of `authorizationCode`. */
 export interface AuthorizationCodeOptions extends OAuthClient {
   /** The redirect URI, as it is registered with the authorization server. */
   readonly redirectUri: string
@@ -46,7 +47,13 @@ export function authorizationCode(options: AuthorizationCodeOptions): Credential
   })
 }
 
-/** Tokens for a program that acts on its own behalf (RFC 6749 §4.4), for `oauth2` and `openid` schemes. */
+/**
+ * Fetches tokens for a program that acts on its own behalf (RFC 6749 §4.4), for `oauth2` and `openid` schemes.
+ *
+ * @example
+ * const credentials = clientCredentials({ clientId: 'shop', clientSecret: secret, issuer: 'https://login.example.com' })
+ * const client = await connect('https://agent.example.com', { auth: [credentials] })
+ */
 export function clientCredentials(client: OAuthClient): CredentialProvider {
   return oauthProvider({ name: 'clientCredentials', flow: 'client-credentials', client, obtain: obtainByCredentials })
 }
@@ -60,6 +67,7 @@ export interface DevicePrompt {
   readonly expiresAt: Date
 }
 
+/** Options of `deviceCode`. */
 export interface DeviceCodeOptions extends OAuthClient {
   /** Shows the prompt to the user. Meanwhile the client polls for the token. */
   readonly onPrompt: (prompt: DevicePrompt) => void | Promise<void>

@@ -3,6 +3,7 @@ import type { SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
 import { credentialError, reveal, type Secret } from './oauth-client.ts'
 
+/** Options of `apiKeyCredentials`. */
 export interface ApiKeyCredentialsOptions {
   /** The name of the header, parameter or cookie, if several schemes of the card take keys. */
   readonly name?: string
@@ -26,6 +27,7 @@ export function apiKeyCredentials(
   }
 }
 
+/** Options of `basicCredentials`. */
 export interface BasicCredentialsOptions {
   readonly username: string
   readonly password: Secret
@@ -43,7 +45,12 @@ export function basicCredentials({ username, password }: BasicCredentialsOptions
   }
 }
 
-/** A token that the caller already has: for bearer schemes, and for OAuth 2 and OpenID Connect. */
+/**
+ * Sends a token that the caller already has: for bearer schemes, and for OAuth 2 and OpenID Connect.
+ *
+ * @example
+ * const client = await connect('https://agent.example.com', { auth: [bearer(token)] })
+ */
 export function bearer(token: Secret): CredentialProvider {
   return {
     fits: (scheme) => isHttpScheme(scheme, 'bearer') || scheme.type === 'oauth2' || scheme.type === 'openid',

@@ -22,7 +22,14 @@ export interface McpTools extends ToolSource, AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Provides the tools of an MCP server to a loop. Connects before the first model call, and again after the connection is lost. */
+/**
+ * Provides the tools of an MCP server to a loop. Connects before the first model call, and again after the connection
+ * is lost.
+ *
+ * @example
+ * const files = mcpTools({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/data'] })
+ * const loop = createAgentLoop({ model, tools: [files] })
+ */
 export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): McpTools {
   requireAddress(address)
   const { connectTimeout = 30_000, maxTools = 256, maxMessage = 10 * 2 ** 20, required, onProblem } = options

@@ -32,6 +32,7 @@ export interface McpProblem {
   readonly cause?: unknown
 }
 
+/** Options of `mcpTools`: the MCP servers, and how they are called. */
 export interface McpToolsOptions {
   /** Prefix of the tool names, joined by `_`, so that tools of several servers do not clash. */
   readonly prefix?: string

@@ -18,6 +18,7 @@ const maxDescriptionLength = 2_000
 /** A URL, a card, an agent in this process, or a connected client. */
 export type RemoteTarget = Target | Client
 
+/** Options of `remoteAgent`. */
 export interface RemoteAgentOptions
   extends Pick<AgentCallOptions, 'budget' | 'relay' | 'headers'>,
     Pick<ConnectOptions, 'auth' | 'fetch'> {
@@ -36,8 +37,11 @@ export interface RemoteAgentOptions
 }
 
 /**
- * Turns another agent into a tool. In the loop of an agent it is called as by `turn.call`: with that agent's credentials, and
- * its questions go to the caller. Errors are reported to the model.
+ * Turns another agent into a tool. In the loop of an agent it is called as by `turn.call`: with that agent's
+ * credentials, and its questions go to the caller. Errors are reported to the model.
+ *
+ * @example
+ * const loop = createAgentLoop({ model, tools: [remoteAgent('https://prices.example.com')] })
  */
 export function remoteAgent(target: RemoteTarget, options: RemoteAgentOptions = {}): ToolSource {
   const { auth, fetch, refreshAfter = 300_000 } = options

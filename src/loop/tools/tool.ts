@@ -25,6 +25,7 @@ export interface ToolContext {
   readonly turn?: Turn
 }
 
+/** Options of `localTool`. */
 export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolBase, 'input'> {
   readonly input: S
   readonly usesTurn?: boolean
@@ -41,7 +42,17 @@ export interface LocalTool extends ToolBase {
   readonly run: (input: unknown, context: ToolContext) => unknown
 }
 
-/** Creates a tool that runs in this process. */
+/**
+ * Creates a tool that runs in this process.
+ *
+ * @example
+ * const weather = localTool({
+ *   name: 'weather',
+ *   description: 'Returns the weather of a city.',
+ *   input: z.object({ city: z.string() }),
+ *   run: ({ city }) => `It rains in ${city}.`,
+ * })
+ */
 export function localTool<S extends StandardSchemaV1>({ run, ...options }: LocalToolOptions<S>): LocalTool {
   requireName(options.name)
   requireSchema(`localTool(${options.name})`, options.input)
@@ -60,7 +71,12 @@ export interface ClientTool extends ToolBase {
   readonly sensitive?: boolean
 }
 
-/** Creates a tool that the caller runs. */
+/**
+ * Creates a tool that the caller runs.
+ *
+ * @example
+ * const openPage = clientTool({ name: 'open_page', input: z.object({ url: z.url() }) })
+ */
 export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
   requireName(options.name)
   requireSchema(`clientTool(${options.name})`, options.input)
@@ -87,6 +103,7 @@ export const textInput: StandardSchemaV1<TextInput> = {
   },
 }
 
+/** A tool of a loop: run by this process (`localTool`) or by the caller (`clientTool`). */
 export type Tool = LocalTool | ClientTool
 
 /** The JSON Schema of the input: the configured one, the schema library's own, or else any object. */

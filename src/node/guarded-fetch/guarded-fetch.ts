@@ -29,6 +29,7 @@ import {
   TimeLimitExceeded,
 } from './send.ts'
 
+/** Options of `createGuardedFetch`. */
 export interface GuardedFetchOptions extends GuardOptions, GuardLimits {
   /** How many redirects to follow. Defaults to 5. 0 rejects them, which suits webhooks. */
   readonly redirects?: number
@@ -65,8 +66,12 @@ export interface GuardedFetch {
 }
 
 /**
- * Creates a `fetch` that calls only public addresses, and others that `allow` lists. It checks every address, also after
- * redirects, looks up names once per connection, and limits the size and duration of responses.
+ * Creates a `fetch` that calls only public addresses, and others that `allow` lists. It checks every address, also
+ * after redirects, looks up names once per connection, and limits the size and duration of responses.
+ *
+ * @example
+ * const fetch = createGuardedFetch({ allow: ['10.0.0.0/8'] })
+ * const client = await connect('https://agent.internal.example.com', { fetch })
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   checkOptions('createGuardedFetch', options, guardedFetchChecks)

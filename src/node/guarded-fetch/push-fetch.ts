@@ -1,6 +1,7 @@
 import { checkOptions, milliseconds, type OptionChecks } from '../../base/options.ts'
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions, guardedFetchChecks } from './guarded-fetch.ts'
 
+/** Options of `createPushFetch`. */
 export interface PushFetchOptions
   extends Pick<GuardedFetchOptions, 'allow' | 'loopback' | 'redirects' | 'tls' | 'resolve'> {
   /** Defaults to `https`, and `http` too if `loopback` is `allow`. */

@@ -41,6 +41,7 @@ export interface DeliveryMemory {
   release(id: string): Promise<void> | void
 }
 
+/** Creates the memory of a receiver: it remembers deliveries of one process, so that each event is handled once. */
 export function createDeliveryMemory({
   capacity = 100_000,
   rememberFor = 86_400_000,

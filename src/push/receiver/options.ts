@@ -7,12 +7,14 @@ import type { RefusalReason } from './refusal.ts'
 import type { RegistrationsOptions } from './registration-tokens.ts'
 import type { Signer } from './signers.ts'
 
+/** A delivery that a receiver refused, and why. */
 export interface RefusedDelivery {
   readonly reason: RefusalReason
   readonly message: string
   readonly cause?: unknown
 }
 
+/** Options of `createReceiver`. */
 export interface ReceiverOptions extends RegistrationsOptions {
   /** The URL at which agents reach this receiver, such as `https://me.example.com/hooks/a2a`. */
   readonly url: string

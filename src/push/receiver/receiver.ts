@@ -32,6 +32,17 @@ export interface Receiver extends AsyncIterable<PushDelivery> {
   close(): void
 }
 
+/**
+ * Creates a receiver of webhooks: it verifies deliveries of every protocol version and passes on each event once, in
+ * order.
+ *
+ * @example
+ * const receiver = createReceiver({
+ *   url: 'https://me.example.com/hooks/a2a',
+ *   onEvent: ({ event }) => console.log(event.type),
+ * })
+ * await client.send('Write the report', { push: receiver })
+ */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const settings = withReceiverDefaults(options)
   const { onEvent, onRefused, memory = createDeliveryMemory({ now: settings.now }) } = options

@@ -16,6 +16,7 @@ export function mismatchedHeader(
   return undefined
 }
 
+/** Options of `pushSigner`. */
 export interface PushSignerOptions {
   /** The keys that are published at `/.well-known/jwks.json` of the issuer. */
   readonly keys: KeyRing | SigningKey

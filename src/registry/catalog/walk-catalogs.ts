@@ -13,6 +13,7 @@ import {
   readCatalog,
 } from './read-catalog.ts'
 
+/** The `catalogs` option of a registry: how AI catalogs are read. */
 export interface CatalogOptions extends CatalogLimits {
   /** Maximum number of catalogs per owner that are read again. Defaults to 100; 0 reads every catalog only once. */
   readonly maxKept?: number

@@ -23,6 +23,7 @@ const maxBodyBytes = 2 ** 14
  */
 export type RegistryAuth = AuthOptions | 'none' | 'local'
 
+/** Options of `createRegistryExchange`. */
 export interface RegistryExchangeOptions {
   /** Which callers may add agents and remove their own. Defaults to none. Every caller may read. */
   readonly auth?: RegistryAuth

@@ -41,6 +41,7 @@ import type {
   WireRequest,
 } from './contract-tools.ts'
 
+/** Options of `createOperatorClient`. */
 export interface OperatorClientOptions {
   /** Address of the console, such as `http://localhost:4000/console`. */
   readonly url: string

@@ -5,6 +5,7 @@ import type { TaskKey } from './contract.ts'
 /** `GET /overview?window=hour`: `hour` has a point per minute, `day` one per 15 minutes. */
 export type OverviewWindow = 'hour' | 'day'
 
+/** Figures of all agents in a window of time. */
 export interface Overview {
   readonly window: OverviewWindow
   /** Of all agents together, and of each. */
@@ -12,6 +13,7 @@ export interface Overview {
   readonly agents: readonly (AgentOverview & { readonly agent: string })[]
 }
 
+/** Figures of one agent, or of all agents together. */
 export interface AgentOverview {
   /** Tasks in each state at the moment. */
   readonly tasks: Readonly<Partial<Record<Phase | 'expired', number>>>
@@ -51,6 +53,7 @@ export interface ComposeRequest {
   readonly taskId?: string
 }
 
+/** The transports in which a raw request can be composed. */
 export type WireBinding = 'JSONRPC' | 'REST' | 'GRPC'
 
 /** A raw request, ready to be edited and sent. For gRPC, `url` is the method and `body` the message as JSON. */
@@ -77,6 +80,7 @@ export type CheckProgress =
   | { readonly type: 'done'; readonly report: JsonObject; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'failed'; readonly message: string }
 
+/** A finding of the doctor or of the conformance suite. */
 export interface Finding {
   readonly id: string
   /** Doctor: `ok`, `info`, `warning` or `error`. Conformance: `passed`, `failed` or `not-measured`. */
@@ -90,6 +94,7 @@ export interface Finding {
   readonly evidence?: string
 }
 
+/** Names a webhook by its task and its id. */
 export interface WebhookKey extends TaskKey {
   readonly id: string
 }
@@ -100,6 +105,7 @@ export interface WebhookRows {
   readonly next?: string
 }
 
+/** A webhook in a list. */
 export interface WebhookRow extends WebhookKey {
   readonly url: string
   readonly principal: string
@@ -117,6 +123,7 @@ export interface DeliveryRows {
   readonly deliveries: readonly DeliveryRow[]
 }
 
+/** A delivery of an event to a webhook. */
 export interface DeliveryRow {
   readonly deliveryId: string
   readonly generation: number
@@ -159,6 +166,7 @@ export interface RegistryRows {
   readonly next?: string
 }
 
+/** An agent in a registry. */
 export interface RegistryRow {
   readonly id: string
   readonly kind: 'a2a' | 'mesh'
@@ -183,6 +191,7 @@ export interface MeshState {
   readonly envelopes: readonly MeshEnvelope[]
 }
 
+/** A mesh peer that is linked to this one. */
 export interface MeshPeer {
   readonly id: string
   readonly url?: string
@@ -191,6 +200,7 @@ export interface MeshPeer {
   readonly lastSeen?: number
 }
 
+/** An envelope that was sent or received. */
 export interface MeshEnvelope {
   readonly at: number
   readonly direction: 'in' | 'out'

@@ -31,6 +31,7 @@ export interface Session {
   readonly server: ServerInfo
 }
 
+/** The server, and what its console can show. */
 export interface ServerInfo {
   /** The version of Parley. */
   readonly version: string
@@ -67,6 +68,7 @@ export interface AgentList {
   readonly agents: readonly AgentSummary[]
 }
 
+/** An agent of the server. */
 export interface AgentSummary {
   /** Names the agent in paths of this API. Stable while the agent stays mounted at its address. */
   readonly id: string
@@ -92,6 +94,7 @@ export interface AgentCards {
   }
 }
 
+/** Names a task by its agent and its id. */
 export interface TaskKey {
   readonly agent: string
   readonly taskId: string
@@ -114,6 +117,7 @@ export interface TaskQuery {
   readonly limit?: number
 }
 
+/** A task in a list. */
 export interface TaskRow extends TaskKey {
   readonly contextId: string
   readonly phase: Phase | 'expired'
@@ -130,6 +134,7 @@ export interface TaskRow extends TaskKey {
   readonly lease?: { readonly holder: string; readonly expires: number }
 }
 
+/** A page of tasks. */
 export interface TaskRows {
   readonly tasks: readonly TaskRow[]
   /** The `cursor` of the next page. Undefined on the last one. */
@@ -149,6 +154,7 @@ export interface CancelTasks {
   readonly tasks: readonly TaskKey[]
 }
 
+/** What became of each task that was to be canceled. */
 export interface CancelResults {
   readonly results: readonly (TaskKey & { readonly phase?: Phase; readonly error?: string })[]
 }
@@ -168,6 +174,7 @@ export interface TaskDetail extends TaskRow {
   readonly recovery: 'fail' | 'retry' | 'resume'
 }
 
+/** A step in the journal of a durable turn. */
 export interface JournalStep {
   readonly attempt: number
   readonly step: string
@@ -201,6 +208,7 @@ export interface EventPage {
   readonly generation: number
 }
 
+/** A stored event of a task. */
 export interface EventRow {
   readonly generation: number
   /** When it was stored. Undefined for events that were stored before times were. */
@@ -238,6 +246,7 @@ export interface CallNode {
   readonly calls: readonly CallNode[]
 }
 
+/** The calls to other agents that a task made. */
 export interface CallTree {
   readonly calls: readonly CallNode[]
 }
@@ -247,6 +256,7 @@ export interface TaskLogLines {
   readonly lines: readonly LogLine[]
 }
 
+/** A log line of this process. */
 export interface LogLine {
   readonly at: number
   readonly level: LogLevel

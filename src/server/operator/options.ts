@@ -19,6 +19,7 @@ export interface ConsoleOptions {
   readonly sessionLifetime?: number
 }
 
+/** Which operators may log in to the console: schemes as in `auth`, or `'none'` on this machine only. */
 export type ConsoleAuth = Omit<AuthOptions, 'anonymous'> | 'none'
 
 const consoleChecks: OptionChecks<ConsoleOptions> = {

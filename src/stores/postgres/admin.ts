@@ -27,6 +27,7 @@ const defaultPatience = 15_000
 /** Timeout of a statement that reads the whole log, in milliseconds. */
 const readTimeout = 10 * 60_000
 
+/** Options of `createPostgresAdmin`. */
 export interface PostgresAdminOptions {
   /** A `Pool` of the package `pg`. It is not ended. */
   readonly pool: PostgresPool

@@ -9,6 +9,7 @@ const maxAttempts = 20
 /** In milliseconds. Short, because every counted request waits for the result. */
 const timeouts = { patience: 0, startPatience: 0, statementTimeout: 5_000 }
 
+/** Options of `createPostgresLimits`. */
 export interface PostgresLimitsOptions {
   readonly pool: PostgresPool
   /** The schema of the tables, created if missing. Defaults to `parley`, as for the log. */
@@ -23,6 +24,7 @@ export interface PostgresLimits extends LimitStore {
   close(): Promise<void>
 }
 
+/** Creates a store that counts the `limits` of all replicas together, in PostgreSQL. */
 export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLimits {
   const { pool, schema = 'parley', placeTtl = 30 } = options
   requireSchema(schema)

@@ -31,6 +31,7 @@ import {
 } from './waiters.ts'
 import { createWriteBatcher, newToken, type Write } from './write-batches.ts'
 
+/** Options of `createPostgresLog`. */
 export interface PostgresLogOptions {
   /** A `Pool` of the package `pg`. The log keeps one of its connections for notifications, and does not end the pool. */
   readonly pool: PostgresPool
@@ -76,7 +77,10 @@ export interface PostgresLog extends TaskLog, Pick<LogAdmin, 'stats' | 'checkInt
   readonly operator: OperatorLog
 }
 
-/** Stores the task log in PostgreSQL 13 or newer. Any number of processes on any number of machines may share it. */
+/**
+ * Creates a task log in PostgreSQL 13 or newer. Any number of processes on any number of machines may share it.
+ * @example await serve(echo, { log: await createPostgresLog({ pool: new Pool() }) })
+ */
 export async function createPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
   checkOptions('createPostgresLog', options, optionChecks)
   optionChecks.pool(options.pool, 'createPostgresLog: pool')

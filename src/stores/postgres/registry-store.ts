@@ -30,6 +30,7 @@ const minNewEntries = 200
 /** Polling interval for lost notifications while a reader waits, in milliseconds. */
 const pollInterval = 1_000
 
+/** Options of `createPostgresRegistryStore`. */
 export interface PostgresRegistryStoreOptions {
   /** A `Pool` of the package `pg`, which the store does not end. It uses one connection for notifications while a reader waits. */
   readonly pool: PostgresPool

@@ -8,6 +8,7 @@ const sweepInterval = 5_000
 
 const removalBatch = 10_000
 
+/** Options of `createPostgresReplayCache`. */
 export interface PostgresReplayCacheOptions {
   /** A `Pool` of the package `pg`, which the cache does not end. */
   readonly pool: PostgresPool

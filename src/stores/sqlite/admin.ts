@@ -18,6 +18,7 @@ import { explainError, type SqliteDatabase, type SqliteDriver } from './connecti
 import { nodeDriver } from './node-driver.ts'
 import { formatProblem, formatWith, migrations } from './schema.ts'
 
+/** Options of `createSqliteAdmin`. */
 export interface SqliteAdminOptions {
   /** The file of the log. */
   readonly file: string

@@ -27,6 +27,7 @@ import { openDatabase } from './schema.ts'
 /** Polling interval for changes of other processes while a reader waits, in milliseconds. */
 const pollInterval = 250
 
+/** Options of `createSqliteRegistryStore`. */
 export interface SqliteRegistryStoreOptions {
   /** The database file, created with its directory if missing. It may be the file of a task log. */
   readonly file: string

@@ -6,6 +6,7 @@ import { createPartial, publish, removeDatabase } from './backup.ts'
 import { explainError, isBusy, type SqliteDriver } from './connection.ts'
 import { nodeDriver } from './node-driver.ts'
 
+/** Options of `restoreSqliteLog`. */
 export interface SqliteRestoreOptions {
   /** A file that `backup` wrote. */
   readonly backup: string

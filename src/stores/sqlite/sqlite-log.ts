@@ -35,6 +35,7 @@ import { openDatabase, reserveFile, rewriteFormat } from './schema.ts'
  */
 const machineClock: Clock = { ...systemClock, monotonic: () => Number(hrtime.bigint()) / 1e6 }
 
+/** Options of `createSqliteLog`. */
 export interface SqliteLogOptions {
   /** The database file, created with its directory if missing. Processes of one machine may share it. */
   readonly file: string
@@ -65,7 +66,12 @@ export interface SqliteLog extends TaskLog, Pick<SqliteAdmin, 'backup' | 'stats'
   readonly operator: OperatorLog
 }
 
-/** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
+/**
+ * Creates a task log in one SQLite file. An operation that has resolved survives a crash.
+ *
+ * @example
+ * await serve(echo, { log: createSqliteLog({ file: '/var/lib/echo/tasks.db' }) })
+ */
 export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   checkOptions('createSqliteLog', options, optionChecks)
   optionChecks.file(options.file, 'createSqliteLog: file')
