@@ -228,6 +228,7 @@ describe('a turn whose events were lost', () => {
     const { server, wire } = await startTestServer(
       async (turn) => {
         await turn.status('working')
+        await turn.flush()
         lock()
         void turn.data({ lost: true }).catch(() => {})
         return 'done'
@@ -242,5 +243,23 @@ describe('a turn whose events were lost', () => {
       const { tasks } = await service.listTasks({}, callOf())
       return tasks.length === 1 && tasks[0]?.status.state === 'failed'
     })
+  })
+
+  it('a short turn that cannot be stored leaves nothing behind: the caller gets 503 and may send again', async () => {
+    const { log, lock, free } = await openFillableLog()
+    const { server, wire } = await startTestServer(
+      async (turn) => {
+        await turn.status('working')
+        if (turn.text === 'go') lock()
+        return 'done'
+      },
+      { log, turns: { leaseTtl: 300 } },
+    )
+    const refused = await wire.call('SendMessage', sendParams('go'))
+    expect(refused).toMatchObject({ status: 503, error: { code: -32603 } })
+    free()
+    const { service } = await connect(server.url)
+    expect((await service.listTasks({}, callOf())).tasks).toEqual([])
+    expect((await wire.sendTask('again')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 })
