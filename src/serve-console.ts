@@ -1,4 +1,5 @@
 import { redactSecrets } from './base/error-summary.ts'
+import type { JsonObject } from './base/json.ts'
 import type { Logger } from './base/logger.ts'
 import { packageVersion } from './base/package-version.ts'
 import type { Exchange, Incoming } from './http/exchange.ts'
@@ -65,7 +66,7 @@ export function withConsole(
       files: createConsoleFiles(),
       logger,
       lines,
-      checks: { conformance: runConformance },
+      checks: { doctor: runDoctor, conformance: runConformance },
       version: packageVersion,
       started,
       publicUrl: options.publicUrl,
@@ -131,4 +132,20 @@ const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
   const count = (outcome: string) => report.checks.filter((check) => check.outcome === outcome).length
   const counts = { passed: count('passed'), failed: count('failed'), 'not-measured': count('not measured') }
   return { report: report.toJSON(), counts }
+}
+
+/** Diagnoses an agent as `parley doctor` does, whose code is loaded when it runs. */
+const runDoctor: RunCheck = async ({ url, signal, onFinding }) => {
+  const { runDoctor: diagnose } = await import('./cli/doctor/run-doctor.ts')
+  const report = await diagnose(url, signal)
+  const counts: Record<string, number> = { error: 0, warning: 0, info: 0 }
+  for (const { id, severity, subject, problem, fix, evidence } of report.findings) {
+    counts[severity] = (counts[severity] ?? 0) + 1
+    onFinding({
+      ...{ id, outcome: severity, title: problem, detail: subject },
+      ...(fix !== undefined && { remedy: fix }),
+      ...(evidence.length > 0 && { evidence: redactSecrets(JSON.stringify(evidence, null, 2)) }),
+    })
+  }
+  return { report: JSON.parse(JSON.stringify(report)) as JsonObject, counts }
 }

@@ -189,3 +189,10 @@ it('conformance runs with live progress and ends with a report', async () => {
   expect(progress.filter(({ type }) => type === 'finding').length).toBeGreaterThan(50)
   expect(progress.at(-1)).toMatchObject({ type: 'done', counts: { passed: expect.any(Number) } })
 })
+
+it('doctor diagnoses an agent of the server', async () => {
+  const { operator } = await start()
+  const progress = await collect(operator.doctor('worker'))
+  expect(progress[0]).toEqual({ type: 'started' })
+  expect(progress.at(-1)).toMatchObject({ type: 'done', report: { name: 'Worker' }, counts: { error: 0 } })
+})

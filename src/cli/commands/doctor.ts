@@ -67,7 +67,8 @@ interface Diagnosis {
   readonly exitCode?: number
 }
 
-async function diagnose(context: Context, recorder: Recorder): Promise<Diagnosis> {
+/** Probes the agent of a context, and returns what it finds. */
+export async function diagnose(context: Context, recorder: Recorder): Promise<Diagnosis> {
   const { output, signal, settings } = context
   const reference = requireReference(context)
   const parsed = readAgentReference(reference)

@@ -14,24 +14,23 @@ export type RunCheck = (options: {
 
 /** The checks that a server can run. Their code is loaded when they run. */
 export interface AgentChecks {
+  readonly doctor?: RunCheck | undefined
   readonly conformance?: RunCheck | undefined
 }
 
 /** Checks of agents with live progress: they send real requests to the address of the agent. */
 export function checkRoutes({ agents, checks }: { agents: ConsoleAgents; checks: AgentChecks }): readonly Route[] {
-  return [
-    {
-      method: 'POST',
-      path: '/agents/:agent/conformance',
-      role: 'operator',
-      async handle(call, id: string) {
-        const { conformance } = checks
-        if (!conformance) throw new OperatorFailure(501, 'not-available', 'This server cannot run this check.')
-        const url = urlOf(agents.get(id), call.incoming)
-        return streamAnswer(call, run(conformance, url, call.incoming.signal))
-      },
+  return (['doctor', 'conformance'] as const).map((name) => ({
+    method: 'POST',
+    path: `/agents/:agent/${name}`,
+    role: 'operator',
+    async handle(call, id: string) {
+      const check = checks[name]
+      if (!check) throw new OperatorFailure(501, 'not-available', 'This server cannot run this check.')
+      const url = urlOf(agents.get(id), call.incoming)
+      return streamAnswer(call, run(check, url, call.incoming.signal))
     },
-  ]
+  }))
 }
 
 async function* run(check: RunCheck, url: string, signal: AbortSignal): AsyncGenerator<{ value: CheckProgress }> {

@@ -114,6 +114,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     return [
       ...(hosted.some(({ log }) => log.operator) ? (['history'] as const) : []),
       ...(hosted.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
+      ...(settings.checks.doctor ? (['doctor'] as const) : []),
       ...(settings.checks.conformance ? (['conformance'] as const) : []),
     ]
   }
