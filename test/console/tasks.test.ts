@@ -105,8 +105,8 @@ describe.each(stores)('tasks in %s', (_name, options) => {
       agent: 'worker',
       principal: { id: 'anonymous' },
       summary: 'Done <b>here</b>',
-      skill: 'worker',
     })
+    expect(done.skill).toBeUndefined()
     const detail = await operator.task(done)
     expect(detail.task.artifacts[0]?.parts.map((part) => ('text' in part ? part.text : '')).join('')).toBe(
       'part 0 part 1 part 2 ',
@@ -180,6 +180,14 @@ describe.each(stores)('tasks in %s', (_name, options) => {
     await operator.answer(waiting, { parts: [{ text: 'red' }] })
     expect((await arrived).value?.value).toMatchObject({ generation: waiting.events + 1, by: 'caller' })
     await rows.return(undefined)
+
+    // A stream that opens later begins with what its reader has missed.
+    const late = operator.taskChanges({}, abort.signal)
+    expect((await late.next()).value?.value).toMatchObject({ type: 'task', task: { taskId: waiting.taskId } })
+    await late.return(undefined)
+    const tomorrow = operator.taskChanges({ search: waiting.taskId }, abort.signal, `${Date.now() + 86_400_000}`)
+    expect((await tomorrow.next()).value?.value).toMatchObject({ type: 'task', task: { taskId: waiting.taskId } })
+    await tomorrow.return(undefined)
   })
 })
 

@@ -7,7 +7,10 @@ export function isOpen({ phase }: Pick<TaskRow, 'phase'>): boolean {
   return openPhases.has(phase)
 }
 
-/** Whether no process works on a task that should be worked on. */
+/**
+ * Whether no process works on a task that should be worked on. The server leaves expired leases out; their times in a row
+ * are not compared, because processes extend leases without a change of the row.
+ */
 export function isStuck({ phase, lease }: Pick<TaskRow, 'phase' | 'lease'>): boolean {
-  return phase === 'working' && (lease === undefined || lease.expires < Date.now())
+  return phase === 'working' && lease === undefined
 }

@@ -63,12 +63,22 @@ export function useStream<T>(
   current.current = { open, onItem }
   const key = JSON.stringify(inputs)
   const login = logins.value
-  // A new login opens the stream again
+  const reconnection = reconnections.value
+  const last = useRef<{ readonly key: string; readonly id: string } | undefined>(undefined)
+  // A new login and a server that is reachable again open the stream again
   useEffect(() => {
     const abort = new AbortController()
-    readForever(abort.signal, () => current.current)
+    const position = last.current?.key === key ? last.current.id : undefined
+    readForever(
+      abort.signal,
+      position,
+      () => current.current,
+      (id) => {
+        last.current = { key, id }
+      },
+    )
     return () => abort.abort()
-  }, [key, login])
+  }, [key, login, reconnection])
 }
 
 interface StreamReader<T> {
@@ -76,12 +86,18 @@ interface StreamReader<T> {
   readonly onItem: (value: T) => void
 }
 
-async function readForever<T>(signal: AbortSignal, reader: () => StreamReader<T>): Promise<void> {
-  let last: string | undefined
+async function readForever<T>(
+  signal: AbortSignal,
+  position: string | undefined,
+  reader: () => StreamReader<T>,
+  onPosition: (id: string) => void,
+): Promise<void> {
+  let last = position
   for (let delay = 500; !signal.aborted; delay = Math.min(delay * 2, 10_000)) {
     try {
       for await (const { id, value } of reader().open(signal, last)) {
         last = id ?? last
+        if (id !== undefined) onPosition(id)
         delay = 250
         reader().onItem(value)
       }

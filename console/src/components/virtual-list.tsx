@@ -10,7 +10,7 @@ import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 
 interface VirtualListProps {
   readonly count: number
-  /** Identifies the item at an index. */
+  /** Identifies the item at an index. Must stay the same function while the items do: another one measures all again. */
   readonly keyOf: (index: number) => string | number
   readonly render: (index: number) => ComponentChildren
   /** The usual height of an item in pixels. Real heights are measured. */

@@ -153,6 +153,8 @@ export interface Receiver {
 
 /** An event of `GET /receivers/{id}/deliveries`. */
 export interface ReceivedDelivery {
+  /** Counts the deliveries to this receiver, from 1 on. */
+  readonly number: number
   readonly at: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -122,6 +122,7 @@ export interface TaskRow extends TaskKey {
   readonly contextId: string
   readonly phase: Phase | 'expired'
   readonly principal: { readonly id: string; readonly tenant?: string }
+  /** The skill that its first message names. */
   readonly skill?: string
   readonly dialect?: string
   readonly created: number

@@ -77,8 +77,8 @@ export function createReceivers(addressOf: (incoming: Incoming) => string, now: 
         : matches(token, entry.token)
           ? 'Its token is right.'
           : 'Its token is wrong.'
-    entry.deliveries.push({ at: now(), headers, body, verdict })
     entry.count++
+    entry.deliveries.push({ number: entry.count, at: now(), headers, body, verdict })
     if (entry.deliveries.length > maxDeliveries) entry.deliveries.shift()
     for (const wake of [...entry.wake]) wake()
     return { status: 204, headers: {} }

@@ -13,19 +13,19 @@ export interface ConsoleServer {
   readonly url: string
 }
 
-/** Serves two agents with their console, as it was built. Closed after the test. */
-export async function startConsoleServer(options: ServeOptions = {}): Promise<ConsoleServer> {
+/** Serves two agents, or others, with their console, as it was built. Closed after the test. */
+export async function startConsoleServer(
+  options: ServeOptions = {},
+  agents: Parameters<typeof serve>[0] = { '/': assistant, '/refunds': createRefunder() },
+): Promise<ConsoleServer> {
   if (!existsSync(new URL('../../../dist/console/index.html', import.meta.url))) {
     throw new Error('The console is not built: run `npm run build` first.')
   }
-  const server = await serve(
-    { '/': assistant, '/refunds': createRefunder() },
-    {
-      ...{ port: 0, signals: false, logger: silentLogger, drainDeadline: 0, turns: { cancelGrace: 50 } },
-      directory: await temporaryDirectory(),
-      ...options,
-    },
-  )
+  const server = await serve(agents, {
+    ...{ port: 0, signals: false, logger: silentLogger, drainDeadline: 0, turns: { cancelGrace: 50 } },
+    directory: await temporaryDirectory(),
+    ...options,
+  })
   onTestFinished(() => server.close())
   return { server, url: `${server.url}/console` }
 }

@@ -7,6 +7,9 @@ import { useStream } from '../../api/use-resource.ts'
 const pageSize = 200
 const maxPages = 50
 
+/** Milliseconds until a page that could not be loaded is requested again. */
+const retryAfter = 1_000
+
 export interface EventPages {
   /** The generation of the last event. */
   readonly generation: number
@@ -40,7 +43,7 @@ export function useEventPages(key: TaskKey, lastGeneration: number): EventPages 
       const number = pageOf(generation)
       const page = current.pages.get(number)
       if (Array.isArray(page) && page[indexOf(generation)]) return page[indexOf(generation)]
-      if (page !== 'loading') load(current, number, () => update(undefined))
+      if (page !== 'loading' && page !== 'failed') load(current, number, () => update(undefined))
       return undefined
     },
     [current],
@@ -53,7 +56,7 @@ type EventPage = (EventRow | undefined)[]
 interface Store {
   readonly key: TaskKey
   /** By number, the least recently loaded first. */
-  readonly pages: Map<number, EventPage | 'loading'>
+  readonly pages: Map<number, EventPage | 'loading' | 'failed'>
   generation: number
   error: unknown
 }
@@ -70,15 +73,30 @@ async function load(store: Store, number: number, onChange: () => void): Promise
   const [oldest] = pages.keys()
   if (pages.size > maxPages && oldest !== undefined) pages.delete(oldest)
   try {
-    const { events, generation } = await operator.events(store.key, { after: number * pageSize, limit: pageSize })
-    const page: EventPage = []
-    for (const event of events) page[indexOf(event.generation)] = event
-    pages.set(number, page)
-    store.generation = Math.max(store.generation, generation)
+    pages.set(number, await readPage(store, number))
     store.error = undefined
   } catch (error) {
-    pages.delete(number)
     store.error = error
+    pages.set(number, 'failed')
+    setTimeout(() => {
+      if (pages.get(number) === 'failed') pages.delete(number)
+      onChange()
+    }, retryAfter)
   }
   onChange()
+}
+
+/** The server shortens a page with large events, so that several requests may be needed. */
+async function readPage(store: Store, number: number): Promise<EventPage> {
+  const page: EventPage = []
+  const end = Math.min((number + 1) * pageSize, store.generation)
+  for (let after = number * pageSize; after < end; ) {
+    const { events, generation } = await operator.events(store.key, { after, limit: (number + 1) * pageSize - after })
+    for (const event of events) page[indexOf(event.generation)] = event
+    store.generation = Math.max(store.generation, generation)
+    const last = events.at(-1)
+    if (!last) throw new Error(`The server has no event ${after + 1} of this task.`)
+    after = last.generation
+  }
+  return page
 }

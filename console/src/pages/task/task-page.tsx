@@ -1,11 +1,11 @@
 import type { TaskDetail, TaskKey } from 'parley-a2a/operator'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
 import { agentName } from '../../api/agents.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
-import { useResource, useStream } from '../../api/use-resource.ts'
+import { useResource } from '../../api/use-resource.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Page } from '../../components/page.tsx'
@@ -16,6 +16,7 @@ import { Ago, Countdown, formatDuration, formatTime } from '../../components/tim
 import { link, linkWithQuery } from '../../router/links.ts'
 import { Calls } from './calls.tsx'
 import { CopyAs } from './copy-as.tsx'
+import { type EventPages, useEventPages } from './event-pages.ts'
 import { Replay } from './replay.tsx'
 import { SeenAs } from './seen-as.tsx'
 import { Artifacts, History, LogLines, Steps, TaskWebhooks } from './task-details.tsx'
@@ -39,48 +40,76 @@ type TabId = (typeof tabs)[number]['id']
 /** One task, with everything that is known about it. */
 export function TaskPage() {
   const { params } = useRoute()
-  const { route } = useLocation()
   const { agent = '', taskId = '', tab = 'timeline' } = params
   const key: TaskKey = { agent, taskId }
   const { value, error, reload } = useResource(() => operator.task(key), [agent, taskId])
-  // The list of changes names every change of this task
-  useStream(
-    (signal, last) => operator.taskChanges({ agent, search: taskId }, signal, last),
-    (change) => {
-      if (change.type === 'task' && change.task.taskId === taskId) reload()
-    },
-    [agent, taskId],
-  )
   if (!value) {
     if (error === undefined) return <LoadingState label="Loading the task" />
     return <ErrorState error={error} title="This task cannot be shown" onRetry={reload} />
   }
+  return <TaskView key={`${agent}/${taskId}`} detail={value} tab={tab} error={error} reload={reload} />
+}
+
+interface TaskViewProps {
+  readonly detail: TaskDetail
+  readonly tab: string
+  readonly error: unknown
+  readonly reload: () => void
+}
+
+function TaskView({ detail, tab, error, reload }: TaskViewProps) {
+  const { route } = useLocation()
+  const { agent, taskId } = detail
+  const pages = useEventPages(detail, detail.events)
+  useReload(detail, pages.generation, reload)
   const selected = tabs.find(({ id }) => id === tab)?.id ?? 'timeline'
   const shown = tabs.filter(({ id }) => id !== 'webhooks' || hasFeature('webhooks'))
   return (
     <Page
       title={`Task ${taskId.slice(0, 13)}${taskId.length > 13 ? '…' : ''}`}
       isFixed
-      lead={<TaskFacts detail={value} />}
-      actions={<TaskActions detail={value} onChange={reload} />}
+      lead={<TaskFacts detail={detail} />}
+      actions={<TaskActions detail={detail} onChange={reload} />}
     >
-      {value.waiting && <WaitingNotice detail={value} />}
+      {error !== undefined && <Notice kind="warning">{messageOf(error)}</Notice>}
+      {detail.waiting && <WaitingNotice detail={detail} />}
       <Tabs
         label="Parts of the task"
         tabs={shown}
         selected={selected}
         onSelect={(id) => route(link('tasks', agent, taskId, id), true)}
       >
-        <TabContent tab={selected} detail={value} />
+        <TabContent tab={selected} detail={detail} pages={pages} />
       </Tabs>
     </Page>
   )
 }
 
-function TabContent({ tab, detail }: { readonly tab: TabId; readonly detail: TaskDetail }) {
+/** Milliseconds between two readings of a task that grows, and of one that may lose its process without an event. */
+const reloadAfter = 500
+const checkAfter = 10_000
+
+function useReload(detail: TaskDetail, generation: number, reload: () => void) {
+  const isBehind = detail.events < generation
+  const isWatched = isOpen(detail)
+  // Every reading starts a new timer
+  useEffect(() => {
+    if (!isBehind && !isWatched) return
+    const timer = setInterval(() => !document.hidden && reload(), isBehind ? reloadAfter : checkAfter)
+    return () => clearInterval(timer)
+  }, [detail, isBehind, isWatched, reload])
+}
+
+interface TabContentProps {
+  readonly tab: TabId
+  readonly detail: TaskDetail
+  readonly pages: EventPages
+}
+
+function TabContent({ tab, detail, pages }: TabContentProps) {
   switch (tab) {
     case 'timeline':
-      return <Timeline task={detail} />
+      return <Timeline task={detail} pages={pages} />
     case 'artifacts':
       return <Artifacts detail={detail} />
     case 'history':

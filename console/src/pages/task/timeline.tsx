@@ -5,13 +5,12 @@ import { JsonBlock } from '../../components/code-block.tsx'
 import { messageOf, Notice } from '../../components/states.tsx'
 import { formatBytes, formatDuration, formatTime } from '../../components/time.tsx'
 import { VirtualList } from '../../components/virtual-list.tsx'
-import { type EventPages, useEventPages } from './event-pages.ts'
+import type { EventPages } from './event-pages.ts'
 import { describeEvent } from './event-text.ts'
 import { PhaseChart } from './phase-chart.tsx'
 
 /** Every event of a task by its generation, with its time, the gap before it, its size and its origin. */
-export function Timeline({ task }: { readonly task: TaskDetail }) {
-  const pages = useEventPages(task, task.events)
+export function Timeline({ task, pages }: { readonly task: TaskDetail; readonly pages: EventPages }) {
   const [opened, setOpened] = useState<number>()
   return (
     <div class="timeline">
@@ -22,7 +21,7 @@ export function Timeline({ task }: { readonly task: TaskDetail }) {
         class="timeline-list"
         count={pages.generation}
         estimate={44}
-        keyOf={(index) => index + 1}
+        keyOf={generationAt}
         render={(index) => (
           <EventLine
             generation={index + 1}
@@ -36,6 +35,8 @@ export function Timeline({ task }: { readonly task: TaskDetail }) {
     </div>
   )
 }
+
+const generationAt = (index: number) => index + 1
 
 interface EventLineProps {
   readonly generation: number

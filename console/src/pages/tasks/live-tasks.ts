@@ -36,7 +36,8 @@ export function useLiveTasks(query: TaskQuery): LiveTasks {
 
   const load = useCallback(
     async (cursor: string | undefined, isCurrent: () => boolean) => {
-      setState((old) => ({ ...(cursor === undefined ? { ...old, next: undefined } : old), isLoading: true }))
+      const isFirst = cursor === undefined
+      setState((old) => ({ ...old, isLoading: true, ...(isFirst && { next: undefined, early: [] }) }))
       try {
         const page = await operator.tasks({
           ...(JSON.parse(inputs) as TaskQuery),
@@ -45,12 +46,15 @@ export function useLiveTasks(query: TaskQuery): LiveTasks {
         })
         if (!isCurrent()) return
         setState((old) => {
-          const tasks = cursor === undefined ? new Map<string, TaskRow>() : new Map(old.tasks)
+          const tasks = new Map(isFirst ? [] : old.tasks)
           for (const task of page.tasks) tasks.set(keyOf(task), task)
-          return { tasks, next: page.next, total: page.total, isLoading: false, error: undefined }
+          const { next, total } = page
+          const state = { tasks, inputs, next, total, isLoading: false, error: undefined, early: undefined }
+          return withTasks(state, old.early ?? [])
         })
       } catch (error) {
-        if (isCurrent()) setState((old) => ({ ...old, isLoading: false, error }))
+        // Tasks of other filters are not shown with this error.
+        if (isCurrent()) setState((old) => ({ ...(old.inputs === inputs ? old : initial), isLoading: false, error }))
       }
     },
     [inputs],
@@ -66,11 +70,12 @@ export function useLiveTasks(query: TaskQuery): LiveTasks {
   }, [load, attempt])
 
   const reload = useCallback(() => setCount((old) => old + 1), [])
+  const collect = useBatches<TaskRow>((tasks) => setState((old) => withChanges(old, tasks, inputs)), inputs)
   useStream(
     (signal, last) => operator.taskChanges(JSON.parse(inputs) as TaskQuery, signal, last),
     (change) => {
       if (change.type === 'reset') reload()
-      else setState((old) => withTask(old, change.task))
+      else collect(change.task)
     },
     [inputs],
   )
@@ -88,16 +93,62 @@ export function useLiveTasks(query: TaskQuery): LiveTasks {
 interface State {
   /** In the order of the list. */
   readonly tasks: ReadonlyMap<string, TaskRow>
+  /** The filters of these tasks. Undefined before the first page is there. */
+  readonly inputs: string | undefined
+  /** Changes that arrive while the first page is loaded. */
+  readonly early: readonly TaskRow[] | undefined
   readonly next: string | undefined
   readonly total: number
   readonly isLoading: boolean
   readonly error: unknown
 }
 
-const initial: State = { tasks: new Map(), next: undefined, total: 0, isLoading: true, error: undefined }
+const initial: State = {
+  ...{ tasks: new Map(), inputs: undefined, early: undefined },
+  ...{ next: undefined, total: 0, isLoading: true, error: undefined },
+}
 
-function withTask(state: State, task: TaskRow): State {
-  const key = keyOf(task)
-  if (state.tasks.has(key)) return { ...state, tasks: new Map(state.tasks).set(key, task) }
-  return { ...state, tasks: new Map([[key, task], ...state.tasks]), total: state.total + 1 }
+/** Changes are applied to a list that is loaded, or wait until it is. */
+function withChanges(state: State, changed: readonly TaskRow[], inputs: string): State {
+  if (state.early) return { ...state, early: [...state.early, ...changed] }
+  return state.inputs === inputs ? withTasks(state, changed) : state
+}
+
+/** The tasks that changed, the newest first, are listed where they were. Those that were not listed come first. */
+function withTasks(state: State, changed: readonly TaskRow[]): State {
+  if (changed.length === 0) return state
+  const oldest = state.next === undefined ? 0 : ([...state.tasks.values()].at(-1)?.changed ?? 0)
+  // Those that are older than the last one of the list come with a later page.
+  const added = changed.filter((task) => !state.tasks.has(keyOf(task)) && task.changed >= oldest)
+  const tasks = new Map([...added.map((task) => [keyOf(task), task] as const), ...state.tasks])
+  for (const task of changed) {
+    const listed = tasks.get(keyOf(task))
+    if (listed && task.events >= listed.events) tasks.set(keyOf(task), task)
+  }
+  return { ...state, tasks, total: state.total + tasks.size - state.tasks.size }
+}
+
+/** Milliseconds for which changes are collected: applying them costs time in a list of 100,000 tasks. */
+const batchTime = 50
+
+/** Collects items and applies them together. Those of earlier `inputs` are dropped. */
+function useBatches<T>(apply: (items: readonly T[]) => void, inputs: string): (item: T) => void {
+  const current = useRef(apply)
+  current.current = apply
+  const [collect, stop] = useMemo(() => {
+    let items: T[] = []
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const flush = () => {
+      timer = undefined
+      current.current(items)
+      items = []
+    }
+    const add = (item: T) => {
+      items.push(item)
+      timer ??= setTimeout(flush, batchTime)
+    }
+    return [add, () => clearTimeout(timer)] as const
+  }, [inputs])
+  useEffect(() => stop, [stop])
+  return collect
 }

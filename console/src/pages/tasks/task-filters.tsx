@@ -25,14 +25,13 @@ const periods: Readonly<Record<string, { readonly label: string; readonly length
   week: { label: 'Last week', length: 604_800_000 },
 }
 
-/** The start of a period is rounded, so that the query stays the same while a page is shown. */
 export function toQuery({ since, state, ...rest }: Filters): TaskQuery {
   const period = periods[since ?? '']
   const preset = presets.find(({ id }) => id === state)
   return {
     ...rest,
     ...(state !== undefined && { state: preset?.states ?? state }),
-    ...(period && { since: Math.floor((Date.now() - period.length) / 60_000) * 60_000 }),
+    ...(period && { since: Date.now() - period.length }),
   }
 }
 

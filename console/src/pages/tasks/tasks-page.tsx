@@ -1,5 +1,5 @@
 import type { TaskRow } from 'parley-a2a/operator'
-import { useCallback, useState } from 'preact/hooks'
+import { useCallback, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { operator } from '../../api/operator.ts'
 import { isOpen } from '../../api/task-state.ts'
@@ -20,7 +20,10 @@ const maxCancel = 200
 export function TasksPage() {
   const { query, route } = useLocation()
   const filters = readFilters(query)
-  const { rows, total, isLoading, error, loadMore, reload } = useLiveTasks(toQuery(filters))
+  // A period starts where it was chosen: a start that moves would read the list again and again.
+  const taskQuery = useMemo(() => toQuery(filters), [JSON.stringify(filters)])
+  const { rows, total, isLoading, error, loadMore, reload } = useLiveTasks(taskQuery)
+  const keyAt = useCallback((index: number) => keyOf(rows[index] as TaskRow), [rows])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { cancel, isCanceling, problem } = useCancel(reload)
   const chosen = rows.filter((task) => selected.has(keyOf(task)) && isOpen(task))
@@ -69,7 +72,7 @@ export function TasksPage() {
             class="task-rows"
             count={rows.length}
             estimate={56}
-            keyOf={(index) => keyOf(rows[index] as TaskRow)}
+            keyOf={keyAt}
             onEnd={loadMore}
             render={(index) => {
               const task = rows[index] as TaskRow

@@ -43,7 +43,8 @@ function OpenReceiver({ receiver: { id, url, token, expires } }: { readonly rece
   const [deliveries, setDeliveries] = useState<readonly ReceivedDelivery[]>([])
   useStream(
     (signal) => operator.receivedDeliveries(id, signal),
-    (delivery) => setDeliveries((old) => [delivery, ...old.filter(({ at }) => at !== delivery.at)].slice(0, maxShown)),
+    (delivery) =>
+      setDeliveries((old) => [delivery, ...old.filter(({ number }) => number !== delivery.number)].slice(0, maxShown)),
     [id],
   )
   return (
@@ -57,8 +58,8 @@ function OpenReceiver({ receiver: { id, url, token, expires } }: { readonly rece
       </p>
       <ol class="plain stack" aria-live="polite" aria-label="Received deliveries">
         {deliveries.length === 0 && <li class="muted">Waiting for the first delivery…</li>}
-        {deliveries.map(({ at, headers, body, verdict }) => (
-          <li key={at} class="received">
+        {deliveries.map(({ number, at, headers, body, verdict }) => (
+          <li key={number} class="received">
             <p class="small">
               {formatTime(at)}: <bdi>{verdict}</bdi>
             </p>

@@ -17,6 +17,9 @@ const maxFilter = 500
 /** Milliseconds between two looks for changes, while an operator watches. */
 const watchInterval = 1_000
 
+/** Milliseconds before a stream opens whose changes it repeats: the list was read before, and clocks differ. */
+const overlap = 15_000
+
 /** Rows that are watched for changes. */
 const watchedRows = 200
 
@@ -94,10 +97,8 @@ export async function listTasks({ agents, filters, limit, cursor }: ListRequest)
   }
 }
 
-export function rowOf({ id, agent }: ConsoleAgent, task: OperatorTask): TaskRow {
-  const { taskId, contextId, phase, owner, dialect, created, changed, generation, status, lease } = task
-  const [only, ...others] = agent.card.skills
-  const skill = task.skill ?? (others.length === 0 ? only?.id : undefined)
+export function rowOf({ id }: ConsoleAgent, task: OperatorTask): TaskRow {
+  const { taskId, contextId, phase, owner, skill, dialect, created, changed, generation, status, lease } = task
   const [line = ''] = (status?.message ? textOf(status.message) : '').trimStart().split('\n', 1)
   return {
     agent: id,
@@ -117,21 +118,31 @@ export function rowOf({ id, agent }: ConsoleAgent, task: OperatorTask): TaskRow 
 
 /**
  * Yields the rows of a list that change, from the stores: also changes by other replicas. It looks for them while the
- * stream is read, and reports `reset` when tasks were removed.
+ * stream is read, and reports `reset` when tasks were removed. Begins with the changes since the last event that the
+ * reader has, or of the last seconds, so that none is lost between reading the list and opening the stream.
  */
-export async function* watchTasks(request: ListRequest, signal: AbortSignal): AsyncGenerator<{ value: TaskChange }> {
+export async function* watchTasks(
+  request: ListRequest,
+  { signal, last }: { readonly signal: AbortSignal; readonly last: string | undefined },
+): AsyncGenerator<{ id: number; value: TaskChange }> {
   const first = { ...request, cursor: {}, limit: watchedRows }
+  let id = Date.now()
+  const seen = /^\d{1,15}$/.test(last ?? '') ? Math.min(Number(last), id) : id
   let known = await readVersions(first)
+  for (const { row } of known.rows.values()) {
+    if (row.changed >= seen - overlap) yield { id, value: { type: 'task', task: row } }
+  }
   while (!signal.aborted) {
     await pause(watchInterval, signal)
     if (signal.aborted) return
+    id = Date.now()
     const current = await readVersions(first)
     for (const [key, { row, version }] of current.rows) {
-      if (known.rows.get(key)?.version !== version) yield { value: { type: 'task', task: row } }
+      if (known.rows.get(key)?.version !== version) yield { id, value: { type: 'task', task: row } }
     }
     // Only a page that is not full shows that a task is gone; others may have been pushed out of it.
     const isGone = [...known.rows.keys()].some((key) => !current.rows.has(key))
-    if (isGone && !current.isFull) yield { value: { type: 'reset' } }
+    if (isGone && !current.isFull) yield { id, value: { type: 'reset' } }
     known = current
   }
 }

@@ -49,9 +49,11 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
 
   return [
     viewer('/tasks', async ({ query }) => jsonAnswer(await listTasks(readListRequest(query, agents)))),
-    viewer('/tasks/changes', async (call) =>
-      streamAnswer(call, watchTasks(readListRequest(call.query, agents), call.incoming.signal)),
-    ),
+    viewer('/tasks/changes', async (call) => {
+      const { signal, header } = call.incoming
+      const changes = watchTasks(readListRequest(call.query, agents), { signal, last: header('last-event-id') })
+      return streamAnswer(call, changes)
+    }),
     operator('/tasks/cancel', async (call) => {
       const { tasks } = await readBody(call, cancelSchema)
       return jsonAnswer({ results: await Promise.all(tasks.map(cancel)) })
