@@ -23,7 +23,7 @@ export async function watchedFetch(url: string | URL, init: RequestInit = {}): P
   headers.set('x-parley-console', '1')
   try {
     const response = await fetch(url, { ...init, headers, credentials: 'same-origin' })
-    if (unreachableStatuses.has(response.status)) startProbing()
+    if (isFromProxy(response)) startProbing()
     else connection.value = 'online'
     if (response.status === 401) onUnauthenticated()
     return response
@@ -33,8 +33,12 @@ export async function watchedFetch(url: string | URL, init: RequestInit = {}): P
   }
 }
 
-/** What proxies answer while the server behind them is away. */
 const unreachableStatuses: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** Whether a proxy answers because the server behind it is away. The server itself explains its errors as JSON. */
+function isFromProxy({ status, headers }: Response): boolean {
+  return unreachableStatuses.has(status) && !/json/.test(headers.get('content-type') ?? '')
+}
 
 let isProbing = false
 
@@ -57,7 +61,7 @@ async function isReachable(): Promise<boolean> {
     const headers = { 'x-parley-console': '1' }
     const response = await fetch(new URL('api/v1/session', consoleUrl), { headers, signal: AbortSignal.timeout(5_000) })
     if (response.status === 401) onUnauthenticated()
-    return !unreachableStatuses.has(response.status)
+    return !isFromProxy(response)
   } catch {
     return false
   }

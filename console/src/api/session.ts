@@ -70,7 +70,24 @@ let expiryTimer: ReturnType<typeof setTimeout> | undefined
 /** The longest delay of a browser's timer. */
 const maxDelay = 2 ** 31 - 1
 
+const principalKey = 'parley.principal'
+
+/** Forgets what the browser has stored for another person. Returns whether there was one. */
+function forgetOthers({ principal }: Session): boolean {
+  const name = principal ? `${principal.tenant ?? ''} ${principal.id}` : ''
+  const stored = localStorage.getItem(principalKey)
+  localStorage.setItem(principalKey, name)
+  if (stored === null || stored === name) return false
+  indexedDB.deleteDatabase(browserDatabase)
+  return true
+}
+
 function open(value: Session): void {
+  // What the page shows belongs to the other person too.
+  if (forgetOthers(value) && session.value) {
+    location.reload()
+    return
+  }
   sessionState.value = { type: 'open', session: value }
   clearTimeout(expiryTimer)
   if (value.expires === undefined) return

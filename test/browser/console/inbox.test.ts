@@ -22,7 +22,7 @@ async function expectText(client: Client, { task }: Reply, text: string): Promis
   expect(JSON.stringify(await handle.get())).toContain(text)
 }
 
-it('an operator answers, chooses, approves and declines for the callers of all agents', async () => {
+it('an operator answers, chooses and approves for the callers of all agents', async () => {
   const { server, url } = await startConsoleServer()
   const assistant = await connect(server.url)
   const refunds = await connect(`${server.url}/refunds`)

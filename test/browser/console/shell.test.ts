@@ -49,6 +49,20 @@ describe('logging in', () => {
     await page.getByText('You said: draft that must stay').waitFor()
   })
 
+  it('a person who logs in after another one sees none of their conversations', async () => {
+    const { url } = await startConsoleServer(await consoleWithLogin({ sessionLifetime: 3_000 }))
+    const { page } = await openConsole(browser, `${url}/chat/sales-assistant`)
+    await page.getByLabel('Token or key').fill('operator-key')
+    await page.keyboard.press('Enter')
+    await say(page, 'a secret of olga')
+    await page.getByText('You said: a secret of olga').waitFor()
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    await page.getByLabel('Token or key').fill('viewer-key')
+    await page.keyboard.press('Enter')
+    await page.getByText('Talk to Sales assistant').waitFor()
+    expect(await page.getByText('a secret of olga').count()).toBe(0)
+  })
+
   it('a viewer sees why actions are disabled', async () => {
     const { url } = await startConsoleServer(await consoleWithLogin())
     const { page } = await openConsole(browser, `${url}/chat/sales-assistant`)
