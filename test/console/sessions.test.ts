@@ -106,6 +106,42 @@ describe('logging in', () => {
     expect((await fetch(`${api}/session`, { headers: { cookie } })).status).toBe(401)
   })
 
+  it('a stream ends with its session', async () => {
+    const { api, login } = await startProtected({
+      console: {
+        auth: { schemes: { key: apiKey({ keys: [{ id: 'o', hash: await hashApiKey('operator-key') }] }) } },
+        sessionLifetime: 1_000,
+      },
+    })
+    const response = await login({ scheme: 'key', secret: 'operator-key' })
+    const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';')
+    const stream = await fetch(`${api}/tasks/changes`, { headers: { cookie } })
+    expect(stream.status).toBe(200)
+    expect(await stream.text()).toBe('')
+  })
+
+  it('no more than 100 streams are open at once', async () => {
+    const { api } = await startProtected()
+    const abort = new AbortController()
+    const open = () => fetch(`${api}/tasks/changes`, { headers: { 'x-api-key': 'viewer-key' }, signal: abort.signal })
+    const streams = await Promise.all(Array.from({ length: 100 }, open))
+    expect(streams.every(({ status }) => status === 200)).toBe(true)
+    const refused = await open()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+    abort.abort()
+    await expect
+      .poll(async () => {
+        const again = new AbortController()
+        const { status } = await fetch(`${api}/tasks/changes`, {
+          headers: { 'x-api-key': 'viewer-key' },
+          signal: again.signal,
+        })
+        again.abort()
+        return status
+      })
+      .toBe(200)
+  })
+
   it('credentials in headers work without a session', async () => {
     const { server, api } = await startProtected()
     expect((await fetch(`${api}/agents`, { headers: { 'x-api-key': 'operator-key' } })).status).toBe(200)

@@ -67,17 +67,65 @@ function paramsOf(pattern: readonly string[], segments: readonly string[]): read
   return params
 }
 
-/** Answers with a stream of server-sent events, each a JSON value with an optional position. */
+/**
+ * Answers with a stream of server-sent events, each a JSON value with an optional position. It ends with the session. Throws
+ * if too many streams are open.
+ */
 export function streamAnswer(
-  { incoming }: Pick<OperatorCall, 'incoming'>,
+  { incoming, session }: Pick<OperatorCall, 'incoming' | 'session'>,
   values: AsyncIterable<{ readonly id?: string | number; readonly value: unknown }>,
 ): Outgoing {
+  if (openStreams >= maxStreams) {
+    const text = 'Too many operators follow this server just now: close a page, or try again.'
+    throw new OperatorFailure(429, 'rate-limited', text, { retryAfter: 5 })
+  }
+  const { expires } = session
+  const left = expires === undefined ? undefined : Math.min(Math.max(0, expires - Date.now()), longestTimer)
+  const signal = left === undefined ? incoming.signal : AbortSignal.any([incoming.signal, AbortSignal.timeout(left)])
   async function* texts() {
     for await (const { id, value } of values) {
       yield eventText({ ...(id !== undefined && { id }), data: oneLine(JSON.stringify(value)) })
     }
   }
-  return { status: 200, headers: sseHeaders, body: eventStream(texts(), { heartbeat, signal: incoming.signal }) }
+  return { status: 200, headers: sseHeaders, body: counted(eventStream(texts(), { heartbeat, signal }), signal) }
+}
+
+/** Streams that a process serves at once: each one reads the store again and again. */
+const maxStreams = 100
+
+const longestTimer = 2 ** 31 - 1
+
+let openStreams = 0
+
+/** Counts a stream until it ends, also if it is never read. */
+function counted(stream: AsyncIterableIterator<string>, signal: AbortSignal): AsyncIterableIterator<string> {
+  let isOpen = true
+  openStreams++
+  const release = () => {
+    if (isOpen) openStreams--
+    isOpen = false
+  }
+  signal.addEventListener('abort', release, { once: true })
+  if (signal.aborted) release()
+  return {
+    async next() {
+      try {
+        const result = await stream.next()
+        if (result.done) release()
+        return result
+      } catch (error) {
+        release()
+        throw error
+      }
+    },
+    async return() {
+      release()
+      return (await stream.return?.()) ?? { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
 }
 
 /** Reads the JSON body of a request by its schema. A request without a body has an empty object. */
