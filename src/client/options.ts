@@ -101,9 +101,9 @@ export interface ConnectOptions extends AnswerLimits {
   readonly fileBytes?: FileBytes
   /** Defaults to one cache for the whole process; cards that need credentials are not cached then. */
   readonly cardCache?: CardCache
-  /** Verifies every card, for example by its signatures: see `cardVerifier` of `parley-a2a/auth`. */
+  /** Verifies every card, for example by its signatures: see `createCardVerifier` of `parley-a2a/auth`. */
   readonly verifyCard?: VerifyCard
-  /** Wraps the service to observe its calls: see `watchClient(…)` of `parley-a2a/telemetry`. */
+  /** Wraps the service to observe its calls: see `observeClient` of `parley-a2a/telemetry`. */
   readonly watch?: (service: Service, card: AgentCard) => Service
   /** Aborts the search for the card. */
   readonly signal?: AbortSignal
