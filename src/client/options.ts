@@ -111,6 +111,7 @@ export interface ConnectOptions extends AnswerLimits {
 
 /** Options of one call. */
 export interface CallOptions {
+  /** Aborts the call. A task that it started goes on. */
   readonly signal?: AbortSignal
   /** Timeout in milliseconds. Streams have none by default. */
   readonly timeout?: number

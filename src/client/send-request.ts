@@ -38,6 +38,7 @@ export interface SendOptions extends CallOptions {
   readonly skill?: string
   /** Media types that the caller accepts. */
   readonly acceptedOutputModes?: readonly string[]
+  /** Maximum number of messages of the history that the answer has. */
   readonly historyLength?: number
   /** Where the agent sends push notifications: a webhook, or a receiver, which issues a token of its own. */
   readonly push?: PushConfig | PushReceiver

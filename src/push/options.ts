@@ -44,6 +44,7 @@ export interface ConcurrencyOptions {
 
 /** The `push` option of a server: webhooks. */
 export interface PushOptions {
+  /** Sends the deliveries. `serve` creates a guarded one by itself; elsewhere, pass `createPushFetch()`. */
   readonly fetch: PushFetch
   /** Where webhooks are stored. Defaults to the task log if it can store them, otherwise to memory. */
   readonly store?: PushStore
@@ -53,11 +54,13 @@ export interface PushOptions {
   readonly sign?: SignPush
   /** Timeout of one request, in milliseconds. Defaults to 15 seconds. */
   readonly timeout?: number
+  /** How failed deliveries are retried: `attempts`, and the `first` and `longest` delay in milliseconds. */
   readonly retry?: RetryOptions
   /** Number of consecutive given-up deliveries after which a webhook is paused until it is resumed. Defaults to 3. */
   readonly pauseAfter?: number
   /** Maximum number of webhooks per task. Defaults to 20. */
   readonly perTask?: number
+  /** How many deliveries run at the same time: `total`, `perHost`, `slow` and `webhooks`. */
   readonly concurrency?: ConcurrencyOptions
   /**
    * Sends ProtoJSON to webhooks that were registered over gRPC, or as ProtoJSON over REST, in 0.3. Defaults to false:

@@ -87,6 +87,7 @@ export interface HandlerOptions {
   readonly calls?: CallsOptions
   /** What the extended card says beyond the public one. Without it, the agent has no extended card. */
   readonly extendedCard?: Partial<AgentProfile>
+  /** Receives log lines. Defaults to `info` and above, on the standard error output; a pino logger fits. */
   readonly logger?: Logger
   /** Observes operations and turns, such as `openTelemetry()` of `parley-a2a/telemetry`. */
   readonly telemetry?: Telemetry | undefined

@@ -151,6 +151,14 @@ it('the table of errors in the docs is up to date (update it with UPDATE_DOCS=1)
   expect(readFileSync(page, 'utf8')).toBe(updated)
 })
 
+it('the docs say what to do about every error', () => {
+  const page = readFileSync(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8')
+  const [, section = ''] = page.split(/^## What to do$/m)
+  const [remedies = ''] = section.split(/^## /m)
+  const codes = [...remedies.matchAll(/^\| `([\w-]+)` \| .{20,} \|$/gm)].map(([, code]) => code)
+  expect(codes).toEqual(Object.keys(table))
+})
+
 describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code, row) => {
   const [v0_1Number, v0_3Number, v1_0Number, http, grpc, reason] = row
   const error = new A2AError(code, 'No.')
