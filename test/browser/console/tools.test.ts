@@ -66,6 +66,15 @@ it('the conformance suite reports every check, with its evidence', async () => {
   expect(await seriousViolations(page)).toEqual([])
 })
 
+it('the doctor runs to its end and reports its findings', async () => {
+  const { url } = await startConsoleServer()
+  const { page } = await openConsole(browser, `${url}/agents/sales-assistant/doctor`)
+  await page.getByRole('button', { name: 'Run doctor' }).click()
+  await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 50_000 })
+  expect(await page.locator('.finding').count()).toBeGreaterThan(0)
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
+
 it('viewers cannot send raw requests', async () => {
   const { url } = await startConsoleServer(await consoleWithLogin())
   const { page } = await openConsole(browser, `${url}/wire/sales-assistant`)

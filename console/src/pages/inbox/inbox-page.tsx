@@ -1,5 +1,5 @@
 import type { Inbox, OperatorAnswer } from 'parley-a2a/operator'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { agentName } from '../../api/agents.ts'
 import { setInboxCount } from '../../api/inbox-count.ts'
 import { operator } from '../../api/operator.ts'
@@ -19,15 +19,33 @@ type Item = Inbox['items'][number]
 
 const kinds = { input: 'Question', approval: 'Approval', tool: 'Tool call', credentials: 'Credentials' } as const
 
+/** The stream reports new questions. Those that others have answered disappear within this time, in milliseconds. */
+const refreshInterval = 10_000
+
 /** Everything that waits for a person, of all agents. */
 export function InboxPage() {
   const { value, error, isLoading, reload } = useResource(() => operator.inbox(), [])
   const [more, setMore] = useState<Inbox>({ items: [] })
+  const pending = useRef<ReturnType<typeof setTimeout>>(undefined)
+  /** Many tasks can ask at the same moment. */
+  function reloadSoon() {
+    pending.current ??= setTimeout(() => {
+      pending.current = undefined
+      reload()
+    }, 300)
+  }
   useStream(
     (signal, last) => operator.taskChanges({ state: 'input-required,auth-required' }, signal, last),
-    () => reload(),
+    reloadSoon,
     [],
   )
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && reload(), refreshInterval)
+    return () => {
+      clearInterval(timer)
+      clearTimeout(pending.current)
+    }
+  }, [reload])
   const items = [...(value?.items ?? []), ...more.items]
   const next = more.items.length > 0 ? more.next : value?.next
   useEffect(() => {
