@@ -1,25 +1,23 @@
 import { redactSecrets } from './base/error-summary.ts'
 import type { JsonObject } from './base/json.ts'
-import type { Logger } from './base/logger.ts'
+import type { KeepingLogger, Logger } from './base/logger.ts'
 import { packageVersion } from './base/package-version.ts'
-import type { Exchange, Incoming } from './http/exchange.ts'
-import { isBelow } from './http/fetch.ts'
+import type { Exchange, Incoming, Outgoing } from './http/exchange.ts'
 import { loggedError } from './protocol/errors.ts'
 import type { ServeOptions } from './serve-options.ts'
 import type { AuthChoice } from './server/authentication.ts'
-import type { Host } from './server/host.ts'
+import type { Host, HostPages } from './server/host.ts'
 import type { RunCheck } from './server/operator/checks.ts'
 import { type ConsoleOptions, consolePath } from './server/operator/options.ts'
-import type { RecentLines } from './server/recent-log-lines.ts'
 
 const rollUpInterval = 60_000
 
 export interface ServedConsoleOptions {
   readonly options: ServeOptions
   readonly console: ConsoleOptions
-  readonly host: Host
+  readonly mounted: Host['mounted']
   readonly logger: Logger
-  readonly lines: Pick<RecentLines, 'of'>
+  readonly taskLines: KeepingLogger['taskLines']
 }
 
 /**
@@ -47,11 +45,9 @@ export function readConsoleOptions(
   return isLocal && acceptsEveryone ? { auth: 'none' } : undefined
 }
 
-/** Puts the console in front of the agents. Its code is loaded by its first request; other requests pay one comparison. */
-export function withConsole(
-  exchange: Exchange,
-  { options, console, host, logger, lines }: ServedConsoleOptions,
-): Exchange {
+/** The console as pages of a host. Its code is loaded by its first request. */
+export function createConsolePages(settings: ServedConsoleOptions): HostPages {
+  const { options, console, mounted, logger, taskLines } = settings
   const started = Date.now()
   let loaded: Promise<Exchange> | undefined
 
@@ -62,10 +58,10 @@ export function withConsole(
     ])
     return createConsole({
       options: console,
-      mounted: host.mounted,
+      mounted,
       files: createConsoleFiles(),
       logger,
-      lines,
+      taskLines,
       checks: { doctor: runDoctor, conformance: runConformance },
       version: packageVersion,
       started,
@@ -85,7 +81,7 @@ export function withConsole(
 
   /** Stores what happened in each minute, so that the overview has it after a restart. */
   async function rollUp(): Promise<void> {
-    const agents = host.mounted().map(({ agent }) => agent)
+    const agents = mounted().map(({ agent }) => agent)
     if (agents.every(({ isDraining }) => isDraining())) return clearInterval(timer)
     const { rollUpMinutes } = await import('./tasks/operator-minutes.ts')
     for (const { log } of agents) if (log.operator) await rollUpMinutes(log.operator, Date.now())
@@ -95,22 +91,13 @@ export function withConsole(
     rollUp().catch((error) => logger.debug({ error: loggedError(error) }, 'minutes could not be stored'))
   }, rollUpInterval).unref()
 
-  /** An agent at this path takes precedence. */
-  const isTaken = () => host.mounted().some(({ path }) => isBelow(path, consolePath))
-
-  return (incoming) => {
-    const { path } = incoming
-    if (path === '/') return isPageRequest(incoming) ? Promise.resolve(toConsole(options)) : exchange(incoming)
-    return isBelow(path, consolePath) && !isTaken() ? answer(incoming) : exchange(incoming)
+  return {
+    path: consolePath,
+    exchange: async (incoming) => (incoming.path === '/' ? toConsole(options) : await answer(incoming)),
   }
 }
 
-/** Whether a browser opens the address. */
-function isPageRequest({ method, header }: Incoming): boolean {
-  return (method === 'GET' || method === 'HEAD') && (header('accept')?.includes('text/html') ?? false)
-}
-
-function toConsole({ publicUrl }: ServeOptions) {
+function toConsole({ publicUrl }: ServeOptions): Outgoing {
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   return { status: 303, headers: { location: `${prefix}${consolePath}/` } }
 }

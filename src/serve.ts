@@ -1,5 +1,5 @@
 import type { Agent } from './agent/agent.ts'
-import type { Logger } from './base/logger.ts'
+import { type KeepingLogger, keepTaskLines, type Logger } from './base/logger.ts'
 import type { LoopbackRule } from './http/address-guard.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createHostCheck, type HostCheck } from './http/host-check.ts'
@@ -12,7 +12,7 @@ import { createShutdown, type ShutdownTimes } from './node/shutdown.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
 import { loggedError } from './protocol/errors.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
-import { readConsoleOptions, withConsole } from './serve-console.ts'
+import { createConsolePages, readConsoleOptions } from './serve-console.ts'
 import { withEnvironment } from './serve-environment.ts'
 import {
   type AddOptions,
@@ -34,7 +34,6 @@ import type { HostedAgent } from './server/hosted-agent.ts'
 import { withHostCheck } from './server/http-endpoint.ts'
 import type { ConsoleOptions } from './server/operator/options.ts'
 import { type HandlerOptions, mergeOptions } from './server/options.ts'
-import { createRecentLines, type RecentLines } from './server/recent-log-lines.ts'
 import { logGrpcRequests, logRequests } from './server/request-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
@@ -57,7 +56,13 @@ export async function serve(served: Agent | Agents, given: ServeOptions = {}): P
   logger.info(describeStart(agents, settings), 'server starting')
   const draining = new AbortController()
   const grpc = options.grpc ? { ...(await loadGrpc()), draining: draining.signal, load } : undefined
-  const host = createHost({ load, isOnLoopback: isLoopback(options.host ?? '127.0.0.1'), ...(grpc && { grpc }) })
+  const host: Host = createHost({
+    load,
+    isOnLoopback: isLoopback(options.host ?? '127.0.0.1'),
+    ...(grpc && { grpc }),
+    pages:
+      settings.console && createConsolePages({ ...settings, console: settings.console, mounted: () => host.mounted() }),
+  })
   const closing = new AbortController()
   const mounts = createMounts(host, settings, (log) => void watchLog(log))
   let first: HostedAgent | undefined
@@ -133,8 +138,8 @@ interface ServeSettings {
   readonly logger: Logger
   /** Undefined if the console is off. */
   readonly console: ConsoleOptions | undefined
-  /** The last log lines, for the console. */
-  readonly lines: RecentLines | undefined
+  /** The last log lines about tasks, for the console. */
+  readonly taskLines: KeepingLogger['taskLines']
   readonly stores: AgentStores
   readonly drainDeadline: number
   readonly patience: number
@@ -150,13 +155,12 @@ async function readSettings(options: ServeOptions, databaseUrl: string | undefin
   }
   const consoleOptions = readConsoleOptions(options, auth, isLocalOnly(options))
   const { logger: writer = createLogger() } = options
-  const lines = consoleOptions && createRecentLines(writer)
-  const logger = lines?.logger ?? writer
+  const { logger, taskLines } = consoleOptions ? keepTaskLines(writer) : { logger: writer, taskLines: () => [] }
   return {
     options,
     auth,
     console: consoleOptions,
-    lines,
+    taskLines,
     asksCertificate:
       options.tls !== undefined && (needsCertificate(auth) || needsCertificate(consoleOptions?.auth ?? 'none')),
     pushFor: options.push && (await createPushOptions(options.push)),
@@ -323,7 +327,7 @@ function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
 
 function listenFor(
   host: Host,
-  { options, asksCertificate, load, logger, console, lines }: ServeSettings,
+  { options, asksCertificate, load, logger }: ServeSettings,
   endpoint: () => MeshEndpoint | undefined,
 ): Promise<Listening> {
   const { mesh } = options
@@ -333,9 +337,8 @@ function listenFor(
   const exchange: Exchange = mesh
     ? (incoming) => (incoming.path === endpoint()?.path ? checkedMesh(incoming) : host.exchange(incoming))
     : host.exchange
-  const served = console && lines ? withConsole(exchange, { options, console, host, logger, lines }) : exchange
   const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
-  return listen(logRequests(served, logger), {
+  return listen(logRequests(exchange, logger), {
     port,
     ...(address !== undefined && { host: address }),
     ...(tls && { tls }),

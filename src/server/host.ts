@@ -25,6 +25,16 @@ export interface HostOptions {
    * requests for this machine or for a configured name: see `http.hosts`. `serve` sets it.
    */
   readonly isOnLoopback?: boolean
+  /** Pages for people. `serve` passes its console. */
+  readonly pages?: HostPages | undefined
+}
+
+/** Pages for people, beside the agents of a host. */
+export interface HostPages {
+  /** Where the pages are, unless an agent is there. */
+  readonly path: string
+  /** Also gets requests of browsers that open the root, to redirect them. */
+  readonly exchange: Exchange
 }
 
 const mountChecks: OptionChecks<HandlerOptions & MountOptions> = {
@@ -68,7 +78,8 @@ export interface Host {
  * host.add(echo, { mount: '/agents/echo', auth: 'none' })
  * export default { fetch: host.fetch }
  */
-export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host {
+export function createHost(options: HostOptions = {}): Host {
+  const { grpc, load, isOnLoopback, pages } = options
   let mounts: readonly Mount[] = []
   /** Gets every request while there is a single agent, at the root. */
   let onlyEndpoint: Exchange | undefined
@@ -116,8 +127,16 @@ export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host
     return { ...errorPage(404, 'There is no agent at this address.'), isUnrouted: true }
   }
 
+  function isForPages(incoming: Incoming, { path }: HostPages): boolean {
+    if (incoming.path === '/') return isPageRequest(incoming)
+    return isBelow(incoming.path, path) && !mounts.some((mount) => isBelow(mount.path, path))
+  }
+
   // Not async: most hosts have one agent.
-  const exchange: Exchange = (incoming) => (onlyEndpoint ? onlyEndpoint(incoming) : route(incoming))
+  const exchange: Exchange = (incoming) => {
+    if (pages && isForPages(incoming, pages)) return pages.exchange(incoming)
+    return onlyEndpoint ? onlyEndpoint(incoming) : route(incoming)
+  }
 
   return {
     exchange,
@@ -155,4 +174,9 @@ export function createHost({ grpc, load, isOnLoopback }: HostOptions = {}): Host
       await Promise.all(agents().map((agent) => agent.drain(deadline, endWithin)))
     },
   }
+}
+
+/** Whether a browser opens the address. */
+function isPageRequest({ method, header }: Incoming): boolean {
+  return (method === 'GET' || method === 'HEAD') && (header('accept')?.includes('text/html') ?? false)
 }

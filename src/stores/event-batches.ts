@@ -1,6 +1,7 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
 import { readLimit, type TaskHead } from '../tasks/log.ts'
+import { skillOfTask } from '../tasks/operator-log.ts'
 
 /** Maximum content of a row, so that reading one event does not mean reading many. */
 const rowLimit = { events: 64, characters: 64 * 1024 }
@@ -66,6 +67,12 @@ export function statusRow({ rows }: EventBatch, after: number): number | null {
 /** Whether a message follows the last status, as the column `status_answered` stores it. */
 export function isAnswered(events: readonly TaskEvent[]): 0 | 1 {
   return lastIndex(events, 'message') > lastIndex(events, 'status') ? 1 : 0
+}
+
+/** The skill that the first message of a new task names, for the column `skill`. Most messages have no metadata. */
+export function firstSkill([first]: readonly TaskEvent[]): string | undefined {
+  if (first?.type !== 'message' || (!first.message.metadata && !first.metadata)) return undefined
+  return skillOfTask(first)
 }
 
 /** Whether an event changes only the generation in the row of its task. Most events of a long task do. */

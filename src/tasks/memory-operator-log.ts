@@ -35,14 +35,8 @@ export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOpera
   function taskOf(entry: TaskEntry): OperatorTask {
     const { task, head, created, key, holder, leaseUntil = 0 } = entry
     const lease = isLeased(entry) ? { holder, expires: Math.round(clock.now() + leaseUntil - leaseTime()) } : undefined
-    return {
-      ...task,
-      ...head,
-      created,
-      key,
-      skill: skillOfTask(entry.events.slice(0, 1).map(({ event }) => event)),
-      lease,
-    }
+    const first = entry.events[0]?.event
+    return { ...task, ...head, created, key, skill: first?.type === 'message' ? skillOfTask(first) : undefined, lease }
   }
 
   function matches(entry: TaskEntry, query: OperatorQuery): boolean {

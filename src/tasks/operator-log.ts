@@ -1,4 +1,4 @@
-import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
+import type { MessageEvent, StoredEvent } from '../protocol/events.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import type { Phase } from '../protocol/states.ts'
 import type { ListCursor, ListedHead, TaskLog } from './log.ts'
@@ -128,8 +128,7 @@ export interface OperatorLog {
 export type LogWithOperator = Pick<TaskLog, 'wait'> & { readonly operator?: OperatorLog }
 
 /** The skill that the first message of a new task names, if it is a valid name. */
-export function skillOfTask([first]: readonly TaskEvent[]): string | undefined {
-  if (first?.type !== 'message' || (!first.message.metadata && !first.metadata)) return undefined
+export function skillOfTask(first: Pick<MessageEvent, 'message' | 'metadata'>): string | undefined {
   try {
     const skill = requestedSkill(first)
     return skill !== undefined && skill.length <= maxSkillLength && !/\p{Cc}/u.test(skill) ? skill : undefined

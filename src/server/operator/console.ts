@@ -1,4 +1,4 @@
-import type { Logger } from '../../base/logger.ts'
+import type { KeepingLogger, Logger } from '../../base/logger.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { createHostCheck } from '../../http/host-check.ts'
 import { originOf } from '../../http/origin.ts'
@@ -6,7 +6,6 @@ import { loggedError } from '../../protocol/errors.ts'
 import { object, optional, string } from '../../schema/values.ts'
 import { createMemoryValues, type OperatorValues } from '../../tasks/operator-log.ts'
 import { errorPage } from '../http-endpoint.ts'
-import type { RecentLines } from '../recent-log-lines.ts'
 import { createBrowserEndpoints } from './a2a.ts'
 import { agentRoutes, type ConsoleMount, createConsoleAgents } from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
@@ -30,7 +29,8 @@ export interface ConsoleSettings {
   readonly mounted: () => readonly ConsoleMount[]
   readonly files: ConsoleFiles
   readonly logger: Logger
-  readonly lines: Pick<RecentLines, 'of'>
+  /** The last log lines about tasks. */
+  readonly taskLines: KeepingLogger['taskLines']
   readonly checks: AgentChecks
   /** The version of Parley. */
   readonly version: string
@@ -58,7 +58,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   })
   const routes: readonly Route[] = [
     ...agentRoutes(agents),
-    ...taskRoutes({ agents, lines: settings.lines }),
+    ...taskRoutes({ agents, taskLines: settings.taskLines }),
     ...overviewRoutes(agents),
     ...webhookRoutes(agents),
     ...receivers.routes,

@@ -55,7 +55,7 @@ export function createConsoleRelay({ agents, files, version, logger }: ConsoleRe
     mounted: () => hosted.map((agent) => ({ agent, path: '', hostname: undefined })),
     files,
     logger,
-    lines: { of: () => [] },
+    taskLines: () => [],
     checks: {},
     version,
     started: Date.now(),

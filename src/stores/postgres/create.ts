@@ -1,6 +1,6 @@
 import { advanceHead, initialHead } from '../../tasks/fold.ts'
 import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
-import { skillOfTask } from '../../tasks/operator-log.ts'
+import { firstSkill } from '../event-batches.ts'
 import { type Database, IncompatibleDatabase } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
@@ -114,7 +114,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       ...claimColumns(creates),
       channel,
       notification,
-      lines(creates.map(({ batch }) => skillOfTask(batch.events))),
+      lines(creates.map(({ batch }) => firstSkill(batch.events))),
     )
     return creates.map((create, index) => decodeCreated(create, rows[index]))
   }

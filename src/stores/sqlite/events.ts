@@ -12,8 +12,15 @@ import {
   type Snapshot,
   type TaskHead,
 } from '../../tasks/log.ts'
-import { skillOfTask } from '../../tasks/operator-log.ts'
-import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-batches.ts'
+import {
+  decodeRow,
+  type EventBatch,
+  firstSkill,
+  isAnswered,
+  isOver,
+  keepsTaskRow,
+  statusRow,
+} from '../event-batches.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './leases.ts'
 
@@ -128,7 +135,7 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
         isEnded ? 1 : 0,
         isEnded ? null : leaseTime() + lease.ttl,
         isEnded ? null : lease.holder,
-        skillOfTask(events) ?? null,
+        firstSkill(events) ?? null,
       )
       if (!changes) return { type: 'exists' }
       const key = Number(lastInsertRowid)

@@ -1,9 +1,9 @@
+import type { KeepingLogger } from '../../../base/logger.ts'
 import { A2AError } from '../../../protocol/errors.ts'
 import { type Part, type Principal, principalOf } from '../../../protocol/model.ts'
 import { isTask } from '../../../protocol/states.ts'
 import { literal } from '../../../schema/unions.ts'
 import { json, list, object, optional, string } from '../../../schema/values.ts'
-import type { RecentLines } from '../../recent-log-lines.ts'
 import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.ts'
 import type { Answer, CancelResults, Inbox, TaskDetail, TaskKey } from '../contract.ts'
 import { invalid, jsonAnswer, notFound, OperatorFailure } from '../failures.ts'
@@ -11,6 +11,7 @@ import { type OperatorCall, type Route, readBody, readInteger, streamAnswer } fr
 import { readCallTree } from './call-tree.ts'
 import { describeTask, readEvent, readEvents, requireTask, watchEvents } from './detail.ts'
 import { listTasks, readListRequest, watchTasks } from './list.ts'
+import { logLinesOf } from './log-lines.ts'
 import { partsOfAnswer, waitingOf } from './questions.ts'
 import { isSeenAsDialect, seeAs } from './seen-as.ts'
 
@@ -19,11 +20,11 @@ const maxCanceled = 200
 
 export interface TaskRoutesOptions {
   readonly agents: ConsoleAgents
-  readonly lines: Pick<RecentLines, 'of'>
+  readonly taskLines: KeepingLogger['taskLines']
 }
 
 /** The operations about tasks: read them, follow them, cancel them, answer for their caller. */
-export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route[] {
+export function taskRoutes({ agents, taskLines }: TaskRoutesOptions): readonly Route[] {
   const viewer = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, role: 'viewer', handle })
   const operator = (path: string, handle: Route['handle']): Route => ({
     method: 'POST',
@@ -97,7 +98,7 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
     }),
     viewer('/tasks/:agent/:task/log', async (_call, id: string, taskId: string) => {
       await requireTask(agents.get(id), taskId)
-      return jsonAnswer({ lines: lines.of(taskId) })
+      return jsonAnswer({ lines: logLinesOf(taskLines(), taskId) })
     }),
     operator('/tasks/:agent/:task/answer', async (call, id: string, taskId: string) =>
       jsonAnswer(await answer(agents.get(id), taskId, call)),
