@@ -35,8 +35,6 @@ describe('the public API', () => {
       connect: ['client/connect.ts', 'node/guarded-fetch/connect.ts'],
       // The class that code for another loop expects.
       AgentLoop: ['loop/agent-loop.ts', 'loop/compat.ts'],
-      // A webhook address of the console, and the receiver of parley-a2a/push.
-      Receiver: ['push/receiver/receiver.ts', 'server/operator/contract-tools.ts'],
     })
   })
 

@@ -1,14 +1,6 @@
 /** Stores in PostgreSQL, for any number of replicas: task log, limits, registry, replay cache. */
 
-export type {
-  IntegrityReport,
-  LogAdmin,
-  LogSize,
-  LogStats,
-  MigrationPlan,
-  MigrationStep,
-  RetentionStats,
-} from '../stores/log-admin.ts'
+export type { LogAdmin, LogStats, MigrationPlan } from '../stores/log-admin.ts'
 export { createPostgresAdmin, type PostgresAdminOptions } from '../stores/postgres/admin.ts'
 export type { PostgresPool } from '../stores/postgres/connection.ts'
 export { createPostgresLimits, type PostgresLimitsOptions } from '../stores/postgres/limit-store.ts'

@@ -1,14 +1,6 @@
 /** Stores in SQLite files: task log, registry, backups and checks. */
 
-export type {
-  IntegrityReport,
-  LogAdmin,
-  LogSize,
-  LogStats,
-  MigrationPlan,
-  MigrationStep,
-  RetentionStats,
-} from '../stores/log-admin.ts'
+export type { LogAdmin, LogStats, MigrationPlan } from '../stores/log-admin.ts'
 export { createSqliteAdmin, type SqliteAdmin, type SqliteAdminOptions } from '../stores/sqlite/admin.ts'
 export type { SqliteDriver } from '../stores/sqlite/connection.ts'
 export { createSqliteRegistryStore, type SqliteRegistryStoreOptions } from '../stores/sqlite/registry-store.ts'

@@ -4,7 +4,7 @@ import { createMarkdownWriter } from './markdown.ts'
 
 const style: Style = (text, ...formats) => `<${formats.join(' ')}>${text}</>`
 
-/** What is on the screen after each piece: the lines that are printed, and the line that grows. */
+/** The screen after each piece: the printed lines, and the line that grows. */
 function render(...pieces: readonly string[]): readonly string[] {
   const lines: string[] = []
   let growing = ''

@@ -31,11 +31,11 @@ import type {
   Overview,
   OverviewWindow,
   ReceivedDelivery,
-  Receiver,
   RegistryRow,
   RegistryRows,
   WebhookChanged,
   WebhookKey,
+  WebhookReceiver,
   WebhookRows,
   WireFrame,
   WireRequest,
@@ -151,7 +151,7 @@ export function createOperatorClient({ url, headers = {}, fetch = globalThis.fet
     resumeWebhook: (key: WebhookKey) => call<WebhookChanged>('POST', `${webhookPath(key)}/resume`),
     redeliver: (key: WebhookKey, generation?: number) =>
       call<WebhookChanged>('POST', `${webhookPath(key)}/redeliver`, { body: { generation } }),
-    createReceiver: () => call<Receiver>('POST', '/receivers'),
+    createReceiver: () => call<WebhookReceiver>('POST', '/receivers'),
     receivedDeliveries: (id: string, signal?: AbortSignal) =>
       stream<ReceivedDelivery>('GET', `/receivers/${segment(id)}/deliveries`, { signal }),
 

@@ -162,7 +162,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   }
 
   return async (incoming) => {
-    // Deliveries come from an agent, and are told apart by their token.
+    // Deliveries come from an agent, and their token identifies the receiver.
     if (incoming.path.startsWith(`${consolePath}/receivers/`)) return await receivers.receive(incoming)
     const problem = hostCheck?.(incoming)
     if (problem !== undefined) return errorPage(403, problem)

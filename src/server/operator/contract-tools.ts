@@ -144,7 +144,7 @@ export interface WebhookChanged {
 }
 
 /** `POST /receivers`: a webhook address on this server that keeps the last 100 deliveries for an hour. */
-export interface Receiver {
+export interface WebhookReceiver {
   readonly id: string
   readonly url: string
   readonly token: string

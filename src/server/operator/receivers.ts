@@ -2,7 +2,7 @@ import { toBase64Url } from '../../base/base64.ts'
 import { isEqual } from '../../base/hash.ts'
 import { BodyTooLarge, type Incoming, type Outgoing } from '../../http/exchange.ts'
 import { decodeUtf8 } from '../../http/json.ts'
-import type { ReceivedDelivery, Receiver } from './contract-tools.ts'
+import type { ReceivedDelivery, WebhookReceiver } from './contract-tools.ts'
 import { jsonAnswer, notFound } from './failures.ts'
 import { type Route, streamAnswer } from './routes.ts'
 
@@ -28,7 +28,7 @@ export interface Receivers {
 export function createReceivers(addressOf: (incoming: Incoming) => string, now: () => number = Date.now): Receivers {
   const receivers = new Map<string, Entry>()
 
-  function open(incoming: Incoming): Receiver {
+  function open(incoming: Incoming): WebhookReceiver {
     for (const [id, { expires }] of receivers) {
       if (expires <= now() || receivers.size >= maxReceivers) receivers.delete(id)
     }
@@ -107,7 +107,7 @@ export function createReceivers(addressOf: (incoming: Incoming) => string, now: 
       const entry = find(incoming.path.split('/').at(-1) ?? '')
       if (!entry) return jsonAnswer({ error: 'There is no such receiver.' }, 404)
       const challenge = new URLSearchParams(incoming.query).get('validationToken')
-      // The agent proves that the receiver wants deliveries; the text is shown to nobody.
+      // The agent proves that the receiver wants deliveries; no page shows the text.
       if (incoming.method === 'GET' && challenge !== null && /^[\w-]{1,200}$/.test(challenge)) {
         return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: challenge }
       }

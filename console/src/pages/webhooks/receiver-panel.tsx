@@ -1,4 +1,4 @@
-import type { ReceivedDelivery, Receiver } from 'parley-a2a/operator'
+import type { ReceivedDelivery, WebhookReceiver } from 'parley-a2a/operator'
 import { useState } from 'preact/hooks'
 import { operator } from '../../api/operator.ts'
 import { useStream } from '../../api/use-resource.ts'
@@ -13,7 +13,7 @@ const maxShown = 100
 
 /** A webhook address of this server, to try deliveries without a program. */
 export function ReceiverPanel() {
-  const [receiver, setReceiver] = useState<Receiver>()
+  const [receiver, setReceiver] = useState<WebhookReceiver>()
   const [problem, setProblem] = useState<string>()
   async function create() {
     setProblem(undefined)
@@ -39,7 +39,7 @@ export function ReceiverPanel() {
   )
 }
 
-function OpenReceiver({ receiver: { id, url, token, expires } }: { readonly receiver: Receiver }) {
+function OpenReceiver({ receiver: { id, url, token, expires } }: { readonly receiver: WebhookReceiver }) {
   const [deliveries, setDeliveries] = useState<readonly ReceivedDelivery[]>([])
   useStream(
     (signal) => operator.receivedDeliveries(id, signal),

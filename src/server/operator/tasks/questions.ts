@@ -7,7 +7,7 @@ import type { OperatorTask } from '../../../tasks/operator-log.ts'
 import type { Answer, Waiting } from '../contract.ts'
 import { invalid } from '../failures.ts'
 
-/** What a task waits for. Undefined if it waits for nobody. `events` are its last ones, which may have the deadline. */
+/** What a task waits for. Undefined if it waits for no answer. `events` are its last ones, which may have the deadline. */
 export function waitingOf({ phase, status, changed }: OperatorTask, events: readonly TaskEvent[]): Waiting | undefined {
   if (phase === 'expired' || !isInterrupted(phase)) return undefined
   const message = status?.message

@@ -129,7 +129,7 @@ async function answer(agent: ConsoleAgent, taskId: string, call: OperatorCall): 
   return await describeTask(agent, taskId)
 }
 
-/** An operation that goes on if the operator closes the page. */
+/** An operation that continues if the operator closes the page. */
 function callAs(principal: Principal) {
   return { principal, signal: new AbortController().signal }
 }
