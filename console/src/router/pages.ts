@@ -45,7 +45,8 @@ export const pages: readonly PageEntry[] = [
   },
   {
     id: 'tasks',
-    paths: ['tasks/:agent/:taskId', 'tasks/:agent/:taskId/:tab'],
+    // One pattern: a page of two patterns begins anew, without its focus, when the other one matches.
+    paths: ['tasks/:agent/:taskId/:tab?'],
     title: 'Task',
     icon: 'tasks',
     feature: 'history',

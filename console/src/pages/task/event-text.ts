@@ -21,9 +21,10 @@ export function describeEvent({ event }: EventRow): string {
     }
     case 'artifact': {
       const { artifact, append, lastChunk } = event
-      const kind = append ? 'chunk' : 'artifact'
-      const name = artifact.name ?? artifact.artifactId
-      return shorten(`${name}, ${kind}${lastChunk ? ', last' : ''}: ${textOf(artifact.parts)}`)
+      // Ids are long, and the text is what differs.
+      const name = artifact.name ?? artifact.artifactId.slice(0, 8)
+      const kind = append ? `Chunk of ${name}` : `Artifact ${name}`
+      return shorten(`${kind}${lastChunk ? ', the last' : ''}: ${textOf(artifact.parts)}`)
     }
     case 'journal':
       return describeEntry(event)

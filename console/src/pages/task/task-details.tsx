@@ -34,15 +34,17 @@ export function History({ detail: { task, isShortened } }: { readonly detail: Ta
   const messages = [...task.history, ...(task.status.message ? [task.status.message] : [])]
   if (messages.length === 0) return <EmptyState title="No messages" />
   return (
-    <ol class="plain stack">
+    <>
       {isShortened && <ShortenedNotice />}
-      {messages.map(({ messageId, role, parts }) => (
-        <li key={messageId} class={`card message-${role}`}>
-          <h3>{role === 'user' ? 'Caller' : 'Agent'}</h3>
-          <Parts parts={joined(parts)} isPlain={role === 'user'} />
-        </li>
-      ))}
-    </ol>
+      <ol class="plain stack">
+        {messages.map(({ messageId, role, parts }) => (
+          <li key={messageId} class={`card message-${role}`}>
+            <h3>{role === 'user' ? 'Caller' : 'Agent'}</h3>
+            <Parts parts={joined(parts)} isPlain={role === 'user'} />
+          </li>
+        ))}
+      </ol>
+    </>
   )
 }
 

@@ -63,8 +63,8 @@ export function TasksPage() {
             <span>Task</span>
             <span>Agent</span>
             <span>Caller</span>
-            <span>Events</span>
-            <span>Duration</span>
+            <span class="task-number">Events</span>
+            <span class="task-number">Duration</span>
             <span>Changed</span>
           </div>
           <VirtualList
