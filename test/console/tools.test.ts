@@ -1,7 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { agent, serve } from '../../src/entries/index.ts'
-import { createOperatorClient, type OperatorClient } from '../../src/entries/operator.ts'
+import {
+  createOperatorClient,
+  type OperatorClient,
+  type WireFrame,
+  type WireRequest,
+} from '../../src/entries/operator.ts'
 import type { ServeOptions } from '../../src/serve-options.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { floorMinute, percentileOf, rollUpMinutes } from '../../src/tasks/operator-minutes.ts'
@@ -16,12 +22,17 @@ const worker = agent({ name: 'Worker' }, async (turn) => {
   await turn.status('completed', `Done: ${turn.text}`)
 })
 
-async function start(options: ServeOptions = {}, directory?: string) {
+async function serveWith(options: ServeOptions, directory?: string) {
   const server = await serve(worker, {
     ...{ signals: false, directory: directory ?? (await temporaryDirectory()), logger: silentLogger, drainDeadline: 0 },
     ...options,
   })
   onTestFinished(() => server.close())
+  return { server }
+}
+
+async function start(options: ServeOptions = {}, directory?: string) {
+  const { server } = await serveWith(options, directory)
   return { server, client: await connect(server.url), operator: createOperatorClient({ url: `${server.url}/console` }) }
 }
 
@@ -177,8 +188,82 @@ describe('the wire', () => {
     })
     await expect(collect(operator.sendWire({ ...request, agent: 'none' }))).rejects.toMatchObject({ status: 404 })
     await expect(collect(operator.sendWire({ ...request, binding: 'GRPC' }))).rejects.toMatchObject({ status: 501 })
+    const unserved = { agent: 'worker', dialect: '1.0', binding: 'GRPC', operation: 'sendMessage' } as const
+    await expect(operator.composeWire(unserved)).rejects.toMatchObject({ status: 501 })
     const other = { agent: 'worker', dialect: '0.1', binding: 'JSONRPC', operation: '__proto__' } as const
     await expect(operator.composeWire(other)).rejects.toMatchObject({ status: 400 })
+  })
+
+  describe('over gRPC', () => {
+    const chunksOf = (frames: readonly WireFrame[]) =>
+      frames.flatMap((frame) => (frame.type === 'chunk' ? [JSON.parse(frame.text)] : []))
+
+    it.each([
+      ['1.0', 'lf.a2a.v1.A2AService/SendMessage'],
+      ['0.3', 'a2a.v1.A2AService/SendMessage'],
+    ] as const)('a message of %s is composed, sent and answered', async (dialect, url) => {
+      const { operator } = await start({ grpc: true })
+      expect((await operator.session()).server.features).toContain('grpc')
+      const compose = { agent: 'worker', dialect, binding: 'GRPC', operation: 'sendMessage', text: 'raw' } as const
+      const request = await operator.composeWire(compose)
+      expect(request.url).toBe(url)
+      const frames = await collect(operator.sendWire(request))
+      expect(frames.map(({ type }) => type)).toEqual(['head', 'chunk', 'end'])
+      expect(frames[0]).toMatchObject({ status: 200, headers: { 'grpc-status': '0' } })
+      expect(JSON.stringify(chunksOf(frames))).toContain('Done: raw')
+      expect(frames[2]).not.toHaveProperty('error')
+    })
+
+    it('a stream is one chunk per message', async () => {
+      const { operator } = await start({ grpc: true })
+      const compose = { agent: 'worker', dialect: '1.0', binding: 'GRPC', operation: 'streamMessage' } as const
+      const frames = await collect(operator.sendWire(await operator.composeWire(compose)))
+      const chunks = chunksOf(frames)
+      expect(chunks.length).toBeGreaterThan(1)
+      expect(chunks[0]).toHaveProperty('task')
+      expect(chunks.at(-1)).toMatchObject({ statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } })
+      expect(frames.at(-1)).toEqual({ type: 'end', at: expect.any(Number) })
+    })
+
+    it('a failed call ends with its status, and a broken one with what was expected', async () => {
+      const { operator } = await start({ grpc: true })
+      const compose = {
+        agent: 'worker',
+        dialect: '1.0',
+        binding: 'GRPC',
+        operation: 'getTask',
+        taskId: 'none',
+      } as const
+      const request = await operator.composeWire(compose)
+      const missing = await collect(operator.sendWire(request))
+      expect(missing[0]).toMatchObject({ type: 'head', headers: { 'grpc-status': '5' } })
+      expect(missing[1]).toMatchObject({ type: 'end', error: expect.stringContaining('5 NOT_FOUND: ') })
+      const errorOf = async (change: Partial<WireRequest>) => {
+        const [only, ...others] = await collect(operator.sendWire({ ...request, ...change }))
+        expect(others).toEqual([])
+        return only?.type === 'end' ? only.error : undefined
+      }
+      expect(await errorOf({ body: '{' })).toContain('The body is not the JSON of a lf.a2a.v1.GetTaskRequest: ')
+      expect(await errorOf({ body: '{"name": 1}' })).toContain('lf.a2a.v1.GetTaskRequest: ')
+      expect(await errorOf({ url: 'lf.a2a.v1.A2AService/Get' })).toContain('lf.a2a.v1.A2AService has SendMessage, ')
+      expect(await errorOf({ url: 'http://evil.example/' })).toContain('expected a service and a method')
+      const without = { ...compose, dialect: '0.2' } as const
+      await expect(operator.composeWire(without)).rejects.toMatchObject({ status: 400 })
+    })
+
+    it('the caller is the principal of the session, with a deadline as well', async () => {
+      const keys = [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }]
+      const auth = { schemes: { key: apiKey({ keys }) } }
+      const { server } = await serveWith({ grpc: true, auth, console: { auth } })
+      const operator = createOperatorClient({
+        url: `${server.url}/console`,
+        headers: { 'x-api-key': 'ada-secret-key-1' },
+      })
+      const compose = { agent: 'worker', dialect: '1.0', binding: 'GRPC', operation: 'sendMessage' } as const
+      const request = await operator.composeWire(compose)
+      await collect(operator.sendWire({ ...request, headers: { ...request.headers, 'grpc-timeout': '9S' } }))
+      expect((await operator.tasks()).tasks).toMatchObject([{ principal: { id: 'ada' } }])
+    })
   })
 })
 

@@ -116,6 +116,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
       ...(hosted.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
       ...(settings.checks.doctor ? (['doctor'] as const) : []),
       ...(settings.checks.conformance ? (['conformance'] as const) : []),
+      ...(hosted.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
     ]
   }
 

@@ -2,15 +2,17 @@ import type { ClientDialect } from '../../dialects/dialect.ts'
 import { v0_1Client } from '../../dialects/v0.1/client.ts'
 import { v0_2Client } from '../../dialects/v0.2/client.ts'
 import { v0_3Client } from '../../dialects/v0.3/client.ts'
+import { v0_3ProtoClient } from '../../dialects/v0.3-proto/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'
 import { type Incoming, isComplete, type Outgoing, withBody } from '../../http/exchange.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import type { Operation, RequestOf, UnaryOperation } from '../../protocol/service.ts'
 import { literal } from '../../schema/unions.ts'
 import { map, object, optional, string } from '../../schema/values.ts'
+import { a2aServices } from '../../transports/grpc/services.ts'
 import { withPath } from '../mount.ts'
 import type { BrowserEndpoints } from './a2a.ts'
-import type { ConsoleAgents } from './agents.ts'
+import type { ConsoleAgents, ConsoleHosted } from './agents.ts'
 import type { ComposeRequest, WireFrame, WireRequest } from './contract-tools.ts'
 import { invalid, jsonAnswer, OperatorFailure } from './failures.ts'
 import { consolePath } from './options.ts'
@@ -40,7 +42,8 @@ export function wireRoutes({ agents, answer }: WireRoutesOptions): readonly Rout
       role: 'viewer',
       async handle(call) {
         const request = (await readBody(call, composeSchema)) as ComposeRequest
-        agents.get(request.agent)
+        const { agent } = agents.get(request.agent)
+        if (request.binding === 'GRPC') requireGrpc(agent)
         return jsonAnswer(compose(request))
       },
     },
@@ -50,9 +53,13 @@ export function wireRoutes({ agents, answer }: WireRoutesOptions): readonly Rout
       role: 'operator',
       async handle(call) {
         const request = (await readBody(call, wireSchema)) as WireRequest
-        const { id } = agents.get(request.agent)
-        if (request.binding === 'GRPC') throw grpcMissing()
-        return streamAnswer(call, send(request, id, call, answer))
+        const { id, agent } = agents.get(request.agent)
+        if (request.binding === 'GRPC') {
+          requireGrpc(agent)
+          return streamAnswer(call, toFrames(grpcPieces(request, agent, call)))
+        }
+        if (!request.url.startsWith('/')) throw invalid('url', 'expected a path that starts with a slash')
+        return streamAnswer(call, toFrames(httpPieces(request, id, call, answer)))
       },
     },
   ]
@@ -66,13 +73,19 @@ function compose({
   text = 'Hello',
   taskId = '',
 }: ComposeRequest): WireRequest {
-  const dialect = dialects[version]
+  const dialect = binding === 'GRPC' && version === '0.3' ? v0_3ProtoClient : dialects[version]
   if (!Object.hasOwn(dialect.methods, name)) {
     throw invalid('operation', `A2A ${version} has ${Object.keys(dialect.methods).join(', ')}`)
   }
-  if (binding === 'GRPC') throw grpcMissing()
   const operation = name as Operation
   const params = encode(dialect, operation, text, taskId)
+  if (binding === 'GRPC') {
+    const service = a2aServices.find((each) => each.dialect === dialect.name)
+    if (!service) throw invalid('binding', `A2A ${version} has no gRPC binding`)
+    const headers = { 'content-type': 'application/grpc+proto', 'a2a-version': version }
+    const url = `${service.name}/${dialect.methods[operation]}`
+    return { agent, binding, method: 'POST', url, headers, body: JSON.stringify(params, null, 2) }
+  }
   const common = { accept: isStream(operation) ? 'text/event-stream' : 'application/json', 'a2a-version': version }
   if (binding === 'JSONRPC') {
     const body = { jsonrpc: '2.0', id: 1, method: dialect.methods[operation], params }
@@ -112,22 +125,46 @@ function encode(dialect: ClientDialect, operation: Operation, text: string, task
   return encodeRequest(requests[operation])
 }
 
-/** Sends a request through the endpoint of the browser, so that the caller is the principal of the session. */
-async function* send(
-  request: WireRequest,
-  id: string,
-  { incoming, session }: OperatorCall,
-  answer: BrowserEndpoints,
-): AsyncGenerator<{ value: WireFrame }> {
+/** What arrives of an answer: its head first, then its texts. */
+type Piece = Omit<Extract<WireFrame, { type: 'head' }>, 'type' | 'at'> | { readonly text: string }
+
+async function* toFrames(pieces: AsyncIterable<Piece>): AsyncGenerator<{ value: WireFrame }> {
+  let left = maxAnswer
   try {
-    const outgoing = await answer(toIncoming(request, id, incoming), session)
-    const { status, headers } = outgoing
-    yield { value: { type: 'head', at: Date.now(), status, headers: { ...headers } } }
-    for await (const text of textsOf(outgoing)) yield { value: { type: 'chunk', at: Date.now(), text } }
+    for await (const piece of pieces) {
+      if (!('text' in piece)) {
+        yield { value: { type: 'head', at: Date.now(), ...piece } }
+        continue
+      }
+      yield { value: { type: 'chunk', at: Date.now(), text: piece.text.slice(0, left) } }
+      left -= piece.text.length
+      if (left <= 0) throw new Error(`The answer is longer than ${maxAnswer} characters, and the rest is not shown.`)
+    }
     yield { value: { type: 'end', at: Date.now() } }
   } catch (error) {
     const message = error instanceof Error ? error.message : 'The request failed.'
     yield { value: { type: 'end', at: Date.now(), error: message } }
+  }
+}
+
+/** Sends a request through the endpoint of the browser, so that the caller is the principal of the session. */
+async function* httpPieces(
+  request: WireRequest,
+  id: string,
+  { incoming, session }: OperatorCall,
+  answer: BrowserEndpoints,
+): AsyncGenerator<Piece> {
+  const outgoing = await answer(toIncoming(request, id, incoming), session)
+  const { status, headers } = outgoing
+  yield { status, headers: { ...headers } }
+  for await (const text of textsOf(outgoing)) yield { text }
+}
+
+/** The code of gRPC is slow to load. Its status is in the headers, or the error at the end: HTTP always has 200. */
+async function* grpcPieces(request: WireRequest, agent: ConsoleHosted, call: OperatorCall): AsyncGenerator<Piece> {
+  const { callGrpc } = await import('./wire-grpc.ts')
+  for await (const piece of callGrpc(request, agent, call)) {
+    yield 'text' in piece ? piece : { status: 200, headers: { ...piece.headers } }
   }
 }
 
@@ -149,22 +186,14 @@ function toIncoming({ method, url, headers, body }: WireRequest, id: string, out
 
 async function* textsOf({ body = '' }: Outgoing): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let left = maxAnswer
   const pieces = isComplete(body) ? [body].flat() : body
-  for await (const piece of pieces) {
-    const text = typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
-    yield text.slice(0, left)
-    left -= text.length
-    if (left <= 0) throw new Error(`The answer is longer than ${maxAnswer} characters, and the rest is not shown.`)
-  }
+  for await (const piece of pieces) yield typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
 }
 
-function grpcMissing(): OperatorFailure {
-  return new OperatorFailure(
-    501,
-    'not-available',
-    'This server has no relay for gRPC: call the agent with parley --transport grpc.',
-  )
+function requireGrpc({ options }: ConsoleHosted): void {
+  if (options.grpc) return
+  const text = 'The server does not serve this agent over gRPC: start it with grpc: true.'
+  throw new OperatorFailure(501, 'not-available', text)
 }
 
 const short = string({ max: 500 })
@@ -182,7 +211,7 @@ const wireSchema = object({
   agent: short,
   binding: literal('JSONRPC', 'REST', 'GRPC'),
   method: literal('GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS'),
-  url: string({ max: 4_000, pattern: '^/.*$', expected: 'a path that starts with a slash' }),
+  url: string({ max: 4_000 }),
   headers: map(string({ max: 10_000 })),
   body: string({ max: 10 * 1024 * 1024 }),
 })

@@ -14,12 +14,15 @@ export function WireAnswer({ frames }: { readonly frames: readonly WireFrame[] }
   const end = frames.find((frame) => frame.type === 'end')
   const chunks = frames.filter((frame) => frame.type === 'chunk')
   const text = useMemo(() => chunks.map((chunk) => chunk.text).join(''), [chunks.length])
-  const isStream = `${head?.headers['content-type'] ?? ''}`.includes('event-stream')
+  const contentType = `${head?.headers['content-type'] ?? ''}`
+  const isGrpc = contentType.startsWith('application/grpc')
+  const isStream = isGrpc ? chunks.length > 1 : contentType.includes('event-stream')
   const start = frames[0]?.at ?? 0
   return (
     <div class="wire-answer">
       <div class="wire-status" role="status">
-        {head ? <Badge tone={head.status < 400 ? 'ok' : 'bad'}>{`HTTP ${head.status}`}</Badge> : null}
+        {head && !isGrpc ? <Badge tone={head.status < 400 ? 'ok' : 'bad'}>{`HTTP ${head.status}`}</Badge> : null}
+        {isGrpc && end ? <Badge tone={end.error ? 'bad' : 'ok'}>{end.error ? 'gRPC failed' : 'gRPC OK'}</Badge> : null}
         <span class="muted small">
           {end ? `${formatDuration(end.at - start)}, ` : 'receiving… '}
           {formatBytes(new Blob([text]).size)}
@@ -38,10 +41,21 @@ export function WireAnswer({ frames }: { readonly frames: readonly WireFrame[] }
           />
         </details>
       )}
-      {isStream ? <Events frames={chunks} start={start} /> : text !== '' && <Body text={text} />}
+      {isStream ? (
+        <Events frames={isGrpc ? chunks.map(toEvent) : chunks} start={start} />
+      ) : (
+        text !== '' && <Body text={text} />
+      )}
     </div>
   )
 }
+
+/** A gRPC message is an event of its own. */
+function toEvent(frame: Chunk): Chunk {
+  return { ...frame, text: `data: ${frame.text.trim()}\n\n` }
+}
+
+type Chunk = Extract<WireFrame, { type: 'chunk' }>
 
 function Body({ text }: { readonly text: string }) {
   const formatted = useMemo(() => indent(text), [text])
@@ -63,13 +77,7 @@ interface SseEvent {
   readonly text: string
 }
 
-function Events({
-  frames,
-  start,
-}: {
-  readonly frames: readonly Extract<WireFrame, { type: 'chunk' }>[]
-  readonly start: number
-}) {
+function Events({ frames, start }: { readonly frames: readonly Chunk[]; readonly start: number }) {
   const events = useMemo(() => eventsOf(frames), [frames.length])
   const shown = events.slice(-maxEvents)
   return (
@@ -87,7 +95,7 @@ function Events({
 }
 
 /** Events end with a blank line, and chunks can end anywhere. */
-function eventsOf(frames: readonly Extract<WireFrame, { type: 'chunk' }>[]): readonly SseEvent[] {
+function eventsOf(frames: readonly Chunk[]): readonly SseEvent[] {
   const events: SseEvent[] = []
   let rest = ''
   for (const { at, text } of frames) {
