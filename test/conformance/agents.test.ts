@@ -5,7 +5,7 @@ import * as grpc1_3 from '@a2a-js/sdk/server/grpc'
 import { A2AExpressApp, DefaultRequestHandler as Handler0_2, InMemoryTaskStore as Tasks0_2 } from 'a2a-sdk-0-2/server'
 import * as sdk0_3 from 'a2a-sdk-0-3-last/server'
 import * as express0_3 from 'a2a-sdk-0-3-last/server/express'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { conformance } from '../../src/conformance/conformance.ts'
 import { allBindings } from '../../src/conformance/rule.ts'
 import { rules } from '../../src/conformance/rules.ts'
@@ -17,6 +17,7 @@ import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
+import { writeResultsPage } from './results-page.ts'
 
 const texts = { task: 'count', message: 'hello', inputRequired: 'ask', longRunning: 'wait' }
 const flags = [
@@ -33,6 +34,12 @@ const cli = shareCli()
 
 type Report = Awaited<ReturnType<typeof conformance>>
 
+/** The reports by the names of the agents. `npm run conformance` writes them into the docs. */
+const reports = new Map<string, Report>()
+afterAll(() => {
+  if (process.env.UPDATE_DOCS && reports.size === 5) writeResultsPage(reports)
+})
+
 /** The failed checks as `1.0 JSONRPC send/answer`. */
 function failures({ failed }: Report, level?: 'MUST'): readonly string[] {
   return failed(level).map(({ version, binding, rule }) => `${version} ${binding} ${rule}`)
@@ -41,6 +48,7 @@ function failures({ failed }: Report, level?: 'MUST'): readonly string[] {
 it('an agent of Parley keeps every rule that can be measured, in all versions and bindings', async () => {
   const { server } = await startTestServer(count, { profile, push: {}, grpc: true })
   const report = await conformance(server.url, { texts, grpc: grpcTransport() })
+  reports.set('Parley', report)
   expect(failures(report)).toEqual([])
   expect(report.isConformant).toBe(true)
   const judged = new Set(report.checks.map(({ version, binding }) => `${version} ${binding}`))
@@ -123,6 +131,7 @@ it('an agent of @a2a-js/sdk 1.3.0 breaks the rules that it does not check', asyn
     app.use('/rest', express1_3.restHandler(options))
   })
   const report = await conformance(origin, { texts, versions: ['1.0'] })
+  reports.set('`@a2a-js/sdk` 1.3.0', report)
   expect(failures(report, 'MUST')).toEqual([
     '1.0 JSONRPC jsonrpc/invalid-request',
     '1.0 JSONRPC jsonrpc/version',
@@ -151,6 +160,7 @@ it('an agent of @a2a-js/sdk 1.3.0 is judged over gRPC', async () => {
     app.use('/.well-known/agent-card.json', express1_3.agentCardHandler({ agentCardProvider: requestHandler }))
   })
   const report = await conformance(origin, { texts, grpc: grpcTransport() })
+  reports.set('`@a2a-js/sdk` 1.3.0, gRPC', report)
   const broken = ['version/patch', 'send/content-type', 'send/no-parts']
   expect(failures(report, 'MUST')).toEqual(broken.map((rule) => `1.0 GRPC ${rule}`))
   expect(report.checks.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(40)
@@ -176,6 +186,7 @@ it('an agent of @a2a-js/sdk 0.3.14 breaks the rules that it does not check', asy
     app.use('/rest', express0_3.restHandler(options))
   })
   const report = await conformance(origin, { texts })
+  reports.set('`@a2a-js/sdk` 0.3.14', report)
   expect(failures(report, 'MUST')).toEqual([
     '0.3 CARD card/preferred-transport',
     '0.3 JSONRPC jsonrpc/params-type',
@@ -195,6 +206,7 @@ function startLegacyAgent(): Promise<string> {
 it('an agent of @a2a-js/sdk 0.2.5 breaks the rules that it does not check', async () => {
   const origin = await startLegacyAgent()
   const report = await conformance(origin, { texts })
+  reports.set('`@a2a-js/sdk` 0.2.5', report)
   expect(failures(report, 'MUST')).toEqual([
     '0.2 JSONRPC jsonrpc/parse-error',
     '0.2 JSONRPC jsonrpc/params-type',
