@@ -111,7 +111,7 @@ export interface ConnectOptions extends AnswerLimits {
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Aborts the call. A task that it started goes on. */
+  /** Aborts the call. A task that it started continues. */
   readonly signal?: AbortSignal
   /** Timeout in milliseconds. Streams have none by default. */
   readonly timeout?: number
