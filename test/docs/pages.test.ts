@@ -33,6 +33,12 @@ const port = '4000'
 const isRunnable = (command: string) => /^(?:npx parley-a2a|node --test|curl) /.test(command)
 const withCommands = (path: string) => path === 'README.md' || path.startsWith('docs/tutorial/')
 
+/** Pages about callers only: their programs expect an agent at the port. */
+function needsAgent({ snippets }: Page): boolean {
+  const programs = snippets.filter(({ language }) => language !== 'sh')
+  return programs.some(({ code }) => code.includes(port)) && !programs.some(({ code }) => code.includes('serve('))
+}
+
 const all = pages()
 
 it('every program of the pages, and every example of a doc comment, compiles in strict mode', async () => {
@@ -75,6 +81,10 @@ describe.skipIf(!isBuilt)('the programs and commands of a page run in order, as 
       const project = await createProject({ ...page, snippets })
       const needsDatabase = snippets.some(({ code }) => code.includes('DATABASE_URL'))
       const env = needsDatabase ? { DATABASE_URL: (await createDatabase()).url } : {}
+      if (needsAgent(page)) {
+        const options = { cwd: project, env: { PORT: `${free}` } }
+        await runUntilReady(process.execPath, ['sample-agent.ts'], options, 'the sample agent')
+      }
       for (const snippet of snippets) await runSnippet(snippet, { cwd: project, env }, page)
     },
   )
