@@ -19,6 +19,8 @@ import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const leaseTtl = 1_000
+/** What an agent returns is read from the last status here, although its task has artifacts. */
+const turns = { leaseTtl, answers: 'status' } as const
 const immediately = { configuration: { returnImmediately: true } }
 
 /** Storage that several processes share. */
@@ -37,7 +39,7 @@ async function openSqlite(): Promise<Storage> {
   const directory = await temporaryDirectory()
   return {
     directory,
-    start: (options) => startServerProcess(directory, { ...options, turns: { leaseTtl } }),
+    start: (options) => startServerProcess(directory, { ...options, turns: { ...turns, ...options.turns } }),
     async eventsOf(taskId) {
       const log = createSqliteLog({ file: join(directory, 'scripted.db') })
       const events = await readAll(log, taskId)
@@ -59,7 +61,11 @@ async function openPostgres(): Promise<Storage & { readonly url: string }> {
     directory,
     url: database.url,
     start: (options) =>
-      startServerProcess(directory, { ...options, postgres: { url: database.url }, turns: { leaseTtl } }),
+      startServerProcess(directory, {
+        ...options,
+        postgres: { url: database.url },
+        turns: { ...turns, ...options.turns },
+      }),
     async eventsOf(taskId) {
       const log = await createPostgresLog({ pool })
       const events = await readAll(log, taskId)
@@ -95,7 +101,7 @@ it.each(['cut', 'freeze'] as const)(
     const recovery = 'retry'
     const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
     const [a, b] = await Promise.all([
-      startServerProcess(directory, { recovery, postgres, turns: { leaseTtl } }),
+      startServerProcess(directory, { recovery, postgres, turns }),
       start({ recovery }),
     ])
     const id = await startTicking(a)
