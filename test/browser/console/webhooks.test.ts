@@ -107,6 +107,7 @@ it.each([
     expect(await page.locator('.chart canvas').count()).toBe(3)
   }
   await check()
+  await page.getByText('As a table').first().click()
   expect(await seriousViolations(page)).toEqual([])
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
   await first.server.close()

@@ -58,7 +58,8 @@ export function MeshPage() {
       {envelopes.length === 0 ? (
         <EmptyState title="No envelopes yet" />
       ) : (
-        <div class="envelope-table">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+        <div class="envelope-table" tabIndex={0}>
           <table>
             <caption class="visually-hidden">The last envelopes</caption>
             <thead>

@@ -34,7 +34,8 @@ export function Deliveries({ webhook, onChange }: DeliveriesProps) {
   }
 
   return (
-    <div class="delivery-table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    <div class="delivery-table" tabIndex={0}>
       {problem && <Notice kind="error">{problem}</Notice>}
       <table>
         <caption class="visually-hidden">Deliveries</caption>

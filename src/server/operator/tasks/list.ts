@@ -17,6 +17,9 @@ const maxFilter = 500
 /** Milliseconds between two looks for changes, while an operator watches. */
 const watchInterval = 1_000
 
+/** A search of many tasks takes long: looks for changes take at most this share of the time. */
+const watchShare = 0.05
+
 /** Milliseconds before a stream opens whose changes it repeats: the list was read before, and clocks differ. */
 const overlap = 15_000
 
@@ -129,14 +132,16 @@ export async function* watchTasks(
   let id = Date.now()
   const seen = /^\d{1,15}$/.test(last ?? '') ? Math.min(Number(last), id) : id
   let known = await readVersions(first)
+  let took = Date.now() - id
   for (const { row } of known.rows.values()) {
     if (row.changed >= seen - overlap) yield { id, value: { type: 'task', task: row } }
   }
   while (!signal.aborted) {
-    await pause(watchInterval, signal)
+    await pause(Math.max(watchInterval, took / watchShare), signal)
     if (signal.aborted) return
     id = Date.now()
     const current = await readVersions(first)
+    took = Date.now() - id
     for (const [key, { row, version }] of current.rows) {
       if (known.rows.get(key)?.version !== version) yield { id, value: { type: 'task', task: row } }
     }
