@@ -8,6 +8,7 @@ import type { ServeOptions } from './serve-options.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import type { Host, HostPages } from './server/host.ts'
 import type { RunCheck } from './server/operator/checks.ts'
+import type { MeshState } from './server/operator/contract-tools.ts'
 import { type ConsoleOptions, consolePath } from './server/operator/options.ts'
 
 const rollUpInterval = 60_000
@@ -18,6 +19,8 @@ export interface ServedConsoleOptions {
   readonly mounted: Host['mounted']
   readonly logger: Logger
   readonly taskLines: KeepingLogger['taskLines']
+  /** If the server is a mesh peer. Undefined until the peer is ready. */
+  readonly mesh?: (() => MeshState | undefined) | undefined
 }
 
 /**
@@ -47,7 +50,7 @@ export function readConsoleOptions(
 
 /** The console as pages of a host. Its code is loaded by its first request. */
 export function createConsolePages(settings: ServedConsoleOptions): HostPages {
-  const { options, console, mounted, logger, taskLines } = settings
+  const { options, console, mounted, logger, taskLines, mesh } = settings
   const started = Date.now()
   let loaded: Promise<Exchange> | undefined
 
@@ -62,6 +65,7 @@ export function createConsolePages(settings: ServedConsoleOptions): HostPages {
       files: createConsoleFiles(),
       logger,
       taskLines,
+      mesh,
       checks: { doctor: runDoctor, conformance: runConformance },
       version: packageVersion,
       started,

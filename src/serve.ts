@@ -61,7 +61,11 @@ export async function serve(served: Agent | Agents, given: ServeOptions = {}): P
     isOnLoopback: isLoopback(options.host ?? '127.0.0.1'),
     ...(grpc && { grpc }),
     pages:
-      settings.console && createConsolePages({ ...settings, console: settings.console, mounted: () => host.mounted() }),
+      settings.console &&
+      createConsolePages({
+        ...{ ...settings, console: settings.console, mounted: () => host.mounted() },
+        mesh: options.mesh && (() => mesh?.state()),
+      }),
   })
   const closing = new AbortController()
   const mounts = createMounts(host, settings, (log) => void watchLog(log))

@@ -3,8 +3,9 @@ import type { Exchange } from '../http/exchange.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { MeshRefusal } from '../mesh/errors.ts'
 import type { MeshLink } from '../mesh/link.ts'
+import { createMeshRecord, type ObservedEnvelope, type ObservedPeer } from '../mesh/observer.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
-import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
+import { createObservedPeer, type MeshPeer } from '../mesh/peer.ts'
 import type { MeshSocket, SocketOptions } from '../mesh/websocket.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { loggedError } from '../protocol/errors.ts'
@@ -53,10 +54,19 @@ export interface MeshEndpoint {
   readonly path: string
   readonly exchange: Exchange
   accept(socket: MeshSocket): void
+  /** The peers and the last envelopes, for operators. */
+  state(): MeshEndpointState
   /** Removes the agent from the registry. */
   deregister(): Promise<void>
   /** Closes the remaining connections. */
   close(): void
+}
+
+export interface MeshEndpointState {
+  readonly self: { readonly id: string; readonly url: string; readonly fingerprint?: string }
+  readonly peers: readonly ObservedPeer[]
+  /** Newest first, without payloads. */
+  readonly envelopes: readonly ObservedEnvelope[]
 }
 
 /** Serves an agent as a mesh peer. */
@@ -69,9 +79,11 @@ export async function openMeshEndpoint(
   const { service, card } = agent
   const toPrincipal = principalOf ?? meshPrincipal({ allowsAnonymous: allowsAnonymousCallers(card) })
   const { timeout = 30_000 } = peerOptions
-  const peer = createMeshPeer({
+  const endpoint = `${url}${path}`
+  const record = createMeshRecord()
+  const completeOptions: MeshPeerOptions = {
     ...peerOptions,
-    card: meshCardOf(card, { ...(agentId !== undefined && { agentId }), endpoint: `${url}${path}` }),
+    card: meshCardOf(card, { ...(agentId !== undefined && { agentId }), endpoint }),
     methods: {
       ...a2aMethods({
         service,
@@ -86,7 +98,9 @@ export async function openMeshEndpoint(
       ...methods,
     },
     logger,
-  })
+  }
+  const peer = createObservedPeer(completeOptions, record)
+  const fingerprint = peerOptions.key?.fingerprint
   const sockets = new Set<MeshSocket>()
   const link = registry && peer.link({ agentId: 'registry', ...registry })
   const registration = link && (await keepRegistered({ link, heartbeat: registry?.heartbeat, logger }))
@@ -99,6 +113,11 @@ export async function openMeshEndpoint(
       socket.addEventListener('close', () => sockets.delete(socket))
       peer.accept(socket, socketOptions)
     },
+    state: () => ({
+      self: { id: peer.agentId, url: endpoint, ...(fingerprint !== undefined && { fingerprint }) },
+      peers: record.peers(),
+      envelopes: record.envelopes(),
+    }),
     deregister: async () => await registration?.stop(),
     close() {
       for (const socket of sockets) {

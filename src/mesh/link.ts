@@ -8,6 +8,7 @@ import type { EnvelopeDraft, WriteEnvelope } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
 import { type LookedUpKeysOptions, lookedUpKeys, type MeshKeySource } from './key-sources.ts'
 import type { KeyMaterial } from './keys.ts'
+import type { MeshObserver } from './observer.ts'
 import type { Session, Sessions } from './sessions.ts'
 import { type Authenticate, checkFresh } from './signature.ts'
 import { cardFor, negotiateVersions, supportsTraceFrames } from './versions.ts'
@@ -25,6 +26,7 @@ export interface LinkOptions {
   readonly timeout: number
   readonly now: () => number
   readonly telemetry: Telemetry | undefined
+  readonly observer?: MeshObserver | undefined
 }
 
 /** Options of `link.request`. */
@@ -56,7 +58,7 @@ export interface MeshLink {
 }
 
 export function createLink(options: LinkOptions): MeshLink {
-  const { agentId, card, carrier, write, authenticate, sessions, now } = options
+  const { agentId, card, carrier, write, authenticate, sessions, now, observer } = options
 
   async function call<Type extends MeshEnvelope['message_type']>(
     draft: EnvelopeDraft,
@@ -65,17 +67,21 @@ export function createLink(options: LinkOptions): MeshLink {
   ): Promise<Extract<MeshEnvelope, { message_type: Type }>> {
     const timeoutError = () => new MeshError('TIMEOUT', `${agentId} did not answer within ${timeout / 1000} seconds.`)
     const deadline = withDeadline(signal, timeout, timeoutError)
+    let messageId = ''
     try {
       const written = await write(draft)
+      messageId = written.messageId
       const session = sessions.get(agentId)
       const peerCard = session.state === 'established' ? session.card : undefined
       const outgoing = { ...written, trace, supportsTraceFrames: supportsTraceFrames(peerCard) }
       const answer = await carrier.exchange(outgoing, deadline.signal)
-      await checkAnswer(answer, written.messageId)
+      await checkAnswer(answer, messageId)
+      observer?.seen(agentId)
       if (answer.message_type === 'error') throw decodeError(answer.payload.error)
       if (answer.message_type !== expected) throw invalidAnswer(`it is a ${answer.message_type}`)
       return answer as Extract<MeshEnvelope, { message_type: Type }>
     } catch (error) {
+      observer?.failed(messageId, error instanceof MeshError ? `${error.code}: ${error.message}` : 'The call failed.')
       throw error instanceof MeshError ? new MeshError(error.code, error.message, { ...error, peer: agentId }) : error
     } finally {
       deadline.release()

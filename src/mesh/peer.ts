@@ -6,6 +6,7 @@ import { createDispatch } from './dispatch.ts'
 import { createEnvelopeReader, createEnvelopeWriter } from './envelope-codec.ts'
 import { createMeshExchange } from './http-server.ts'
 import { createLink, type MeshLink } from './link.ts'
+import { type MeshObserver, observeReads, observeSessions, observeWrites } from './observer.ts'
 import type { MeshPeerOptions } from './options.ts'
 import { AgentCard } from './payloads.ts'
 import { createReceive, type MeshReply } from './receive.ts'
@@ -54,21 +55,29 @@ export interface MeshPeer {
 
 /** Creates a mesh peer: it answers the envelopes of other peers with its methods, and opens links to call them. */
 export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
+  return createObservedPeer(options)
+}
+
+/** The same, with an observer of its envelopes and sessions. */
+export function createObservedPeer(options: MeshPeerOptions, observer?: MeshObserver): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = true, timeout = 30_000 } = options
   checkOptions(options, requireAuth)
   const card = key ? withKey(options.card, key.jwk) : options.card
   const agentId = card.agent_id
-  const sessions = createSessions()
-  const read = createEnvelopeReader({ lenientIds, maxBytes })
-  const write = createEnvelopeWriter({ agentId, key, now })
+  const ownSessions = createSessions()
+  const sessions = observer ? observeSessions(ownSessions, observer) : ownSessions
+  const reader = createEnvelopeReader({ lenientIds, maxBytes })
+  const read = observer ? observeReads(reader, observer) : reader
+  const writer = createEnvelopeWriter({ agentId, key, now })
+  const write = observer ? observeWrites(writer, observer) : writer
   const authenticate = createAuthenticate({ requireAuth, keys, firstHandshake, now })
   const methods = new Map(Object.entries(options.methods ?? {}))
   const dispatch = createDispatch({ ...options, card, methods, sessions })
   const names = options.directory ? [agentId, 'registry'] : [agentId]
-  const receive = createReceive({ ...options, names, read, write, authenticate, dispatch, now })
+  const receive = createReceive({ ...options, names, read, write, authenticate, dispatch, now, observer })
   const exchange = createMeshExchange(receive, options)
-  const linkOptions = { card, write, authenticate, sessions, now, telemetry: options.telemetry }
+  const linkOptions = { card, write, authenticate, sessions, now, telemetry: options.telemetry, observer }
 
   return {
     agentId,

@@ -13,6 +13,7 @@ import {
   type WriteEnvelope,
 } from './envelope-codec.ts'
 import { httpStatusOf, MeshError, type StandardCode } from './errors.ts'
+import type { MeshObserver } from './observer.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { createReplayCache, type SeenMessage } from './replay-cache.ts'
@@ -40,6 +41,7 @@ export interface ReceiveOptions
   readonly authenticate: Authenticate
   readonly dispatch: (call: MeshCall) => Promise<EnvelopeDraft | undefined>
   readonly now: () => number
+  readonly observer?: MeshObserver | undefined
 }
 
 export interface MeshReply {
@@ -121,6 +123,7 @@ export function createReceive(options: ReceiveOptions): Receive {
   async function answer(call: MeshCall): Promise<MeshReply> {
     const { message_id, sender_id, recipient_id, message_type } = call.envelope
     try {
+      options.observer?.seen(sender_id)
       await options.onMessage?.(call)
       const draft = await dispatch(call)
       // The answer comes from the id that was addressed, which may be `registry`.
@@ -145,6 +148,7 @@ export function createReceive(options: ReceiveOptions): Receive {
     if (error !== thrown) logger.error({ error: describe(thrown) }, 'A mesh message could not be answered')
     const status = httpStatusOf(error.code)
     const { code, message, details, retryAfter } = error
+    if (origin) options.observer?.failed(origin.messageId, `${code}: ${message}`)
     const retry = retryAfter === undefined ? {} : { retryAfter }
     if (neverAnswered.has(origin?.type)) return { status, ...retry }
     const url = error.documentationUrl ?? options.documentationUrl?.(code as StandardCode)

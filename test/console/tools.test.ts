@@ -2,6 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { agent, serve } from '../../src/entries/index.ts'
+import { configuredKeys, createMeshPeer, generateSigningKey } from '../../src/entries/mesh.ts'
+import { servePeer } from '../../src/entries/node.ts'
 import {
   createOperatorClient,
   type OperatorClient,
@@ -13,6 +15,7 @@ import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { floorMinute, percentileOf, rollUpMinutes } from '../../src/tasks/operator-minutes.ts'
 import { createTask, status } from '../contracts/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
+import { meshCard } from '../support/mesh/mesh-peers.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const worker = agent({ name: 'Worker' }, async (turn) => {
@@ -264,6 +267,80 @@ describe('the wire', () => {
       await collect(operator.sendWire({ ...request, headers: { ...request.headers, 'grpc-timeout': '9S' } }))
       expect((await operator.tasks()).tasks).toMatchObject([{ principal: { id: 'ada' } }])
     })
+  })
+})
+
+describe('the mesh', () => {
+  it('shows sessions and the last envelopes without payloads, in both directions', async () => {
+    const [ownKey, shopKey] = await Promise.all([generateSigningKey(), generateSigningKey()])
+    const { server, operator } = await start({
+      mesh: {
+        key: ownKey,
+        keys: await configuredKeys({ 'shop-agent': shopKey.jwk }),
+        methods: { secret: () => ({ text: 'payload' }) },
+      },
+    })
+    expect((await operator.session()).server.features).toContain('mesh')
+    const self = { id: 'worker', url: `${server.url}/mesh`, fingerprint: ownKey.fingerprint }
+    expect(await operator.mesh()).toEqual({ self, peers: [], envelopes: [] })
+    const shop = await servePeer({
+      card: { agent_id: 'shop-agent' },
+      key: shopKey,
+      keys: await configuredKeys({ worker: ownKey.jwk }),
+      methods: { pay: () => ({ paid: true }) },
+      logger: silentLogger,
+    })
+    onTestFinished(() => shop.close())
+    const link = shop.peer.link({ agentId: 'worker', endpoint: self.url })
+    await link.handshake()
+    await link.request('secret')
+    await expect(link.request('none')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await server.mesh?.link({ agentId: 'shop-agent', endpoint: shop.endpoint }).request('pay')
+    const { peers, envelopes } = await operator.mesh()
+    expect(peers).toEqual([
+      {
+        ...{ id: 'shop-agent', url: shop.endpoint, state: 'established' },
+        ...{ since: expect.any(Number), lastSeen: expect.any(Number) },
+      },
+    ])
+    expect(envelopes.map(({ direction, type }) => `${direction} ${type}`).reverse()).toEqual([
+      ...['in handshake', 'out handshake_ack', 'in request', 'out response'],
+      ...['in request', 'out error', 'out request', 'in response'],
+    ])
+    expect(envelopes.filter(({ problem }) => problem?.startsWith('NOT_FOUND: '))).toHaveLength(2)
+    expect(JSON.stringify(envelopes)).not.toContain('payload')
+    await link.goodbye()
+    expect((await operator.mesh()).peers).toMatchObject([{ state: 'goodbye', url: shop.endpoint }])
+  })
+
+  it('keeps 100 envelopes, and marks those that were rejected or not answered', async () => {
+    const [ownKey, shopKey, strangeKey] = await Promise.all([0, 1, 2].map(() => generateSigningKey()))
+    if (!ownKey || !shopKey || !strangeKey) throw new Error('a key is missing')
+    const keys = await configuredKeys({ 'shop-agent': shopKey.jwk })
+    const { server, operator } = await start({ mesh: { key: ownKey, keys } })
+    const stranger = createMeshPeer({
+      ...{ card: meshCard('shop-agent'), key: strangeKey, logger: silentLogger },
+      keys: await configuredKeys({ worker: ownKey.jwk }),
+    })
+    const link = stranger.link({ agentId: 'worker', endpoint: `${server.url}/mesh` })
+    await expect(link.handshake()).rejects.toMatchObject({ code: 'AUTHENTICATION_FAILED' })
+    const rejected = await operator.mesh()
+    expect(rejected.peers).toEqual([])
+    expect(rejected.envelopes[1]).toMatchObject({ problem: expect.stringContaining('AUTHENTICATION_FAILED: ') })
+    const closed = server.mesh?.link({ agentId: 'shop-agent', endpoint: 'http://127.0.0.1:1/mesh', timeout: 500 })
+    await expect(closed?.request('pay')).rejects.toThrow()
+    const [unanswered] = (await operator.mesh()).envelopes
+    expect(unanswered).toMatchObject({ direction: 'out', peer: 'shop-agent', problem: expect.any(String) })
+    for (let count = 0; count < 60; count++) await link.request('none').catch(() => {})
+    const { envelopes } = await operator.mesh()
+    expect(envelopes).toHaveLength(100)
+    expect(envelopes).not.toContainEqual(unanswered)
+  })
+
+  it('is no page of a server without mesh', async () => {
+    const { operator } = await start()
+    expect((await operator.session()).server.features).not.toContain('mesh')
+    await expect(operator.mesh()).rejects.toMatchObject({ status: 404 })
   })
 })
 

@@ -10,6 +10,7 @@ import { createBrowserEndpoints } from './a2a.ts'
 import { agentRoutes, type ConsoleMount, createConsoleAgents } from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
+import type { MeshState } from './contract-tools.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
 import { type ConsoleOptions, consolePath } from './options.ts'
 import { overviewRoutes } from './overview.ts'
@@ -32,6 +33,8 @@ export interface ConsoleSettings {
   /** The last log lines about tasks. */
   readonly taskLines: KeepingLogger['taskLines']
   readonly checks: AgentChecks
+  /** If the server is a mesh peer. Undefined until the peer is ready. */
+  readonly mesh?: (() => MeshState | undefined) | undefined
   /** The version of Parley. */
   readonly version: string
   /** When the server started, in milliseconds since 1970. */
@@ -64,6 +67,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     ...receivers.routes,
     ...wireRoutes({ agents, answer: answerA2A }),
     ...checkRoutes({ agents, checks: settings.checks }),
+    ...(settings.mesh ? [meshRoute(settings.mesh)] : []),
   ]
 
   function urlOf(incoming: Incoming): URL {
@@ -117,6 +121,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
       ...(settings.checks.doctor ? (['doctor'] as const) : []),
       ...(settings.checks.conformance ? (['conformance'] as const) : []),
       ...(hosted.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
+      ...(settings.mesh ? (['mesh'] as const) : []),
     ]
   }
 
@@ -177,6 +182,19 @@ export function createConsole(settings: ConsoleSettings): Exchange {
       })
     }
     return await pages(incoming, prefixOf(incoming))
+  }
+}
+
+function meshRoute(read: () => MeshState | undefined): Route {
+  return {
+    method: 'GET',
+    path: '/mesh',
+    role: 'viewer',
+    async handle() {
+      const state = read()
+      if (!state) throw new OperatorFailure(503, 'not-available', 'The mesh peer is starting: try again.')
+      return jsonAnswer(state)
+    },
   }
 }
 
