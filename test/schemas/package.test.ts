@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
@@ -16,6 +17,19 @@ it('the built package is imported by its name and validates messages', async () 
     cwd: new URL('../../', import.meta.url),
   })
   expect(JSON.parse(stdout)).toEqual([{ valid: true, errors: [] }, false, 'GoodbyeMessage'])
+})
+
+it('the program of the README compiles in strict mode and validates its message', { timeout: 60_000 }, async () => {
+  const root = new URL('../../', import.meta.url)
+  const text = await readFile(new URL('schemas/README.md', root), 'utf8')
+  const folder = new URL('node_modules/.cache/schemas-readme/', root)
+  await mkdir(folder, { recursive: true })
+  await writeFile(new URL('readme.mts', folder), /^```ts\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
+  const compilerOptions = { strict: true, module: 'nodenext', target: 'es2024', types: ['node'] }
+  await writeFile(new URL('tsconfig.json', folder), JSON.stringify({ compilerOptions, include: ['readme.mts'] }))
+  const run = (...args: readonly string[]) => promisify(execFile)(process.execPath, args, { cwd: folder })
+  await run(fileURLToPath(new URL('node_modules/typescript/bin/tsc', root)), '-p', '.')
+  expect((await run(fileURLToPath(new URL('readme.mjs', folder)))).stdout).toMatch(/^true \[\] false\n/)
 })
 
 it('a directory instead of options is refused with a sentence', async () => {
