@@ -13,11 +13,13 @@ import {
   type OptionChecks,
   object,
   oneOf,
+  path,
   text,
 } from './base/options.ts'
+import { meshPeerChecks } from './mesh/options.ts'
 import type { MeshPeer } from './mesh/peer.ts'
 import type { MeshSocket } from './mesh/websocket.ts'
-import type { MeshEndpointOptions } from './mesh-bridge/endpoint.ts'
+import type { MeshEndpointOptions, MeshRegistryOptions } from './mesh-bridge/endpoint.ts'
 import type { PushFetchOptions } from './node/guarded-fetch/push-fetch.ts'
 import type { ListenOptions } from './node/listen.ts'
 import type { OverloadOptions } from './node/server-load.ts'
@@ -147,6 +149,8 @@ export function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
   if (length > 1 && mesh) throw new TypeError('serve(): only one agent can be a peer of the mesh.')
 }
 
+const { logger: _logger, ...meshChecks } = meshPeerChecks
+
 const serveChecks: OptionChecks<ServeOptions> = {
   ...handlerChecks,
   port: integer({ min: 0, max: 65_535 }),
@@ -187,6 +191,15 @@ const serveChecks: OptionChecks<ServeOptions> = {
   drainDeadline: milliseconds(),
   patience: milliseconds(),
   signals: flag,
-  mesh: object,
+  mesh: group<ServeMeshOptions>({
+    ...meshChecks,
+    principalOf: aFunction,
+    patience: milliseconds({ min: 1 }),
+    agentId: text,
+    path,
+    socketOptions: object,
+    sockets: object,
+    registry: group<MeshRegistryOptions>({ endpoint: text, fetch: aFunction, heartbeat: milliseconds({ min: 1 }) }),
+  }),
   console: checkConsole,
 }

@@ -12,13 +12,19 @@ export type OptionChecks<T> = { readonly [K in keyof Required<T>]: OptionCheck }
 
 /**
  * Checks what a user passed as options: every member is known and has the right form. Called where a server, client or
- * handler is created, so that a typing error is reported at start and not ignored.
+ * handler is created, so that a typing error is reported at start and not ignored. `required` members must be set.
  *
  * Such as: checkOptions('serve', options, { port: integer({ min: 0, max: 65_535 }), host: text })
  */
-export function checkOptions<T extends object>(caller: string, options: T, checks: OptionChecks<T>): void {
+export function checkOptions<T extends object>(
+  caller: string,
+  options: T,
+  checks: OptionChecks<T>,
+  required: readonly (keyof T)[] = [],
+): void {
   if (!isObject(options)) throw new TypeError(`${caller}: expected an object of options, got ${describe(options)}.`)
   checkMembers(options, checks, (name) => `${caller}: ${name}`)
+  for (const name of required) checks[name](options[name], `${caller}: ${String(name)}`)
 }
 
 /** A group of options below one name, such as `turns: { deadline }`. */
@@ -47,6 +53,9 @@ export const aFunction: OptionCheck = (value, name) => {
 export const object: OptionCheck = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'an object', value)
 }
+
+/** Anything: a check that names the option follows where it is used. */
+export const anything: OptionCheck = () => {}
 
 /** A path on the server, such as `/agents/echo`. */
 export const path: OptionCheck = (value, name) => {
@@ -137,6 +146,8 @@ export function having(expected: string, ...members: readonly string[]): OptionC
     if (!isThere) throw wrong(name, expected, value)
   }
 }
+
+export const clockCheck: OptionCheck = having('a clock such as createVirtualClock()', 'now')
 
 export const loggerCheck: OptionCheck = having(
   'a logger with debug, info, warn and error',

@@ -1,4 +1,5 @@
 import { BoundedMap } from '../base/bounded-map.ts'
+import { aFunction, checkOptions, isAbove } from '../base/options.ts'
 
 export interface RateLimit {
   /** Uses within a window. */
@@ -34,7 +35,9 @@ export interface MemoryLimitsOptions {
 }
 
 /** Counts in this process. */
-export function createMemoryLimits({ callers = 100_000, now = Date.now }: MemoryLimitsOptions = {}): LimitStore {
+export function createMemoryLimits(options: MemoryLimitsOptions = {}): LimitStore {
+  checkOptions('createMemoryLimits', options, { callers: isAbove(0), now: aFunction })
+  const { callers = 100_000, now = Date.now } = options
   /** The generic cell rate algorithm stores one number per rate: when all uses will be available, in milliseconds. */
   const fullTimes = new BoundedMap<string, number>(callers)
   const takenSlots = new Map<string, number>()

@@ -1,5 +1,6 @@
 import type { ClientCapabilities, McpServer, ServerContext } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../base/json.ts'
+import { aFunction, checkOptions, integer, listOf, type OptionChecks, object, text } from '../base/options.ts'
 import type { ConnectOptions } from '../client/options.ts'
 import { importOptional } from '../protocol/lazy-import.ts'
 import { connectAgents, type McpAgents } from './agents.ts'
@@ -31,6 +32,17 @@ export interface McpServerOptions {
   readonly onError?: (error: unknown) => void
 }
 
+const optionChecks: OptionChecks<McpServerOptions> = {
+  name: text,
+  version: text,
+  instructions: text,
+  connect: object,
+  secret: text,
+  allowedOrigins: listOf(text),
+  maxResult: integer({ min: 1 }),
+  onError: aFunction,
+}
+
 /** An MCP server for agents. */
 export interface AgentMcpServer extends AsyncDisposable {
   /** Serves Streamable HTTP on any path. It does not authenticate callers: do that first. */
@@ -48,6 +60,7 @@ export interface AgentMcpServer extends AsyncDisposable {
  * await server.stdio()
  */
 export async function createMcpServer(agents: McpAgents, options: McpServerOptions = {}): Promise<AgentMcpServer> {
+  checkOptions('createMcpServer', options, optionChecks)
   const { onError = () => {}, secret, maxResult = 10 * 2 ** 20, allowedOrigins = [] } = options
   const mcp = await loadMcp()
   const connected = await connectAgents(agents, options.connect ?? {})

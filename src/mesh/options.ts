@@ -1,5 +1,16 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
+import {
+  aFunction,
+  flag,
+  having,
+  integer,
+  loggerCheck,
+  milliseconds,
+  type OptionChecks,
+  object,
+  recordOf,
+} from '../base/options.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { EnvelopeRules, MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
@@ -79,4 +90,29 @@ export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
   readonly telemetry?: Telemetry
   /** For tests. */
   readonly now?: () => number
+}
+
+/** The card is read by its own schema. */
+export const meshPeerChecks: OptionChecks<Omit<MeshPeerOptions, 'card' | 'directory'>> = {
+  lenientIds: flag,
+  key: having('a key such as await generateSigningKey()', 'jwk'),
+  keys: object,
+  firstHandshake: object,
+  requireAuth: flag,
+  requireHandshake: flag,
+  methods: recordOf(aFunction),
+  authorize: aFunction,
+  allows: aFunction,
+  refuseHandshake: aFunction,
+  onMessage: aFunction,
+  rateLimit: object,
+  replayCache: object,
+  maxBytes: integer({ min: 1 }),
+  timeout: milliseconds({ min: 1 }),
+  maxInFlight: integer({ min: 1 }),
+  documentationUrl: aFunction,
+  logger: loggerCheck,
+  errorMessages: flag,
+  telemetry: having('telemetry such as openTelemetry()', 'begin'),
+  now: aFunction,
 }

@@ -1,9 +1,21 @@
 import { consoleLogger } from '../base/logger.ts'
+import {
+  checkOptions,
+  group,
+  having,
+  httpUrl,
+  integer,
+  milliseconds,
+  type OptionChecks,
+  object,
+  path as pathCheck,
+  text,
+} from '../base/options.ts'
 import { isLoopback } from '../http/origin.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import { firstHandshakeKeys } from '../mesh/key-sources.ts'
 import { generateSigningKey, type MeshSigningKey } from '../mesh/keys.ts'
-import type { MeshPeerOptions } from '../mesh/options.ts'
+import { type MeshPeerOptions, meshPeerChecks } from '../mesh/options.ts'
 import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
 import type { MeshSocket, SocketOptions } from '../mesh/websocket.ts'
 import { loggedError } from '../protocol/errors.ts'
@@ -29,6 +41,23 @@ export interface ServePeerOptions
 }
 
 /** A running mesh peer, as `servePeer` returns it. */
+const peerChecks: OptionChecks<ServePeerOptions> = {
+  ...meshPeerChecks,
+  card: having("a card with at least an agent_id, such as { agent_id: 'price-agent' }", 'agent_id'),
+  directory: having('a directory with discover', 'discover'),
+  port: integer({ min: 0, max: 65_535 }),
+  host: text,
+  tls: object,
+  path: pathCheck,
+  publicUrl: httpUrl,
+  sockets: object,
+  socketOptions: group<SocketOptions>({
+    maxInFlight: integer({ min: 1 }),
+    maxBuffered: integer({ min: 1 }),
+    pingInterval: milliseconds({ min: 1 }),
+  }),
+}
+
 export interface PeerServer {
   /** Where other agents send envelopes to. */
   readonly endpoint: string
@@ -46,6 +75,7 @@ export interface PeerServer {
  * @example await servePeer({ card: { agent_id: 'price-agent' }, methods: { get_price: () => ({ price: 4.25 }) } })
  */
 export async function servePeer(options: ServePeerOptions): Promise<PeerServer> {
+  checkOptions('servePeer', options, peerChecks, ['card'])
   const { port = 0, host = '127.0.0.1', tls, path = '/mesh', publicUrl, sockets, socketOptions, ...rest } = options
   const { logger = consoleLogger, requireAuth = true } = options
   const trusts = isLoopback(host) && requireAuth

@@ -1,7 +1,18 @@
+import {
+  aFunction,
+  anyOf,
+  checkOptions,
+  integer,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../base/options.ts'
 import { isLoopback } from '../http/origin.ts'
 import { createRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
-import type { RegistryFetch, RegistryOptions } from '../registry/options.ts'
-import { createRegistry, type Registry } from '../registry/registry.ts'
+import { type RegistryFetch, type RegistryOptions, registryChecks } from '../registry/options.ts'
+import { openRegistry, type Registry } from '../registry/registry.ts'
 import { createGuardedFetch } from './guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from './listen.ts'
 
@@ -17,6 +28,26 @@ export interface ServeRegistryOptions
 }
 
 /** A running registry, as `serveRegistry` returns it. */
+const optionChecks: OptionChecks<ServeRegistryOptions> = {
+  ...registryChecks,
+  auth: anyOf("'none', 'local' or an object with schemes", oneOf('none', 'local'), object),
+  mayChange: aFunction,
+  maxReading: integer({ min: 1 }),
+  maxFollowers: integer({ min: 1 }),
+  heartbeat: milliseconds({ min: 1 }),
+  publisher: object,
+  port: integer({ min: 0, max: 65_535 }),
+  host: text,
+  requestTimeout: milliseconds({ min: 1 }),
+  keepAliveTimeout: milliseconds({ min: 1 }),
+  unreadTimeout: milliseconds({ min: 1 }),
+  tls: object,
+  maxConnections: integer({ min: 1 }),
+  upgrade: object,
+  onError: aFunction,
+  load: object,
+}
+
 export interface RegistryServer {
   readonly url: string
   readonly port: number
@@ -26,12 +57,13 @@ export interface RegistryServer {
 
 /** Serves a registry on a port. On a loopback address, every caller may add agents unless `auth` is set. */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {
+  checkOptions('serveRegistry', options, optionChecks)
   const { host = '127.0.0.1', publisher, ...shared } = options
   const isLocal = isLoopback(host)
   // A registry that only this machine can reach lists agents of this machine.
   const guardedFetch = options.fetch ? undefined : createGuardedFetch({ loopback: isLocal ? 'allow' : 'refuse' })
   const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
-  const registry = createRegistry({ ...shared, fetch })
+  const registry = openRegistry({ ...shared, fetch })
   const auth = options.auth ?? (isLocal ? 'local' : undefined)
   const exchange = createRegistryExchange(registry, {
     ...shared,

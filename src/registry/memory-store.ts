@@ -1,3 +1,4 @@
+import { checkOptions, integer } from '../base/options.ts'
 import type {
   ChangePage,
   ChangeType,
@@ -18,6 +19,7 @@ export interface MemoryEntriesOptions {
 
 /** Creates a store in memory. Its entries are lost when the process ends. */
 export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): RegistryStore {
+  checkOptions('createMemoryRegistryStore', options, { capacity: integer({ min: 1 }), changesKept: integer() })
   const { capacity = 100_000, changesKept = 10_000 } = options
   const index = createIndex()
   const { byId } = index

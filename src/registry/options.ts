@@ -1,8 +1,23 @@
 import type { Clock } from '../base/clock.ts'
+import {
+  aFunction,
+  anyOf,
+  clockCheck,
+  flag,
+  group,
+  having,
+  integer,
+  isAbove,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../base/options.ts'
 import type { ConnectOptions, VerifyCard } from '../client/options.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
-import type { MeshPeerOptions } from '../mesh/options.ts'
+import { type MeshPeerOptions, meshPeerChecks } from '../mesh/options.ts'
 import type { CatalogOptions } from './catalog/walk-catalogs.ts'
 import type { AgentListing, RegistryStore } from './entry.ts'
 
@@ -73,4 +88,46 @@ export interface RegistryOptions
   /** Maximum number of agents per owner. Defaults to 1000. */
   readonly maxPerOwner?: number
   readonly clock?: Clock
+}
+
+const { refuseHandshake: _refuse, onMessage: _onMessage, methods: _methods, ...meshChecks } = meshPeerChecks
+
+export const registryChecks: OptionChecks<RegistryOptions> = {
+  ...meshChecks,
+  fetch: aFunction,
+  entries: having('a store such as createMemoryRegistryStore()', 'put', 'find'),
+  card: object,
+  unhealthyAfter: milliseconds({ min: 1 }),
+  removeAfter: milliseconds({ min: 1 }),
+  a2a: group<A2AOptions>({
+    verifyCard: aFunction,
+    requireSignature: flag,
+    maxCardBytes: integer({ min: 1 }),
+    timeout: milliseconds({ min: 1 }),
+    minAge: milliseconds(),
+    maxAge: milliseconds(),
+    usualAge: milliseconds(),
+    removeAfter: milliseconds(),
+  }),
+  probe: group<ProbeOptions>({
+    every: milliseconds({ min: 1 }),
+    message: text,
+    timeout: milliseconds({ min: 1 }),
+    auth: aFunction,
+  }),
+  upkeep: anyOf(
+    'false, or an object with interval and concurrency',
+    oneOf(false),
+    group<UpkeepOptions>({ interval: milliseconds({ min: 1 }), concurrency: integer({ min: 1 }) }),
+  ),
+  catalogs: group<CatalogOptions>({
+    maxKept: integer(),
+    maxDepth: integer(),
+    maxCatalogs: integer(),
+    maxEntries: integer(),
+    maxBytes: isAbove(0),
+    timeout: milliseconds({ min: 1 }),
+  }),
+  maxPerOwner: isAbove(0),
+  clock: clockCheck,
 }

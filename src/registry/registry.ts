@@ -1,5 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { consoleLogger } from '../base/logger.ts'
+import { checkOptions } from '../base/options.ts'
 import type { ConnectOptions } from '../client/options.ts'
 import type { MeshDiscoverAgents } from '../mesh/envelope.ts'
 import type { MeshPeer } from '../mesh/peer.ts'
@@ -12,7 +13,7 @@ import { createFind, type FindQuery, type FoundAgents } from './find.ts'
 import { createMaintenance } from './maintenance.ts'
 import { createMemoryRegistryStore } from './memory-store.ts'
 import { createDiscover, createMeshAgents, type DiscoverResult } from './mesh-agents.ts'
-import type { RegistryOptions } from './options.ts'
+import { type RegistryOptions, registryChecks } from './options.ts'
 import { lifetimeBounds } from './read-card.ts'
 import { createSearch, type SearchQuery, type SearchResult } from './search.ts'
 
@@ -58,6 +59,12 @@ export interface Registry {
  * searches.
  */
 export function createRegistry(options: RegistryOptions): Registry {
+  checkOptions('createRegistry', options, registryChecks, ['fetch'])
+  return openRegistry(options)
+}
+
+/** Creates a registry from options that were checked, among others. */
+export function openRegistry(options: RegistryOptions): Registry {
   const { fetch, entries = createMemoryRegistryStore(), logger = consoleLogger, probe } = options
   const { unhealthyAfter = 90_000, removeAfter = 15 * minute } = options
   const clock = options.clock ?? (options.now ? { ...systemClock, now: options.now } : systemClock)

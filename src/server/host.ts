@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
-import { checkOptions, type OptionChecks, text } from '../base/options.ts'
+import { checkOptions, flag, having, type OptionChecks, object, text } from '../base/options.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { isBelow, toFetch } from '../http/fetch.ts'
 import type { Load } from '../http/load.ts'
@@ -35,6 +35,13 @@ export interface HostPages {
   readonly path: string
   /** Also gets requests of browsers that open the root, to redirect them. */
   readonly exchange: Exchange
+}
+
+const hostChecks: OptionChecks<HostOptions> = {
+  grpc: object,
+  load: object,
+  isOnLoopback: flag,
+  pages: having('pages with a path and an exchange', 'path', 'exchange'),
 }
 
 const mountChecks: OptionChecks<HandlerOptions & MountOptions> = {
@@ -79,6 +86,7 @@ export interface Host {
  * export default { fetch: host.fetch }
  */
 export function createHost(options: HostOptions = {}): Host {
+  checkOptions('createHost', options, hostChecks)
   const { grpc, load, isOnLoopback, pages } = options
   let mounts: readonly Mount[] = []
   /** Gets every request while there is a single agent, at the root. */

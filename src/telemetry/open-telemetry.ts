@@ -10,6 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { checkOptions, flag, having } from '../base/options.ts'
 import { spanIdOf, type Trace, traceFlagsOf, traceIdOf } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
@@ -39,6 +40,11 @@ export interface OpenTelemetryOptions {
  * await serve(echo, { telemetry: openTelemetry() })
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  checkOptions('openTelemetry', options, {
+    tracer: having('a tracer of OpenTelemetry', 'startSpan'),
+    events: flag,
+    errorMessages: flag,
+  })
   const { tracer, events = false, errorMessages = false } = options
   return {
     watchesEvents: events,

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { anything, checkOptions, clockCheck, listOf, object } from '../base/options.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import type { ConnectOptions } from '../client/options.ts'
@@ -56,6 +57,7 @@ export interface Pair extends AsyncDisposable {
  * const reply = await pair.client.send('hello')
  */
 export async function createPair(agent: Agent, options: PairOptions = {}): Promise<Pair> {
+  checkOptions('createPair', options, { clock: clockCheck, faults: listOf(anything), connect: object, serve: object })
   const { clock, faults = [] } = options
   const time: Clock = clock ?? systemClock
   const handler = createHandler(agent, {

@@ -3,6 +3,7 @@ import type { Content } from '../agent/content.ts'
 import type { Turn } from '../agent/turn.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
+import { clockCheck } from '../base/options.ts'
 import type { Message, TaskState } from '../protocol/model.ts'
 
 /** One action of a scripted agent. */
@@ -46,6 +47,7 @@ export function scripted(
   script: readonly Step[] | ((turn: Turn) => readonly Step[]),
   { clock = systemClock, ...profile }: ScriptedOptions = {},
 ): ScriptedAgent {
+  clockCheck(clock, 'scripted: clock')
   const heard: Message[] = []
   const made = agent({ name: 'Scripted', ...profile }, async (turn) => {
     heard.push(turn.message)

@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest'
+import { apiKey, basic, custom, jwt, mutualTls, oauth2, openId } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
+import {
+  apiKeyCredentials,
+  authorizationCode,
+  basicCredentials,
+  bearer,
+  clientCredentials,
+  deviceCode,
+} from '../../src/entries/client-auth.ts'
 import {
   agent,
   createHandler,
@@ -9,8 +18,15 @@ import {
   createSqliteLog,
 } from '../../src/entries/index.ts'
 import { createAgentLoop } from '../../src/entries/loop.ts'
-import { createGuardedFetch, createPushFetch, grpc } from '../../src/entries/node.ts'
+import { createMcpServer } from '../../src/entries/mcp.ts'
+import { createGuardedFetch, createPushFetch, grpc, servePeer, serveRegistry } from '../../src/entries/node.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
+import { createReceiver } from '../../src/entries/push.ts'
+import { createMemoryRegistryStore, createRegistry } from '../../src/entries/registry.ts'
+import { openTelemetry } from '../../src/entries/telemetry.ts'
+import { createPair, scripted } from '../../src/entries/testing.ts'
+import { createMemoryLimits } from '../../src/limits/limit-store.ts'
+import { serve } from '../../src/serve.ts'
 import { scriptedModel } from '../support/models/scripted-model.ts'
 
 const echo = agent({ name: 'Echo' }, ({ text }) => text)
@@ -77,6 +93,62 @@ const calls: readonly (readonly [() => unknown, string])[] = [
   [
     () => connect('http://127.0.0.1:1', { timeout: '10s' } as never),
     'connect: timeout: expected a number of milliseconds of at least 1, such as 30_000, got "10s".',
+  ],
+  [() => basic({} as never), 'basic: users: expected an object, got undefined.'],
+  [() => basic({ user: {} } as never), 'basic: user is not an option. Did you mean users?'],
+  [() => apiKey({ keys: [], nmae: 'Key' } as never), 'apiKey: nmae is not an option. Did you mean name?'],
+  [() => custom({} as never), 'custom: card: expected a scheme as the card declares it'],
+  [
+    () => mutualTls({ trustdomain: 'a' } as never),
+    'mutualTls: trustdomain is not an option. Did you mean trustDomain?',
+  ],
+  [() => jwt({ isuer: 'a', keys: {} } as never), 'jwt: isuer is not an option. Did you mean issuer?'],
+  [() => oauth2({} as never), "oauth2: flow: expected a flow such as { type: 'client-credentials'"],
+  [() => oauth2({ flow: { type: 'password' } } as never), 'oauth2: expected jwt or introspection'],
+  [() => openId({} as never), 'openId: issuer: expected a non-empty string, got undefined.'],
+  [() => bearer(undefined as never), 'bearer: token: expected a string, or a function that returns one.'],
+  [() => apiKeyCredentials('a', { nam: 'b' } as never), 'apiKeyCredentials: nam is not an option. Did you mean name?'],
+  [() => basicCredentials({} as never), 'basicCredentials: username: expected a non-empty string, got undefined.'],
+  [() => clientCredentials({} as never), 'clientCredentials: clientId: expected a non-empty string, got undefined.'],
+  [
+    () => clientCredentials({ clientId: 'a', scope: [] } as never),
+    'clientCredentials: scope is not an option. Did you mean scopes?',
+  ],
+  [() => authorizationCode({ clientId: 'a' } as never), 'authorizationCode: redirectUri: expected a non-empty string'],
+  [() => deviceCode({ clientId: 'a' } as never), 'deviceCode: onPrompt: expected a function, got undefined.'],
+  [() => createHost({ laod: {} } as never), 'createHost: laod is not an option. Did you mean load?'],
+  [
+    () => createMemoryLimits({ caller: 5 } as never),
+    'createMemoryLimits: caller is not an option. Did you mean callers?',
+  ],
+  [() => openTelemetry({ event: true } as never), 'openTelemetry: event is not an option. Did you mean events?'],
+  [() => createPair(echo, { fault: [] } as never), 'createPair: fault is not an option. Did you mean faults?'],
+  [() => scripted([], { clok: 1 } as never), 'clok is not an option.'],
+  [() => scripted([], { clock: 1 } as never), 'scripted: clock: expected a clock such as createVirtualClock(), got 1.'],
+  [
+    () => createMcpServer(echo as never, { maxResults: 5 } as never),
+    'createMcpServer: maxResults is not an option. Did you mean maxResult?',
+  ],
+  [() => createReceiver({} as never), 'createReceiver: url: expected a non-empty string, got undefined.'],
+  [
+    () => createReceiver({ url: 'https://me.example.com', order: { waits: 1 } } as never),
+    'createReceiver: order.waits is not an option. Did you mean wait?',
+  ],
+  [
+    () => createMemoryRegistryStore({ capcity: 1 } as never),
+    'createMemoryRegistryStore: capcity is not an option. Did you mean capacity?',
+  ],
+  [() => createRegistry({} as never), 'createRegistry: fetch: expected a function, got undefined.'],
+  [() => createRegistry({ fetch, prob: {} } as never), 'createRegistry: prob is not an option. Did you mean probe?'],
+  [() => serveRegistry({ prot: 1 } as never), 'serveRegistry: prot is not an option. Did you mean port?'],
+  [() => servePeer({} as never), 'servePeer: card: expected a card with at least an agent_id'],
+  [
+    () => servePeer({ card: { agent_id: 'price-agent' }, method: {} } as never),
+    'servePeer: method is not an option. Did you mean methods?',
+  ],
+  [
+    () => serve(echo, { mesh: { agentid: 'a' } } as never),
+    'serve: mesh.agentid is not an option. Did you mean agentId?',
   ],
 ]
 

@@ -1,4 +1,5 @@
 import { fromHex, isEqual, sha256, toHex } from '../../base/hash.ts'
+import { anything, checkOptions, oneOf, text } from '../../base/options.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { type AuthResult, authFailure, challengeOf, credentialIn, type Scheme } from '../scheme.ts'
 
@@ -38,6 +39,12 @@ export interface ApiKeyOptions {
  * })
  */
 export function apiKey(options: ApiKeyOptions): Scheme {
+  checkOptions('apiKey', options, {
+    in: oneOf('header', 'query', 'cookie'),
+    name: text,
+    keys: anything,
+    description: text,
+  })
   const { in: location = 'header', name = 'X-API-Key', keys, description } = options
   const find = typeof keys === 'function' ? keys : indexKeys(keys)
 

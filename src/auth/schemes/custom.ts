@@ -1,3 +1,4 @@
+import { aFunction, checkOptions, having, text } from '../../base/options.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { type AuthRequest, authFailure, challengeOf, type Scheme } from '../scheme.ts'
@@ -16,7 +17,13 @@ export interface CustomOptions {
 }
 
 /** Accepts callers by a check of your own. */
-export function custom({ card, challenge, authenticate }: CustomOptions): Scheme {
+export function custom(options: CustomOptions): Scheme {
+  const { card, challenge, authenticate } = options
+  const cardCheck = having("a scheme as the card declares it, such as { type: 'http', scheme: 'bearer' }", 'type')
+  checkOptions('custom', options, { card: cardCheck, challenge: text, authenticate: aFunction }, [
+    'card',
+    'authenticate',
+  ])
   return {
     card,
     challenge: ({ realm, scopes, error }) =>

@@ -1,3 +1,4 @@
+import { aFunction, checkOptions, oneOf, text } from '../../base/options.ts'
 import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { type AuthRequest, authFailure, challengeOf, type Scheme, withExpiry } from '../scheme.ts'
@@ -30,6 +31,13 @@ export interface MutualTlsOptions {
  * })
  */
 export function mutualTls(options: MutualTlsOptions = {}): Scheme {
+  checkOptions('mutualTls', options, {
+    id: oneOf('subject', 'dns', 'uri', 'email', 'spiffe'),
+    trustDomain: text,
+    principal: aFunction,
+    certificate: aFunction,
+    description: text,
+  })
   const { id: kind = 'subject', trustDomain, principal = () => ({}), description } = options
   const certificateOf = options.certificate ?? ((request: AuthRequest) => request.certificate())
 

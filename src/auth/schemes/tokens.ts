@@ -1,7 +1,25 @@
+import {
+  aFunction,
+  anything,
+  checkOptions,
+  group,
+  having,
+  isAbove,
+  listOf,
+  type OptionChecks,
+  text,
+} from '../../base/options.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { fetchJson, requireSecureUrl } from '../fetch-json.ts'
 import { type IntrospectionOptions, introspectedTokens } from '../introspection.ts'
-import { authorityOf, checkConfirmation, type JwtRules, jwtTokens, type TokenCheck } from '../jwt.ts'
+import {
+  authorityOf,
+  type ClaimsOptions,
+  checkConfirmation,
+  type JwtRules,
+  jwtTokens,
+  type TokenCheck,
+} from '../jwt.ts'
 import { type KeySource, type RemoteKeySetOptions, remoteKeys } from '../jwt-keys.ts'
 import { authorizationOf, bearerChallenge, type Scheme } from '../scheme.ts'
 
@@ -22,7 +40,9 @@ export interface JwtOptions extends JwtRules {
  * })
  * await serve(echo, { auth: { schemes: { token } } })
  */
-export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
+export function jwt(options: JwtOptions): Scheme {
+  checkOptions('jwt', options, { ...jwtChecks, description: text })
+  const { keys, description, ...rules } = options
   const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
   return bearer(
     { ...card, ...(description !== undefined && { description }) },
@@ -32,6 +52,19 @@ export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
 }
 
 /** Options of `oauth2`. */
+const claimsChecks: OptionChecks<ClaimsOptions> = { tenantClaim: text, idPrefix: text, principal: aFunction }
+
+/** Issuer, audience and keys are checked where they are read. */
+const jwtChecks: OptionChecks<Omit<JwtOptions, 'description'>> = {
+  ...claimsChecks,
+  issuer: anything,
+  audience: anything,
+  algorithms: listOf(text),
+  clockSkew: isAbove(-1),
+  typ: text,
+  keys: anything,
+}
+
 export type OAuth2Options = {
   /** How callers obtain a token. Declare several flows as several schemes. */
   readonly flow: OAuthFlow
@@ -46,6 +79,10 @@ export type OAuth2Options = {
 
 /** Accepts callers with a token of an authorization server, with scopes (RFC 6749). */
 export function oauth2(options: OAuth2Options): Scheme {
+  checkOptions<OAuth2Members>('oauth2', options, oauth2Checks, ['flow'])
+  if ('jwt' in options === 'introspection' in options) {
+    throw new TypeError('oauth2: expected jwt or introspection, which say how tokens are checked, and not both.')
+  }
   const { flow, metadataUrl, description } = options
   const card: SecurityScheme = {
     type: 'oauth2',
@@ -63,6 +100,27 @@ export function oauth2(options: OAuth2Options): Scheme {
 }
 
 /** Options of `openId`. */
+type OAuth2Members = Pick<OAuth2Options, 'flow' | 'metadataUrl' | 'description'> & {
+  readonly jwt?: Omit<JwtOptions, 'description'>
+  readonly introspection?: IntrospectionOptions
+}
+
+const oauth2Checks: OptionChecks<OAuth2Members> = {
+  flow: having("a flow such as { type: 'client-credentials', tokenUrl, scopes }", 'type'),
+  metadataUrl: text,
+  description: text,
+  jwt: group(jwtChecks),
+  introspection: group<IntrospectionOptions>({
+    ...claimsChecks,
+    url: anything,
+    clientId: text,
+    clientSecret: text,
+    issuer: text,
+    audience: anything,
+    cacheFor: isAbove(-1),
+  }),
+}
+
 export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeySetOptions, 'url'> {
   /** The issuer. Its configuration is below its URL (OpenID Connect Discovery §4). */
   readonly issuer: string
@@ -76,7 +134,10 @@ export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeyS
  * const login = openId({ issuer: 'https://login.example.com', audience: 'https://agent.example.com' })
  * await serve(echo, { auth: { schemes: { login } } })
  */
-export function openId({ description, ...rules }: OpenIdOptions): Scheme {
+export function openId(options: OpenIdOptions): Scheme {
+  const { keys: _keys, ...ruleChecks } = jwtChecks
+  checkOptions('openId', options, { ...ruleChecks, ...remoteKeyChecks, issuer: text, description: text }, ['issuer'])
+  const { description, ...rules } = options
   const { issuer } = rules
   requireSecureUrl('issuer', issuer)
   const url = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`
@@ -96,6 +157,13 @@ export function openId({ description, ...rules }: OpenIdOptions): Scheme {
     jwtTokens(rules, remoteKeys({ ...rules, url: keysUrl })),
     authorityOf(rules, issuer),
   )
+}
+
+const remoteKeyChecks: OptionChecks<Omit<RemoteKeySetOptions, 'url'>> = {
+  cacheFor: isAbove(-1),
+  staleFor: isAbove(-1),
+  cooldown: isAbove(-1),
+  fetch: aFunction,
 }
 
 /** All schemes that take a bearer token (RFC 6750). They differ in how it is checked. */

@@ -1,4 +1,15 @@
 import { BoundedMap } from '../../base/bounded-map.ts'
+import {
+  checkOptions,
+  flag,
+  having,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  oneOf,
+  recordOf,
+  text,
+} from '../../base/options.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
@@ -7,6 +18,12 @@ const expiryMargin = 30_000
 
 /** A secret, or a function that returns the current one. */
 export type Secret = string | (() => string | Promise<string>)
+
+/** Describes no wrong value: it may contain the secret. */
+export const secretCheck: OptionCheck = (value, name) => {
+  if (typeof value === 'string' || typeof value === 'function') return
+  throw new TypeError(`${name}: expected a string, or a function that returns one.`)
+}
 
 export async function reveal(secret: Secret): Promise<string> {
   return typeof secret === 'string' ? secret : await secret()
@@ -32,10 +49,30 @@ export interface OAuthClient {
   readonly tokens?: TokenStorage
 }
 
-export function checkClient(name: string, { clientSecret, tokenUrl, issuer, trustCard }: OAuthClient): void {
+/** `checks` are those of the members that the flow adds, all of which are required. */
+export function checkClient<T extends OAuthClient>(
+  name: string,
+  client: T,
+  checks: OptionChecks<Omit<T, keyof OAuthClient>>,
+): void {
+  const required = ['clientId', ...Object.keys(checks)] as (keyof OAuthClient)[]
+  checkOptions<OAuthClient>(name, client, { ...clientChecks, ...checks }, required)
+  const { clientSecret, tokenUrl, issuer, trustCard } = client
   if (clientSecret === undefined || tokenUrl !== undefined || issuer !== undefined || trustCard) return
   const problem = 'say by tokenUrl or issuer who may get the secret, or trust every card with it by trustCard: true'
   throw new TypeError(`${name}: ${problem}`)
+}
+
+const clientChecks: OptionChecks<OAuthClient> = {
+  clientId: text,
+  clientSecret: secretCheck,
+  clientAuthentication: oneOf('basic', 'post'),
+  tokenUrl: text,
+  issuer: text,
+  trustCard: flag,
+  scopes: listOf(text),
+  parameters: recordOf(text),
+  tokens: having('a storage with load and save', 'load', 'save'),
 }
 
 /** Whether a scheme has this flow, and a server that the client trusts. */

@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import { sleep, systemClock } from '../../base/clock.ts'
+import { aFunction, text } from '../../base/options.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider } from '../../protocol/credentials.ts'
 import {
@@ -39,8 +40,8 @@ export interface AuthorizationCodeOptions extends OAuthClient {
 
 /** Tokens for a user who agrees in a browser (RFC 6749 §4.1), always with PKCE (RFC 7636) and a checked state. */
 export function authorizationCode(options: AuthorizationCodeOptions): CredentialProvider {
+  checkClient('authorizationCode', options, { redirectUri: text, authorize: aFunction })
   return oauthProvider({
-    name: 'authorizationCode',
     flow: 'authorization-code',
     client: options,
     obtain: (grant) => obtainByCode(grant, options),
@@ -55,7 +56,8 @@ export function authorizationCode(options: AuthorizationCodeOptions): Credential
  * const client = await connect('https://agent.example.com', { auth: [credentials] })
  */
 export function clientCredentials(client: OAuthClient): CredentialProvider {
-  return oauthProvider({ name: 'clientCredentials', flow: 'client-credentials', client, obtain: obtainByCredentials })
+  checkClient('clientCredentials', client, {})
+  return oauthProvider({ flow: 'client-credentials', client, obtain: obtainByCredentials })
 }
 
 /** What a user has to do on another device. */
@@ -75,8 +77,8 @@ export interface DeviceCodeOptions extends OAuthClient {
 
 /** Tokens for a user who agrees on another device (RFC 8628). Calls that wait for the user need a longer `timeout`. */
 export function deviceCode(options: DeviceCodeOptions): CredentialProvider {
+  checkClient('deviceCode', options, { onPrompt: aFunction })
   return oauthProvider({
-    name: 'deviceCode',
     flow: 'device-code',
     client: options,
     obtain: (grant) => obtainByDevice(grant, options),
@@ -84,16 +86,13 @@ export function deviceCode(options: DeviceCodeOptions): CredentialProvider {
 }
 
 interface OAuthProviderOptions {
-  /** The name of the provider, for configuration errors. */
-  readonly name: string
   readonly flow: OAuthFlow['type']
   readonly client: OAuthClient
   readonly obtain: (grant: Grant) => Promise<Token>
 }
 
 /** Tokens of one OAuth 2 flow, cached until they expire or the agent rejects them, and refreshed if possible. */
-function oauthProvider({ name, flow, client, obtain }: OAuthProviderOptions): CredentialProvider {
-  checkClient(name, client)
+function oauthProvider({ flow, client, obtain }: OAuthProviderOptions): CredentialProvider {
   const store = createTokenStore(client.tokens)
   const assumed = assumedScheme(flow, client)
   return {

@@ -1,7 +1,8 @@
 import { toBase64 } from '../../base/base64.ts'
+import { checkOptions, oneOf, text } from '../../base/options.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
-import { credentialError, reveal, type Secret } from './oauth-client.ts'
+import { credentialError, reveal, type Secret, secretCheck } from './oauth-client.ts'
 
 /** Options of `apiKeyCredentials`. */
 export interface ApiKeyCredentialsOptions {
@@ -11,10 +12,10 @@ export interface ApiKeyCredentialsOptions {
 }
 
 /** An API key, sent where the card requires it. */
-export function apiKeyCredentials(
-  key: Secret,
-  { name, in: location }: ApiKeyCredentialsOptions = {},
-): CredentialProvider {
+export function apiKeyCredentials(key: Secret, options: ApiKeyCredentialsOptions = {}): CredentialProvider {
+  secretCheck(key, 'apiKeyCredentials: key')
+  checkOptions('apiKeyCredentials', options, { name: text, in: oneOf('header', 'query', 'cookie') })
+  const { name, in: location } = options
   return {
     fits: (scheme) =>
       scheme.type === 'api-key' &&
@@ -34,7 +35,9 @@ export interface BasicCredentialsOptions {
 }
 
 /** A user name and a password for HTTP Basic authentication (RFC 7617). */
-export function basicCredentials({ username, password }: BasicCredentialsOptions): CredentialProvider {
+export function basicCredentials(options: BasicCredentialsOptions): CredentialProvider {
+  checkOptions('basicCredentials', options, { username: text, password: secretCheck }, ['username', 'password'])
+  const { username, password } = options
   return {
     fits: (scheme) => isHttpScheme(scheme, 'basic'),
     async credentialsFor() {
@@ -52,6 +55,7 @@ export function basicCredentials({ username, password }: BasicCredentialsOptions
  * const client = await connect('https://agent.example.com', { auth: [bearer(token)] })
  */
 export function bearer(token: Secret): CredentialProvider {
+  secretCheck(token, 'bearer: token')
   return {
     fits: (scheme) => isHttpScheme(scheme, 'bearer') || scheme.type === 'oauth2' || scheme.type === 'openid',
     async credentialsFor() {

@@ -1,4 +1,20 @@
 import type { RemoteKeySetOptions } from '../../auth/jwt-keys.ts'
+import {
+  aFunction,
+  anyOf,
+  checkOptions,
+  flag,
+  group,
+  having,
+  integer,
+  isAbove,
+  listOf,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../../base/options.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { isLoopback } from '../../http/origin.ts'
 import type { DeliveryMemory } from './delivery-memory.ts'
@@ -54,6 +70,32 @@ export interface ReceiverOptions extends RegistrationsOptions {
   readonly now?: () => number
 }
 
+const receiverChecks: OptionChecks<ReceiverOptions> = {
+  url: text,
+  secret: anyOf('a string or bytes', text, having('', 'byteLength')),
+  tokens: listOf(text),
+  onEvent: aFunction,
+  signers: listOf(object),
+  requires: oneOf('token', 'signature', 'both', 'either'),
+  fetch: aFunction,
+  keyCache: group<NonNullable<ReceiverOptions['keyCache']>>({
+    cacheFor: isAbove(-1),
+    staleFor: isAbove(-1),
+    cooldown: isAbove(-1),
+  }),
+  maxAge: isAbove(0),
+  clockSkew: isAbove(-1),
+  memory: having('a memory such as createDeliveryMemory()', 'settle'),
+  order: group<OrderOptions>({ wait: milliseconds(), perTask: integer(), tasks: integer({ min: 1 }) }),
+  capacity: integer({ min: 1 }),
+  takeWithin: milliseconds({ min: 1 }),
+  bodyLimit: integer({ min: 1 }),
+  jsonDepth: integer({ min: 1 }),
+  answersChallenges: flag,
+  onRefused: aFunction,
+  now: aFunction,
+}
+
 export type ReceiverSettings = Required<
   Omit<
     ReceiverOptions,
@@ -62,6 +104,7 @@ export type ReceiverSettings = Required<
 >
 
 export function withReceiverDefaults(options: ReceiverOptions): ReceiverSettings {
+  checkOptions('createReceiver', options, receiverChecks, ['url'])
   const { signers = [], requires = signers.length > 0 ? 'both' : 'token' } = options
   if (requires !== 'token' && signers.length === 0) {
     throw new TypeError(
