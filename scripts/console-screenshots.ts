@@ -139,6 +139,9 @@ async function createTasks(): Promise<string> {
   await refunds.send('Refund order A-1047', options)
   const { task } = await client.send('stream 60')
   const operator = createOperatorClient({ url: `${server.url}/console` })
-  await operator.session()
+  const { url, token } = await operator.createReceiver()
+  const watched = await client.send('wait', options)
+  await client.task(`${watched.task?.id}`).push.create({ url, token })
+  await client.task(`${watched.task?.id}`).cancel()
   return task?.id ?? ''
 }

@@ -72,7 +72,7 @@ export const pages: readonly PageEntry[] = [
   },
   {
     id: 'agents',
-    paths: ['agents', 'agents/:agent', 'agents/:agent/:tab'],
+    paths: ['agents', 'agents/:agent/:tab?'],
     title: 'Agent',
     icon: 'agent',
     isOfAgent: true,
