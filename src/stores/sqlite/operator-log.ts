@@ -11,6 +11,7 @@ import {
   type OperatorLog,
   type OperatorQuery,
   type OperatorTask,
+  type OperatorValues,
   type TaskActivity,
   type TimedEvent,
 } from '../../tasks/operator-log.ts'
@@ -49,42 +50,13 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
     }
   }
 
-  /** One condition for all phases, so that the index of each phase is read only as far as the page needs. */
-  function conditionOf(filters: OperatorQuery): Condition {
-    const where: string[] = []
-    const values: SqliteValue[] = []
-    const add = (condition: string, ...bound: SqliteValue[]) => {
-      where.push(condition)
-      values.push(...bound)
-    }
-    const { isStuck, principal, skill, contextId, search, changedSince } = filters
-    if (isStuck) add(stuckSql, leaseTime(), now())
-    if (principal !== undefined) {
-      add('(owner = ? OR substr(owner, -length(?)) = ?)', principal, ...twice(`${tenantPrefix('')}${principal}`))
-    }
-    if (skill !== undefined) add('skill = ?', skill)
-    if (contextId !== undefined) add('context_id = ?', contextId)
-    if (search !== undefined) {
-      add('(instr(task_id, ?) > 0 OR instr(context_id, ?) > 0 OR instr(owner, ?) > 0)', search, ...twice(search))
-    }
-    if (changedSince !== undefined) add('changed >= ?', changedSince)
-    return { where, values }
-  }
-
-  /** The same selection of every phase, one after the other. */
-  function selectEach(phases: readonly string[], select: string, { where, values }: Condition, end: string) {
-    const each = `SELECT * FROM (${select} FROM tasks WHERE ${['phase = ?', ...where].join(' AND ')} ${end})`
-    const sql = phases.map(() => each).join(' UNION ALL ')
-    return { sql, values: phases.flatMap((phase) => [phase, ...values]) }
-  }
-
   function list(filters: OperatorQuery) {
     const { cursor, limit, phases = contentPhases } = filters
     const selected = filters.isStuck
       ? phases.filter((phase) => activePhases.some((active) => active === phase))
       : phases
     if (selected.length === 0) return { tasks: [], total: 0 }
-    const condition = conditionOf(filters)
+    const condition = conditionOf(filters, leaseTime(), now())
     const counting = selectEach(selected, 'SELECT 1', condition, `LIMIT ${maxCounted}`)
     const counted = prepare(`SELECT count(*) AS total FROM (${counting.sql})`).get(...counting.values) as Total
     const paged = cursor
@@ -109,24 +81,6 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
     }
   }
 
-  function readEvents(taskId: string, after: number, limit: number): readonly TimedEvent[] {
-    const rows = prepare(`
-      SELECT generation, events, at FROM events
-      WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ? ORDER BY generation`)
-    const page: TimedEvent[] = []
-    let characters = 0
-    for (const { generation: last, events: text, at } of rows.iterate(taskId, after) as Iterable<EventsRow>) {
-      const events = decodeRow(text)
-      const before = last - events.length
-      for (let index = Math.max(0, after - before); index < events.length && page.length < limit; index++) {
-        page.push({ generation: before + 1 + index, event: events[index] as TaskEvent, at: at ?? undefined })
-      }
-      characters += text.length
-      if (page.length >= limit || characters >= readLimit.bytes) break
-    }
-    return page
-  }
-
   return {
     kind: 'SQLite',
 
@@ -139,7 +93,7 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
         return row && taskOf(row)
       }),
 
-    events: (taskId, after, limit) => query(() => readEvents(taskId, after, limit)),
+    events: (taskId, after, limit) => query(() => readEvents(prepare, taskId, after, limit)),
 
     counts: () =>
       query(() => {
@@ -177,28 +131,81 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
         prepare('DELETE FROM operator_minutes WHERE minute < ?').run(removeBefore)
       }),
 
-    values: {
-      get: (name) =>
-        query(() => {
-          const row = prepare('SELECT value FROM operator_values WHERE name = ? AND expires > ?').get(name, now())
-          return (row as { readonly value: string } | undefined)?.value
-        }),
-      set: (name, value, expires) =>
-        write(() => {
-          prepare('INSERT OR REPLACE INTO operator_values (name, value, expires) VALUES (?, ?, ?)').run(
-            name,
-            value,
-            expires,
-          )
-          prepare('DELETE FROM operator_values WHERE expires <= ?').run(now())
-          prepare(`
-            DELETE FROM operator_values WHERE name IN (
-              SELECT name FROM operator_values ORDER BY expires DESC LIMIT -1 OFFSET ${maxValues})`).run()
-        }),
-      delete: (name) => write(() => void prepare('DELETE FROM operator_values WHERE name = ?').run(name)),
-    },
+    values: createValues(prepare, options),
   }
 }
+
+/** One condition for all phases, so that the index of each phase is read only as far as the page needs. */
+function conditionOf(filters: OperatorQuery, leaseTime: number, now: number): Condition {
+  const where: string[] = []
+  const values: SqliteValue[] = []
+  const add = (condition: string, ...bound: SqliteValue[]) => {
+    where.push(condition)
+    values.push(...bound)
+  }
+  const { isStuck, principal, skill, contextId, search, changedSince } = filters
+  if (isStuck) add(stuckSql, leaseTime, now)
+  if (principal !== undefined) {
+    add('(owner = ? OR substr(owner, -length(?)) = ?)', principal, ...twice(`${tenantPrefix('')}${principal}`))
+  }
+  if (skill !== undefined) add('skill = ?', skill)
+  if (contextId !== undefined) add('context_id = ?', contextId)
+  if (search !== undefined) {
+    add('(instr(task_id, ?) > 0 OR instr(context_id, ?) > 0 OR instr(owner, ?) > 0)', search, ...twice(search))
+  }
+  if (changedSince !== undefined) add('changed >= ?', changedSince)
+  return { where, values }
+}
+
+/** The same selection of every phase, one after the other. */
+function selectEach(phases: readonly string[], select: string, { where, values }: Condition, end: string) {
+  const each = `SELECT * FROM (${select} FROM tasks WHERE ${['phase = ?', ...where].join(' AND ')} ${end})`
+  const sql = phases.map(() => each).join(' UNION ALL ')
+  return { sql, values: phases.flatMap((phase) => [phase, ...values]) }
+}
+
+function readEvents(prepare: Prepare, taskId: string, after: number, limit: number): readonly TimedEvent[] {
+  const rows = prepare(`
+    SELECT generation, events, at FROM events
+    WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ? ORDER BY generation`)
+  const page: TimedEvent[] = []
+  let characters = 0
+  for (const { generation: last, events: text, at } of rows.iterate(taskId, after) as Iterable<EventsRow>) {
+    const events = decodeRow(text)
+    const before = last - events.length
+    for (let index = Math.max(0, after - before); index < events.length && page.length < limit; index++) {
+      page.push({ generation: before + 1 + index, event: events[index] as TaskEvent, at: at ?? undefined })
+    }
+    characters += text.length
+    if (page.length >= limit || characters >= readLimit.bytes) break
+  }
+  return page
+}
+
+function createValues(prepare: Prepare, { query, write, now }: SqliteOperatorLogOptions): OperatorValues {
+  return {
+    get: (name) =>
+      query(() => {
+        const row = prepare('SELECT value FROM operator_values WHERE name = ? AND expires > ?').get(name, now())
+        return (row as { readonly value: string } | undefined)?.value
+      }),
+    set: (name, value, expires) =>
+      write(() => {
+        prepare('INSERT OR REPLACE INTO operator_values (name, value, expires) VALUES (?, ?, ?)').run(
+          name,
+          value,
+          expires,
+        )
+        prepare('DELETE FROM operator_values WHERE expires <= ?').run(now())
+        prepare(`
+          DELETE FROM operator_values WHERE name IN (
+            SELECT name FROM operator_values ORDER BY expires DESC LIMIT -1 OFFSET ${maxValues})`).run()
+      }),
+    delete: (name) => write(() => void prepare('DELETE FROM operator_values WHERE name = ?').run(name)),
+  }
+}
+
+type Prepare = (sql: string) => SqliteStatement
 
 /** Values: the time of leases, and the time of day. */
 const stuckSql = `(lease_holder IS NULL OR lease_until <= ?) AND (wake_at IS NULL OR wake_at <= ?)`

@@ -11,6 +11,7 @@ import {
   type OperatorPage,
   type OperatorQuery,
   type OperatorTask,
+  type OperatorValues,
   type TaskActivity,
 } from '../../../tasks/operator-log.ts'
 import type { Database, PostgresValue } from '../connection.ts'
@@ -22,7 +23,7 @@ type RunQuery = <T>(run: () => Promise<T>) => Promise<T>
 /** What operators read from the schema of a log. Times of leases go by the clock of the database. */
 export function createPostgresOperatorLog(db: Database, query: RunQuery): OperatorLog {
   const tasks = db.name('tasks')
-  const [minutes, values] = [db.name('operator_minutes'), db.name('operator_values')]
+  const minutes = db.name('operator_minutes')
   const select = selectHeads(db, operatorColumns)
   const active = activePhases.map((phase) => `'${phase}'`).join(', ')
 
@@ -146,31 +147,36 @@ export function createPostgresOperatorLog(db: Database, query: RunQuery): Operat
         await insert(added.map((summary) => JSON.stringify(summary)).join('\n'), removeBefore)
       }),
 
-    values: {
-      get: (name) =>
-        query(async () => {
-          const read = db.prepare<{ readonly value: string }>(
-            `SELECT value FROM ${values} WHERE name = $1 AND expires > ${nowSql}`,
-          )
-          const [row] = await read(encodeText(name))
-          return row && decodeText(row.value)
-        }),
-      set: (name, value, expires) =>
-        query(async () => {
-          await db.prepare(`
-            INSERT INTO ${values} (name, value, expires) VALUES ($1, $2, $3)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`)(
-            encodeText(name),
-            encodeText(value),
-            expires,
-          )
-          await db.prepare(`
-            DELETE FROM ${values} WHERE expires <= ${nowSql} OR name IN (
-              SELECT name FROM ${values} ORDER BY expires DESC OFFSET ${maxValues})`)()
-        }),
-      delete: (name) =>
-        query(async () => void (await db.prepare(`DELETE FROM ${values} WHERE name = $1`)(encodeText(name)))),
-    },
+    values: createValues(db, query),
+  }
+}
+
+function createValues(db: Database, query: RunQuery): OperatorValues {
+  const values = db.name('operator_values')
+  return {
+    get: (name) =>
+      query(async () => {
+        const read = db.prepare<{ readonly value: string }>(
+          `SELECT value FROM ${values} WHERE name = $1 AND expires > ${nowSql}`,
+        )
+        const [row] = await read(encodeText(name))
+        return row && decodeText(row.value)
+      }),
+    set: (name, value, expires) =>
+      query(async () => {
+        await db.prepare(`
+          INSERT INTO ${values} (name, value, expires) VALUES ($1, $2, $3)
+          ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`)(
+          encodeText(name),
+          encodeText(value),
+          expires,
+        )
+        await db.prepare(`
+          DELETE FROM ${values} WHERE expires <= ${nowSql} OR name IN (
+            SELECT name FROM ${values} ORDER BY expires DESC OFFSET ${maxValues})`)()
+      }),
+    delete: (name) =>
+      query(async () => void (await db.prepare(`DELETE FROM ${values} WHERE name = $1`)(encodeText(name)))),
   }
 }
 
