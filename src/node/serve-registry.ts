@@ -12,9 +12,11 @@ import {
 import { isLoopback } from '../http/origin.ts'
 import { createRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
 import { type RegistryFetch, type RegistryOptions, registryChecks } from '../registry/options.ts'
+import { createProbeRecord } from '../registry/probe-record.ts'
 import { openRegistry, type Registry } from '../registry/registry.ts'
 import { createGuardedFetch } from './guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from './listen.ts'
+import { withRegistryConsole } from './registry-console.ts'
 
 /** Options of `serveRegistry`. */
 export interface ServeRegistryOptions
@@ -55,7 +57,10 @@ export interface RegistryServer {
   close(): Promise<void>
 }
 
-/** Serves a registry on a port. On a loopback address, every caller may add agents unless `auth` is set. */
+/**
+ * Serves a registry on a port. On a loopback address, every caller may add agents unless `auth` is set, and the console
+ * is served at `/console/`.
+ */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {
   checkOptions('serveRegistry', options, optionChecks)
   const { host = '127.0.0.1', publisher, ...shared } = options
@@ -63,7 +68,8 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   // A registry that only this machine can reach lists agents of this machine.
   const guardedFetch = options.fetch ? undefined : createGuardedFetch({ loopback: isLocal ? 'allow' : 'refuse' })
   const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
-  const registry = openRegistry({ ...shared, fetch })
+  const probes = createProbeRecord()
+  const registry = openRegistry({ ...shared, fetch }, probes.add)
   const auth = options.auth ?? (isLocal ? 'local' : undefined)
   const exchange = createRegistryExchange(registry, {
     ...shared,
@@ -71,11 +77,13 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
     isMeshLocal: isLocal && (options.requireAuth === false || options.firstHandshake !== undefined),
     ...(publisher && { host: publisher }),
   })
+  const hasConsole = isLocal && options.auth === undefined
+  const served = hasConsole ? withRegistryConsole(exchange, { registry, probes, logger: options.logger }) : exchange
   const stop = async () => {
     await registry.close()
     guardedFetch?.close()
   }
-  const listening = await listen(exchange, { port: 0, ...options, host }).catch(async (error) => {
+  const listening = await listen(served, { port: 0, ...options, host }).catch(async (error) => {
     await stop()
     throw error
   })

@@ -14,6 +14,7 @@ import { createMaintenance } from './maintenance.ts'
 import { createMemoryRegistryStore } from './memory-store.ts'
 import { createDiscover, createMeshAgents, type DiscoverResult } from './mesh-agents.ts'
 import { type RegistryOptions, registryChecks } from './options.ts'
+import type { OnProbe } from './probe-record.ts'
 import { lifetimeBounds } from './read-card.ts'
 import { createSearch, type SearchQuery, type SearchResult } from './search.ts'
 
@@ -63,8 +64,8 @@ export function createRegistry(options: RegistryOptions): Registry {
   return openRegistry(options)
 }
 
-/** Creates a registry from options that were checked, among others. */
-export function openRegistry(options: RegistryOptions): Registry {
+/** Creates a registry from options that were checked, among others, and observes its probes. */
+export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Registry {
   const { fetch, entries = createMemoryRegistryStore(), logger = consoleLogger, probe } = options
   const { unhealthyAfter = 90_000, removeAfter = 15 * minute } = options
   const clock = options.clock ?? (options.now ? { ...systemClock, now: options.now } : systemClock)
@@ -91,6 +92,16 @@ export function openRegistry(options: RegistryOptions): Registry {
   })
 
   async function check(entry: RegistryEntry): Promise<boolean> {
+    const at = now()
+    const start = performance.now()
+    const isUp = await checkByKind(entry)
+    const latency = Math.round(performance.now() - start)
+    const problem = onProbe && !isUp ? (await entries.get(entry.id))?.trouble : undefined
+    onProbe?.(entry.id, { at, isUp, latency, ...(problem !== undefined && { problem }) })
+    return isUp
+  }
+
+  async function checkByKind(entry: RegistryEntry): Promise<boolean> {
     if (entry.kind === 'a2a') return await agents.check(entry)
     return mesh ? await mesh.probe(entry) : false
   }

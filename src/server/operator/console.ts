@@ -16,6 +16,7 @@ import { type ConsoleOptions, consolePath } from './options.ts'
 import { overviewRoutes } from './overview.ts'
 import { type ConsoleFiles, createPages } from './pages.ts'
 import { createReceivers } from './receivers.ts'
+import { type ConsoleRegistry, registryRoutes } from './registry.ts'
 import { matchRoute, type Route, readBody } from './routes.ts'
 import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
 import { taskRoutes } from './tasks/routes.ts'
@@ -35,6 +36,8 @@ export interface ConsoleSettings {
   readonly checks: AgentChecks
   /** If the server is a mesh peer. Undefined until the peer is ready. */
   readonly mesh?: (() => MeshState | undefined) | undefined
+  /** If the server is a registry. */
+  readonly registry?: ConsoleRegistry
   /** The version of Parley. */
   readonly version: string
   /** When the server started, in milliseconds since 1970. */
@@ -68,6 +71,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     ...wireRoutes({ agents, answer: answerA2A }),
     ...checkRoutes({ agents, checks: settings.checks }),
     ...(settings.mesh ? [meshRoute(settings.mesh)] : []),
+    ...(settings.registry ? registryRoutes(settings.registry) : []),
   ]
 
   function urlOf(incoming: Incoming): URL {
@@ -122,6 +126,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
       ...(settings.checks.conformance ? (['conformance'] as const) : []),
       ...(hosted.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
       ...(settings.mesh ? (['mesh'] as const) : []),
+      ...(settings.registry ? (['registry'] as const) : []),
     ]
   }
 
