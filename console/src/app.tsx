@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { agentsState, loadAgents } from './api/agents.ts'
 import { reconnections } from './api/connection.ts'
-import { readSession, sessionState } from './api/session.ts'
+import { hasFeature, readSession, sessionState } from './api/session.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { LoginDialog } from './components/login/login-dialog.tsx'
 import { LoginPage } from './components/login/login-page.tsx'
@@ -61,15 +61,19 @@ function AgentsGate() {
   const state = agentsState.value
   if (state.type === 'loading') return <LoadingState label="Loading agents" />
   if (state.type === 'failed') return <ErrorState error={state.error} onRetry={loadAgents} />
-  if (state.agents.length === 0) {
+  const hasAgents = state.agents.length > 0
+  const shown = pages.filter(
+    ({ feature, needsNoAgents }) => hasAgents || (needsNoAgents && feature && hasFeature(feature)),
+  )
+  if (shown.length === 0) {
     return <EmptyState title="No agents">This server serves no agents that the console can show.</EmptyState>
   }
   return (
     <Router>
-      {pages.flatMap(({ paths, component }) =>
+      {shown.flatMap(({ paths, component }) =>
         paths.map((path) => <Route key={path} path={`${basePath}${path}`} component={component} />),
       )}
-      <Route path={basePath} component={StartPage} />
+      <Route path={basePath} component={hasAgents ? StartPage : RegistryStart} />
       <Route default component={NotFound} />
     </Router>
   )
@@ -78,6 +82,13 @@ function AgentsGate() {
 function StartPage() {
   const { route } = useLocation()
   useEffect(() => route(link(startPage), true), [route])
+  return null
+}
+
+/** The start page of a server without agents. */
+function RegistryStart() {
+  const { route } = useLocation()
+  useEffect(() => route(link('registry'), true), [route])
   return null
 }
 

@@ -3,6 +3,7 @@ import { packageVersion } from '../base/package-version.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { isBelow } from '../http/fetch.ts'
 import type { AgentListing } from '../registry/entry.ts'
+import { isLocal } from '../registry/http/exchange.ts'
 import type { ProbeRecord } from '../registry/probe-record.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { RegistryRow } from '../server/operator/contract-tools.ts'
@@ -44,7 +45,7 @@ export function withRegistryConsole(exchange: Exchange, options: RegistryConsole
   }
 
   return async (incoming) => {
-    if (!isBelow(incoming.path, consolePath)) return await exchange(incoming)
+    if (!isBelow(incoming.path, consolePath) || !isLocal(incoming)) return await exchange(incoming)
     loaded ??= load().catch((error) => {
       loaded = undefined
       throw error

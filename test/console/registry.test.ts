@@ -45,6 +45,12 @@ it('wrong requests to the registry are refused with a reason', async () => {
   expect((await fetch(`${url}/agents`)).status).toBe(200)
 })
 
+it('a proxy does not open the console of a registry to other machines', async () => {
+  const { url } = await start()
+  const headers = { 'x-forwarded-for': '203.0.113.7' }
+  expect((await fetch(`${url}/console/api/v1/session`, { headers })).status).toBe(404)
+})
+
 it('a registry with auth has no console', async () => {
   const keys = [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }]
   const { url } = await startRegistryServer({ auth: { schemes: { key: apiKey({ keys }) } } })

@@ -9,6 +9,9 @@ export type AgentsState =
 
 export const agentsState = signal<AgentsState>({ type: 'loading' })
 
+/** Whether the server is known to serve no agents, as a registry. */
+export const hasNoAgents = computed(() => agentsState.value.type === 'ready' && agentsState.value.agents.length === 0)
+
 export const agents = computed(() => (agentsState.value.type === 'ready' ? agentsState.value.agents : []))
 
 const storageKey = 'parley.agent'

@@ -14,6 +14,8 @@ export interface PageEntry {
   readonly icon: IconName
   /** The page is shown only if the server has this feature. */
   readonly feature?: Feature
+  /** Whether a server without agents, such as a registry, has the page. */
+  readonly needsNoAgents?: true
   /** Whether it shows one agent: the agent is then the second segment of its addresses. */
   readonly isOfAgent?: true
   /** Whether it has no entry in the navigation, because another page leads to it. */
@@ -100,6 +102,7 @@ export const pages: readonly PageEntry[] = [
     title: 'Registry',
     icon: 'registry',
     feature: 'registry',
+    needsNoAgents: true,
     component: lazyPage(async () => (await import('../pages/registry/registry-page.tsx')).RegistryPage),
   },
   {

@@ -201,7 +201,7 @@ function notLocal(): A2AError {
 const hostCheck = createHostCheck({ hosts: [] })
 
 /** Web pages can reach this machine too, and a proxy on this machine forwards requests of others. */
-function isLocal(incoming: Incoming): boolean {
+export function isLocal(incoming: Incoming): boolean {
   const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some(
     (name) => incoming.header(name) !== undefined,
   )

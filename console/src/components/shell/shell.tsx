@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
+import { agents, hasNoAgents, selectAgent, selectedAgent } from '../../api/agents.ts'
 import { hasFeature, logOut, session } from '../../api/session.ts'
 import { basePath, link } from '../../router/links.ts'
 import { type PageEntry, pages } from '../../router/pages.ts'
@@ -49,6 +49,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           <ul>
             {pages
               .filter(({ feature, isHidden }) => !isHidden && (feature === undefined || hasFeature(feature)))
+              .filter(({ needsNoAgents }) => needsNoAgents || !hasNoAgents.value)
               .map((page) => (
                 <NavigationItem
                   key={page.id}
