@@ -40,7 +40,6 @@ export interface ServePeerOptions
   readonly socketOptions?: SocketOptions
 }
 
-/** A running mesh peer, as `servePeer` returns it. */
 const peerChecks: OptionChecks<ServePeerOptions> = {
   ...meshPeerChecks,
   card: having("a card with at least an agent_id, such as { agent_id: 'price-agent' }", 'agent_id'),
@@ -58,6 +57,7 @@ const peerChecks: OptionChecks<ServePeerOptions> = {
   }),
 }
 
+/** A running mesh peer, as `servePeer` returns it. */
 export interface PeerServer {
   /** Where other agents send envelopes to. */
   readonly endpoint: string

@@ -29,7 +29,6 @@ export interface ServeRegistryOptions
   readonly publisher?: RegistryExchangeOptions['host']
 }
 
-/** A running registry, as `serveRegistry` returns it. */
 const optionChecks: OptionChecks<ServeRegistryOptions> = {
   ...registryChecks,
   auth: anyOf("'none', 'local' or an object with schemes", oneOf('none', 'local'), object),
@@ -50,6 +49,7 @@ const optionChecks: OptionChecks<ServeRegistryOptions> = {
   load: object,
 }
 
+/** A running registry, as `serveRegistry` returns it. */
 export interface RegistryServer {
   readonly url: string
   readonly port: number

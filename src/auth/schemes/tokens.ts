@@ -51,7 +51,6 @@ export function jwt(options: JwtOptions): Scheme {
   )
 }
 
-/** Options of `oauth2`. */
 const claimsChecks: OptionChecks<ClaimsOptions> = { tenantClaim: text, idPrefix: text, principal: aFunction }
 
 /** Issuer, audience and keys are checked where they are read. */
@@ -65,6 +64,7 @@ const jwtChecks: OptionChecks<Omit<JwtOptions, 'description'>> = {
   keys: anything,
 }
 
+/** Options of `oauth2`. */
 export type OAuth2Options = {
   /** How callers obtain a token. Declare several flows as several schemes. */
   readonly flow: OAuthFlow
@@ -99,7 +99,6 @@ export function oauth2(options: OAuth2Options): Scheme {
   return bearer(card, introspectedTokens(introspection), authorityOf(introspection, issuer))
 }
 
-/** Options of `openId`. */
 type OAuth2Members = Pick<OAuth2Options, 'flow' | 'metadataUrl' | 'description'> & {
   readonly jwt?: Omit<JwtOptions, 'description'>
   readonly introspection?: IntrospectionOptions
@@ -121,6 +120,7 @@ const oauth2Checks: OptionChecks<OAuth2Members> = {
   }),
 }
 
+/** Options of `openId`. */
 export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeySetOptions, 'url'> {
   /** The issuer. Its configuration is below its URL (OpenID Connect Discovery §4). */
   readonly issuer: string
