@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { packageVersion } from '../../src/base/package-version.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))
@@ -22,6 +23,10 @@ async function packedFiles(workspace: string): Promise<readonly PackedFile[]> {
   const answer = JSON.parse(stdout) as readonly { readonly files: readonly PackedFile[] }[] | Record<string, never>
   return Object.values(answer)[0]?.files ?? []
 }
+
+it('the version in the code is the one of the package', () => {
+  expect(packageVersion).toBe(manifest.version)
+})
 
 describe.skipIf(!isBuilt)('the published package', () => {
   it('has the code, its declarations, the console and the documentation, and nothing else', async () => {
