@@ -102,7 +102,8 @@ describe('the shell', () => {
           await expect.poll(() => page.locator('.shell-menu').getAttribute('aria-expanded')).toBe('false')
           await page.locator('main :is(h1, h2)').first().waitFor()
           await page.locator('.state-loading').waitFor({ state: 'detached' })
-          expect(await seriousViolations(page), title).toEqual([])
+          // A page that is being replaced may be seen half done.
+          await expect.poll(() => seriousViolations(page), { message: title, timeout: 10_000 }).toEqual([])
           const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
           expect(overflow, title).toBeLessThanOrEqual(0)
         }

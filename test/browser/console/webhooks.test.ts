@@ -63,7 +63,11 @@ it('a delivery that was given up is shown with its answer, and sent again', asyn
   const { page } = await openConsole(browser, `${url}/webhooks`, { width: 360, theme: 'dark' })
   await eventually(async () => {
     await page.reload()
-    return await page.getByRole('button', { name: /Redeliver \d+ failed/ }).isVisible()
+    const redeliver = page.getByRole('button', { name: /Redeliver \d+ failed/ })
+    return await redeliver.waitFor({ timeout: 3_000 }).then(
+      () => true,
+      () => false,
+    )
   }).toBe(true)
   await page.getByRole('link', { name: 'Deliveries' }).click()
   await page.getByText('HTTP 500').first().waitFor()
