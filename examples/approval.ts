@@ -28,8 +28,10 @@ const directory = await mkdtemp(join(tmpdir(), 'parley-approval-'))
 const start = () => serve(payments, { directory, turns: { leaseTtl: 1_000 } })
 
 const first = await start()
-const approvedPayment = (await connect(first.url)).conversation()
-const declinedPayment = (await connect(first.url)).conversation()
+// Connections break when the server restarts. Agents of Parley recognise a repeated message, so the client may send it again.
+const customer = await connect(first.url, { peerDeduplicates: true })
+const approvedPayment = customer.conversation()
+const declinedPayment = customer.conversation()
 const question = await approvedPayment.send('40 €')
 console.log('The agent asks:', question.text)
 assert.equal(question.task?.status.state, 'input-required')
