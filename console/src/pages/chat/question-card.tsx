@@ -4,6 +4,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { JsonBlock } from '../../components/code-block.tsx'
 import { Parts } from '../../components/parts/parts.tsx'
 import { SchemaForm } from '../../components/schema-form/schema-form.tsx'
+import { jsonOrText } from '../../components/schema-form/values.ts'
 import { Badge } from '../../components/state-badge.tsx'
 import type { Question } from './conversation.ts'
 import type { Outgoing } from './conversations.ts'
@@ -121,14 +122,6 @@ function TextAnswer({ question, onAnswer }: QuestionCardProps) {
       </div>
     </form>
   )
-}
-
-function jsonOrText(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
 }
 
 function CredentialsForm({ question, onAnswer }: QuestionCardProps) {

@@ -1,8 +1,8 @@
-import type { Json } from 'parley-a2a/client'
 import type { OperatorAnswer, Waiting } from 'parley-a2a/operator'
 import { useId, useState } from 'preact/hooks'
 import { ActionButton } from '../../components/action-button.tsx'
 import { SchemaForm } from '../../components/schema-form/schema-form.tsx'
+import { jsonOrText } from '../../components/schema-form/values.ts'
 import { Notice } from '../../components/states.tsx'
 
 interface AnswerFormProps {
@@ -80,12 +80,4 @@ function FreeAnswer({ isJson, onAnswer, isBusy }: Omit<AnswerFormProps, 'waiting
       </div>
     </form>
   )
-}
-
-function jsonOrText(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
 }
