@@ -4,11 +4,17 @@ import type { ConcurrencyOptions } from '../options.ts'
 /** Interval at which the event loop is measured and new starts are granted, in milliseconds. */
 const tick = 20
 
-/** Below this share of busy time, or timer delay where utilization is unknown, the event loop counts as idle. */
-const idleLimit = { share: 0.7, milliseconds: 4 }
+/**
+ * Below this share of busy time, or timer delay where utilization is unknown, the event loop counts as idle. Turns that
+ * wait for the disk leave about a third of the time: above half, requests would take what the turns need next.
+ */
+const idleLimit = { share: 0.5, milliseconds: 4 }
 
-/** Starts per tick while the loop is busy, so that an always busy process still sends a hundred requests a second. */
-const minStarts = 2
+/**
+ * Starts per tick while turns are running: few while the loop is busy, so that an always busy process still sends a
+ * hundred requests a second, and never so many that they block the loop for long.
+ */
+const startsPerTick = { min: 2, max: 16 }
 
 /** Number of slow receivers that are remembered. */
 const maxSlowReceivers = 10_000
@@ -67,7 +73,7 @@ export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlot
 }
 
 export interface StartThrottleOptions {
-  /** Maximum number of starts per tick while turns are running. */
+  /** Maximum number of concurrent requests. */
   readonly total: number
   /** Whether turns are running. */
   readonly isBusy: () => boolean
@@ -90,7 +96,8 @@ export interface StartThrottle {
 }
 
 export function createStartThrottle({ total, isBusy, onTick }: StartThrottleOptions): StartThrottle {
-  const lowest = Math.min(minStarts, total)
+  const lowest = Math.min(startsPerTick.min, total)
+  const highest = Math.min(startsPerTick.max, total)
   let perTick = lowest
   let left = 0
   /** Whether no turn was running at the last tick: a busy process may have none for a moment. */
@@ -107,7 +114,7 @@ export function createStartThrottle({ total, isBusy, onTick }: StartThrottleOpti
     const hasTime = measureLoop()
     timer = setTimeout(() => {
       timer = undefined
-      perTick = hasTime() ? Math.min(total, perTick * 2) : Math.max(lowest, perTick >> 1)
+      perTick = hasTime() ? Math.min(highest, perTick * 2) : Math.max(lowest, perTick >> 1)
       refill()
       if (onTick()) scheduleTick()
     }, tick)

@@ -1,4 +1,4 @@
-import type { EndedPhase } from '../../protocol/states.ts'
+import { type EndedPhase, endedPhases } from '../../protocol/states.ts'
 import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
@@ -11,13 +11,10 @@ export interface Retention {
 
 export function createRetention(db: SqliteDatabase, now: () => number): Retention {
   // Each placeholder is bound once: `node:sqlite` before Node 22.20 and 24.6 binds repeated ones wrongly.
-  const ended = `SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ?`
-  const selectEnded = db.prepare(`${ended} ORDER BY changed LIMIT ?`)
-  const selectEndedIn = db.prepare(`
-    ${ended} AND phase IN (SELECT value FROM json_each(?)) ORDER BY changed LIMIT ?`)
-  const selectTombstones = db.prepare(
-    `SELECT key, task_id FROM tasks WHERE phase = 'expired' AND changed < ? ORDER BY changed LIMIT ?`,
-  )
+  // Unordered: the index by phase and time ends at the limit, where sorting would read all old tasks for every batch.
+  const selectOld = db.prepare(`
+    SELECT key, task_id FROM tasks INDEXED BY tasks_by_phase
+    WHERE phase IN (SELECT value FROM json_each(?)) AND changed < ? LIMIT ?`)
   const selectOwned = db.prepare(`
     SELECT key, task_id, context_id, owner, iif(phase = 'expired', 0, generation) AS events FROM tasks
     WHERE owner = coalesce(?, owner) AND context_id = coalesce(?, context_id) LIMIT ?`)
@@ -30,10 +27,8 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
   const recordRun = db.prepare('UPDATE retention SET last_run = ?, expired = expired + ?, forgotten = forgotten + ?')
 
   return {
-    expire(endedBefore, limit, phases) {
-      const tasks = phases
-        ? selectEndedIn.all(endedBefore, JSON.stringify(phases), limit)
-        : selectEnded.all(endedBefore, limit)
+    expire(endedBefore, limit, phases = endedPhases) {
+      const tasks = selectOld.all(JSON.stringify(phases), endedBefore, limit)
       recordRun.run(now(), tasks.length, 0)
       return (tasks as TaskRow[]).map(({ key, task_id }) => {
         dropEvents.run(key)
@@ -43,7 +38,7 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
       })
     },
     forget(endedBefore, limit) {
-      const tombstones = selectTombstones.all(endedBefore, limit) as TaskRow[]
+      const tombstones = selectOld.all('["expired"]', endedBefore, limit) as TaskRow[]
       recordRun.run(now(), 0, tombstones.length)
       return tombstones.map(({ key, task_id }) => {
         dropClaims.run(key)
