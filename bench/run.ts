@@ -6,6 +6,7 @@ import { dialects } from './dialects.ts'
 import { discovery } from './discovery.ts'
 import { grpc } from './grpc.ts'
 import { importTime } from './import-time.ts'
+import { longRead } from './long-read.ts'
 import { longTask } from './long-task.ts'
 import { loop } from './loop.ts'
 import { memoryUse } from './memory.ts'
@@ -30,6 +31,7 @@ const benchmarks = [
   discovery,
   grpc,
   importTime,
+  longRead,
   longTask,
   loop,
   memoryUse,

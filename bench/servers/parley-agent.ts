@@ -25,7 +25,9 @@ export function createBenchAgent(control?: AgentControl): Agent {
   })
 }
 
-async function publish(turn: Turn, { chunks, bytes, window = 1, delay }: Plan, onHalf?: () => void): Promise<void> {
+async function publish(turn: Turn, plan: Plan, onHalf?: () => void): Promise<void> {
+  const { chunks, bytes, window = 1, delay, updates = 0, open } = plan
+  for (let number = 0; number < updates; number++) await turn.status('working')
   const output = turn.artifact('output')
   const inFlight: Promise<void>[] = []
   for (let number = 1; number < chunks; number++) {
@@ -39,4 +41,5 @@ async function publish(turn: Turn, { chunks, bytes, window = 1, delay }: Plan, o
     }
   }
   await output.close(chunkOf(chunks, bytes))
+  if (open) await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
 }

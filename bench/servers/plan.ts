@@ -8,6 +8,10 @@ export interface Plan {
   readonly delay?: number
   /** Waits until the benchmark opens the gate. */
   readonly gated?: boolean
+  /** Emits this many status updates before the chunks. They add nothing to the task. */
+  readonly updates?: number
+  /** Does not end before the task is canceled. */
+  readonly open?: boolean
 }
 
 export function readPlan(text: string): Plan | undefined {

@@ -237,6 +237,34 @@ describe('loadFold', () => {
     expect((await loadFold(failing, task)).generation).toBe(2_001)
   })
 
+  test('every 512 events of a task that does not grow are folded once', async () => {
+    const { log, read } = counting(await createLog(1))
+    const update = status('working')
+    for (let generation = 2; generation < 5_000; generation += 50) {
+      await log.append(
+        't',
+        generation,
+        Array.from({ length: 50 }, () => update),
+        { fence: 1 },
+      )
+    }
+    await loadFold(log, task)
+    const first = read()
+    expect(first).toBeGreaterThan(5_000)
+    for (let generation = 5_002; generation < 6_000; generation += 50) {
+      await log.append(
+        't',
+        generation,
+        Array.from({ length: 50 }, () => update),
+        { fence: 1 },
+      )
+      await loadFold(log, task)
+    }
+    // 20 readers fold at most 512 events each that earlier readers have folded.
+    expect(read() - first).toBeLessThan(20 * 512)
+    expect((await log.snapshot('t'))?.generation).toBeGreaterThan(5_500)
+  })
+
   test('the cost of snapshots per event is constant', async () => {
     const log = await createLog(1)
     let kept = 0

@@ -20,6 +20,9 @@ const firstSnapshot = 1_024
 /** Characters of artifacts beyond which a growing task gets no snapshot. */
 const maxGrowingSnapshot = 2 * 2 ** 20
 
+/** Characters that an event, a message or a part counts beside its content, when the cost of a snapshot is compared. */
+const itemOverhead = 100
+
 /** Number of pages after which other work gets a turn: some logs read without leaving the event loop. */
 const pagesPerTurn = 16
 
@@ -42,11 +45,12 @@ export interface Fold {
  * `unavailable` if more than `maxWaiting` readers wait for large tasks already.
  */
 export async function loadFold(log: FoldedLog, task: NewTask, maxWaiting = Number.POSITIVE_INFINITY): Promise<Fold> {
-  const { fold, snapshotAt, isOver } = await foldAll(log, task, maxWaiting)
-  const folded = fold.generation - snapshotAt
-  // Only if the number of events has doubled or stays as it is, so that the cost of snapshots per event is constant.
-  if (folded >= minSnapshotEvents && (isOver || folded >= snapshotAt)) {
-    await log.keepSnapshot(fold.snapshot()).catch(() => {}) // it only saves time: the task was read without it
+  const { fold, snapshotAt, isOver, length } = await foldAll(log, task, maxWaiting)
+  if (fold.generation - snapshotAt < minSnapshotEvents) return fold
+  const snapshot = fold.snapshot()
+  // Only if it is no longer than the events that were folded, so that the cost of snapshots per event is constant.
+  if (isOver || lengthOf(snapshot) <= length) {
+    await log.keepSnapshot(snapshot).catch(() => {}) // it only saves time: the task was read without it
   }
   return fold
 }
@@ -68,9 +72,25 @@ export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void>
   await log.keepSnapshot(fold.snapshot())
 }
 
+/** About how many characters an event adds to its task. */
 function contentLength({ event }: StoredEvent): number {
-  if (event.type !== 'artifact') return 0
-  return event.artifact.parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : partLength(part)), 0)
+  const content =
+    event.type === 'artifact' ? event.artifact : event.type === 'status' ? event.status.message : undefined
+  return content ? lengthOfParts(content) : 0
+}
+
+/** About how many characters a snapshot takes in a log. */
+function lengthOf({ artifacts, history }: Snapshot): number {
+  let length = 0
+  for (const content of artifacts) length += lengthOfParts(content)
+  for (const content of history) length += lengthOfParts(content)
+  return length
+}
+
+function lengthOfParts({ parts }: Pick<Message, 'parts'>): number {
+  let length = 0
+  for (const part of parts) length += itemOverhead + ('text' in part ? part.text.length : partLength(part))
+  return length
 }
 
 function partLength(part: Part): number {
@@ -234,6 +254,8 @@ interface FoldedPages {
   readonly fold: Fold
   readonly snapshotAt: number
   readonly isOver: boolean
+  /** Of the events after the snapshot, in characters. */
+  readonly length: number
 }
 
 /** Returns undefined if the task is large and the reader has no slot. A slot is released at the end. */
@@ -248,12 +270,14 @@ async function foldPages(log: FoldedLog, task: NewTask, ownsSlot: boolean): Prom
     if (snapshot && !mayGrow()) return undefined
     const fold = createFold(task, snapshot)
     let isOver = false
+    let length = 0
     for (let page = 1; ; page++) {
       const stored = await log.read(task.taskId, fold.generation)
-      if (stored.length === 0) return { fold, snapshotAt: snapshot?.generation ?? 0, isOver }
+      if (stored.length === 0) return { fold, snapshotAt: snapshot?.generation ?? 0, isOver, length }
       if (page > 1 && !mayGrow()) return undefined
       for (const event of stored) {
         fold.apply(event)
+        length += Math.max(itemOverhead, contentLength(event))
         isOver ||= endsTask(event)
       }
       await yieldAfter(page)
