@@ -121,6 +121,8 @@ describe('a request', () => {
     expect(response.redirected).toBe(false)
     expect(response.headers.get('x-request')).toBe(`POST /a?b=c ${new URL(origin).host}`)
     expect(await response.json()).toEqual({ ä: 1 })
+    const text = await fetch(origin, { method: 'POST', body: 'ä' })
+    expect(text.headers.get('content-type')).toBe('text/plain;charset=UTF-8')
     const bytes = await fetch(origin, { method: 'PUT', body: Uint8Array.of(1, 2, 3) })
     expect(new Uint8Array(await bytes.arrayBuffer())).toEqual(Uint8Array.of(1, 2, 3))
     const form = await fetch(origin, { method: 'POST', body: new URLSearchParams({ a: '1' }) })

@@ -217,10 +217,15 @@ const connectionHeaders = [
 async function readBody(body: BodyInit | null | undefined, headers: Headers): Promise<Uint8Array | undefined> {
   if (body === null || body === undefined) return undefined
   if (body instanceof Uint8Array) return body
+  if (typeof body === 'string') {
+    // Most bodies are texts, and a `Response` would cost more than sending them.
+    if (!headers.has('content-type')) headers.set('content-type', 'text/plain;charset=UTF-8')
+    return Buffer.from(body)
+  }
   const encoded = new Response(body)
   const type = encoded.headers.get('content-type')
   if (type !== null && !headers.has('content-type')) headers.set('content-type', type)
-  return typeof body === 'string' ? Buffer.from(body) : new Uint8Array(await encoded.arrayBuffer())
+  return new Uint8Array(await encoded.arrayBuffer())
 }
 
 /** Some servers compress without being asked. The size limit applies to the decompressed bytes. */
