@@ -42,7 +42,14 @@ export type StreamInterceptor<O extends StreamOperation> = (
 export type OperationInterceptors = UnaryInterceptors & StreamInterceptors
 
 /** Work around the operations of a service. A member named after an operation replaces `unary` or `stream` for it. */
-export type Interceptor = AnyOperationInterceptor & OperationInterceptors
+export type Interceptor = AnyOperationInterceptor &
+  OperationInterceptors & {
+    /** Requests without this flag bypass the interceptor. */
+    readonly onlyWith?: RequestFlag
+  }
+
+/** A member of requests that some callers set. */
+export type RequestFlag = 'traceMetadata'
 
 /**
  * Puts interceptors around a service. The first one is the outermost: it sees a call first and its result last.
@@ -141,12 +148,13 @@ function interceptUnary<O extends UnaryOperation>(
   next: UnaryNext<O>,
 ): UnaryNext<O> {
   const byName: UnaryInterceptors = interceptor
-  const { unary } = interceptor
+  const { unary, onlyWith } = interceptor
   const around: UnaryInterceptor<O> | undefined =
     byName[operation] ?? (unary && ((request, call, next) => unary(operation, request, call, next)))
   if (!around) return next
   // Not async: the promise of `next` is handed on without waiting for it.
   return (request, call) => {
+    if (onlyWith && !hasFlag(request, onlyWith)) return next(request, call)
     try {
       return around(request, call, next)
     } catch (error) {
@@ -161,8 +169,14 @@ function interceptStream<O extends StreamOperation>(
   next: StreamNext<O>,
 ): StreamNext<O> {
   const byName: StreamInterceptors = interceptor
-  const { stream } = interceptor
-  const named = byName[operation]
-  if (named) return (request, call) => named(request, call, next)
-  return stream ? (request, call) => stream(operation, request, call, next) : next
+  const { stream, onlyWith } = interceptor
+  const around: StreamInterceptor<O> | undefined =
+    byName[operation] ?? (stream && ((request, call, next) => stream(operation, request, call, next)))
+  if (!around) return next
+  return (request, call) =>
+    onlyWith && !hasFlag(request, onlyWith) ? next(request, call) : around(request, call, next)
+}
+
+function hasFlag(request: object, flag: RequestFlag): boolean {
+  return (request as { readonly [F in RequestFlag]?: boolean })[flag] === true
 }

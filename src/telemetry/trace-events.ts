@@ -8,7 +8,7 @@ import { callWithin } from './observe-service.ts'
 export interface TraceEventsOptions {
   /** Whether the telemetry has put a span of its own into `call.trace`. */
   readonly hasSpans: boolean
-  /** Trace the events of every caller. Otherwise, only of those whose request asks for it. */
+  /** Trace the events of every caller. Otherwise, only of those whose request has `traceMetadata`. */
   readonly always: boolean
 }
 
@@ -18,18 +18,15 @@ export interface TraceEventsOptions {
  * ours get one, in the trace of the caller or in a new one.
  */
 export function traceEvents({ hasSpans, always }: TraceEventsOptions): Interceptor {
-  const isTraced = ({ traceMetadata }: { readonly traceMetadata?: boolean }) => always || traceMetadata === true
-
   function within(call: Call): Call {
     return hasSpans && call.trace ? call : callWithin(call, startSpan(call.trace))
   }
 
   return {
-    sendMessage: (request, call, next) => (isTraced(request) ? next(request, within(call)) : next(request, call)),
-    streamMessage: (request, call, next) =>
-      isTraced(request) ? trace(request, within(call), next) : next(request, call),
-    subscribeToTask: (request, call, next) =>
-      isTraced(request) ? trace(request, within(call), next) : next(request, call),
+    ...(!always && { onlyWith: 'traceMetadata' }),
+    sendMessage: (request, call, next) => next(request, within(call)),
+    streamMessage: (request, call, next) => trace(request, within(call), next),
+    subscribeToTask: (request, call, next) => trace(request, within(call), next),
   }
 }
 
