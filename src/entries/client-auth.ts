@@ -1,17 +1,9 @@
 /** Credentials that a client sends: API keys, tokens and the flows of OAuth 2. */
 
-export type { OAuthClient, Secret, Token, TokenStorage } from '../client/credentials/oauth-client.ts'
+export type { OAuthClient, Token, TokenStorage } from '../client/credentials/oauth-client.ts'
+export { authorizationCode, clientCredentials, deviceCode } from '../client/credentials/oauth-flows.ts'
 export {
-  type AuthorizationCodeOptions,
-  authorizationCode,
-  clientCredentials,
-  type DeviceCodeOptions,
-  deviceCode,
-} from '../client/credentials/oauth-flows.ts'
-export {
-  type ApiKeyCredentialsOptions,
   apiKeyCredentials,
-  type BasicCredentialsOptions,
   basicCredentials,
   bearer,
   certificateCredentials,

@@ -8,15 +8,7 @@ export type { Authorize } from '../client/credentials/authorize.ts'
 export type { Explanation } from '../client/diagnostics/connection-trace.ts'
 export type { InputFile } from '../client/files.ts'
 export { createCardCache } from '../client/find-card.ts'
-export type {
-  CallOptions,
-  CardCache,
-  ConnectOptions,
-  Notice,
-  Target,
-  TaskFilter,
-  Transport,
-} from '../client/options.ts'
+export type { CardCache, ConnectOptions, Notice, Target, Transport } from '../client/options.ts'
 export type { ClientEvent, Output, Reply } from '../client/reply.ts'
 export type { SendOptions } from '../client/send-request.ts'
 export { data, type Input } from '../client/send-request.ts'
@@ -45,6 +37,7 @@ export type {
   TaskRef,
 } from '../protocol/events.ts'
 export { credentialsExtension, credentialsPart } from '../protocol/extensions/in-task-credentials.ts'
+export type { SkillMap, SkillType } from '../protocol/extensions/typed-skills.ts'
 export type {
   Artifact,
   DataPart,
@@ -59,20 +52,4 @@ export type {
   TextPart,
   UrlPart,
 } from '../protocol/model.ts'
-export type {
-  Call,
-  CancelTaskRequest,
-  ExtendedCardRequest,
-  GetTaskRequest,
-  ListPushConfigsRequest,
-  ListTasksRequest,
-  Operation,
-  PushConfig,
-  PushConfigPage,
-  PushConfigRef,
-  SendConfiguration,
-  SendRequest,
-  Service,
-  SubscribeRequest,
-  TaskPage,
-} from '../protocol/service.ts'
+export type { Call, Operation, PushConfig, SendRequest, Service, TaskPage } from '../protocol/service.ts'

@@ -1,4 +1,3 @@
 /** Agents as an MCP server. */
 
-export type { McpAgent } from '../mcp/agents.ts'
-export { type AgentMcpServer, createMcpServer, type McpServerOptions } from '../mcp/mcp-server.ts'
+export { type AgentMcpServer, createMcpServer } from '../mcp/mcp-server.ts'

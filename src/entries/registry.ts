@@ -1,17 +1,11 @@
 /** A directory of A2A and mesh agents. */
 
-export type { AddOptions } from '../registry/a2a-agents.ts'
-
-export type { CatalogOptions } from '../registry/catalog/walk-catalogs.ts'
-
+export type { Exchange } from '../http/exchange.ts'
 export type { RegistryChange } from '../registry/changes.ts'
 export type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../registry/entry.ts'
 export type { FindQuery, FoundAgent } from '../registry/find.ts'
-
-export { createRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
-
+export { createRegistryExchange } from '../registry/http/exchange.ts'
 export { createMemoryRegistryStore } from '../registry/memory-store.ts'
-
 export type { RegistryOptions } from '../registry/options.ts'
 export { createRegistry, type Registry } from '../registry/registry.ts'
 export type { AgentQuery, SearchQuery, SearchResult } from '../registry/search.ts'

@@ -1,6 +1,6 @@
 /** Traces: spans of OpenTelemetry, and W3C Trace Context. */
 
-export { readTrace, type Trace, traceHeaders } from '../base/trace-context.ts'
+export type { Trace } from '../base/trace-context.ts'
 export type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../protocol/telemetry.ts'
 export { observeClient } from '../telemetry/observe-service.ts'
-export { type OpenTelemetryOptions, openTelemetry } from '../telemetry/open-telemetry.ts'
+export { openTelemetry } from '../telemetry/open-telemetry.ts'

@@ -1,15 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 
-/** A fault of a whole call. */
+/** A fault of a call. */
 export interface CallFault {
   readonly type: 'refuse' | 'lose'
 }
-
-/** The request does not reach the agent. */
-export const refuse = (): CallFault => ({ type: 'refuse' })
-
-/** The agent gets the request, but the response is lost. */
-export const lose = (): CallFault => ({ type: 'lose' })
 
 /** A fault of one stream. Events are counted from 1 in each stream. */
 export type Fault =
@@ -18,26 +12,32 @@ export type Fault =
   | { readonly type: 'drop' | 'duplicate' | 'reorder'; readonly event: number }
   | { readonly type: 'delay'; readonly event: number; readonly milliseconds: number }
 
-/** The connection breaks after this many events. */
-export const cut = (after: number): Fault => ({ type: 'cut', after })
-
-/** The stream ends cleanly after this many events. */
-export const end = (after: number): Fault => ({ type: 'end', after })
-
-/** The connection stays open but sends nothing after this many events. */
-export const silence = (after: number): Fault => ({ type: 'silence', after })
-
-/** This event is lost. */
-export const drop = (event: number): Fault => ({ type: 'drop', event })
-
-/** This event is sent twice. */
-export const duplicate = (event: number): Fault => ({ type: 'duplicate', event })
-
-/** This event is sent after the one that follows it. */
-export const reorder = (event: number): Fault => ({ type: 'reorder', event })
-
-/** Delays this event and all later ones, in milliseconds of the clock. */
-export const delay = (event: number, milliseconds: number): Fault => ({ type: 'delay', event, milliseconds })
+/**
+ * Creates faults of a connection, for `createPair`.
+ *
+ * @example
+ * await using pair = await createPair(echo, { faults: [fault.cut(2)] })
+ */
+export const fault = {
+  /** The request does not reach the agent. */
+  refuse: (): CallFault => ({ type: 'refuse' }),
+  /** The agent gets the request, but the response is lost. */
+  lose: (): CallFault => ({ type: 'lose' }),
+  /** The connection breaks after this many events. */
+  cut: (after: number): Fault => ({ type: 'cut', after }),
+  /** The stream ends cleanly after this many events. */
+  end: (after: number): Fault => ({ type: 'end', after }),
+  /** The connection stays open but sends nothing after this many events. */
+  silence: (after: number): Fault => ({ type: 'silence', after }),
+  /** This event is lost. */
+  drop: (event: number): Fault => ({ type: 'drop', event }),
+  /** This event is sent twice. */
+  duplicate: (event: number): Fault => ({ type: 'duplicate', event }),
+  /** This event is sent after the one that follows it. */
+  reorder: (event: number): Fault => ({ type: 'reorder', event }),
+  /** Delays this event and all later ones, in milliseconds of the clock. */
+  delay: (event: number, milliseconds: number): Fault => ({ type: 'delay', event, milliseconds }),
+} as const
 
 /** Applies faults to a stream of server-sent events. */
 export function spoil(
@@ -95,10 +95,10 @@ async function* spoiled(texts: AsyncIterable<string>, faults: readonly Fault[], 
 
 /** Whether the stream ends after this event. Throws if the connection breaks, and never settles if it falls silent. */
 async function isOver(faults: readonly Fault[], count: number): Promise<boolean> {
-  const fault = faults.find((each) => 'after' in each && each.after === count)
-  if (fault?.type === 'cut') throw connectionFailure('ECONNRESET')
-  if (fault?.type === 'silence') await new Promise(() => {})
-  return fault !== undefined
+  const ending = faults.find((candidate) => 'after' in candidate && candidate.after === count)
+  if (ending?.type === 'cut') throw connectionFailure('ECONNRESET')
+  if (ending?.type === 'silence') await new Promise(() => {})
+  return ending !== undefined
 }
 
 /** The text to send instead of an event; undefined if the event is sent after the next one. */

@@ -7,7 +7,7 @@ import { collect, until } from '../../test/support/async.ts'
 import type { Notice } from '../client/options.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { createSqliteLog } from '../stores/sqlite/sqlite-log.ts'
-import { cut, delay, drop, duplicate, end, type Fault, lose, refuse, reorder, silence } from './faults.ts'
+import { type Fault, fault } from './faults.ts'
 import { createPair } from './pair.ts'
 import { scripted } from './scripted.ts'
 import { createVirtualClock } from './virtual-clock.ts'
@@ -28,23 +28,29 @@ function lettersIn(events: readonly StreamEvent[]): readonly string[] {
 
 type Trouble = readonly [string, readonly (Fault | readonly Fault[])[]]
 
-const every = <T extends Fault>(fault: (n: number) => T, name: string, from = 1): readonly Trouble[] =>
-  Array.from({ length: whole - from }, (_, n): Trouble => [`${name} ${from + n}`, [fault(from + n)]])
+const every = <T extends Fault>(faultAt: (n: number) => T, name: string, from = 1): readonly Trouble[] =>
+  Array.from({ length: whole - from }, (_, n): Trouble => [`${name} ${from + n}`, [faultAt(from + n)]])
 
 const troubles: readonly Trouble[] = [
-  ...every(cut, 'a connection that breaks after event'),
-  ...every(end, 'a stream that ends after event'),
-  ...every(silence, 'a connection that falls silent after event'),
-  ...every(drop, 'the loss of event', 2),
-  ...every(duplicate, 'a second copy of event'),
-  ...every(reorder, 'a reordered event', 2),
-  ['a delay of event 1', [delay(1, 30_000)]],
-  ...every((n) => delay(n, 600_000), 'a delay of event', 2),
+  ...every(fault.cut, 'a connection that breaks after event'),
+  ...every(fault.end, 'a stream that ends after event'),
+  ...every(fault.silence, 'a connection that falls silent after event'),
+  ...every(fault.drop, 'the loss of event', 2),
+  ...every(fault.duplicate, 'a second copy of event'),
+  ...every(fault.reorder, 'a reordered event', 2),
+  ['a delay of event 1', [fault.delay(1, 30_000)]],
+  ...every((n) => fault.delay(n, 600_000), 'a delay of event', 2),
   [
     'all faults together',
-    [[duplicate(2), drop(3)], cut(1), [reorder(1), cut(3)], silence(0), [delay(1, 90_000), end(2)]],
+    [
+      [fault.duplicate(2), fault.drop(3)],
+      fault.cut(1),
+      [fault.reorder(1), fault.cut(3)],
+      fault.silence(0),
+      [fault.delay(1, 90_000), fault.end(2)],
+    ],
   ],
-  ['streams that cannot be reopened at first', [cut(2), refuse(), lose(), refuse()]],
+  ['streams that cannot be reopened at first', [fault.cut(2), fault.refuse(), fault.lose(), fault.refuse()]],
 ]
 
 describe.each(['JSONRPC', 'HTTP+JSON'] as const)('a stream over %s', (binding) => {
@@ -72,10 +78,10 @@ describe('a pair', () => {
     const clock = createVirtualClock()
     await using opened = await createPair(scripted([{ say: 'hi' }]), { clock })
     const { client, wire } = opened
-    wire.fail(refuse(), refuse())
+    wire.fail(fault.refuse(), fault.refuse())
     expect((await clock.run(client.send('hello'))).text).toBe('hi')
     expect(wire.requests).toHaveLength(3)
-    wire.fail(lose())
+    wire.fail(fault.lose())
     await expect(clock.run(client.send('hello'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })
 

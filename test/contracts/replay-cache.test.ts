@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createReplayCache } from '../../src/entries/mesh.ts'
-import { createPostgresReplayCache, type PostgresReplayCacheOptions } from '../../src/entries/postgres.ts'
+import { createPostgresReplayCache } from '../../src/entries/postgres.ts'
+import type { PostgresReplayCacheOptions } from '../../src/stores/postgres/replay-cache.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { mark, replayCacheContract } from './replay-cache.ts'

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import type { ReplayCache, ReplayCacheOptions } from '../../src/entries/mesh.ts'
+import type { ReplayCache } from '../../src/entries/mesh.ts'
+import type { ReplayCacheOptions } from '../../src/mesh/replay-cache.ts'
 
 export type OpenReplayCache = (options: ReplayCacheOptions) => Promise<ReplayCache> | ReplayCache
 

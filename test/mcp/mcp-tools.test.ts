@@ -6,14 +6,8 @@ import { createMcpHandler, WebStandardStreamableHTTPServerTransport } from '@mod
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/entries/client.ts'
 import { agent } from '../../src/entries/index.ts'
-import {
-  type AgentLoopOptions,
-  createAgentLoop,
-  type McpTools,
-  type McpToolsOptions,
-  mcpTools,
-} from '../../src/entries/loop.ts'
-import type { McpAddress, McpProblem } from '../../src/loop/mcp/options.ts'
+import { type AgentLoopOptions, createAgentLoop, type McpTools, mcpTools } from '../../src/entries/loop.ts'
+import type { McpAddress, McpProblem, McpToolsOptions } from '../../src/loop/mcp/options.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { compileCacheEnv } from '../support/mcp/compile-cache-env.ts'
 import { type Events, testServer } from '../support/mcp/test-server.ts'

@@ -3,13 +3,13 @@ import {
   configuredKeys,
   createMeshPeer,
   generateSigningKey,
-  isEnvelopeSignedBy,
   type MeshEnvelope,
   type MeshPeer,
   type MeshSigningKey,
   signEnvelope,
 } from '../../src/entries/mesh.ts'
 import type { KeyKind } from '../../src/mesh/keys.ts'
+import { isEnvelopeSignedBy } from '../../src/mesh/signature.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshRequest } from '../support/mesh/mesh-peers.ts'
 import { createRandom } from '../support/random.ts'

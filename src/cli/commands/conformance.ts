@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
-import type { Check, ConformanceOptions, ConformanceReport } from '../../entries/testing.ts'
+import type { Check, ConformanceReport, conformance } from '../../entries/testing.ts'
 import { createFetch, fetchCard, openGrpc, requireReference, transportName } from '../agent.ts'
 import { readAgentReference } from '../agent-reference.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
 import { usageError } from '../errors.ts'
 import { type Output, wrapLine } from '../output.ts'
 
+type ConformanceOptions = NonNullable<Parameters<typeof conformance>[1]>
 type Version = NonNullable<ConformanceOptions['versions']>[number]
 type Binding = NonNullable<ConformanceOptions['bindings']>[number]
 

@@ -67,7 +67,7 @@ export class OperatorError extends Error {
 }
 
 /** Calls the operator API of a server: one method per operation. */
-export type OperatorClient = ReturnType<typeof createOperatorClient>
+export interface OperatorClient extends ReturnType<typeof createOperations> {}
 
 /**
  * Creates a client of the operator API.
@@ -76,7 +76,17 @@ export type OperatorClient = ReturnType<typeof createOperatorClient>
  * const operator = createOperatorClient({ url: 'http://localhost:4000/console' })
  * const { tasks } = await operator.tasks({ state: 'failed' })
  */
-export function createOperatorClient({ url, headers = {}, fetch = globalThis.fetch }: OperatorClientOptions) {
+export function createOperatorClient(options: OperatorClientOptions): OperatorClient {
+  return createOperations(options)
+}
+
+/** An event of a stream, and the position after it. */
+export interface StreamItem<T> {
+  readonly id: string | undefined
+  readonly value: T
+}
+
+function createOperations({ url, headers = {}, fetch = globalThis.fetch }: OperatorClientOptions) {
   const base = `${url.replace(/\/+$/, '')}/api/${operatorApiVersion}`
 
   async function request(method: string, path: string, { body, query, signal, last }: CallOptions = {}) {
@@ -161,12 +171,6 @@ export function createOperatorClient({ url, headers = {}, fetch = globalThis.fet
     probe: (id: string) => call<RegistryRow>('POST', `/registry/agents/${segment(id)}/probe`),
     mesh: () => call<MeshState>('GET', '/mesh'),
   }
-}
-
-/** An event of a stream, and the position after it. */
-export interface StreamItem<T> {
-  readonly id: string | undefined
-  readonly value: T
 }
 
 interface EventQuery {
