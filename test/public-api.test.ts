@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
+import { optionCases } from './support/option-cases.ts'
 
 const folder = resolve('src/entries')
 const entries = readdirSync(folder)
@@ -43,6 +44,13 @@ describe('the public API', () => {
     expect([...new Set(undocumented.map(({ name, file }) => `${file}: ${name}`))]).toEqual([])
   })
 
+  it('every exported function that takes options refuses unknown ones, as test/support/option-cases.ts lists them', () => {
+    const withOptions = new Set(exportedNames().flatMap(({ name, takesOptions }) => (takesOptions ? [name] : [])))
+    // Its `connect` has no checks: they would add 1.3 kB to the first load of a page.
+    withOptions.delete('A2AClientImpl')
+    expect(Object.keys(optionCases).toSorted()).toEqual([...withOptions].toSorted())
+  })
+
   it('package.json exports one path per entry file', () => {
     const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, object> }
     const built = new Set(Object.values(exports).flatMap((targets) => Object.values(targets)))
@@ -61,6 +69,8 @@ interface ExportedName {
   /** The file with its declaration. */
   readonly file: string
   readonly documented: boolean
+  /** Whether it is a function or a class, other than an error, with a parameter for options. */
+  readonly takesOptions: boolean
 }
 
 let names: readonly ExportedName[] | undefined
@@ -92,7 +102,26 @@ function readExportedNames(): readonly ExportedName[] {
       const kind = (target.flags & ts.SymbolFlags.Value) !== 0 ? 'value' : 'type'
       const file = relative('src', target.declarations?.[0]?.getSourceFile().fileName ?? '')
       const documented = target.getDocumentationComment(checker).length > 0
-      return { entry, name: symbol.name, kind, file, documented }
+      return { entry, name: symbol.name, kind, file, documented, takesOptions: takesOptions(target, checker) }
+    })
+  })
+}
+
+/** Options are a parameter of that name, or one whose type is named so, or an object that can be left out. */
+function takesOptions(symbol: ts.Symbol, checker: ts.TypeChecker): boolean {
+  const { valueDeclaration } = symbol
+  if (!valueDeclaration) return false
+  const type = checker.getTypeOfSymbol(symbol)
+  const signatures = [...type.getCallSignatures(), ...type.getConstructSignatures()]
+  return signatures.some((signature) => {
+    if (checker.typeToString(signature.getReturnType()).match(/Error|Failed|Refus|Unavailable/)) return false
+    return signature.parameters.some((parameter) => {
+      const parameterType = checker.getTypeOfSymbol(parameter)
+      const isOptionsType = /(Options|OAuthClient|AgentProfile)\b/.test(checker.typeToString(parameterType))
+      const declaration = parameter.valueDeclaration
+      const isPattern = declaration && ts.isParameter(declaration) && ts.isObjectBindingPattern(declaration.name)
+      const canBeLeftOut = declaration && ts.isParameter(declaration) && declaration.initializer !== undefined
+      return parameter.name === 'options' || isOptionsType || (isPattern && canBeLeftOut)
     })
   })
 }

@@ -1,4 +1,5 @@
 import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
+import { checkOptions, text } from '../base/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { readSkillSchemas } from '../protocol/extensions/typed-skills.ts'
 
@@ -15,8 +16,10 @@ export interface SkillTypesOptions {
 /** Generates the TypeScript type of an agent's skills from its card, for `connect<ThatType>(…)`. */
 export function skillTypesOf(
   card: Pick<AgentCard, 'name' | 'skills' | 'capabilities'>,
-  { name = `${pascal(card.name)}Skills` }: SkillTypesOptions = {},
+  options: SkillTypesOptions = {},
 ): string {
+  checkOptions('skillTypesOf', options, { name: text })
+  const { name = `${pascal(card.name)}Skills` } = options
   if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) {
     throw new TypeError(`skillTypesOf(): expected the name of a type, got ${JSON.stringify(name)}`)
   }

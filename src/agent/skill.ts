@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../base/json.ts'
+import { aFunction, anything, checkOptions, listOf, type OptionChecks, object, text } from '../base/options.ts'
 import type { AgentSkill } from '../protocol/card.ts'
 import type { SkillType } from '../protocol/extensions/typed-skills.ts'
 import type { AgentReturn, AgentYield } from './agent-function.ts'
@@ -24,6 +25,24 @@ export interface SkillOptions<Id extends string, I extends Schema, O extends Sch
   readonly outputJsonSchema?: JsonObject
   /** Returns the result; a generator may yield content and events before. Undefined if the turn ended the task itself. */
   readonly run: (input: RunInput<I>, turn: Turn) => RunOutput<O>
+}
+
+const skillChecks: OptionChecks<SkillOptions<string, Schema, Schema>> = {
+  id: text,
+  name: text,
+  description: anything,
+  tags: listOf(text),
+  examples: listOf(text),
+  // The agent checks media types.
+  inputModes: anything,
+  outputModes: anything,
+  security: listOf(object),
+  // Schemas of some libraries are functions.
+  input: anything,
+  output: anything,
+  inputJsonSchema: object,
+  outputJsonSchema: object,
+  run: aFunction,
 }
 
 /** A skill on the card, without an implementation of its own. */
@@ -62,6 +81,7 @@ export interface Skill<Id extends string = string, Types extends SkillType = Ski
 export function skill<const Id extends string, I extends Schema = undefined, O extends Schema = undefined>(
   options: SkillOptions<Id, I, O>,
 ): Skill<Id, { input: ClientInput<I>; output: ClientOutput<O> }> {
+  checkOptions<object>(`skill(${options.id})`, options, skillChecks)
   const { input, output, inputJsonSchema, outputJsonSchema, run, ...profile } = options
   if (typeof run !== 'function') throw new TypeError(`skill(${options.id}): expected run to be a function`)
   if (input) requireSchema(`skill(${options.id}).input`, input)

@@ -1,5 +1,6 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { isObject } from '../base/json.ts'
+import { aFunction, checkOptions, isAbove } from '../base/options.ts'
 
 /** Keys that are published at once. Older ones are left out. */
 const maxPublished = 16
@@ -37,10 +38,9 @@ export interface KeyRing {
  * const keys = createKeyRing(await newSigningKey('ES256'))
  * await serve(echo, { keys })
  */
-export function createKeyRing(
-  keys: SigningKey | readonly SigningKey[],
-  { keepFor = 86_400, now = Date.now }: KeyRingOptions = {},
-): KeyRing {
+export function createKeyRing(keys: SigningKey | readonly SigningKey[], options: KeyRingOptions = {}): KeyRing {
+  checkOptions('createKeyRing', options, { keepFor: isAbove(-1), now: aFunction })
+  const { keepFor = 86_400, now = Date.now } = options
   const [first, ...others] = Array.isArray(keys) ? (keys as readonly SigningKey[]) : [keys as SigningKey]
   if (!first) throw new TypeError('createKeyRing(): expected at least one key, got none')
   for (const key of [first, ...others]) requireSigningKey('createKeyRing()', key)

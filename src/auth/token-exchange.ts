@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { BoundedMap } from '../base/bounded-map.ts'
 import { sha256Key } from '../base/hash.ts'
+import { aFunction, anything, checkOptions, type OptionChecks, oneOf, recordOf, text } from '../base/options.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { ExchangeRequest, TokenExchange } from '../protocol/credentials.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -47,16 +48,24 @@ export interface TokenExchangeOptions {
   readonly fetch?: Fetch
 }
 
+const optionChecks: OptionChecks<TokenExchangeOptions> = {
+  // Checked by `requireSecureUrl`.
+  tokenUrl: anything,
+  clientId: text,
+  clientSecret: text,
+  clientAuthentication: oneOf('basic', 'post'),
+  target: oneOf('audience', 'resource'),
+  parameters: recordOf(text),
+  fetch: aFunction,
+}
+
 /**
  * Exchanges the tokens of callers for tokens of other audiences. A new token is cached until it expires, under a digest
  * of the token that it was exchanged for.
  */
 export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
+  checkOptions('tokenExchange', options, optionChecks, ['clientId', 'clientSecret'])
   const url = requireSecureUrl('tokenExchange.tokenUrl', options.tokenUrl)
-  const { clientId, clientSecret } = options
-  for (const [name, value] of Object.entries({ clientId, clientSecret })) {
-    if (typeof value !== 'string' || value === '') throw new TypeError(`tokenExchange.${name}: expected a text`)
-  }
   const tokens = new BoundedMap<string, string>(maxTokens)
   const pending = new Map<string, Promise<string>>()
 

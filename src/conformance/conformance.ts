@@ -1,3 +1,16 @@
+import {
+  aFunction,
+  checkOptions,
+  flag,
+  group,
+  having,
+  listOf,
+  milliseconds,
+  type OptionChecks,
+  oneOf,
+  recordOf,
+  text,
+} from '../base/options.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
@@ -37,6 +50,20 @@ export interface ConformanceOptions {
   readonly onCheck?: (check: Check) => void
 }
 
+const optionChecks: OptionChecks<ConformanceOptions> = {
+  versions: listOf(oneOf('1.0', '0.3', '0.2', '0.1')),
+  bindings: listOf(oneOf('JSONRPC', 'HTTP+JSON', 'GRPC')),
+  rules: listOf(text),
+  headers: recordOf(text),
+  texts: group<Texts>({ task: text, message: text, inputRequired: text, longRunning: text }),
+  probe: flag,
+  timeout: milliseconds({ min: 1 }),
+  fetch: aFunction,
+  grpc: having('a transport such as grpc()', 'fetch'),
+  signal: having('an AbortSignal', 'aborted'),
+  onCheck: aFunction,
+}
+
 /**
  * Judges an agent by the rules of A2A: every rule that can be measured from outside, in every version and binding that
  * its card declares. Sends real messages.
@@ -46,6 +73,7 @@ export interface ConformanceOptions {
  * console.log(report.failed('MUST'))
  */
 export async function conformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceReport> {
+  checkOptions('conformance', options, optionChecks)
   const { timeout = 10_000, signal = new AbortController().signal, headers = {} } = options
   const unknown = options.rules?.find((id) => !rules.some((rule) => rule.id === id))
   if (unknown !== undefined) throw new TypeError(`There is no rule "${unknown}".`)

@@ -1,10 +1,11 @@
 import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
 import type { FirstMessage } from '../agent/run-skill.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
+import { aFunction, checkOptions, type OptionChecks, object, oneOf, recordOf, text } from '../base/options.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import { textOf } from '../protocol/model.ts'
-import { callPeer, type LinkSource, linkFor } from './service.ts'
+import { callPeer, type LinkSource, linkCheck, linkFor } from './service.ts'
 
 /** A method call to a peer. */
 export interface MeshMethodCall {
@@ -27,11 +28,20 @@ export interface MeshAgentOptions {
   readonly answerAs?: 'message' | 'artifact'
 }
 
+const optionChecks: OptionChecks<MeshAgentOptions> = {
+  link: linkCheck,
+  profile: object,
+  methods: recordOf(text),
+  askOf: aFunction,
+  answerAs: oneOf('message', 'artifact'),
+}
+
 /**
  * Wraps a mesh peer as an A2A agent that is served like any other: the runtime handles tasks, owners and limits. If the
  * peer rejects a request, the task fails with the reason as data.
  */
 export function meshAgent(options: MeshAgentOptions): Agent {
+  checkOptions('meshAgent', options, optionChecks, ['link', 'profile'])
   const { link, profile, answerAs = 'message', askOf = callOfSkill(options) } = options
   const { skills = [], name } = profile
   if (skills.length === 0 && !options.askOf) {

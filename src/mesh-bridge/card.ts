@@ -1,3 +1,4 @@
+import { checkOptions, text } from '../base/options.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { AgentCard } from '../protocol/card.ts'
 
@@ -15,8 +16,10 @@ export interface MeshCardOptions {
 /** Converts an A2A card to a mesh card: skill ids and tags become capabilities. */
 export function meshCardOf(
   card: Pick<AgentCard, 'name' | 'description' | 'version' | 'skills'>,
-  { agentId = toAgentId(card.name), endpoint }: MeshCardOptions = {},
+  options: MeshCardOptions = {},
 ): MeshCard {
+  checkOptions('meshCardOf', options, { agentId: text, endpoint: text })
+  const { agentId = toAgentId(card.name), endpoint } = options
   const ids = card.skills.map(({ id }) => id)
   const capabilities = new Set([...ids, ...card.skills.flatMap(({ tags }) => tags)])
   return {

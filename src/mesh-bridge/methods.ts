@@ -1,5 +1,6 @@
 import { withDeadline } from '../base/abort.ts'
 import type { JsonObject } from '../base/json.ts'
+import { aFunction, checkOptions, flag, having, milliseconds, type OptionChecks } from '../base/options.ts'
 import { traceHeaders } from '../base/trace-context.ts'
 import type { Client } from '../client/client.ts'
 import { plainForm, resultForReader } from '../dialects/reader-form.ts'
@@ -47,12 +48,22 @@ export interface ClientTarget {
 
 export type A2AMethodsOptions = BridgeOptions & (ServiceTarget | ClientTarget)
 
+const optionChecks: OptionChecks<BridgeOptions & Record<'service' | 'client' | 'card', unknown>> = {
+  principalOf: aFunction,
+  allowsAnonymous: flag,
+  patience: milliseconds(),
+  service: having('a service such as that of createHandler()', 'sendMessage'),
+  client: having('a client of connect()', 'service', 'card'),
+  card: having('the card of the agent', 'skills'),
+}
+
 export type BridgedMethod = keyof typeof operations
 
 export type BridgedOperation = (typeof operations)[BridgedMethod]
 
 /** The methods for `createMeshPeer` that expose an A2A agent in the mesh. */
 export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, MeshMethod>> {
+  checkOptions<object>('a2aMethods', options, optionChecks)
   const { client, card = client?.card, patience = 20_000, allowsAnonymous = false } = options
   const service = client ? isolateOwners(client.service) : options.service
   const { principalOf = meshPrincipal({ allowsAnonymous }) } = options
@@ -95,7 +106,9 @@ export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, 
  * Maps a peer to a principal whose id cannot collide with users of A2A security schemes. Unsigned messages are
  * anonymous, if that is allowed. The principal has no grants, because the peer has satisfied no A2A security scheme.
  */
-export function meshPrincipal({ allowsAnonymous = false } = {}): MeshPrincipalOf {
+export function meshPrincipal(options: Pick<BridgeOptions, 'allowsAnonymous'> = {}): MeshPrincipalOf {
+  checkOptions('meshPrincipal', options, { allowsAnonymous: flag })
+  const { allowsAnonymous = false } = options
   return ({ identity }) => {
     if (identity) return { id: `mesh:${identity.agentId}` }
     if (allowsAnonymous) return anonymous

@@ -1,6 +1,7 @@
 import { delayAfter } from '../base/backoff.ts'
 import { sleep, systemClock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
+import { aFunction, anyOf, checkOptions, having, milliseconds, type OptionCheck } from '../base/options.ts'
 import type { Trace } from '../base/trace-context.ts'
 import { type PollSettings, poll, sendAndPoll } from '../client/resilience/poll.ts'
 import { createTaskDiff } from '../client/resilience/task-diff.ts'
@@ -33,13 +34,22 @@ export interface PollOptions {
 /** A link to the peer, or a function that returns one per caller: the peer identifies callers by their signature. */
 export type LinkSource = MeshLink | ((principal: Principal) => MeshLink)
 
+export const linkCheck: OptionCheck = anyOf(
+  'a link such as peer.link(…), or a function that returns one',
+  aFunction,
+  having('', 'request'),
+)
+
 /** Options of `meshService`. */
 export interface MeshServiceOptions extends PollOptions {
   readonly link: LinkSource
 }
 
 /** Wraps a peer that has the A2A methods (`a2aMethods`) as a service. Streams are polled, because the mesh has none. */
-export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServiceOptions): Service {
+export function meshService(options: MeshServiceOptions): Service {
+  const checks = { link: linkCheck, minDelay: milliseconds(), maxDelay: milliseconds() }
+  checkOptions('meshService', options, checks, ['link'])
+  const { link, minDelay = 100, maxDelay = 2_000 } = options
   async function invoke<O extends BridgedOperation>(
     operation: O,
     request: RequestOf<O>,

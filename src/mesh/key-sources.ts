@@ -1,5 +1,6 @@
 import { BoundedMap } from '../base/bounded-map.ts'
-import { importPublicKey, type KeyMaterial, type KeyOptions, type MeshKey } from './keys.ts'
+import { aFunction, checkOptions, integer, milliseconds, type OptionChecks } from '../base/options.ts'
+import { importPublicKey, type KeyMaterial, type KeyOptions, keyChecks, type MeshKey } from './keys.ts'
 
 /** Looks up the keys of other agents. */
 export interface MeshKeySource {
@@ -12,6 +13,7 @@ export async function configuredKeys(
   agents: Readonly<Record<string, KeyMaterial | readonly KeyMaterial[]>>,
   options: KeyOptions = {},
 ): Promise<MeshKeySource> {
+  checkOptions('configuredKeys', options, keyChecks)
   const keys = new Map<string, readonly MeshKey[]>()
   for (const [agentId, material] of Object.entries(agents)) {
     const all = Array.isArray(material) ? (material as readonly KeyMaterial[]) : [material as KeyMaterial]
@@ -32,19 +34,24 @@ export interface LookedUpKeysOptions extends KeyOptions {
   readonly capacity?: number
 }
 
+export const lookedUpKeysChecks: OptionChecks<Omit<LookedUpKeysOptions, 'lookUp'>> = {
+  ...keyChecks,
+  ttl: milliseconds(),
+  capacity: integer({ min: 1 }),
+}
+
 /** Keys that are fetched on demand, with one lookup per agent at a time. */
-export function lookedUpKeys({
-  lookUp,
-  ttl = 60_000,
-  capacity = 10_000,
-  ...options
-}: LookedUpKeysOptions): MeshKeySource {
+export function lookedUpKeys(options: LookedUpKeysOptions): MeshKeySource {
+  checkOptions('lookedUpKeys', options, { ...lookedUpKeysChecks, lookUp: aFunction }, ['lookUp'])
+  const { lookUp, ttl = 60_000, capacity = 10_000, ...keyOptions } = options
   const cache = new BoundedMap<string, Promise<readonly MeshKey[]>>(capacity)
   return {
     keysOf(agentId) {
       const cached = cache.get(agentId)
       if (cached) return cached
-      const keys = lookUp(agentId).then((all) => Promise.all(all.map((material) => importPublicKey(material, options))))
+      const keys = lookUp(agentId).then((all) =>
+        Promise.all(all.map((material) => importPublicKey(material, keyOptions))),
+      )
       cache.set(agentId, keys, Date.now() + ttl)
       // The next caller retries a failed lookup.
       keys.catch(() => cache.delete(agentId))
@@ -64,7 +71,9 @@ export interface FirstHandshakeKeys extends MeshKeySource {
  * Trusts the key that a peer shows in its first handshake, and no other one after that. `capacity` limits the peers;
  * it defaults to 10,000.
  */
-export function firstHandshakeKeys({ capacity = 10_000 } = {}): FirstHandshakeKeys {
+export function firstHandshakeKeys(options: { readonly capacity?: number } = {}): FirstHandshakeKeys {
+  checkOptions('firstHandshakeKeys', options, { capacity: integer({ min: 1 }) })
+  const { capacity = 10_000 } = options
   const learned = new Map<string, MeshKey>()
   return {
     keysOf(agentId) {

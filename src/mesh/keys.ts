@@ -1,5 +1,6 @@
 import { type Bytes, fromBase64 } from '../base/base64.ts'
 import { toHex } from '../base/hash.ts'
+import { checkOptions, flag, type OptionChecks } from '../base/options.ts'
 
 const supported = 'Use an Ed25519 key, an ECDSA key on P-256, or an RSA key of 2048 bits or more.'
 
@@ -55,8 +56,11 @@ export interface KeyOptions {
   readonly allowPkcs1?: boolean
 }
 
+export const keyChecks: OptionChecks<KeyOptions> = { allowPkcs1: flag }
+
 /** Imports the public key of a peer from PEM, DER in base64, or a JWK. */
 export async function importPublicKey(material: KeyMaterial, options: KeyOptions = {}): Promise<MeshKey> {
+  checkOptions('importPublicKey', options, keyChecks)
   if (typeof material === 'string') {
     const der = derOf(material)
     const kind = kindOfDer(der)

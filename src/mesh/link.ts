@@ -1,12 +1,13 @@
 import { withDeadline } from '../base/abort.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
+import { checkOptions } from '../base/options.ts'
 import type { Trace } from '../base/trace-context.ts'
 import { observe, type Telemetry } from '../protocol/telemetry.ts'
 import type { Carrier } from './carrier.ts'
 import type { MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
 import type { EnvelopeDraft, WriteEnvelope } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
-import { type LookedUpKeysOptions, lookedUpKeys, type MeshKeySource } from './key-sources.ts'
+import { type LookedUpKeysOptions, lookedUpKeys, lookedUpKeysChecks, type MeshKeySource } from './key-sources.ts'
 import type { KeyMaterial } from './keys.ts'
 import type { MeshObserver } from './observer.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -175,6 +176,7 @@ export function registryKeys(
   link: () => Pick<MeshLink, 'request'>,
   options: Omit<LookedUpKeysOptions, 'lookUp'> = {},
 ): MeshKeySource {
+  checkOptions('registryKeys', options, lookedUpKeysChecks)
   const source = lookedUpKeys({ ...options, lookUp: (agentId) => lookUpKeys(link(), agentId) })
   // The registry must not vouch for itself.
   return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }

@@ -1,3 +1,4 @@
+import { anything, checkOptions } from '../base/options.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Fetch, toFetch } from '../http/fetch.ts'
@@ -7,7 +8,7 @@ import { createEnvelopeReader, createEnvelopeWriter } from './envelope-codec.ts'
 import { createMeshExchange } from './http-server.ts'
 import { createLink, type MeshLink } from './link.ts'
 import { type MeshObserver, observeReads, observeSessions, observeWrites } from './observer.ts'
-import type { MeshPeerOptions } from './options.ts'
+import { type MeshPeerOptions, meshPeerChecks } from './options.ts'
 import { AgentCard } from './payloads.ts'
 import { createReceive, type MeshReply } from './receive.ts'
 import { createSessions, type Session } from './sessions.ts'
@@ -55,6 +56,8 @@ export interface MeshPeer {
 
 /** Creates a mesh peer: it answers the envelopes of other peers with its methods, and opens links to call them. */
 export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
+  // The card has a schema of its own.
+  checkOptions('createMeshPeer', options, { ...meshPeerChecks, card: anything, directory: anything })
   return createObservedPeer(options)
 }
 
@@ -62,7 +65,7 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
 export function createObservedPeer(options: MeshPeerOptions, observer?: MeshObserver): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = true, timeout = 30_000 } = options
-  checkOptions(options, requireAuth)
+  requireCardAndKeys(options, requireAuth)
   const card = key ? withKey(options.card, key.jwk) : options.card
   const agentId = card.agent_id
   const ownSessions = createSessions()
@@ -98,7 +101,7 @@ export function createObservedPeer(options: MeshPeerOptions, observer?: MeshObse
   }
 }
 
-function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requireAuth: boolean): void {
+function requireCardAndKeys({ card, key, keys, firstHandshake }: MeshPeerOptions, requireAuth: boolean): void {
   const violation = AgentCard['1.1.0'].check(card)
   if (violation) throw new TypeError(`The card is not valid: ${violation.path} ${violation.message}.`)
   ownSchemaVersions(card)

@@ -1,3 +1,4 @@
+import { aFunction, checkOptions, integer } from '../base/options.ts'
 /** Options of `createReplayCache`. */
 export interface ReplayCacheOptions {
   /**
@@ -35,11 +36,9 @@ export interface ReplayCache {
 }
 
 /** Creates a replay cache in memory. It remembers the envelopes of one process. */
-export function createReplayCache({
-  capacity = 1_000_000,
-  replySize = 2 ** 26,
-  now = Date.now,
-}: ReplayCacheOptions = {}): ReplayCache {
+export function createReplayCache(options: ReplayCacheOptions = {}): ReplayCache {
+  checkOptions('createReplayCache', options, { capacity: integer({ min: 1 }), replySize: integer(), now: aFunction })
+  const { capacity = 1_000_000, replySize = 2 ** 26, now = Date.now } = options
   /** In order of arrival, which is also the order of expiry. */
   const entries = new Map<string, Entry>()
   const nonces = new Set<string>()

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { isTimeout } from '../base/clock.ts'
+import { aFunction, checkOptions, milliseconds, object } from '../base/options.ts'
 import {
   type Exchange,
   type Incoming,
@@ -48,6 +49,11 @@ export function toListener(
   exchange: Exchange,
   options: ListenerOptions = {},
 ): (request: IncomingMessage, response: ServerResponse, next?: () => void) => void {
+  checkOptions('toListener', options, {
+    onError: aFunction,
+    load: object,
+    unreadTimeout: milliseconds({ min: 1 }),
+  })
   const answer = createAnswer(exchange, options)
   return (request, response, next) => {
     const answered = answer(request, response, undefined, next !== undefined)

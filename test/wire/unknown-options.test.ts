@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { apiKey, basic, custom, jwt, mutualTls, oauth2, openId } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import {
@@ -28,6 +28,7 @@ import { createPair, scripted } from '../../src/entries/testing.ts'
 import { createMemoryLimits } from '../../src/limits/limit-store.ts'
 import { serve } from '../../src/serve.ts'
 import { scriptedModel } from '../support/models/scripted-model.ts'
+import { optionCases } from '../support/option-cases.ts'
 
 const echo = agent({ name: 'Echo' }, ({ text }) => text)
 const pool = { query() {}, connect() {}, on() {} }
@@ -154,4 +155,17 @@ const calls: readonly (readonly [() => unknown, string])[] = [
 
 it.each(calls)('%s is refused: %s', async (call, message) => {
   await expect(async () => await call()).rejects.toThrow(message)
+})
+
+describe.each(Object.entries(optionCases))('%s', (_, { create, wrong }) => {
+  it('an unknown option is refused by its name', async () => {
+    await expect(async () => await create({ bogusOption: 1 })).rejects.toThrow(/bogusOption is not an option/)
+  })
+
+  it('an option with a wrong value is refused by its name, with what was expected', async () => {
+    const [member = ''] = Object.keys(wrong)
+    await expect(async () => await create(wrong)).rejects.toThrow(
+      new RegExp(`expected .*\\b${member}\\b|\\b${member}\\b.*expected `),
+    )
+  })
 })

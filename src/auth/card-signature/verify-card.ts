@@ -12,6 +12,16 @@ import {
 } from 'jose'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import {
+  aFunction,
+  checkOptions,
+  httpUrl,
+  listOf,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+} from '../../base/options.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
 import {
@@ -51,18 +61,33 @@ export interface CardVerifierOptions {
   readonly timeout?: number
 }
 
+const algorithmNames = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const
+
+const optionChecks: OptionChecks<CardVerifierOptions> = {
+  keys: listOf(object),
+  jwks: httpUrl,
+  trustedOrigins: listOf(httpUrl),
+  algorithms: listOf(oneOf(...algorithmNames)),
+  fetch: aFunction,
+  maxAge: milliseconds(),
+  cooldown: milliseconds(),
+  timeout: milliseconds({ min: 1 }),
+}
+
 /** Throws unless a trusted key has signed the card. Returns only the signed members: the others cannot be trusted. */
 export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
 
 /** Creates the `verifyCard` option of `connect`: it checks the signatures of a card with keys that you trust. */
 export function createCardVerifier(options: CardVerifierOptions): CardVerifier {
-  const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] } = options
+  checkOptions('createCardVerifier', options, optionChecks)
+  const { algorithms = algorithmNames } = options
   const sources: readonly KeyLookup[] = [
     ...(options.keys ? [pinnedKeys(options.keys)] : []),
     ...(options.jwks === undefined ? [] : [keySetAt(options.jwks, options)]),
     ...(options.trustedOrigins ? [keySetsOf(options.trustedOrigins, options)] : []),
   ]
-  if (sources.length === 0) throw new TypeError('cardVerifier: keys, jwks or trustedOrigins must say whom to trust')
+  if (sources.length === 0)
+    throw new TypeError('createCardVerifier: expected keys, jwks or trustedOrigins: they say which keys are trusted.')
 
   return async (card) => {
     const signatures = readSignatures(card)

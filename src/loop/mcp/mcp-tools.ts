@@ -2,6 +2,7 @@ import type { CallToolResult, JsonSchemaType, Tool as McpTool, Progress } from '
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unlessAborted } from '../../base/abort.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
+import { checkOptions } from '../../base/options.ts'
 import { traceHeaders } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Part } from '../../protocol/model.ts'
@@ -11,7 +12,7 @@ import { partsResult } from '../tools/tool-result.ts'
 import type { ToolSource } from '../tools/toolbox.ts'
 import { createConnection, loadMcp } from './connection.ts'
 import { listTools, readTool, withoutPatterns } from './list-tools.ts'
-import type { McpAddress, McpProblem, McpToolsOptions } from './options.ts'
+import { type McpAddress, type McpProblem, type McpToolsOptions, mcpToolsChecks } from './options.ts'
 
 /** The longest delay of a timer: the loop has its own timeout for calls. */
 const noTimeout = 2 ** 31 - 1
@@ -32,6 +33,7 @@ export interface McpTools extends ToolSource, AsyncDisposable {
  */
 export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): McpTools {
   requireAddress(address)
+  checkOptions('mcpTools', options, mcpToolsChecks)
   const { connectTimeout = 30_000, maxTools = 256, maxMessage = 10 * 2 ** 20, required, onProblem } = options
   const connection = createConnection(address, { ...options, connectTimeout, maxMessage }, () => {
     isStale = true

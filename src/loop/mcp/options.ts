@@ -1,4 +1,5 @@
 import type { Client, FetchLike, OAuthClientProvider, Tool } from '@modelcontextprotocol/client'
+import { aFunction, anyOf, flag, integer, milliseconds, type OptionChecks, oneOf, text } from '../../base/options.ts'
 
 /** A program that speaks MCP over its standard input and output. */
 export interface McpCommand {
@@ -56,4 +57,18 @@ export interface McpToolsOptions {
   readonly negotiation?: 'auto' | 'legacy'
   /** Receives problems with the server or one of its tools. */
   readonly onProblem?: (problem: McpProblem) => void
+}
+
+export const mcpToolsChecks: OptionChecks<McpToolsOptions> = {
+  prefix: text,
+  include: aFunction,
+  needsApproval: anyOf('true, false or a function', flag, aFunction),
+  artifacts: flag,
+  timeout: milliseconds({ min: 1 }),
+  connectTimeout: milliseconds({ min: 1 }),
+  required: flag,
+  maxTools: integer({ min: 1 }),
+  maxMessage: integer({ min: 1 }),
+  negotiation: oneOf('auto', 'legacy'),
+  onProblem: aFunction,
 }

@@ -1,6 +1,20 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCallOptions } from '../../agent/call-agent.ts'
 import type { JsonObject } from '../../base/json.ts'
+import {
+  aFunction,
+  anyOf,
+  checkOptions,
+  flag,
+  integer,
+  listOf,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  recordOf,
+  text,
+} from '../../base/options.ts'
 import { type Trace, traceHeaders } from '../../base/trace-context.ts'
 import type { Client } from '../../client/client.ts'
 import { connect } from '../../client/connect.ts'
@@ -36,6 +50,20 @@ export interface RemoteAgentOptions
   readonly refreshAfter?: number
 }
 
+const optionChecks: OptionChecks<RemoteAgentOptions> = {
+  budget: integer(),
+  relay: oneOf('status', 'all', 'none'),
+  headers: recordOf(text),
+  auth: listOf(object),
+  fetch: aFunction,
+  skills: anyOf('true, false or a list of skill ids', flag, listOf(text)),
+  name: text,
+  description: text,
+  timeout: milliseconds({ min: 1 }),
+  needsApproval: flag,
+  refreshAfter: milliseconds(),
+}
+
 /**
  * Turns another agent into a tool. In the loop of an agent it is called as by `turn.call`: with that agent's
  * credentials, and its questions go to the caller. Errors are reported to the model.
@@ -44,6 +72,7 @@ export interface RemoteAgentOptions
  * const loop = createAgentLoop({ model, tools: [remoteAgent('https://prices.example.com')] })
  */
 export function remoteAgent(target: RemoteTarget, options: RemoteAgentOptions = {}): ToolSource {
+  checkOptions('remoteAgent', options, optionChecks)
   const { auth, fetch, refreshAfter = 300_000 } = options
   let cached: { readonly client: Promise<Client>; readonly until: number } | undefined
 

@@ -1,5 +1,6 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
 import { type Json, type JsonObject, toJson } from '../../base/json.ts'
+import { checkOptions, flag } from '../../base/options.ts'
 import { toolResult } from '../../protocol/extensions/client-tools.ts'
 import type { Part } from '../../protocol/model.ts'
 import { asText, toModelContent } from '../prompt.ts'
@@ -13,7 +14,9 @@ export interface ToolResult {
 }
 
 /** Creates a tool result from parts. The model receives them unchanged as far as its provider supports them. */
-export function partsResult(parts: readonly Part[], { isError = false } = {}): ToolResult {
+export function partsResult(parts: readonly Part[], options: { readonly isError?: boolean } = {}): ToolResult {
+  checkOptions('partsResult', options, { isError: flag })
+  const { isError = false } = options
   return { [resultParts]: parts, isError }
 }
 

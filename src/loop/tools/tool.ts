@@ -3,6 +3,16 @@ import type { OnTimeout } from '../../agent/ask.ts'
 import { jsonSchemaOf, requireSchema } from '../../agent/standard-schema.ts'
 import type { Turn } from '../../agent/turn.ts'
 import type { JsonObject } from '../../base/json.ts'
+import {
+  aFunction,
+  anything,
+  checkOptions,
+  flag,
+  milliseconds,
+  type OptionChecks,
+  object,
+  text,
+} from '../../base/options.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { Artifact } from '../../protocol/model.ts'
 
@@ -32,6 +42,7 @@ export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolB
   readonly run: (input: StandardSchemaV1.InferOutput<S>, context: ToolContext) => unknown
 }
 
+/** A tool that runs in this process. */
 export interface LocalTool extends ToolBase {
   readonly type: 'local'
   /**
@@ -53,11 +64,13 @@ export interface LocalTool extends ToolBase {
  *   run: ({ city }) => `It rains in ${city}.`,
  * })
  */
-export function localTool<S extends StandardSchemaV1>({ run, ...options }: LocalToolOptions<S>): LocalTool {
+export function localTool<S extends StandardSchemaV1>(options: LocalToolOptions<S>): LocalTool {
+  const { run, ...tool } = options
   requireName(options.name)
+  checkOptions<object>(`localTool(${options.name})`, options, { ...toolChecks, usesTurn: flag, run: aFunction })
   requireSchema(`localTool(${options.name})`, options.input)
   // The loop passes only arguments that the schema has validated.
-  return { ...options, type: 'local', run: (input, context) => run(input as StandardSchemaV1.InferOutput<S>, context) }
+  return { ...tool, type: 'local', run: (input, context) => run(input as StandardSchemaV1.InferOutput<S>, context) }
 }
 
 /** A tool that the caller runs: the task pauses until the caller sends the result. */
@@ -79,6 +92,7 @@ export interface ClientTool extends ToolBase {
  */
 export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
   requireName(options.name)
+  checkOptions(`clientTool(${options.name})`, options, clientToolChecks)
   requireSchema(`clientTool(${options.name})`, options.input)
   return { ...options, type: 'client' }
 }
@@ -126,6 +140,23 @@ interface ToolBase {
   readonly timeout?: number
   /** The caller must approve each call. */
   readonly needsApproval?: boolean
+}
+
+const toolChecks: OptionChecks<ToolBase> = {
+  name: text,
+  description: text,
+  // Schemas of some libraries are functions: `requireSchema` checks them.
+  input: anything,
+  inputJsonSchema: object,
+  timeout: milliseconds({ min: 1 }),
+  needsApproval: flag,
+}
+
+const clientToolChecks: OptionChecks<Omit<ClientTool, 'type'>> = {
+  ...toolChecks,
+  prompt: text,
+  onTimeout: anything,
+  sensitive: flag,
 }
 
 function requireName(name: unknown): void {

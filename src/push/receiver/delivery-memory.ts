@@ -1,3 +1,4 @@
+import { aFunction, checkOptions, integer, milliseconds } from '../../base/options.ts'
 import { DeliveryRefusal } from './refusal.ts'
 
 /** Signatures remembered per delivery. A replay beyond these counts as another attempt, which is not handled again. */
@@ -42,11 +43,10 @@ export interface DeliveryMemory {
 }
 
 /** Creates the memory of a receiver: it remembers deliveries of one process, so that each event is handled once. */
-export function createDeliveryMemory({
-  capacity = 100_000,
-  rememberFor = 86_400_000,
-  now = Date.now,
-}: DeliveryMemoryOptions = {}): DeliveryMemory {
+export function createDeliveryMemory(options: DeliveryMemoryOptions = {}): DeliveryMemory {
+  const checks = { capacity: integer({ min: 1 }), rememberFor: milliseconds(), now: aFunction }
+  checkOptions('createDeliveryMemory', options, checks)
+  const { capacity = 100_000, rememberFor = 86_400_000, now = Date.now } = options
   /** The oldest deliveries first. */
   const entries = new Map<string, Entry>()
 

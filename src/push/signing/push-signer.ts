@@ -1,6 +1,7 @@
 import { SignJWT } from 'jose'
 import { createKeyRing, type KeyRing, type SigningKey } from '../../auth/key-ring.ts'
 import { toHex } from '../../base/hash.ts'
+import { aFunction, checkOptions, httpUrl, isAbove, object, oneOf } from '../../base/options.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import { digest, httpSignature, type Signing } from './http-signature.ts'
 
@@ -34,8 +35,15 @@ export interface PushSignerOptions {
 
 /** Creates a function that signs deliveries; pass it as `push.sign`. */
 export function pushSigner(options: PushSignerOptions): SignPush<string | Uint8Array> {
+  const checks = {
+    keys: object,
+    issuer: httpUrl,
+    form: oneOf('jwt', 'http-signature', 'both'),
+    lifetime: isAbove(0),
+    now: aFunction,
+  }
+  checkOptions('pushSigner', options, checks, ['keys', 'issuer'])
   const { issuer, form = 'jwt', lifetime = 300, now = Date.now } = options
-  if (!URL.canParse(issuer)) throw new TypeError(`pushSigner(): issuer: expected a URL, got "${issuer}"`)
   const ring = 'kid' in options.keys ? createKeyRing(options.keys) : options.keys
 
   return async ({ url, headers, body }) => {

@@ -1,6 +1,20 @@
 import { type AuthOptions, createAuth } from '../../auth/auth.ts'
 import { isObject } from '../../base/json.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
+import {
+  aFunction,
+  anyOf,
+  checkOptions,
+  flag,
+  group,
+  integer,
+  loggerCheck,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from '../../base/options.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { createHostCheck } from '../../http/host-check.ts'
 import { isJson, parseJson } from '../../http/json.ts'
@@ -45,11 +59,23 @@ export interface RegistryExchangeOptions {
   readonly logger?: Logger
 }
 
+const optionChecks: OptionChecks<RegistryExchangeOptions> = {
+  auth: anyOf("'none', 'local' or { schemes }", oneOf('none', 'local'), object),
+  isMeshLocal: flag,
+  mayChange: aFunction,
+  host: group<CatalogHost>({ displayName: text, identifier: text, documentationUrl: text, logoUrl: text }),
+  maxReading: integer({ min: 1 }),
+  maxFollowers: integer(),
+  heartbeat: milliseconds({ min: 1 }),
+  logger: loggerCheck,
+}
+
 /**
  * Serves a registry over HTTP: `/agents`, `/agents/<id>`, `/catalogs`, `/changes`, `/.well-known/ai-catalog.json`, and
  * `/mesh` for envelopes.
  */
 export function createRegistryExchange(registry: Registry, options: RegistryExchangeOptions = {}): Exchange {
+  checkOptions('createRegistryExchange', options, optionChecks)
   const { mayChange, maxReading = 16, maxFollowers = 1_000, heartbeat = 15_000, logger = consoleLogger } = options
   const authenticate = createAuthentication(options.auth, logger)
   const changes = createChangeStream(registry, { maxFollowers, heartbeat })

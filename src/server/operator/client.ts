@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser'
+import { aFunction, checkOptions, httpUrl, recordOf, text } from '../../base/options.ts'
 import type {
   AgentCards,
   AgentList,
@@ -77,6 +78,7 @@ export interface OperatorClient extends ReturnType<typeof createOperations> {}
  * const { tasks } = await operator.tasks({ state: 'failed' })
  */
 export function createOperatorClient(options: OperatorClientOptions): OperatorClient {
+  checkOptions('createOperatorClient', options, { url: httpUrl, headers: recordOf(text), fetch: aFunction }, ['url'])
   return createOperations(options)
 }
 

@@ -1,3 +1,4 @@
+import { checkOptions, milliseconds, text } from '../../base/options.ts'
 import { operatorError } from '../../protocol/errors.ts'
 import {
   type IntegrityCheck,
@@ -9,7 +10,7 @@ import {
   statsOf,
   type TimesRow,
 } from '../log-admin.ts'
-import { createDatabase, IncompatibleDatabase, type PostgresPool } from './connection.ts'
+import { createDatabase, IncompatibleDatabase, type PostgresPool, poolCheck } from './connection.ts'
 import {
   formatOf,
   formatProblem,
@@ -39,6 +40,7 @@ export interface PostgresAdminOptions {
 
 /** Opens a PostgreSQL log for an operator, even while agents use it. Nothing is created or migrated. */
 export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
+  checkOptions('createPostgresAdmin', options, { pool: poolCheck, schema: text, patience: milliseconds() }, ['pool'])
   const { pool, schema = 'parley', patience = defaultPatience } = options
   requireSchema(schema)
   ignoreConnectionErrors(pool)

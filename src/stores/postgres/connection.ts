@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { delayAfter } from '../../base/backoff.ts'
 import { consoleLogger, type Logger } from '../../base/logger.ts'
+import { having, type OptionCheck } from '../../base/options.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
 import { importOptional } from '../../protocol/lazy-import.ts'
 import { createOutages, lostText, messageOf, type Outages } from '../outage.ts'
@@ -124,6 +125,8 @@ export interface PostgresPool {
   /** The same for a connection that was just taken from the pool. */
   on(event: 'acquire', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
 }
+
+export const poolCheck: OptionCheck = having('a Pool of the package pg', 'connect', 'query')
 
 /** A pool that its owner ends. */
 export interface OwnedPool extends PostgresPool {

@@ -1,5 +1,6 @@
+import { checkOptions, isAbove, text } from '../../base/options.ts'
 import type { LimitStore, RateLimit, RateState, Release } from '../../limits/limit-store.ts'
-import type { PostgresPool } from './connection.ts'
+import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase, requireSchema } from './schema.ts'
 import { encodeText } from './sql-text.ts'
 
@@ -26,6 +27,7 @@ export interface PostgresLimits extends LimitStore {
 
 /** Creates a store that counts the `limits` of all replicas together, in PostgreSQL. */
 export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLimits {
+  checkOptions('createPostgresLimits', options, { pool: poolCheck, schema: text, placeTtl: isAbove(0) }, ['pool'])
   const { pool, schema = 'parley', placeTtl = 30 } = options
   requireSchema(schema)
   const holder = crypto.randomUUID()

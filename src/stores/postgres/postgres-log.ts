@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/logger.ts'
-import { checkOptions, group, having, loggerCheck, milliseconds, type OptionChecks, text } from '../../base/options.ts'
+import { checkOptions, group, loggerCheck, milliseconds, type OptionChecks, text } from '../../base/options.ts'
 import { StoreUnavailable } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
@@ -10,7 +10,7 @@ import type { LogAdmin } from '../log-admin.ts'
 import { createPostgresAdmin } from './admin.ts'
 import { type Append, createAppendAll } from './append.ts'
 import { createAppendByWriter, isWriterAppend } from './append-fast-path.ts'
-import type { Database, PostgresPool } from './connection.ts'
+import { type Database, type PostgresPool, poolCheck } from './connection.ts'
 import { type Create, createCreateAll, createFindClaim, type TaskExists } from './create.ts'
 import { createEvents, createSnapshots, type Events } from './events.ts'
 import { createFindHead, createListHeads } from './heads.ts'
@@ -58,7 +58,7 @@ export interface PostgresLogOptions {
 }
 
 const optionChecks: OptionChecks<PostgresLogOptions> = {
-  pool: having('a Pool of the package pg', 'connect', 'query'),
+  pool: poolCheck,
   schema: text,
   agent: text,
   patience: milliseconds(),
@@ -82,8 +82,7 @@ export interface PostgresLog extends TaskLog, Pick<LogAdmin, 'stats' | 'checkInt
  * @example await serve(echo, { log: await createPostgresLog({ pool: new Pool() }) })
  */
 export async function createPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  checkOptions('createPostgresLog', options, optionChecks)
-  optionChecks.pool(options.pool, 'createPostgresLog: pool')
+  checkOptions('createPostgresLog', options, optionChecks, ['pool'])
   const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
   const closing = new AbortController()

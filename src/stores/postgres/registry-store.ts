@@ -1,3 +1,4 @@
+import { checkOptions, integer, milliseconds, type OptionChecks, text } from '../../base/options.ts'
 import type {
   ChangePage,
   ChangeType,
@@ -10,7 +11,7 @@ import type {
   UnhealthyReason,
 } from '../../registry/entry.ts'
 import { createPolledWakeups } from '../polled-wakeups.ts'
-import { type Database, inTransaction, type PostgresPool, type RunQuery } from './connection.ts'
+import { type Database, inTransaction, type PostgresPool, poolCheck, type RunQuery } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { createListener } from './listener.ts'
 import {
@@ -46,8 +47,18 @@ export interface PostgresRegistryStoreOptions {
   readonly statementTimeout?: number
 }
 
+const optionChecks: OptionChecks<PostgresRegistryStoreOptions> = {
+  pool: poolCheck,
+  schema: text,
+  capacity: integer({ min: 1 }),
+  changesKept: integer(),
+  patience: milliseconds(),
+  statementTimeout: milliseconds({ min: 1, infinite: false }),
+}
+
 /** Stores the entries of a registry in PostgreSQL, which any number of replicas may share. */
 export async function createPostgresRegistryStore(options: PostgresRegistryStoreOptions): Promise<RegistryStore> {
+  checkOptions('createPostgresRegistryStore', options, optionChecks, ['pool'])
   const { pool, schema = 'parley', capacity = 100_000, changesKept = 10_000 } = options
   const { patience = 15_000, statementTimeout = 10_000 } = options
   const closing = new AbortController()

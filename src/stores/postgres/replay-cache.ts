@@ -1,5 +1,6 @@
+import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../base/options.ts'
 import type { ClaimResult, ReplayCache, SeenMessage } from '../../mesh/replay-cache.ts'
-import type { PostgresPool } from './connection.ts'
+import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase } from './schema.ts'
 import { encodeText } from './sql-text.ts'
 
@@ -21,12 +22,22 @@ export interface PostgresReplayCacheOptions {
   readonly now?: () => number
 }
 
+const optionChecks: OptionChecks<PostgresReplayCacheOptions> = {
+  pool: poolCheck,
+  schema: text,
+  capacity: integer({ min: 1 }),
+  replySize: integer(),
+  now: aFunction,
+}
+
+/** A replay cache that replicas share. */
 export interface PostgresReplayCache extends ReplayCache {
   close(): Promise<void>
 }
 
 /** Remembers mesh messages for all replicas of one agent. */
 export async function createPostgresReplayCache(options: PostgresReplayCacheOptions): Promise<PostgresReplayCache> {
+  checkOptions('createPostgresReplayCache', options, optionChecks, ['pool'])
   const { pool, schema = 'parley', capacity = 1_000_000, replySize = 2 ** 26, now = Date.now } = options
   const closing = new AbortController()
   const subject = 'The replay cache'

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { aFunction, checkOptions, text } from '../../base/options.ts'
 import {
   type IntegrityCheck,
   type LogAdmin,
@@ -36,7 +37,9 @@ export interface SqliteAdmin extends LogAdmin {
 }
 
 /** Opens the file of a SQLite log for an operator. Nothing is created or migrated. */
-export function createSqliteAdmin({ file, driver = nodeDriver }: SqliteAdminOptions): SqliteAdmin {
+export function createSqliteAdmin(options: SqliteAdminOptions): SqliteAdmin {
+  checkOptions('createSqliteAdmin', options, { file: text, driver: aFunction }, ['file'])
+  const { file, driver = nodeDriver } = options
   return createAdmin(file, driver === nodeDriver ? runInThread : runWithDriver(driver))
 }
 

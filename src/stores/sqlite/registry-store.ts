@@ -1,3 +1,4 @@
+import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../base/options.ts'
 import type {
   ChangePage,
   ChangeType,
@@ -39,8 +40,16 @@ export interface SqliteRegistryStoreOptions {
   readonly changesKept?: number
 }
 
+const optionChecks: OptionChecks<SqliteRegistryStoreOptions> = {
+  file: text,
+  driver: aFunction,
+  capacity: integer({ min: 1 }),
+  changesKept: integer(),
+}
+
 /** Stores the entries of a registry in one SQLite file, which several processes may share. */
 export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): RegistryStore {
+  checkOptions('createSqliteRegistryStore', options, optionChecks, ['file'])
   const { file, driver = nodeDriver, capacity = 100_000, changesKept = 10_000 } = options
   const db = openDatabase(file, driver)
   // Agents register again, so a power failure may lose the last changes; the file stays consistent.

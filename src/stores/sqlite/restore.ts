@@ -1,6 +1,7 @@
 import { constants, existsSync, rmSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { aFunction, checkOptions, flag, text } from '../../base/options.ts'
 import { createSqliteAdmin } from './admin.ts'
 import { createPartial, publish, removeDatabase } from './backup.ts'
 import { explainError, isBusy, type SqliteDriver } from './connection.ts'
@@ -19,6 +20,8 @@ export interface SqliteRestoreOptions {
 
 /** Puts a checked copy of a backup in the place of a SQLite log. Stop the agents that use the log first. */
 export async function restoreSqliteLog(options: SqliteRestoreOptions): Promise<void> {
+  const checks = { backup: text, file: text, overwrite: flag, driver: aFunction }
+  checkOptions('restoreSqliteLog', options, checks, ['backup', 'file'])
   const { overwrite = false, driver = nodeDriver } = options
   const [backup, file] = [resolve(options.backup), resolve(options.file)]
   if (backup === file) throw new Error(`The task log ${file} cannot be restored from itself. Pass a backup of it.`)

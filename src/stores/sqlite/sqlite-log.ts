@@ -73,8 +73,7 @@ export interface SqliteLog extends TaskLog, Pick<SqliteAdmin, 'backup' | 'stats'
  * await serve(echo, { log: createSqliteLog({ file: '/var/lib/echo/tasks.db' }) })
  */
 export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
-  checkOptions('createSqliteLog', options, optionChecks)
-  optionChecks.file(options.file, 'createSqliteLog: file')
+  checkOptions('createSqliteLog', options, optionChecks, ['file'])
   const { file, driver = nodeDriver, clock = machineClock, patience, logger = consoleLogger } = options
   const db = open(file, driver)
   try {
