@@ -61,7 +61,7 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   return createObservedPeer(options)
 }
 
-/** The same, with an observer of its envelopes and sessions. */
+/** Creates a peer from options that were checked, among others, and may observe its envelopes and sessions. */
 export function createObservedPeer(options: MeshPeerOptions, observer?: MeshObserver): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = true, timeout = 30_000 } = options

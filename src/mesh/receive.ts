@@ -147,20 +147,11 @@ export function createReceive(options: ReceiveOptions): Receive {
     const error = isPublic ? thrown : privateError(thrown)
     if (error !== thrown) logger.error({ error: describe(thrown) }, 'A mesh message could not be answered')
     const status = httpStatusOf(error.code)
-    const { code, message, details, retryAfter } = error
+    const { code, message, retryAfter } = error
     if (origin) options.observer?.failed(origin.messageId, `${code}: ${message}`)
     const retry = retryAfter === undefined ? {} : { retryAfter }
     if (neverAnswered.has(origin?.type)) return { status, ...retry }
-    const url = error.documentationUrl ?? options.documentationUrl?.(code as StandardCode)
-    const payload = {
-      error: {
-        code,
-        message,
-        ...(details && { details }),
-        ...(retryAfter !== undefined && { retry_after: retryAfter }),
-        ...(url !== undefined && { documentation_url: url }),
-      },
-    }
+    const payload = errorPayload(error, error.documentationUrl ?? options.documentationUrl?.(code as StandardCode))
     if (!origin) return { status, text: JSON.stringify(payload), ...retry }
     const { messageId, senderId: recipientId } = origin
     const draft = { message_type: 'error', recipient_id: recipientId, correlation_id: messageId, payload } as const
@@ -181,6 +172,18 @@ export function createReceive(options: ReceiveOptions): Receive {
 
   const receive = async (bytes: Uint8Array, trace?: Trace) => await process(read(bytes), bytes, trace)
   return Object.assign(receive, { process })
+}
+
+function errorPayload({ code, message, details, retryAfter }: MeshError, url: string | undefined) {
+  return {
+    error: {
+      code,
+      message,
+      ...(details && { details }),
+      ...(retryAfter !== undefined && { retry_after: retryAfter }),
+      ...(url !== undefined && { documentation_url: url }),
+    },
+  }
 }
 
 /** A verified signature covers the entire message, so it also identifies it. */

@@ -10,7 +10,7 @@ import {
   text,
 } from '../base/options.ts'
 import { isLoopback } from '../http/origin.ts'
-import { createRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
+import { openRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
 import { type RegistryFetch, type RegistryOptions, registryChecks } from '../registry/options.ts'
 import { createProbeRecord } from '../registry/probe-record.ts'
 import { openRegistry, type Registry } from '../registry/registry.ts'
@@ -71,7 +71,7 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   const probes = createProbeRecord()
   const registry = openRegistry({ ...shared, fetch }, probes.add)
   const auth = options.auth ?? (isLocal ? 'local' : undefined)
-  const exchange = createRegistryExchange(registry, {
+  const exchange = openRegistryExchange(registry, {
     ...shared,
     ...(auth && { auth }),
     isMeshLocal: isLocal && (options.requireAuth === false || options.firstHandshake !== undefined),

@@ -4,7 +4,7 @@ import type { MeshCard, MeshDiscoverAgents } from '../mesh/envelope.ts'
 import { MeshError, MeshRefusal } from '../mesh/errors.ts'
 import { importPublicKey } from '../mesh/keys.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
-import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
+import { createObservedPeer, type MeshPeer } from '../mesh/peer.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { MeshEntry, RegistryEntry, RegistryStore } from './entry.ts'
 import type { RegistryOptions } from './options.ts'
@@ -45,7 +45,7 @@ export interface MeshAgents {
 
 export function createMeshAgents(options: MeshAgentsOptions): MeshAgents {
   const { fetch, entries, now } = options
-  const peer = createMeshPeer({
+  const peer = createObservedPeer({
     ...options,
     card: {
       name: 'Registry',

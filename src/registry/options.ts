@@ -26,7 +26,7 @@ export type RegistryFetch = Fetch & { check(url: string): Promise<void> }
 
 export interface A2AOptions {
   /**
-   * Verifies signed cards, such as `cardVerifier` of `parley-a2a/auth`; a card that fails is refused. Defaults to
+   * Verifies signed cards, such as `createCardVerifier` of `parley-a2a/auth`; a card that fails is refused. Defaults to
    * trusting keys from the card's own origin; then a failed verification is recorded and the card is listed anyway.
    */
   readonly verifyCard?: VerifyCard

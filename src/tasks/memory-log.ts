@@ -16,7 +16,7 @@ import {
   type TaskLog,
 } from './log.ts'
 import { createMemoryOperatorLog } from './memory-operator-log.ts'
-import { createTaskTable, isOver, type TaskEntry, type TaskTable } from './memory-table.ts'
+import { createTaskTable, isOver, pageOf, type TaskEntry, type TaskTable } from './memory-table.ts'
 import type { OperatorLog } from './operator-log.ts'
 
 /** Options of `createMemoryLog`. */
@@ -147,19 +147,8 @@ export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
     },
 
     async list(query) {
-      const matching = [...tasks.values()].filter((entry) => matches(entry, query))
-      matching.sort((a, b) => b.head.changed - a.head.changed || b.key - a.key)
-      const { cursor, limit } = query
-      const rest = cursor
-        ? matching.filter(({ head, key }) => (head.changed - cursor.changed || key - cursor.key) < 0)
-        : matching
-      const page = rest.slice(0, limit)
-      const last = rest.length > limit ? page.at(-1) : undefined
-      return {
-        heads: page.map((entry) => ({ ...headOf(entry), key: entry.key })),
-        total: matching.length,
-        next: last && { changed: last.head.changed, key: last.key },
-      }
+      const { page, total, next } = pageOf(tasks, (entry) => matches(entry, query), query)
+      return { heads: page.map((entry) => ({ ...headOf(entry), key: entry.key })), total, next }
     },
 
     async claimed(owner, key) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { tenantPrefix } from '../protocol/model.ts'
 import { readLimit } from './log.ts'
-import type { TaskEntry } from './memory-table.ts'
+import { pageOf, type TaskEntry } from './memory-table.ts'
 import {
   activePhases,
   createMemoryValues,
@@ -57,19 +57,8 @@ export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOpera
     kind: 'memory',
 
     async tasks(query) {
-      const matching = [...tasks.values()].filter((entry) => matches(entry, query))
-      matching.sort((one, other) => other.head.changed - one.head.changed || other.key - one.key)
-      const { cursor, limit } = query
-      const rest = cursor
-        ? matching.filter(({ head, key }) => (head.changed - cursor.changed || key - cursor.key) < 0)
-        : matching
-      const page = rest.slice(0, limit)
-      const last = rest.length > limit ? page.at(-1) : undefined
-      return {
-        tasks: page.map(taskOf),
-        total: Math.min(matching.length, maxCounted),
-        next: last && { changed: last.head.changed, key: last.key },
-      }
+      const { page, total, next } = pageOf(tasks, (entry) => matches(entry, query), query)
+      return { tasks: page.map(taskOf), total: Math.min(total, maxCounted), next }
     },
 
     async task(taskId) {

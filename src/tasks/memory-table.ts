@@ -34,6 +34,28 @@ export interface TaskEntry {
   wakeAt?: number
 }
 
+/** A position in a list of tasks, the last changed first. */
+export interface TaskPosition {
+  readonly changed: number
+  readonly key: number
+}
+
+/** The tasks that match, the last changed first: one page, how many there are, and where the next page starts. */
+export function pageOf(
+  tasks: ReadonlyMap<string, TaskEntry>,
+  matches: (entry: TaskEntry) => boolean,
+  { cursor, limit }: { readonly cursor?: TaskPosition | undefined; readonly limit: number },
+) {
+  const matching = [...tasks.values()].filter(matches)
+  matching.sort((one, other) => other.head.changed - one.head.changed || other.key - one.key)
+  const rest = cursor
+    ? matching.filter(({ head, key }) => (head.changed - cursor.changed || key - cursor.key) < 0)
+    : matching
+  const page = rest.slice(0, limit)
+  const last = rest.length > limit ? page.at(-1) : undefined
+  return { page, total: matching.length, next: last && { changed: last.head.changed, key: last.key } }
+}
+
 export interface TaskTableOptions {
   /** How many ended tasks are kept, and as many tombstones. */
   readonly keepEnded: number

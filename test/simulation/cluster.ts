@@ -80,7 +80,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
     const runtime = createRuntime({
       agent: createSimulatedAgent({ policy, clock, onMessage: see }),
       log: connectStore({ world, history, process, log: logs[index], beforeCall: storage.beforeCall }, waiters),
-      logger: loggerOf(process),
+      logger: loggerOf(process, errors),
       holder: name,
       whileBusy,
       clock,
@@ -88,22 +88,6 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
       ...(removesTasks && { retention: { ended: shortRetention, tombstones: shortRetention } }),
     })
     replicas[index] = { process, service: runtime.service, runtime, isDraining: false }
-  }
-
-  /** The agent's own failures are part of the simulation; other errors need a store that fails. */
-  function loggerOf(process: Process): Logger {
-    const ignore = () => {}
-    return {
-      debug: ignore,
-      info: ignore,
-      warn: ignore,
-      error(fields, text) {
-        const isExpected = text === 'the agent failed' || text.startsWith('The question was not answered')
-        if (process.state !== 'dead' && !isExpected) {
-          errors.push(`${process.name} logged "${text}" (${(fields as { error?: unknown }).error})`)
-        }
-      },
-    }
   }
 
   function end(index: ReplicaIndex, replica: Replica, isLosingRequests: boolean): void {
@@ -174,6 +158,22 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
         if (process?.state === 'frozen') process.state = 'running'
         const isLast = !replicas[1 - index]
         if (!process && (isLast || !staysDown)) start(index)
+      }
+    },
+  }
+}
+
+/** The agent's own failures are part of the simulation; other errors need a store that fails. */
+function loggerOf(process: Process, errors: string[]): Logger {
+  const ignore = () => {}
+  return {
+    debug: ignore,
+    info: ignore,
+    warn: ignore,
+    error(fields, text) {
+      const isExpected = text === 'the agent failed' || text.startsWith('The question was not answered')
+      if (process.state !== 'dead' && !isExpected) {
+        errors.push(`${process.name} logged "${text}" (${(fields as { error?: unknown }).error})`)
       }
     },
   }

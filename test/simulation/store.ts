@@ -21,49 +21,7 @@ export interface Waiters {
  * answer arrives at the process. Between them the process may freeze or die, and other calls may take effect.
  */
 export function connectStore({ world, history, process, log, beforeCall }: StoreOptions, waiters: Waiters): TaskLog {
-  function call<T>(label: () => string, effect: () => Promise<T>, record?: (result: T) => void): Promise<T> {
-    if (process.state === 'dead') return Promise.reject(new Error(`${process.name} is dead`))
-    return new Promise((resolve, reject) => {
-      const die = () => reject(new Error(`${process.name} is dead`))
-      process.onDeath.add(die)
-      const answer = (settle: () => void) => {
-        if (process.state === 'dead') return
-        const run = () => {
-          process.onDeath.delete(die)
-          settle()
-        }
-        world.add({ label: () => `gets the answer to ${label()}`, process, run })
-      }
-      world.add({
-        label: () => `the store gets ${label()} from ${process.name}`,
-        isTracing: true,
-        sender: process,
-        async run() {
-          try {
-            await beforeCall?.()
-            const result = await effect()
-            record?.(result)
-            world.note('', () => `${process.name} → store: ${label()} → ${describeResult(result)}`)
-            answer(() => resolve(result))
-          } catch (error) {
-            world.note('', () => `${process.name} → store: ${label()} fails: ${error}`)
-            answer(() => reject(error))
-          }
-        },
-      })
-    })
-  }
-
-  function notify(taskId: string): void {
-    for (const waiter of waiters.waiting) {
-      if (waiter.taskId !== taskId) continue
-      waiters.waiting.delete(waiter)
-      if (waiter.process.state === 'dead') continue
-      world.add({ label: () => `is notified of ${nameOf(taskId)}`, process: waiter.process, run: waiter.wake })
-    }
-  }
-
-  const nameOf = (taskId: string) => `task ${history.tasks.get(taskId)?.number ?? '?'}`
+  const { call, notify, nameOf } = createRequests({ world, history, process, beforeCall }, waiters)
 
   return {
     create: (task, events, options) =>
@@ -169,6 +127,55 @@ export function connectStore({ world, history, process, log, beforeCall }: Store
       ),
     close: async () => {},
   }
+}
+
+/** Sends calls to the store as steps of the world, and wakes readers when a task has changed. */
+function createRequests({ world, history, process, beforeCall }: Omit<StoreOptions, 'log'>, waiters: Waiters) {
+  function call<T>(label: () => string, effect: () => Promise<T>, record?: (result: T) => void): Promise<T> {
+    if (process.state === 'dead') return Promise.reject(new Error(`${process.name} is dead`))
+    return new Promise((resolve, reject) => {
+      const die = () => reject(new Error(`${process.name} is dead`))
+      process.onDeath.add(die)
+      const answer = (settle: () => void) => {
+        if (process.state === 'dead') return
+        const run = () => {
+          process.onDeath.delete(die)
+          settle()
+        }
+        world.add({ label: () => `gets the answer to ${label()}`, process, run })
+      }
+      world.add({
+        label: () => `the store gets ${label()} from ${process.name}`,
+        isTracing: true,
+        sender: process,
+        async run() {
+          try {
+            await beforeCall?.()
+            const result = await effect()
+            record?.(result)
+            world.note('', () => `${process.name} → store: ${label()} → ${describeResult(result)}`)
+            answer(() => resolve(result))
+          } catch (error) {
+            world.note('', () => `${process.name} → store: ${label()} fails: ${error}`)
+            answer(() => reject(error))
+          }
+        },
+      })
+    })
+  }
+
+  function notify(taskId: string): void {
+    for (const waiter of waiters.waiting) {
+      if (waiter.taskId !== taskId) continue
+      waiters.waiting.delete(waiter)
+      if (waiter.process.state === 'dead') continue
+      world.add({ label: () => `is notified of ${nameOf(taskId)}`, process: waiter.process, run: waiter.wake })
+    }
+  }
+
+  const nameOf = (taskId: string) => `task ${history.tasks.get(taskId)?.number ?? '?'}`
+
+  return { call, notify, nameOf }
 }
 
 function describeResult(result: unknown): string {

@@ -127,7 +127,7 @@ describe('createCardVerifier', () => {
   })
 
   it('a verifier without trusted keys is an error', () => {
-    expect(() => createCardVerifier({})).toThrow('keys, jwks or trustedOrigins must say whom to trust')
+    expect(() => createCardVerifier({})).toThrow('createCardVerifier: expected keys, jwks or trustedOrigins')
   })
 })
 

@@ -79,6 +79,8 @@ describe('pushSigner', () => {
 
   it('an issuer that is not a URL is rejected', async () => {
     const keys = await newSigningKey()
-    expect(() => pushSigner({ keys, issuer: 'me' })).toThrow('issuer: expected a URL, got "me"')
+    expect(() => pushSigner({ keys, issuer: 'me' })).toThrow(
+      'pushSigner: issuer: expected an absolute http or https URL',
+    )
   })
 })

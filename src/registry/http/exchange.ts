@@ -76,6 +76,11 @@ const optionChecks: OptionChecks<RegistryExchangeOptions> = {
  */
 export function createRegistryExchange(registry: Registry, options: RegistryExchangeOptions = {}): Exchange {
   checkOptions('createRegistryExchange', options, optionChecks)
+  return openRegistryExchange(registry, options)
+}
+
+/** Creates the exchange from options that were checked, among others. */
+export function openRegistryExchange(registry: Registry, options: RegistryExchangeOptions): Exchange {
   const { mayChange, maxReading = 16, maxFollowers = 1_000, heartbeat = 15_000, logger = consoleLogger } = options
   const authenticate = createAuthentication(options.auth, logger)
   const changes = createChangeStream(registry, { maxFollowers, heartbeat })

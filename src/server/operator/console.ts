@@ -7,7 +7,7 @@ import { object, optional, string } from '../../schema/values.ts'
 import { createMemoryValues, type OperatorValues } from '../../tasks/operator-log.ts'
 import { errorPage } from '../http-endpoint.ts'
 import { createBrowserEndpoints } from './a2a.ts'
-import { agentRoutes, type ConsoleMount, createConsoleAgents } from './agents.ts'
+import { agentRoutes, type ConsoleHosted, type ConsoleMount, createConsoleAgents } from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
 import type { MeshState } from './contract-tools.ts'
@@ -88,46 +88,18 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     return { path: `${prefixOf(incoming)}${consolePath}`, isSecure: protocol === 'https:' }
   }
 
-  /**
-   * Rejects changes that a page of another origin may have caused. Such a page cannot send the header without a preflight
-   * request, which is not answered; browsers name the origin of every other request.
-   */
-  function requireOwnPage(incoming: Incoming, needsHeader: boolean): void {
-    if (incoming.method === 'GET' || incoming.method === 'HEAD') return
-    const { header } = incoming
-    const origin = header('origin')
-    const site = header('sec-fetch-site')
-    const ownHosts = [header('host'), urlOf(incoming).host]
-    const isForeign =
-      (site !== undefined && site !== 'same-origin' && site !== 'none') ||
-      (origin !== undefined && !(URL.canParse(origin) && ownHosts.includes(new URL(origin).host)))
-    if (isForeign) throw new OperatorFailure(403, 'forbidden', 'Pages of other origins may not call the console.')
-    if (needsHeader && header('x-parley-console') === undefined) {
-      throw new OperatorFailure(403, 'forbidden', 'Send the header x-parley-console: 1 with every change.')
-    }
-  }
-
   function sessionInfo({ role, principal, isOpen, expires }: OperatorSession): Session {
     const { id, tenant } = principal
+    const features = featuresOf(
+      agents.all().map(({ agent }) => agent),
+      settings,
+    )
     return {
       role,
       ...(!isOpen && { principal: { id, ...(tenant !== undefined && { tenant }) } }),
       ...(expires !== undefined && { expires }),
-      server: { version: settings.version, started: settings.started, features: features() },
+      server: { version: settings.version, started: settings.started, features },
     }
-  }
-
-  function features(): readonly Feature[] {
-    const hosted = agents.all().map(({ agent }) => agent)
-    return [
-      ...(hosted.some(({ log }) => log.operator) ? (['history'] as const) : []),
-      ...(hosted.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
-      ...(settings.checks.doctor ? (['doctor'] as const) : []),
-      ...(settings.checks.conformance ? (['conformance'] as const) : []),
-      ...(hosted.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
-      ...(settings.mesh ? (['mesh'] as const) : []),
-      ...(settings.registry ? (['registry'] as const) : []),
-    ]
   }
 
   async function answerSession(incoming: Incoming): Promise<Outgoing> {
@@ -147,7 +119,8 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   }
 
   async function answerApi(incoming: Incoming, path: string): Promise<Outgoing> {
-    requireOwnPage(incoming, true)
+    requireOwnPage(incoming, urlOf(incoming).host)
+    requireConsoleHeader(incoming)
     const version = `/${operatorApiVersion}`
     if (!path.startsWith(`${version}/`)) throw notFound(`This server has version ${operatorApiVersion} of the API.`)
     const operation = path.slice(version.length)
@@ -182,12 +155,51 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     if (rest.startsWith('/api/')) return await orFailure(incoming, () => answerApi(incoming, rest.slice('/api'.length)))
     if (rest.startsWith('/a2a/')) {
       return await orFailure(incoming, async () => {
-        requireOwnPage(incoming, false)
+        requireOwnPage(incoming, urlOf(incoming).host)
         return await answerA2A(incoming, await sessions.require(incoming))
       })
     }
     return await pages(incoming, prefixOf(incoming))
   }
+}
+
+/**
+ * Rejects changes that a page of another origin may have caused: browsers name the origin of every request that changes
+ * something.
+ */
+function requireOwnPage({ method, header }: Incoming, ownHost: string): void {
+  if (!isChange(method)) return
+  const origin = header('origin')
+  const site = header('sec-fetch-site')
+  const isForeign =
+    (site !== undefined && site !== 'same-origin' && site !== 'none') ||
+    (origin !== undefined && !(URL.canParse(origin) && [header('host'), ownHost].includes(new URL(origin).host)))
+  if (isForeign) throw new OperatorFailure(403, 'forbidden', 'Pages of other origins may not call the console.')
+}
+
+/** Pages of other origins cannot send the header without a preflight request, which is not answered. */
+function requireConsoleHeader({ method, header }: Incoming): void {
+  if (!isChange(method) || header('x-parley-console') !== undefined) return
+  throw new OperatorFailure(403, 'forbidden', 'Send the header x-parley-console: 1 with every change.')
+}
+
+function isChange(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+function featuresOf(
+  agents: readonly ConsoleHosted[],
+  { checks, mesh, registry }: Pick<ConsoleSettings, 'checks' | 'mesh' | 'registry'>,
+): readonly Feature[] {
+  return [
+    ...(agents.some(({ log }) => log.operator) ? (['history'] as const) : []),
+    ...(agents.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
+    ...(checks.doctor ? (['doctor'] as const) : []),
+    ...(checks.conformance ? (['conformance'] as const) : []),
+    ...(agents.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
+    ...(mesh ? (['mesh'] as const) : []),
+    ...(registry ? (['registry'] as const) : []),
+  ]
 }
 
 function meshRoute(read: () => MeshState | undefined): Route {

@@ -28,6 +28,7 @@ import {
   decodeNotification,
   encodeNotification,
   hashOf,
+  type Waiters,
 } from './waiters.ts'
 import { createWriteBatcher, newToken, type Write } from './write-batches.ts'
 
@@ -137,11 +138,6 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     waiters.update(taskId, queriedAt, generation)
   }
 
-  async function onErased(taskIds: readonly string[]): Promise<void> {
-    waiters.notify(taskIds.map(hashOf))
-    await notifyReplicas(taskIds).catch(() => {}) // readers on other replicas then poll, a little later
-  }
-
   async function close(): Promise<void> {
     await writes.idle()
     closing.abort()
@@ -154,7 +150,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
 
     reserveFor: (agent) => reservation.reserveFor(options.agent ?? agent),
     ...createQueries(db, query),
-    ...createRemoval(db, { query, requireOpen, recentEvents, onErased }),
+    ...createRemoval(db, { query, requireOpen, recentEvents, waiters, notifyReplicas }),
 
     async create(task, taskEvents, createOptions) {
       const pending = requireReserved()
@@ -270,13 +266,14 @@ function createQueries(
 
 interface RemovalOptions extends Pick<ReturnType<typeof createAccess>, 'query' | 'requireOpen'> {
   readonly recentEvents: Pick<RecentEvents, 'drop'>
-  readonly onErased: (taskIds: readonly string[]) => Promise<void>
+  readonly waiters: Pick<Waiters, 'notify'>
+  readonly notifyReplicas: (taskIds: readonly string[]) => Promise<void>
 }
 
 /** The operations that remove events or tasks, from the database and from memory. */
 function createRemoval(
   db: Database,
-  { query, requireOpen, recentEvents, onErased }: RemovalOptions,
+  { query, requireOpen, recentEvents, waiters, notifyReplicas }: RemovalOptions,
 ): Pick<TaskLog, 'expire' | 'forget' | 'erase'> {
   const retention = createRetention(db)
 
@@ -294,7 +291,8 @@ function createRemoval(
       const erased = await retention.erase(selection, limit)
       const taskIds = erased.map(({ taskId }) => taskId)
       dropRecent(taskIds)
-      await onErased(taskIds)
+      waiters.notify(taskIds.map(hashOf))
+      await notifyReplicas(taskIds).catch(() => {}) // readers on other replicas then poll, a little later
       return erased
     },
   }
