@@ -115,7 +115,7 @@ async function fill(entries: RegistryStore, count: number) {
     await Promise.all(Array.from({ length: Math.min(50, count - index) }, (_, more) => add(index + more)))
   }
   const fetch = Object.assign(globalThis.fetch.bind(globalThis), { check: async () => {} })
-  const registry = createRegistry({ entries, fetch, upkeep: false, unhealthyAfter: 86_400_000 })
+  const registry = createRegistry({ entries, fetch, maintenance: false, unhealthyAfter: 86_400_000 })
   const close = async () => {
     await registry.close()
     await entries.close()

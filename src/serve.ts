@@ -45,9 +45,9 @@ import type { TaskLog } from './tasks/log.ts'
  * const server = await serve(echo, { port: 4000 })
  * console.log(server.url)
  */
-export async function serve(served: Agent | Agents, given: ServeOptions = {}): Promise<Server> {
-  checkServeOptions(given)
-  const { options, databaseUrl } = withEnvironment(given, process.env)
+export async function serve(served: Agent | Agents, serveOptions: ServeOptions = {}): Promise<Server> {
+  checkServeOptions(serveOptions)
+  const { options, databaseUrl } = withEnvironment(serveOptions, process.env)
   const agents = isAgent(served) ? { '': served } : served
   checkAgents(agents, options)
   const settings = await readSettings(options, databaseUrl)

@@ -21,7 +21,7 @@ export interface Syntax {
 /** Reads the arguments after the words of the command. Throws a usage error that names what is wrong. */
 export function parseArguments(args: readonly string[], { path, options, positionals }: Syntax): Arguments {
   const names = optionNames(options)
-  const given = new Map<string, string[]>()
+  const parsed = new Map<string, string[]>()
   const ordered: Argument[] = []
   const words: string[] = []
   const config = parserOptions(options)
@@ -36,15 +36,15 @@ export function parseArguments(args: readonly string[], { path, options, positio
     const option = name === undefined ? undefined : options[name]
     if (name === undefined || !option) throw unknownOption(token.rawName, names, path)
     const value = checkValue({ ...token, value: token.value as string | undefined }, option, names)
-    const values = given.get(name) ?? []
+    const values = parsed.get(name) ?? []
     if (values.length > 0 && !option.multiple && option.type === 'text') {
       throw usageError(`${token.rawName} was given twice, but takes one value.`)
     }
-    given.set(name, value === undefined ? values : [...values, value])
+    parsed.set(name, value === undefined ? values : [...values, value])
     ordered.push({ name, value })
   }
-  if (!given.has('help')) checkPositionals(words, positionals, path)
-  return { options: given, positionals: words, ordered }
+  if (!parsed.has('help')) checkPositionals(words, positionals, path)
+  return { options: parsed, positionals: words, ordered }
 }
 
 /** The words before the first option that take no value: the command is among them. */

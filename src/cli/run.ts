@@ -71,14 +71,14 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
   const command = await entry.load()
   const options = { ...globalOptions, ...command.options }
   const { positionals = [] } = command
-  const given = parseArguments(args, { path: entry.path, options, positionals })
-  if (given.options.has('version')) return void process.stdout.write(`${readVersion()}\n`)
-  if (given.options.has('help')) {
+  const parsed = parseArguments(args, { path: entry.path, options, positionals })
+  if (parsed.options.has('version')) return void process.stdout.write(`${readVersion()}\n`)
+  if (parsed.options.has('help')) {
     const { commandHelp } = await import('./help.ts')
     const { style } = createOutput({ mode: 'text', isVerbose: false, isDebugging: false })
     return void process.stdout.write(`${commandHelp(entry, command, style)}\n`)
   }
-  const settings = readSettings(options, withAgent(given, positionals))
+  const settings = readSettings(options, withAgent(parsed, positionals))
   const output = createOutput({
     mode: settings.text('output') === 'json' ? 'json' : 'text',
     isVerbose: settings.flag('verbose'),
@@ -87,8 +87,8 @@ async function runCommand(entry: CommandEntry, args: readonly string[]): Promise
   for (const [name, { secret }] of Object.entries(options)) if (secret) output.hide(settings.text(name))
   const interrupts = createInterrupts(settings.duration('timeout'))
   const context: Context = {
-    positionals: given.positionals,
-    ordered: given.ordered,
+    positionals: parsed.positionals,
+    ordered: parsed.ordered,
     commands,
     settings,
     output,

@@ -16,14 +16,14 @@ export function variableOf(name: string): string {
   return `A2ACLI_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** `given` are the options of the command line. */
+/** `parsed` are the options of the command line. */
 export function readSettings(
   options: Readonly<Record<string, Option>>,
-  given: ReadonlyMap<string, readonly string[]>,
+  parsed: ReadonlyMap<string, readonly string[]>,
   environment: NodeJS.ProcessEnv = process.env,
 ): Settings {
   const explicit = (name: string): Setting | undefined => {
-    const values = given.get(name)
+    const values = parsed.get(name)
     if (values) return { values, source: { type: 'flag' } }
     const option = options[name]
     const variable = variableOf(name)

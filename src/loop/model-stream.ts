@@ -26,7 +26,7 @@ export interface ToolCall {
 /** One answer of the model. It is JSON, and stored in the journal in this form. */
 export interface ModelStep {
   /** Reasoning and text, without tool calls. */
-  readonly said: Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+  readonly content: Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
   readonly text: string
   readonly calls: readonly ToolCall[]
   readonly inputTokens: number
@@ -52,7 +52,7 @@ export async function streamStep(
   { timeout, maxTextLength, maxToolCalls }: StepLimits,
 ): Promise<ModelStep> {
   const calls: ToolCall[] = []
-  const content: ModelStep['said'] = []
+  const content: ModelStep['content'] = []
   let text = ''
   let reasoning = ''
   let charactersLeft = maxTextLength
@@ -134,7 +134,7 @@ export async function streamStep(
   if (text !== '') content.push({ type: 'text', text })
   const inputTokens = usage?.inputTokens.total ?? 0
   const outputTokens = usage?.outputTokens.total ?? 0
-  return { said: content, text, calls, inputTokens, outputTokens, finish }
+  return { content, text, calls, inputTokens, outputTokens, finish }
 }
 
 /** The error for a model that calls tools again and again. */
@@ -269,7 +269,7 @@ function openStream(
   })
 }
 
-function reasoningPart(text: string, metadata: SharedV4ProviderMetadata | undefined): ModelStep['said'][number] {
+function reasoningPart(text: string, metadata: SharedV4ProviderMetadata | undefined): ModelStep['content'][number] {
   return metadata ? { type: 'reasoning', text, providerOptions: metadata } : { type: 'reasoning', text }
 }
 

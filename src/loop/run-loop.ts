@@ -108,7 +108,7 @@ export async function runLoop(
       usage.toolCalls += step.calls.length
       if (usage.toolCalls > maxToolCalls) return end('failed', tooManyCalls(maxToolCalls).message)
       const calls = step.calls.map((call) => decodeToolCall(call, step.isReplayed === true))
-      messages.push({ role: 'assistant', content: [...step.said, ...calls.map(toPromptPart)] })
+      messages.push({ role: 'assistant', content: [...step.content, ...calls.map(toPromptPart)] })
       const content = await Promise.all(calls.map((call) => callTool(call, tools, toolContext)))
       signal.throwIfAborted()
       emitResults(calls, content, tools, toolContext)

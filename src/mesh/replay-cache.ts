@@ -28,11 +28,11 @@ export type ClaimResult = 'new' | 'replay' | 'pending' | { readonly reply: strin
 /** Remembers messages, so that none is handled twice. Replicas of one agent share a cache. */
 export interface ReplayCache {
   /** Returns `new` once per message; that caller handles it. */
-  claim(sighting: SeenMessage): Promise<ClaimResult> | ClaimResult
+  claim(message: SeenMessage): Promise<ClaimResult> | ClaimResult
   /** Stores the answer for repetitions of the same message. */
   settle(messageId: string, reply: string): Promise<void> | void
   /** The message was not handled and may be sent again. */
-  release(sighting: SeenMessage): Promise<void> | void
+  release(message: SeenMessage): Promise<void> | void
 }
 
 /** Creates a replay cache in memory. It remembers the envelopes of one process. */

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { loggedError } from '../protocol/errors.ts'
 import type { EntryKind, RegistryEntry, RegistryStore } from './entry.ts'
-import type { UpkeepOptions } from './options.ts'
+import type { MaintenanceOptions } from './options.ts'
 
 const pageSize = 1_000
 
@@ -12,7 +12,7 @@ const leaseTtl = 60_000
 /** Milliseconds after which a running pass extends its lease. */
 const extendAfter = leaseTtl / 3
 
-export interface MaintenanceSettings extends UpkeepOptions {
+export interface MaintenanceSettings extends MaintenanceOptions {
   readonly entries: RegistryStore
   readonly clock: Clock
   readonly logger: Logger

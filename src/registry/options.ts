@@ -60,7 +60,7 @@ export interface ProbeOptions {
   readonly auth?: (agent: AgentListing) => ConnectOptions['auth'] | Promise<ConnectOptions['auth']>
 }
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   /** Interval in milliseconds. Defaults to 15 seconds. */
   readonly interval?: number
   /** Number of agents checked concurrently. Defaults to 8. */
@@ -83,7 +83,7 @@ export interface RegistryOptions
   readonly a2a?: A2AOptions
   /** Probes agents at intervals. Without it, the registry only reads cards again. */
   readonly probe?: ProbeOptions
-  readonly upkeep?: UpkeepOptions | false
+  readonly maintenance?: MaintenanceOptions | false
   readonly catalogs?: CatalogOptions
   /** Maximum number of agents per owner. Defaults to 1000. */
   readonly maxPerOwner?: number
@@ -115,10 +115,10 @@ export const registryChecks: OptionChecks<RegistryOptions> = {
     timeout: milliseconds({ min: 1 }),
     auth: aFunction,
   }),
-  upkeep: anyOf(
+  maintenance: anyOf(
     'false, or an object with interval and concurrency',
     oneOf(false),
-    group<UpkeepOptions>({ interval: milliseconds({ min: 1 }), concurrency: integer({ min: 1 }) }),
+    group<MaintenanceOptions>({ interval: milliseconds({ min: 1 }), concurrency: integer({ min: 1 }) }),
   ),
   catalogs: group<CatalogOptions>({
     maxKept: integer(),

@@ -50,7 +50,7 @@ export interface Registry {
   /** Checks an agent now: pings a mesh peer, or reads the card of an A2A agent again. */
   probe(id: string): Promise<boolean>
   /** Removes expired entries and checks due ones. Runs every 15 seconds unless configured otherwise. */
-  upkeep(): Promise<void>
+  maintain(): Promise<void>
   /** Stops maintenance and ends the iterations of `follow`. Does not close the store: its creator does. */
   close(): Promise<void>
 }
@@ -133,9 +133,9 @@ export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Regis
     check: checkIfDue,
     alongside: catalogs.syncDue,
     removeAfter: { mesh: removeAfter, a2a: options.a2a?.removeAfter ?? 7 * day },
-    ...options.upkeep,
+    ...options.maintenance,
   })
-  if (options.upkeep !== false) maintenance.start()
+  if (options.maintenance !== false) maintenance.start()
 
   return {
     get peer() {
@@ -166,7 +166,7 @@ export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Regis
       const entry = await entries.get(id)
       return entry ? await check(entry) : false
     },
-    async upkeep() {
+    async maintain() {
       await Promise.all([maintenance.run(), catalogs.syncDue()])
     },
     async close() {

@@ -34,7 +34,7 @@ describe('a scripted agent', () => {
     const talk = opened.client.conversation()
     expect((await talk.send('go')).task?.status.state).toBe('input-required')
     expect((await talk.send('this one')).text).toBe('yes')
-    expect(asking.heard.map(({ parts }) => parts[0])).toEqual([{ text: 'go' }, { text: 'this one' }])
+    expect(asking.received.map(({ parts }) => parts[0])).toEqual([{ text: 'go' }, { text: 'this one' }])
   })
 
   it.each<[string, Step, string, string]>([

@@ -34,7 +34,7 @@ export interface ScriptedOptions extends Partial<AgentProfile> {
 /** An agent that runs a script, as `scripted` returns it. */
 export interface ScriptedAgent extends Agent {
   /** The received messages, answers to questions included, in order. */
-  readonly heard: readonly Message[]
+  readonly received: readonly Message[]
 }
 
 /**
@@ -48,9 +48,9 @@ export function scripted(
   { clock = systemClock, ...profile }: ScriptedOptions = {},
 ): ScriptedAgent {
   clockCheck(clock, 'scripted: clock')
-  const heard: Message[] = []
+  const received: Message[] = []
   const made = agent({ name: 'Scripted', ...profile }, async (turn) => {
-    heard.push(turn.message)
+    received.push(turn.message)
     for (const step of typeof script === 'function' ? script(turn) : script) {
       if ('say' in step) return step.say
       if (turn.signal.aborted) return undefined
@@ -58,13 +58,13 @@ export function scripted(
     }
     return undefined
   })
-  return { ...made, heard }
+  return { ...made, received }
 
   async function perform(step: Exclude<Step, { say: Content }>, turn: Turn): Promise<void> {
     if ('status' in step) await turn.status(step.status, step.text)
     else if ('artifact' in step) await write(turn, step)
     else if ('data' in step) await turn.data(step.data, step.name)
-    else if ('ask' in step) heard.push((await turn.ask(step.ask)).message)
+    else if ('ask' in step) received.push((await turn.ask(step.ask)).message)
     else if ('wait' in step) await elapse(step.wait, turn.signal)
     else if ('hang' in step) await aborted(turn.signal)
     else if ('fail' in step) await turn.fail(step.fail)

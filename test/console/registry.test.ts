@@ -27,7 +27,7 @@ it('the console of a registry adds, lists, searches and probes agents', async ()
   expect((await operator.registryAgents()).agents).toEqual([down])
 })
 
-it('a registry keeps 100 probes of an agent, also those of its own upkeep', async () => {
+it('a registry keeps 100 probes of an agent, also those of its own maintenance', async () => {
   const { operator, registry } = await start()
   const { server } = await startTestServer(() => 'hello')
   const { id } = await operator.addToRegistry(server.url)

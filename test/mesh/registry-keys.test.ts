@@ -18,7 +18,7 @@ async function place() {
   const [registryKey, priceKey] = [await generateSigningKey(), await generateSigningKey()]
   const fetch = createGuardedFetch({ loopback: 'allow' })
   const learning = { firstHandshake: firstHandshakeKeys(), logger: silentLogger }
-  const registry = createRegistry({ key: registryKey, fetch, upkeep: false, ...learning })
+  const registry = createRegistry({ key: registryKey, fetch, maintenance: false, ...learning })
   onTestFinished(async () => {
     await registry.close()
     fetch.close()

@@ -47,10 +47,10 @@ describe('the mesh registry', () => {
     await tea.registry.discover()
     expect(await healthy()).toBe(1)
     time += 900_000
-    await registry.upkeep()
+    await registry.maintain()
     expect((await registry.discover()).total_count).toBe(1)
     time += 1
-    await registry.upkeep()
+    await registry.maintain()
     expect((await registry.discover()).total_count).toBe(0)
   })
 
@@ -97,11 +97,11 @@ describe('the mesh registry', () => {
 
   it('maintenance probes silent agents if probe is set', async () => {
     let time = Date.now()
-    const { agent, registry } = await place({ now: () => time, probe: { every: 60_000 }, upkeep: false })
+    const { agent, registry } = await place({ now: () => time, probe: { every: 60_000 }, maintenance: false })
     await agent('tea-agent', ['tea'], {}, { now: () => time })
     await agent('gone-agent', ['tea'], { endpoint: await nowhere() }, { now: () => time })
     time += 80_000
-    await registry.upkeep()
+    await registry.maintain()
     const { agents } = await registry.discover()
     expect(agents).toMatchObject([
       { agent_id: 'gone-agent', status: 'unhealthy' },

@@ -181,7 +181,7 @@ describe('an agent served with a mesh registry', () => {
   /** A registry that can be stopped and replaced at a fixed endpoint. */
   async function registryPlace() {
     const fetch = createGuardedFetch({ loopback: 'allow' })
-    const make = () => createRegistry({ key: registryKey, keys, fetch, logger: silentLogger, upkeep: false })
+    const make = () => createRegistry({ key: registryKey, keys, fetch, logger: silentLogger, maintenance: false })
     let registry: ReturnType<typeof make> | undefined
     const server = createServer(
       toListener(async (incoming) => (await registry?.peer.exchange(incoming)) ?? { status: 503, headers: {} }),

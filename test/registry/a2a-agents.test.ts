@@ -77,7 +77,7 @@ describe('A2A agents in a registry', () => {
       ),
     )
     for (const { server } of agents) await registry.add(server.url)
-    await registry.upkeep()
+    await registry.maintain()
     await agents[2]?.server.close()
     const names: string[] = []
     for await (const agent of registry.find({ skill: 'brew' })) {
@@ -237,12 +237,12 @@ describe('maintenance of A2A agents', () => {
       if (request.headers['if-none-match'] === headers.etag) return void response.writeHead(304, headers).end()
       response.writeHead(200, headers).end(JSON.stringify(cardAt(origin, { name })))
     })
-    const registry = createTestRegistry({ clock, upkeep: { interval: 10_000 } })
+    const registry = createTestRegistry({ clock, maintenance: { interval: 10_000 } })
     const changes = registry.follow()
     const { id } = await registry.add(`${origin}/card.json`)
     const pass = async (milliseconds: number) => {
       await clock.advance(milliseconds)
-      await registry.upkeep()
+      await registry.maintain()
     }
     await pass(590_000)
     expect(etags).toEqual([undefined])
@@ -273,7 +273,7 @@ describe('maintenance of A2A agents', () => {
     await server.close()
     for (let hours = 0; hours < 2; hours++) {
       await clock.advance(3_500_000)
-      await registry.upkeep()
+      await registry.maintain()
     }
     expect((await registry.search()).totalCount).toBe(0)
   })

@@ -26,7 +26,7 @@ describe('maintenance', () => {
       requestTimes.push(clock.now())
       response.setHeader('cache-control', 'max-age=60').end(JSON.stringify(cardAt(origin)))
     })
-    const registry = createTestRegistry({ clock, upkeep: { interval: 30_000 } })
+    const registry = createTestRegistry({ clock, maintenance: { interval: 30_000 } })
     await registry.add(`${origin}/card.json`)
     const requestCount = async (count: number) => {
       // Requests to a server take real time, so the virtual clock advances until they arrive.

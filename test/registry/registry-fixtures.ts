@@ -12,13 +12,13 @@ function loopbackFetch() {
 }
 
 export function createTestRegistry(options: Partial<RegistryOptions> = {}): Registry {
-  const registry = createRegistry({ fetch: loopbackFetch(), logger: silentLogger, upkeep: false, ...options })
+  const registry = createRegistry({ fetch: loopbackFetch(), logger: silentLogger, maintenance: false, ...options })
   onTestFinished(() => registry.close())
   return registry
 }
 
 export async function startRegistryServer(options: ServeRegistryOptions = {}) {
-  const server = await serveRegistry({ fetch: loopbackFetch(), logger: silentLogger, upkeep: false, ...options })
+  const server = await serveRegistry({ fetch: loopbackFetch(), logger: silentLogger, maintenance: false, ...options })
   onTestFinished(() => server.close())
   return server
 }

@@ -69,14 +69,14 @@ interface Translations {
  * Translates all pieces of an object: params, results and events, on the wire or in the model. No two of their members
  * have the same name and different meanings. Malformed members stay as they are; the schemas reject them.
  */
-function translator({ part, message, state, status: wholeStatus = unchanged }: Translations): Translate {
+function translator({ part, message, state, status: translateStatus = unchanged }: Translations): Translate {
   const parts = inList(part)
   const artifact = inObject({ parts })
   const messageWithParts: Translate = (value) => message(artifact(value))
   const messages = inList(messageWithParts)
   const artifacts = inList(artifact)
   const members = inObject({ state, message: messageWithParts })
-  const status: Translate = (value) => wholeStatus(members(value))
+  const status: Translate = (value) => translateStatus(members(value))
   const task = inObject({ status, history: messages, artifacts })
   const tasks = inList(task)
   const anything = inObject({ message: messageWithParts, status, history: messages, artifacts, artifact, task, tasks })

@@ -103,17 +103,17 @@ type WireScheme = Infer<typeof wire.SecurityScheme>
 
 type Named<T> = readonly [name: string, value: T]
 
-/** Decodes each flow as a scheme. `twinOf` in the carry is the name of the main scheme, or null for a main scheme. */
+/** Decodes each flow as a scheme. `mainScheme` in the carry is the name of the main scheme, or null for a main scheme. */
 function decodeOAuth2(name: string, scheme: OAuth2, reserved: ReadonlySet<string>): readonly Named<SecurityScheme>[] {
   const { flows, oauth2MetadataUrl: metadataUrl, ...members } = scheme
   const shared = metadataUrl === undefined ? members : { ...members, metadataUrl }
   return decodeFlows(flows).map((flow, index) => {
     const decoded = { type: 'oauth2', ...shared, flow } as const
     if (index > 0) {
-      return [unusedName(flowSchemeName(name, flow), reserved), { ...decoded, ...toCarry({ twinOf: name }) }]
+      return [unusedName(flowSchemeName(name, flow), reserved), { ...decoded, ...toCarry({ mainScheme: name }) }]
     }
     // Without the mark, a main scheme with such a name would be encoded as a flow scheme.
-    return [name, isFlowSchemeName(name, flow) ? { ...decoded, ...toCarry({ twinOf: null }) } : decoded]
+    return [name, isFlowSchemeName(name, flow) ? { ...decoded, ...toCarry({ mainScheme: null }) } : decoded]
   })
 }
 
@@ -184,7 +184,7 @@ function mainSchemeOf(name: string, scheme: SecurityScheme, schemes: Schemes): s
   if (scheme.type !== 'oauth2') return undefined
   const { flow, description, metadataUrl } = scheme
   const nameBefore = isFlowSchemeName(name, flow) ? name.slice(0, name.lastIndexOf('.')) : null
-  const { twinOf: mainName = nameBefore } = readCarry(scheme.carry)
+  const { mainScheme: mainName = nameBefore } = readCarry(scheme.carry)
   if (typeof mainName !== 'string') return undefined
   const main = schemes.get(mainName)
   if (main?.type !== 'oauth2' || main.flow.type === flow.type) return undefined

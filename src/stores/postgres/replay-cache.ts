@@ -43,33 +43,33 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
   const subject = 'The replay cache'
   const timeouts = { patience: 5_000, statementTimeout: 5_000 }
   const db = await openDatabase({ pool, schema, ...timeouts, closed: closing.signal, subject })
-  const sightings = db.name('mesh_sightings')
+  const messages = db.name('mesh_sightings')
   // Of two concurrent claims one inserts; the other waits for it, and sees it in its second select.
   const insert = db.prepare(`
-    INSERT INTO ${sightings} (message_id, nonce, digest, until) VALUES ($1, $2, $3, $4::float8)
+    INSERT INTO ${messages} (message_id, nonce, digest, until) VALUES ($1, $2, $3, $4::float8)
     ON CONFLICT DO NOTHING RETURNING message_id`)
-  const select = db.prepare<SightingRow>(
-    `SELECT digest, settled, reply FROM ${sightings} WHERE message_id = $1 AND until > $2::float8`,
+  const select = db.prepare<MessageRow>(
+    `SELECT digest, settled, reply FROM ${messages} WHERE message_id = $1 AND until > $2::float8`,
   )
   const removeOld = db.prepare(
-    `DELETE FROM ${sightings} WHERE (message_id = $1 OR nonce = $2) AND until <= $3::float8 RETURNING message_id`,
+    `DELETE FROM ${messages} WHERE (message_id = $1 OR nonce = $2) AND until <= $3::float8 RETURNING message_id`,
   )
   const storeReply = db.prepare(
-    `UPDATE ${sightings} SET settled = true, reply = $2 WHERE message_id = $1 RETURNING message_id`,
+    `UPDATE ${messages} SET settled = true, reply = $2 WHERE message_id = $1 RETURNING message_id`,
   )
-  const release = db.prepare(`DELETE FROM ${sightings} WHERE message_id = $1 AND NOT settled`)
+  const release = db.prepare(`DELETE FROM ${messages} WHERE message_id = $1 AND NOT settled`)
   const removeAllOld = db.prepare(`
-    DELETE FROM ${sightings} WHERE message_id IN (
-      SELECT message_id FROM ${sightings} WHERE until <= $1::float8 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM ${messages} WHERE message_id IN (
+      SELECT message_id FROM ${messages} WHERE until <= $1::float8 LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING message_id`)
   const count = db.prepare<{ readonly total: number; readonly first: number | null }>(
-    `SELECT count(*)::float8 AS total, min(until) AS first FROM ${sightings}`,
+    `SELECT count(*)::float8 AS total, min(until) AS first FROM ${messages}`,
   )
   const dropReplies = db.prepare(`
-    UPDATE ${sightings} SET reply = NULL WHERE message_id IN (
+    UPDATE ${messages} SET reply = NULL WHERE message_id IN (
       SELECT message_id FROM (
         SELECT message_id, sum(octet_length(reply)) OVER (ORDER BY until DESC, message_id) AS size
-        FROM ${sightings} WHERE reply IS NOT NULL) AS sized
+        FROM ${messages} WHERE reply IS NOT NULL) AS sized
       WHERE size > $1::float8)`)
   /** An estimate: other replicas add messages meanwhile. */
   let total = (await db.withRetry(() => count()))[0]?.total ?? 0
@@ -115,7 +115,7 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
   }
 
   return {
-    claim: (sighting) => db.withRetry(() => claim(sighting)),
+    claim: (message) => db.withRetry(() => claim(message)),
     async settle(messageId, reply) {
       const size = Buffer.byteLength(reply)
       await db.withRetry(() => storeReply(encodeText(messageId), size > replySize ? null : reply))
@@ -133,13 +133,13 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
   }
 }
 
-interface SightingRow {
+interface MessageRow {
   readonly digest: string
   readonly settled: boolean
   readonly reply: string | null
 }
 
-function claimOf({ digest, settled, reply }: SightingRow, expectedDigest: string): ClaimResult {
+function claimOf({ digest, settled, reply }: MessageRow, expectedDigest: string): ClaimResult {
   if (digest !== expectedDigest) return 'replay'
   if (reply !== null) return { reply }
   return settled ? 'replay' : 'pending'

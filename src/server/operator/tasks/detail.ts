@@ -159,8 +159,8 @@ function phasesOf(events: readonly TimedEvent[], created: number): TaskDetail['p
   for (const { event, at } of events) {
     const phase = event.type === 'status' ? event.status.state : event.type === 'reply' ? 'answered' : undefined
     if (phase === undefined || phase === phases.at(-1)?.phase) continue
-    const told = event.type === 'status' && event.status.timestamp ? Date.parse(event.status.timestamp) : undefined
-    phases.push({ phase, at: at ?? told ?? created })
+    const reported = event.type === 'status' && event.status.timestamp ? Date.parse(event.status.timestamp) : undefined
+    phases.push({ phase, at: at ?? reported ?? created })
   }
   return phases.slice(-maxPhases)
 }
