@@ -46,7 +46,7 @@ export interface Answer {
   /** The value of the answer as text: its string, or its JSON. For an answer in plain words, the text of the message. */
   readonly text: string
   /**
-   * The value of the answer: the `result` of a tool result, or what that has as its only member `value`; otherwise the
+   * The value of the answer: the `result` of a tool result, or the `value` in it if it has no other member; otherwise the
    * first data of the message, otherwise its text.
    */
   readonly value: Json
@@ -94,7 +94,7 @@ export async function ask(context: AskContext, question: Content, options: AskOp
   }
 }
 
-/** The question again, because the process that held the answer is gone. */
+/** Repeats the question, because the process that held the answer is gone. */
 export function repeatQuestion(question: StatusEvent): StatusEvent {
   const { status, ...event } = question
   const { message } = status
@@ -162,7 +162,7 @@ function readAnswer({ message, metadata = {}, principal }: MessageEvent): Answer
   return { text: answerText(message, value), value, message, metadata, principal }
 }
 
-/** A replaying turn gets by without the content. Code that reads it anyway gets an error. */
+/** A replaying turn does not need the content. Code that reads it anyway gets an error. */
 function lostAnswer({ metadata = {}, principal }: MessageEvent): Answer {
   return {
     metadata,

@@ -2,8 +2,8 @@ import { BoundedMap } from '../base/bounded-map.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 /**
- * Password hashes that this process computes at once. They run on other threads, of which Node has four for everything:
- * a process full of hashes could neither resolve a name nor verify a token, and its event loop would lack a core.
+ * Maximum number of concurrent password hashes. They run on Node's four worker threads, which also resolve host names and
+ * verify tokens, and they must leave a core to the event loop.
  */
 const maxRunning = Math.min(2, Math.max(1, Math.floor((globalThis.navigator?.hardwareConcurrency ?? 2) / 2)))
 

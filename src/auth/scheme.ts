@@ -48,7 +48,7 @@ export interface ChallengeOptions {
   readonly realm: string
   /** Scopes that the credentials must have, all of them. */
   readonly scopes: readonly string[]
-  /** What was wrong with the credentials that came (RFC 6750 §3.1). */
+  /** What is wrong with the credentials of the request (RFC 6750 §3.1). */
   readonly error?: 'invalid_token' | 'insufficient_scope'
 }
 

@@ -33,7 +33,7 @@ describe('a bounded map', () => {
     expect([map.size, map.has('e')]).toEqual([3, true])
   })
 
-  it('never holds more than its limit, however it is used', () => {
+  it('a bounded map never holds more than its limit, however it is used', () => {
     const map = new BoundedMap<string, number>(5)
     for (let n = 0; n < 1_000; n++) {
       map.set(`${(n * 7) % 11}`, n)

@@ -4,8 +4,8 @@ import { sha256 as sha256OfBytes } from '@noble/hashes/sha2.js'
 const nodeHash = typeof process === 'object' ? process.getBuiltinModule?.('node:crypto')?.hash : undefined
 
 /**
- * SHA-256 without waiting. WebCrypto hashes in another thread: for something as short as a token that costs four times
- * the CPU time, and every request a turn of the event loop.
+ * SHA-256 in this thread. WebCrypto hashes in another one: for a short text such as a token, that takes four times the
+ * CPU time, and delays every request by a turn of the event loop.
  */
 export function sha256(text: string): Uint8Array {
   return nodeHash ? nodeHash('sha256', text, 'buffer') : sha256OfBytes(encoder.encode(text))

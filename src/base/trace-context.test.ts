@@ -12,7 +12,7 @@ describe('traceparent', () => {
     expect(trace && [traceIdOf(trace), spanIdOf(trace), traceFlagsOf(trace)]).toEqual([traceId, spanId, 1])
   })
 
-  it('of a later version is read as far as its fields are known', () => {
+  it('a traceparent of a later version is read as far as its fields are known', () => {
     expect(readTrace(`cc-${traceId}-${spanId}-ff`)).toEqual({ traceparent: good })
     expect(readTrace(`cc-${traceId}-${spanId}-02-what.the-future-brings`)).toEqual({
       traceparent: `00-${traceId}-${spanId}-00`,
@@ -35,7 +35,7 @@ describe('traceparent', () => {
     'of a later version and too long': `cc-${traceId}-${spanId}-01-${'x'.repeat(1000)}`,
   }
   for (const [description, text] of Object.entries(malformed)) {
-    it(`is ignored if it is ${description}`, () => expect(readTrace(text, () => 'a=1')).toBeUndefined())
+    it(`a traceparent that is ${description} is ignored`, () => expect(readTrace(text, () => 'a=1')).toBeUndefined())
   }
 })
 
@@ -55,7 +55,7 @@ describe('tracestate', () => {
     expect(stateOf(`a=${'x'.repeat(257)}`)).toBeUndefined()
   })
 
-  it('loses its end if it is longer than others must pass on', () => {
+  it('a tracestate that is longer than others must pass on loses its end', () => {
     const members = Array.from({ length: 10 }, (_, n) => `k${n}=${'v'.repeat(97)}`)
     expect(stateOf(members.join())).toBe(members.slice(0, 5).join())
   })

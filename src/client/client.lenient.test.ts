@@ -33,16 +33,16 @@ async function getTask(version: Version, more: object) {
 }
 
 describe.each(versions)('an agent of A2A %s', (version) => {
-  it('keeps the capabilities that its card denies', async () => {
+  it('the client keeps the capabilities that the card denies', async () => {
     const client = await connect(fakePeer(cardRoute(cards[version])))
     expect(client.card.capabilities).toMatchObject(capabilities)
   })
 
-  it('may leave out the time of a status, which is then missing', async () => {
+  it('a status may have no time, which is then missing', async () => {
     expect((await getTask(version, {})).status).toEqual({ state: 'completed' })
   })
 
-  it('may write times without a zone', async () => {
+  it('a time may have no zone', async () => {
     const status = { state: stateIn(version), timestamp: '2026-01-01T10:00:00' }
     expect((await getTask(version, { status })).status).toEqual({
       state: 'completed',
@@ -50,13 +50,13 @@ describe.each(versions)('an agent of A2A %s', (version) => {
     })
   })
 
-  it('may write null for empty lists', async () => {
+  it('an empty list may be null', async () => {
     expect(await getTask(version, { artifacts: null, history: null })).toMatchObject({ artifacts: [], history: [] })
   })
 })
 
 describe.each(['1.0', '0.3', '0.2'] as const)('the history of an agent of A2A %s', (version) => {
-  it('may have a message without an id', async () => {
+  it('a message of the history may have no id', async () => {
     const part = version === '1.0' ? { text: 'Hi' } : { kind: 'text', text: 'Hi' }
     const role = version === '1.0' ? 'ROLE_AGENT' : 'agent'
     const kind = version === '1.0' ? {} : { kind: 'message' }

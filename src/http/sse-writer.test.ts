@@ -108,7 +108,7 @@ describe('an event stream', () => {
     expect(source.isReleased).toBe(true)
   })
 
-  it('ends and releases its source when the signal aborts', async () => {
+  it('an event stream ends and releases its source when the signal aborts', async () => {
     const controller = new AbortController()
     const source = createSource('a')
     const stream = open(source, { signal: controller.signal })

@@ -3,7 +3,7 @@ import { combineKeySources, configuredKeys, firstHandshakeKeys, lookedUpKeys } f
 import { generateSigningKey } from './keys.ts'
 
 describe('a key source', () => {
-  it('of configured keys may have several for one agent', async () => {
+  it('configured keys may be several for one agent', async () => {
     const [one, other] = [await generateSigningKey(), await generateSigningKey()]
     const keys = await configuredKeys({ 'shop-agent': [one.jwk, other.jwk] })
     expect((await keys.keysOf('shop-agent')).map(({ fingerprint }) => fingerprint)).toEqual([
@@ -14,7 +14,7 @@ describe('a key source', () => {
     await expect(configuredKeys({ 'shop-agent': 'nonsense!' })).rejects.toThrow('The key of shop-agent cannot be used')
   })
 
-  it('of looked-up keys caches a lookup and retries a failed one', async () => {
+  it('a lookup of keys is cached, and a failed one is retried', async () => {
     const { jwk, fingerprint } = await generateSigningKey()
     let lookups = 0
     const keys = lookedUpKeys({
@@ -29,7 +29,7 @@ describe('a key source', () => {
     expect(lookups).toBe(2)
   })
 
-  it('of looked-up keys repeats an expired lookup', async () => {
+  it('an expired lookup of keys is repeated', async () => {
     let lookups = 0
     const keys = lookedUpKeys({
       ttl: 0,
@@ -43,7 +43,7 @@ describe('a key source', () => {
     expect(lookups).toBe(2)
   })
 
-  it('of first handshakes lets no new agent take over an id or evict others', async () => {
+  it('keys of first handshakes let no new agent take over an id or evict others', async () => {
     const [first, second] = [await generateSigningKey(), await generateSigningKey()]
     const keys = firstHandshakeKeys({ capacity: 1 })
     expect(keys.learn('shop-agent', first)).toBe(true)
@@ -54,7 +54,7 @@ describe('a key source', () => {
     expect(keys.learn('other-agent', second)).toBe(true)
   })
 
-  it('of several sources uses the first with keys of the agent', async () => {
+  it('of several sources, the first with keys of the agent is used', async () => {
     const [one, other] = [await generateSigningKey(), await generateSigningKey()]
     const keys = combineKeySources(
       await configuredKeys({ a: one.jwk }),

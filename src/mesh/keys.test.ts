@@ -27,7 +27,7 @@ describe.each(kinds)('a key of %s', (kind) => {
     expect(await (await generateSigningKey(kind)).verify(data, signature)).toBe(false)
   })
 
-  it('has the fingerprint of its DER, whether imported from PEM or a JWK', async () => {
+  it('a key has the fingerprint of its DER, whether imported from PEM or a JWK', async () => {
     const pair = generateNodeKeys(kind)
     const der = pair.publicKey.export({ type: 'spki', format: 'der' })
     const fingerprint = `sha256:${createHash('sha256').update(der).digest('hex')}`
@@ -54,7 +54,7 @@ describe.each(kinds)('a key of %s', (kind) => {
 })
 
 describe('a signature', () => {
-  it('of ECDSA may be canonical DER', async () => {
+  it('an ECDSA signature may be canonical DER', async () => {
     const { privateKey, publicKey: exported } = generateNodeKeys('P-256')
     const publicKey = await importPublicKey(exported.export({ format: 'jwk' }) as JsonWebKey)
     for (let round = 0; round < 200; round++) {
@@ -66,7 +66,7 @@ describe('a signature', () => {
     }
   })
 
-  it('of RSA with the older padding is accepted only if allowed', async () => {
+  it('an RSA signature with the older padding is accepted only if allowed', async () => {
     const { privateKey, publicKey } = generateNodeKeys('RSA')
     const jwk = publicKey.export({ format: 'jwk' }) as JsonWebKey
     const signature = Uint8Array.from(sign('sha256', data, privateKey))
@@ -76,7 +76,7 @@ describe('a signature', () => {
 })
 
 describe('a key', () => {
-  it('of RSA must have 2048 bits', async () => {
+  it('an RSA key must have 2048 bits', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
     await expect(importPublicKey(publicKey.export({ format: 'jwk' }) as JsonWebKey)).rejects.toThrow(
       'The RSA key has 1024 bits: it must have 2048 or more.',

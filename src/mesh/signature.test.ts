@@ -41,7 +41,7 @@ describe.each(kinds)('an envelope signed with a key of %s', (kind) => {
     key = await generateSigningKey(kind)
   })
 
-  it('is valid in any order of members and with any white space', async () => {
+  it('the signature is valid in any order of members and with any white space', async () => {
     await fc.assert(
       fc.asyncProperty(parameters, async (values) => {
         const signed = await signEnvelope(request(values), key)
@@ -53,7 +53,7 @@ describe.each(kinds)('an envelope signed with a key of %s', (kind) => {
     )
   })
 
-  it('is invalid if any byte changes', { timeout: 60_000 }, async () => {
+  it('the signature is invalid if any byte changes', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plainParameters, fc.integer({ min: 1, max: 255 }), async (values, change) => {
         const bytes = await signedBytesOf(values)
@@ -63,7 +63,7 @@ describe.each(kinds)('an envelope signed with a key of %s', (kind) => {
     )
   })
 
-  it('is invalid if the meaning of any byte changes, but not with another spelling of the same value', {
+  it('the signature is invalid if the meaning of any byte changes, but not with another spelling of the same value', {
     timeout: 60_000,
   }, async () => {
     await fc.assert(

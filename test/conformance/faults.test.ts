@@ -81,7 +81,7 @@ it('every rule has a fault, and every fault a rule', () => {
 })
 
 describe.each(['full', 'plain'] as const)('the %s agent without a fault', (name) => {
-  it('keeps every rule', async () => {
+  it('the agent keeps every rule', async () => {
     const agent = name === 'plain' ? name : undefined
     for (const binding of allBindings) {
       expect(failedRules(await judge({ agent, version: '1.0', binding }))).toEqual([])

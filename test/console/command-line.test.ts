@@ -65,7 +65,7 @@ describe('parley operator', () => {
 })
 
 describe('parley console', () => {
-  it('serves the console for a foreign agent, to the browser with the one-time token only', async () => {
+  it('parley console shows a foreign agent, only to the browser with the one-time token', async () => {
     const { url } = await start({ console: false })
     await (await connect(url)).send('before')
     const relay = startCli(['console', url, '-o', 'json'])

@@ -192,7 +192,7 @@ describe.each(stores)('tasks in %s', (_name, options) => {
 })
 
 describe('one task', () => {
-  it('is seen in the JSON of every version, with what is lost', async () => {
+  it('a task is shown in the JSON of every version, with what is lost', async () => {
     const { client, operator } = await start()
     await client.send('write')
     const [task] = (await operator.tasks()).tasks
@@ -207,7 +207,7 @@ describe('one task', () => {
     await expect(operator.seenAs(task, '0.9' as '0.1')).rejects.toMatchObject({ status: 404 })
   })
 
-  it('has the log lines of this process', async () => {
+  it('a task has its log lines of this process', async () => {
     const { client, operator } = await start()
     await client.send('fail').catch(() => {})
     const [task] = (await operator.tasks({ state: 'failed' })).tasks
@@ -218,7 +218,7 @@ describe('one task', () => {
     expect(JSON.stringify(lines)).not.toContain('broken inside')
   })
 
-  it('shows the calls to other agents of the server as a tree', async () => {
+  it('the calls to other agents of the server are a tree', async () => {
     const child = agent({ name: 'Child' }, async (turn) => {
       await turn.status('working', 'On it')
       await turn.status('completed', 'Done')
@@ -245,7 +245,7 @@ describe('one task', () => {
     expect((await operator.tasks()).tasks.map(({ agent: id }) => id).sort()).toEqual(['child', 'parent'])
   })
 
-  it('of 20,000 events opens quickly, and a long artifact is shortened', async () => {
+  it('a task of 20,000 events opens quickly, and a long artifact is shortened', async () => {
     const long = agent({ name: 'Long' }, async (turn) => {
       const file = turn.artifact('long.txt')
       for (let at = 0; at < 20_000; at++) await file.write(`chunk ${at} ${'x'.repeat(30)}`)

@@ -117,7 +117,7 @@ describe('webhooks', () => {
     return { receiver, task, webhook }
   }
 
-  it('are listed without their tokens, paused, resumed and delivered to the built-in receiver', async () => {
+  it('webhooks are listed without their tokens, paused, resumed and delivered to the built-in receiver', async () => {
     const { client, operator } = await start({ push: {} })
     const { receiver, task, webhook } = await register(operator, client)
     expect(webhook).toMatchObject({ agent: 'worker', state: 'active', principal: 'anonymous', url: receiver.url })
@@ -271,7 +271,7 @@ describe('the wire', () => {
 })
 
 describe('the mesh', () => {
-  it('shows sessions and the last envelopes without payloads, in both directions', async () => {
+  it('the mesh page shows sessions and the last envelopes without payloads, in both directions', async () => {
     const [ownKey, shopKey] = await Promise.all([generateSigningKey(), generateSigningKey()])
     const { server, operator } = await start({
       mesh: {
@@ -313,7 +313,7 @@ describe('the mesh', () => {
     expect((await operator.mesh()).peers).toMatchObject([{ state: 'goodbye', url: shop.endpoint }])
   })
 
-  it('keeps 100 envelopes, and marks those that were rejected or not answered', async () => {
+  it('100 envelopes are kept, and rejected or unanswered ones are marked', async () => {
     const [ownKey, shopKey, strangeKey] = await Promise.all([0, 1, 2].map(() => generateSigningKey()))
     if (!ownKey || !shopKey || !strangeKey) throw new Error('a key is missing')
     const keys = await configuredKeys({ 'shop-agent': shopKey.jwk })
@@ -337,7 +337,7 @@ describe('the mesh', () => {
     expect(envelopes).not.toContainEqual(unanswered)
   })
 
-  it('is no page of a server without mesh', async () => {
+  it('a server without mesh has no mesh page', async () => {
     const { operator } = await start()
     expect((await operator.session()).server.features).not.toContain('mesh')
     await expect(operator.mesh()).rejects.toMatchObject({ status: 404 })

@@ -16,7 +16,7 @@ const examples: readonly Example[] = JSON.parse(readFileSync(file, 'utf8'))
 const python = await findPython()
 
 describe.each(examples)('$title', ({ message }) => {
-  it('is valid for the TypeScript validator only with lenient ids', () => {
+  it('the message is valid for the TypeScript validator only with lenient ids', () => {
     for (const version of ['1.0.0', '1.1.0'] as const) {
       expect(new SchemaValidator({ version }).validate(message).valid).toBe(false)
       expect(new SchemaValidator({ version, lenientIds: true }).validate(message)).toEqual({ valid: true, errors: [] })

@@ -52,7 +52,7 @@ describe('the card of a peer', () => {
 })
 
 describe('a refusal', () => {
-  it('of an unknown caller reaches it with its reason, although neither knows the key of the other', async () => {
+  it('a refused caller reads the reason, although neither peer knows the key of the other', async () => {
     const { price } = await meshPair()
     const { endpoint } = await startMeshServer(price)
     const stranger = createMeshPeer({

@@ -29,7 +29,7 @@ it('the version in the code is the one of the package', () => {
 })
 
 describe.skipIf(!isBuilt)('the published package', () => {
-  it('has the code, its declarations, the console and the documentation, and nothing else', async () => {
+  it('the package has the code, its declarations, the console and the documentation, and nothing else', async () => {
     const files = await packedFiles('')
     const paths = files.map(({ path }) => path)
 
@@ -51,7 +51,7 @@ describe.skipIf(!isBuilt)('the published package', () => {
     )
   })
 
-  it('is small: declarations are bundled, and images and the whole package have limits', async () => {
+  it('the package is small: declarations are bundled, and images and the package have limits', async () => {
     const files = await packedFiles('')
     const sum = (pattern: RegExp) =>
       files.filter(({ path }) => pattern.test(path)).reduce((total, { size }) => total + size, 0)

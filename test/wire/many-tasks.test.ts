@@ -21,7 +21,7 @@ const logs: readonly (readonly [string, () => Promise<TaskLog>])[] = [
 ]
 
 describe.each(logs)('a runtime on the %s log', (_, open) => {
-  it('takes no more memory after many tasks than after some', async () => {
+  it('a runtime takes no more memory after many tasks than after some', async () => {
     const log = await open()
     const { service, drain } = createTestRuntime(
       async (turn) => {

@@ -55,7 +55,7 @@ export interface CardVerifierOptions {
   readonly fetch?: Fetch
   /** Milliseconds after which keys are fetched again. Defaults to 10 minutes. */
   readonly maxAge?: number
-  /** Milliseconds between two fetches that unknown key names cause. Defaults to 30 seconds. */
+  /** Minimum time between two fetches for unknown key names, in milliseconds. Defaults to 30 seconds. */
   readonly cooldown?: number
   /** Timeout of a fetch in milliseconds. Defaults to 5 seconds. */
   readonly timeout?: number

@@ -13,14 +13,14 @@ const firstNumber = 2
 /** How many numbers are remembered to distinguish repetition from disorder. */
 const maxNumbers = 1_000
 
-/** How far the reader of a task is, across all streams of the task. */
+/** The position of a reader in the events of a task, across all its streams. */
 export interface StreamPosition {
   taskId?: string
   /** The number of the last event, if the agent numbers its events. */
   generation?: number
   state?: TaskState
   hasStatusEvent: boolean
-  /** How many events the reader has got. */
+  /** How many events the reader has received. */
   emitted: number
   isNumbered?: boolean
   /** Whether the agent marks the numbers that it leaves out, so that any other gap is a loss. */

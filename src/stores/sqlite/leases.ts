@@ -11,7 +11,7 @@ export interface Leases {
   renew(leases: readonly HeldLease[], ttl: number): readonly string[]
   release(taskId: string, fence: number, after: number, wakeAt?: number): boolean
   orphans(limit: number): readonly TaskHead[]
-  /** Whether a lease lasts longer than processes with this `ttl` can have taken it: `shorten` corrects that. */
+  /** Whether a lease ends later than any process with this `ttl` can have set it; `shorten` corrects that. */
   hasTooLong(ttl: number): boolean
   shorten(ttl: number): void
 }

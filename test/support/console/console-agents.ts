@@ -127,7 +127,7 @@ const commands: Readonly<Record<string, (turn: Turn, argument: string) => Promis
   },
   form: async (turn) => {
     const schema = z.object({
-      name: z.string().min(2).describe('Who gets the report.'),
+      name: z.string().min(2).describe('The person who gets the report.'),
       copies: z.number().int().min(1),
     })
     const { name, copies } = await turn.ask('Please complete the order.', { schema })

@@ -114,11 +114,11 @@ function withChanges(state: State, changed: readonly TaskRow[], inputs: string):
   return state.inputs === inputs ? withTasks(state, changed) : state
 }
 
-/** The tasks that changed, the newest first, are listed where they were. Those that were not listed come first. */
+/** The tasks that changed, the newest first, are listed where they were. Tasks that were not listed come first. */
 function withTasks(state: State, changed: readonly TaskRow[]): State {
   if (changed.length === 0) return state
   const oldest = state.next === undefined ? 0 : ([...state.tasks.values()].at(-1)?.changed ?? 0)
-  // Those that are older than the last one of the list come with a later page.
+  // Tasks that are older than the last one of the list come with a later page.
   const added = changed.filter((task) => !state.tasks.has(keyOf(task)) && task.changed >= oldest)
   const tasks = new Map([...added.map((task) => [keyOf(task), task] as const), ...state.tasks])
   for (const task of changed) {
