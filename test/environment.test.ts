@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -151,14 +151,27 @@ describe('the environment of a server process', () => {
   })
 
   it('a directory that cannot be written is an error about the directory', async () => {
-    const directory = await temporaryDirectory()
-    await writeFile(join(directory, 'file'), '')
-    const { ended, stderr } = await start({ PARLEY_DIRECTORY: join(directory, 'file') })
+    const parent = await temporaryDirectory()
+    await writeFile(join(parent, 'file'), '')
+    await symlink(join(parent, 'nowhere'), join(parent, 'link'))
+    for (const [directory, reason] of [
+      [join(parent, 'file'), 'cannot be created, because its directory is a file or a broken link.'],
+      [join(parent, 'link'), 'cannot be created, because its directory is a file or a broken link.'],
+      [join(parent, 'file', 'below'), 'cannot be created, because a part of its path is a file.'],
+    ]) {
+      const { ended, stderr } = await start({ PARLEY_DIRECTORY: directory ?? '' })
+      expect(await ended).toBe(1)
+      expect(stderr()).toContain(`The task log ${join(directory ?? '', 'echo.db')} ${reason}`)
+      expect(stderr()).not.toMatch(/\bport\b/i)
+    }
+  })
+
+  it.runIf(process.platform === 'linux')('a directory in /proc is refused at once', { timeout: 20_000 }, async () => {
+    const { ended, stderr } = await start({ PARLEY_DIRECTORY: '/proc/parley/tasks' })
     expect(await ended).toBe(1)
     expect(stderr()).toContain(
-      `The task log ${join(directory, 'file', 'echo.db')} cannot be created, because its directory is a file.`,
+      'The task log /proc/parley/tasks/echo.db cannot be created: the file system allows no new files there.',
     )
-    expect(stderr()).not.toMatch(/\bport\b/i)
   })
 })
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { BackgroundQuery, RunInBackground } from './background.ts'
 import { explainError } from './connection.ts'
-import { formatWith } from './schema.ts'
+import { createPrivateDirectory, formatWith } from './schema.ts'
 
 interface BackupOptions {
   readonly file: string
@@ -38,7 +38,7 @@ function releaseLeases(format: number): readonly BackgroundQuery[] {
 
 /** Creates an empty file beside the target that only its owner can access. */
 export function createPartial(target: string): string {
-  if (mkdirSync(dirname(target), { recursive: true, mode: 0o700 })) chmodSync(dirname(target), 0o700)
+  createPrivateDirectory(dirname(target))
   const partial = `${target}.${randomBytes(6).toString('hex')}.partial`
   closeSync(openSync(partial, 'wx', 0o600))
   chmodSync(partial, 0o600)

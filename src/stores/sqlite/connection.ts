@@ -82,8 +82,9 @@ const systemAdvice: Readonly<Record<string, string>> = {
   EACCES: forbidden,
   EPERM: forbidden,
   EROFS: forbidden,
-  EEXIST: 'cannot be created, because its directory is a file. Move that file, or choose another directory.',
+  EEXIST: 'cannot be created, because its directory is a file or a broken link. Move it, or choose another directory.',
   ENOTDIR: 'cannot be created, because a part of its path is a file. Choose another directory.',
+  ENOENT: 'cannot be created: the file system allows no new files there. Choose another directory.',
   ENOSPC: 'cannot grow: the disk is full. Free some space; what was stored before is safe.',
 }
 

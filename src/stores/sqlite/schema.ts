@@ -200,11 +200,31 @@ export const migrations: readonly string[] = [
   `,
 ]
 
+/**
+ * Creates a directory for its owner alone, and its parents. Not by `recursive` of Node, which retries for ever where the
+ * operating system says that an existing parent does not exist, such as in `/proc`.
+ */
+export function createPrivateDirectory(directory: string): void {
+  if (isDirectory(directory)) return
+  const parent = dirname(directory)
+  if (parent !== directory && !statSync(parent, { throwIfNoEntry: false })) createPrivateDirectory(parent)
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+    // Set again, because the umask may have removed rights of the owner too.
+    chmodSync(directory, 0o700)
+  } catch (error) {
+    // Another process may have created it in the meantime.
+    if (!isDirectory(directory)) throw error
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
 /** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */
 function createPrivateFile(file: string): void {
-  const directory = dirname(file)
-  // Modes are set again, because the umask may have removed rights of the owner too.
-  if (mkdirSync(directory, { recursive: true, mode: 0o700 })) chmodSync(directory, 0o700)
+  createPrivateDirectory(dirname(file))
   try {
     closeSync(openSync(file, 'wx', 0o600))
     chmodSync(file, 0o600)
