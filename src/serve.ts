@@ -261,7 +261,8 @@ interface Mounts {
 
 function createMounts(host: Host, settings: ServeSettings, onLog: (log: TaskLog) => void): Mounts {
   const { auth, asksCertificate, pushFor, logger, stores, drainDeadline } = settings
-  const shared = sharedOptions(settings.options)
+  const errorMessages = settings.options.logger === undefined && process.stderr.isTTY === true
+  const shared = mergeOptions<SharedOptions>({ turns: { errorMessages } }, sharedOptions(settings.options))
   const openedLogs = new Map<HostedAgent, TaskLog>()
   return {
     add(agent, mount, openedBefore) {
@@ -308,8 +309,10 @@ function publicUrlAt({ mount = '' }: AddOptions, { publicUrl }: Pick<HandlerOpti
   return publicUrl !== undefined && { publicUrl: `${publicUrl.replace(/\/+$/, '')}${mount.replace(/\/+$/, '')}` }
 }
 
+type SharedOptions = Omit<HandlerOptions, 'auth'>
+
 /** The options of the server that its agents share: everything but where it listens and what each agent has alone. */
-function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
+function sharedOptions(options: ServeOptions): SharedOptions {
   const {
     port: _,
     host,

@@ -55,6 +55,28 @@ async function start(variables: Readonly<Record<string, string>> = {}, ...values
   }
 }
 
+/** Starts a server process in a terminal of its own. */
+async function startInTerminal() {
+  const { PARLEY_LOG_LEVEL: _, ...environment } = process.env
+  const command = `'${process.execPath}' '${script}'`
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd: await temporaryDirectory(),
+    env: { ...environment, NO_COLOR: '1' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  onTestFinished(async () => {
+    child.stdin.write('\u0003') // Ctrl-C
+    await ended
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  await expect.poll(() => output, { timeout: 20_000 }).toMatch(/^http:\S+\r?$/m)
+  return { url: /^http:\S+/m.exec(output)?.[0] ?? '', output: () => output }
+}
+
 describe('the log of a server process', () => {
   it('the log of a server process is JSON on the standard error output, one line each for start, ready, a turn, drain and stop', async () => {
     const { url = '', stop, ended, lines, stderr } = await start()
@@ -75,6 +97,21 @@ describe('the log of a server process', () => {
     expect(lines()[3]).toMatchObject({ reason: 'SIGTERM' })
     expect(stderr().trimEnd().split('\n')).toHaveLength(5)
   })
+
+  // `script` of Linux runs a program in a terminal.
+  it.runIf(process.platform === 'linux')(
+    'lines in a terminal are for people, and say why an agent failed; elsewhere its error is logged without the message',
+    async () => {
+      const inTerminal = await startInTerminal()
+      await (await connect(inTerminal.url)).send('fail')
+      await expect.poll(inTerminal.output).toMatch(/ERROR? +the agent failed.*the shelf is empty/is)
+      expect(inTerminal.output()).not.toContain('{"time"')
+      const piped = await start()
+      await (await connect(piped.url ?? '')).send('fail')
+      await expect.poll(piped.stderr).toContain('"the agent failed"')
+      expect(piped.stderr()).not.toContain('the shelf is empty')
+    },
+  )
 
   it('PARLEY_LOG_LEVEL decides what is written', async () => {
     const quiet = await start({ PARLEY_LOG_LEVEL: 'warn' }, '{}', 'close')

@@ -130,7 +130,7 @@ export interface TurnOptions {
   readonly leaseHolder?: string
   /**
    * Logs the messages of errors that the agent throws. They may contain what callers sent. Defaults to false: the log has
-   * their type, their code and where they were thrown.
+   * their type, their code and where they were thrown. `serve` in a terminal, with the default logger, defaults to true.
    */
   readonly errorMessages?: boolean
   /** Keeps the metadata of requests as the metadata of their task, for every reader of it. Defaults to false. */

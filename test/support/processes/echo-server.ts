@@ -3,7 +3,10 @@ import { serve } from '../../../src/serve.ts'
 
 /** A server as a user writes it: its operator configures it by the environment. The argument has options as JSON. */
 const server = await serve(
-  agent({ name: 'Echo' }, (turn) => turn.text),
+  agent({ name: 'Echo' }, (turn) => {
+    if (turn.text === 'fail') throw new Error('the shelf is empty')
+    return turn.text
+  }),
   JSON.parse(process.argv[2] ?? '{}'),
 )
 console.log(server.url)
