@@ -120,7 +120,7 @@ it('the replicas of the example wait for the database, and the balancer for the 
 describe.skipIf(!isBuilt)('the replicas example', () => {
   beforeAll(async () => {
     image = await buildImage('examples/replicas/Dockerfile')
-  }, 240_000)
+  }, 900_000)
   afterAll(() => image?.remove())
 
   it('a client behind a round-robin balancer streams, reads and cancels tasks on any replica', async () => {

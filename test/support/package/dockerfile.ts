@@ -7,7 +7,10 @@ import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Steps that `npm install` and `npm test` have done in this repository already: their results are taken over. */
+/**
+ * Steps that `npm install` and `npm test` have done in this repository already: their results are taken over. With
+ * `FULL_IMAGE=1` they run as well, on a copy without `node_modules`.
+ */
 const doneBefore: Readonly<Record<string, (folder: string) => Promise<void>>> = {
   'npm install --ignore-scripts --no-audit --no-fund': (folder) =>
     symlink(join(root, 'node_modules'), join(folder, 'node_modules')),
@@ -40,7 +43,8 @@ export async function buildImage(dockerfile: string): Promise<Image> {
       const names = copiesContent ? (await readdir(path)).filter((name) => !ignored.includes(name)) : ['']
       for (const name of names) {
         const destination = copiesContent ? join(folder, target, name) : join(folder, target, basename(source))
-        await cp(join(path, name), destination, { recursive: true })
+        const filter = (file: string) => !ignored.includes(`**/${basename(file)}`)
+        await cp(join(path, name), destination, { recursive: true, filter })
       }
     }
   }
@@ -56,9 +60,9 @@ export async function buildImage(dockerfile: string): Promise<Image> {
       await mkdir(folder, { recursive: true })
     } else if (instruction === 'COPY') await copy(args)
     else if (instruction === 'RUN') {
-      const takeOver = doneBefore[argument]
+      const takeOver = process.env.FULL_IMAGE ? undefined : doneBefore[argument]
       if (takeOver) await takeOver(folder)
-      else await promisify(execFile)('sh', ['-c', argument], { cwd: folder, timeout: 120_000 })
+      else await promisify(execFile)('sh', ['-c', argument], { cwd: folder, timeout: 600_000 })
     } else if (instruction === 'CMD') command = JSON.parse(argument)
     else if (instruction !== 'USER') throw new Error(`unknown instruction: ${line}`)
   }
