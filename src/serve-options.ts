@@ -1,4 +1,4 @@
-import type { Agent } from './agent/agent.ts'
+import { type Agent, requireAgent } from './agent/agent.ts'
 import { isObject } from './base/json.ts'
 import {
   aFunction,
@@ -136,12 +136,11 @@ export function isAgent(served: Agent | Agents): served is Agent {
 
 /** Throws unless there is an agent at each path, and the options suit their number. */
 export function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
-  const entries = isObject(agents) ? Object.entries(agents) : []
+  if (!isObject(agents)) requireAgent(agents, 'serve(): agent')
+  const entries = Object.entries(agents)
   const { length } = entries
   if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
-  for (const [path, agent] of entries) {
-    if (!isAgent(agent)) throw new TypeError(`serve(): expected an agent made by agent(…) at the path "${path}"`)
-  }
+  for (const [path, agent] of entries) requireAgent(agent, `serve(): the agent at the path "${path}"`)
   // Agents must not see each other's tasks.
   if (length > 1 && log) {
     throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')

@@ -3,6 +3,7 @@ import {
   anyOf,
   checkOptions,
   group,
+  having,
   integer,
   listOf,
   type OptionCheck,
@@ -87,6 +88,11 @@ export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly skillTypes?: Skills
   /** Resolves the agents that this one calls, unless `calls.reach` is set. */
   readonly reach?: ResolveAgent
+}
+
+/** Throws a `TypeError` unless a user passed an agent to `caller`. */
+export function requireAgent(value: unknown, caller: string): asserts value is Agent {
+  having("an agent such as agent({ name: 'Echo' }, async (turn) => turn.text)", 'profile', 'run')(value, caller)
 }
 
 /** Defines an agent. Without `work`, its typed skills do the work. */

@@ -78,7 +78,7 @@ export async function verifyCard<T>(
 }
 
 export function isLocal(target: Target): target is Local {
-  return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
+  return typeof target === 'object' && target !== null && 'fetch' in target && typeof target.fetch === 'function'
 }
 
 /** Cards that are served without credentials are the same for every caller. */
@@ -107,8 +107,12 @@ function isModel(target: Target): target is AgentCard {
   return isObject(target) && Array.isArray(target.interfaces) && target.supportedInterfaces === undefined
 }
 
-/** An agent definition without `fetch` cannot be called. */
+/** An agent definition without `fetch` cannot be called, and a variable of the environment may not be set. */
 function requireCard(target: JsonObject): JsonObject {
+  if (!isObject(target)) {
+    const problem = `Expected the URL of an agent, its card, or an agent of this process, got ${JSON.stringify(target)}.`
+    throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
+  }
   if (typeof target.run !== 'function') return target
   const problem = 'This agent cannot be called: expected one made by agent() of parley-a2a, or createHandler(agent).'
   throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })

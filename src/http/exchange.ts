@@ -1,3 +1,4 @@
+import { having } from '../base/options.ts'
 import { isJson } from './json.ts'
 import { type LargeResponse, Overloaded, retryAfterOverload } from './load.ts'
 
@@ -59,6 +60,12 @@ export interface Outgoing {
  * adapters translate, so that the hot path builds neither a `Request` nor a `Response`.
  */
 export type Exchange = (incoming: Incoming) => Promise<Outgoing>
+
+/** The exchange of what a user passes to `caller` as a handler. Throws a `TypeError` if it is none. */
+export function exchangeOf(handler: { readonly exchange: Exchange }, caller: string): Exchange {
+  having('what createHandler(agent, options) returns', 'exchange')(handler, `${caller}(): handler`)
+  return handler.exchange
+}
 
 /**
  * Runs an exchange and returns a response even if it throws. Such an error is a bug: `onError` receives it and the

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Exchange } from '../http/exchange.ts'
+import { type Exchange, exchangeOf } from '../http/exchange.ts'
 import { createAnswer } from '../node/listener.ts'
 import { firstSegments, segmentsOf } from './mounted-path.ts'
 
@@ -18,7 +18,8 @@ export interface FastifyScope {
  * @example
  * await app.register(fastifyPlugin(handler), { prefix: '/agents/echo' })
  */
-export function fastifyPlugin({ exchange }: { readonly exchange: Exchange }): (scope: FastifyScope) => Promise<void> {
+export function fastifyPlugin(handler: { readonly exchange: Exchange }): (scope: FastifyScope) => Promise<void> {
+  const exchange = exchangeOf(handler, 'fastifyPlugin')
   const answer = createAnswer(exchange)
   return async (scope) => {
     const { prefix } = scope

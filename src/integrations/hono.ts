@@ -1,4 +1,4 @@
-import type { Exchange } from '../http/exchange.ts'
+import { type Exchange, exchangeOf } from '../http/exchange.ts'
 import { answerRequest } from '../http/fetch.ts'
 import { basePathFor } from './mounted-path.ts'
 
@@ -20,11 +20,10 @@ export interface HonoContext {
  * @example
  * app.all('/agents/echo/*', honoHandler(handler))
  */
-export function honoHandler({
-  exchange,
-}: {
+export function honoHandler(handler: {
   readonly exchange: Exchange
 }): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+  const exchange = exchangeOf(handler, 'honoHandler')
   return async ({ req }, next) => {
     const base = basePathFor(req.routePath, new URL(req.raw.url).pathname)
     let isUnrouted = false

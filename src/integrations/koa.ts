@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Exchange } from '../http/exchange.ts'
+import { type Exchange, exchangeOf } from '../http/exchange.ts'
 import { createAnswer } from '../node/listener.ts'
 
 /** What the middleware uses of a Koa context, 2 or 3. */
@@ -21,11 +21,10 @@ export interface KoaContext {
  * @example
  * app.use(mount('/agents/echo', koaMiddleware(handler)))
  */
-export function koaMiddleware({
-  exchange,
-}: {
+export function koaMiddleware(handler: {
   readonly exchange: Exchange
 }): (context: KoaContext, next: () => Promise<unknown>) => Promise<void> {
+  const exchange = exchangeOf(handler, 'koaMiddleware')
   const answer = createAnswer(exchange)
   return async (context, next) => {
     const { req, res, path, querystring } = context

@@ -1,4 +1,4 @@
-import type { Exchange } from '../http/exchange.ts'
+import { type Exchange, exchangeOf } from '../http/exchange.ts'
 import { answerRequest } from '../http/fetch.ts'
 import { firstSegments, segmentsOf } from './mounted-path.ts'
 
@@ -20,7 +20,8 @@ export type RouteHandlers = Readonly<Record<'GET' | 'HEAD' | 'POST' | 'DELETE' |
  * @example
  * export const { GET, HEAD, POST, DELETE, OPTIONS } = routeHandlers(handler)
  */
-export function routeHandlers({ exchange }: { readonly exchange: Exchange }): RouteHandlers {
+export function routeHandlers(handler: { readonly exchange: Exchange }): RouteHandlers {
+  const exchange = exchangeOf(handler, 'routeHandlers')
   const handle: RouteHandler = async (request, { params }) => {
     const { pathname } = new URL(request.url)
     const rest = Object.values(await params).find((value) => Array.isArray(value)) ?? []

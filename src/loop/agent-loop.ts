@@ -129,6 +129,7 @@ export interface AgentLoop {
  * const assistant = agent({ name: 'Assistant' }, createAgentLoop({ model, tools: [mcpTools({ command: 'my-mcp-server' })] }))
  */
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
+  object(options, 'createAgentLoop(options)')
   const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
   const { onError } = options
   requireModel(model)

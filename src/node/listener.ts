@@ -54,6 +54,7 @@ export function toListener(
     load: object,
     unreadTimeout: milliseconds({ min: 1 }),
   })
+  aFunction(exchange, 'toListener(handler.exchange)')
   const answer = createAnswer(exchange, options)
   return (request, response, next) => {
     const answered = answer(request, response, undefined, next !== undefined)

@@ -1,4 +1,4 @@
-import type { Agent } from '../agent/agent.ts'
+import { type Agent, requireAgent } from '../agent/agent.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { checkOptions } from '../base/options.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -41,6 +41,7 @@ export interface Handler {
  * export default { fetch: handler.fetch }
  */
 export function createHandler(agent: Agent, options: HandlerOptions & Pick<MountOptions, 'mount'>): Handler {
+  requireAgent(agent, 'createHandler(): agent')
   const caller = `createHandler(${agent.profile.name})`
   requireAuthOption(caller, options)
   checkOptions(caller, options, { ...handlerChecks, mount: emptyOrPath })

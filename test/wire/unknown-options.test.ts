@@ -9,6 +9,8 @@ import {
   clientCredentials,
   deviceCode,
 } from '../../src/entries/client-auth.ts'
+import { fastifyPlugin } from '../../src/entries/fastify.ts'
+import { honoHandler } from '../../src/entries/hono.ts'
 import {
   agent,
   createHandler,
@@ -17,9 +19,18 @@ import {
   createMemoryLog,
   createSqliteLog,
 } from '../../src/entries/index.ts'
+import { koaMiddleware } from '../../src/entries/koa.ts'
 import { createAgentLoop } from '../../src/entries/loop.ts'
 import { createMcpServer } from '../../src/entries/mcp.ts'
-import { createGuardedFetch, createPushFetch, grpc, servePeer, serveRegistry } from '../../src/entries/node.ts'
+import { routeHandlers } from '../../src/entries/next.ts'
+import {
+  createGuardedFetch,
+  createPushFetch,
+  grpc,
+  servePeer,
+  serveRegistry,
+  toListener,
+} from '../../src/entries/node.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createReceiver } from '../../src/entries/push.ts'
 import { createMemoryRegistryStore, createRegistry } from '../../src/entries/registry.ts'
@@ -151,6 +162,28 @@ const calls: readonly (readonly [() => unknown, string])[] = [
     () => serve(echo, { mesh: { agentid: 'a' } } as never),
     'serve: mesh.agentid is not an option. Did you mean agentId?',
   ],
+  [() => serve((async () => 'x') as never), "serve(): agent: expected an agent such as agent({ name: 'Echo' }"],
+  [() => serve({ '/a': {} } as never), 'serve(): the agent at the path "/a": expected an agent such as agent({'],
+  [() => createHandler((() => 'x') as never, { auth: 'none' }), 'createHandler(): agent: expected an agent such as'],
+  ...[fastifyPlugin, honoHandler, koaMiddleware, routeHandlers].map(
+    (mount) =>
+      [
+        () => mount(echo as never),
+        `${mount.name}(): handler: expected what createHandler(agent, options) returns, got an object with profile, run`,
+      ] as const,
+  ),
+  [
+    () => toListener(createHandler(echo, { auth: 'none' }) as never),
+    'toListener(handler.exchange): expected a function, got an object with exchange, fetch',
+  ],
+  ...[undefined, null, 4000].map(
+    (target) =>
+      [
+        () => connect(target as never),
+        `Expected the URL of an agent, its card, or an agent of this process, got ${target}.`,
+      ] as const,
+  ),
+  [() => createAgentLoop(undefined as never), 'createAgentLoop(options): expected an object, got undefined.'],
 ]
 
 it.each(calls)('%s is refused: %s', async (call, message) => {
