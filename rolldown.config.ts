@@ -29,6 +29,12 @@ function withImports(file: string, files = new Set<string>()): ReadonlySet<strin
 }
 
 const serverFiles = withImports(resolve('src/entries/index.ts'))
+/** What an agent in a web framework needs. Bundlers of frameworks follow what `serve` loads on demand, such as `pg`. */
+const handlerFiles = new Set(
+  ['server.node', 'fastify', 'hono', 'koa', 'next', 'sqlite'].flatMap((name) => [
+    ...withImports(resolve(`src/entries/${name}.ts`)),
+  ]),
+)
 const clientFiles = withImports(resolve('src/entries/client.node.ts'))
 
 /** Lets every entry refuse old Nodes when it is imported; the executable does so itself. It is the only side effect of the package. */
@@ -76,13 +82,14 @@ export default defineConfig([
       dir: 'dist',
       format: 'esm',
       chunkFileNames: 'shared/[name].js',
-      // Few files, because each costs time: what nearly every entry needs, what servers and clients share, and the rest
-      // of a server.
+      // Few files, because each costs time: what nearly every entry needs, what servers and clients share, the rest of a
+      // handler, and the rest of a server.
       codeSplitting: {
         groups: [
           { name: 'base', test: /src\/(base|protocol)\/|src\/http\/(exchange|read-limited)/, priority: 3 },
           { name: 'common', test: (id) => serverFiles.has(id) && clientFiles.has(id), priority: 2 },
-          { name: 'server', test: (id) => serverFiles.has(id), priority: 1 },
+          { name: 'server', test: (id) => serverFiles.has(id) && handlerFiles.has(id), priority: 1 },
+          { name: 'serve', test: (id) => serverFiles.has(id), priority: 0 },
         ],
       },
     },

@@ -1,6 +1,7 @@
 /**
  * Runs the route of docs/guides/frameworks.md in a real Next.js application: `npm run test:next`. It installs Next.js into a temporary
- * folder (370 MB), builds and starts the application, and calls its agent with the official SDK. Not part of `npm test`.
+ * folder (370 MB), builds and starts the application, and calls its agent with the official SDK. A job of its own in CI, not part of
+ * `npm test`.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'

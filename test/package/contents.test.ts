@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -61,6 +62,38 @@ describe.skipIf(!isBuilt)('the published package', () => {
     expect(sum(/^docs\//)).toBeLessThan(2_500_000)
   })
 })
+
+describe.skipIf(!isBuilt)('the entries for web frameworks', () => {
+  it.each(['fastify', 'hono', 'koa', 'next', 'server', 'sqlite'])(
+    '%s can be bundled by a framework: it loads no package that may be missing, and no file by its path',
+    async (entry) => {
+      const name = entry === 'server' ? 'server.node' : entry
+      const files = await loadedFiles(new URL(`../../dist/${name}.js`, import.meta.url))
+      const code = [...files.values()].join('\n')
+      const packages = [...code.matchAll(specifier)]
+        .map(([, name, lazy]) => name ?? lazy ?? '')
+        .filter((name) => !name.startsWith('.'))
+      const known = new Set([...Object.keys(manifest.dependencies), 'node:'])
+      expect(packages.filter((name) => !known.has(/^(?:node:|@[^/]+\/[^/]+|[^/]+)/.exec(name)?.[0] ?? ''))).toEqual([])
+      expect(code).not.toMatch(/new URL\([^)]*import\.meta\.url/)
+    },
+  )
+})
+
+/** What static and dynamic imports in a built file name. */
+const specifier = /^(?:import|export) (?:.* from )?"([^"]+)";$|\bimport\("([^"]+)"\)/gm
+
+/** The text of a built file, and of the files of the package that it imports, also on demand. */
+async function loadedFiles(file: URL, files = new Map<string, string>()): Promise<ReadonlyMap<string, string>> {
+  if (files.has(file.href)) return files
+  const code = await readFile(file, 'utf8')
+  files.set(file.href, code)
+  for (const [, name, lazy] of code.matchAll(specifier)) {
+    const path = name ?? lazy ?? ''
+    if (path.startsWith('.')) await loadedFiles(new URL(path, file), files)
+  }
+  return files
+}
 
 describe('the published schemas', () => {
   it('have code, declarations and JSON files, also after a second build', { timeout: 60_000 }, async () => {
