@@ -139,7 +139,7 @@ export function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
   if (!isObject(agents)) requireAgent(agents, 'serve(): agent')
   const entries = Object.entries(agents)
   const { length } = entries
-  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
+  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none.')
   for (const [path, agent] of entries) requireAgent(agent, `serve(): the agent at the path "${path}"`)
   // Agents must not see each other's tasks.
   if (length > 1 && log) {
