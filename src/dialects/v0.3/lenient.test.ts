@@ -93,6 +93,13 @@ describe('results and events', () => {
     })
   })
 
+  it('a timestamp that cannot be converted to a text is a violation', () => {
+    for (const timestamp of [{ toString: false }, [{ toString: false }]]) {
+      const task = { ...bare, status: { ...status, timestamp } }
+      expect(() => decodeResult.getTask(task, address)).toThrow('status.timestamp: expected')
+    }
+  })
+
   it('an event may lack a kind and final', () => {
     const ref = { taskId: 'T', contextId: 'C' }
     const artifact = { artifactId: 'A', parts: [{ type: 'text', text: 'a' }] }

@@ -132,7 +132,9 @@ function kindOfEvent(event: JsonObject): string | undefined {
 function cleanStatus(status: unknown, taskId: unknown): unknown {
   if (!isObject(status)) return status
   const { message, timestamp = taskId } = status
-  const defaults = { role: 'agent', messageId: `status-${timestamp}` }
+  // An object may not be convertible to a text; the schema rejects it.
+  const messageId = typeof timestamp === 'object' ? 'status' : `status-${timestamp}`
+  const defaults = { role: 'agent', messageId }
   return {
     ...status,
     state: cleanState(status.state),
