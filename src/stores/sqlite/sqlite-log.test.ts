@@ -239,6 +239,26 @@ test('on a full disk writes fail without waking readers, and reads and later wri
   await waiting
 })
 
+test('a log whose disk is full is closed, and the next start has everything that was stored', async () => {
+  const file = newFile()
+  let isFull = false
+  const log = open({
+    file,
+    driver(path) {
+      const db = new DatabaseSync(path)
+      const exec = (sql: string) => {
+        if (isFull && sql.includes('wal_checkpoint')) throw Object.assign(new Error('disk is full'), { errcode: 13 })
+        db.exec(sql)
+      }
+      return { exec, prepare: (sql) => db.prepare(sql), close: () => db.close() }
+    },
+  })
+  await log.create(task, [chunk('x')], { lease })
+  isFull = true
+  await log.close()
+  expect(await open({ file }).read('t', 0)).toHaveLength(1)
+})
+
 test('a read-only file can be read, and writing to it fails with an explanation', async () => {
   const file = newFile()
   const first = open({ file })

@@ -113,7 +113,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
     otherProcesses.stop()
     try {
       await commit.close()
-      db.exec('PRAGMA wal_checkpoint')
+      checkpoint(db)
     } catch (error) {
       throw explainError(error, file)
     } finally {
@@ -260,6 +260,15 @@ function removalMethods(
       }
       return erased
     },
+  }
+}
+
+/** Moves what is stored from the write-ahead log into the file. On a full disk it stays there, and nothing is lost. */
+function checkpoint(db: SqliteDatabase): void {
+  try {
+    db.exec('PRAGMA wal_checkpoint')
+  } catch {
+    // The next start reads the write-ahead log.
   }
 }
 
