@@ -1,21 +1,10 @@
 import { type Bytes, fromBase64 } from '../base/base64.ts'
-import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
+import type { Json } from '../base/json.ts'
 import type { StreamEvent } from '../protocol/events.ts'
+import { type AuthRequired, readAuthRequired } from '../protocol/extensions/in-task-credentials.ts'
 import { type Artifact, type Message, type Part, type Task, type TaskStatus, textOf } from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
-
-/** The credentials that a task needs to continue, as far as the agent describes them. The caller obtains them outside A2A. */
-export interface AuthRequired {
-  /** The agent's message. */
-  readonly text: string
-  /** The schemes that the agent names, such as `Bearer` or `oauth2`. */
-  readonly schemes: readonly string[]
-  /** Where to obtain the credentials. */
-  readonly urls: readonly string[]
-  /** The data parts of the agent's message. */
-  readonly details: readonly JsonObject[]
-}
 
 /** A stream event, with the credentials that its task needs to continue. */
 export type ClientEvent = StreamEvent & { readonly authRequired?: AuthRequired }
@@ -127,33 +116,4 @@ export function withAuthRequired(event: StreamEvent): ClientEvent {
 
 function authRequiredOf(status: TaskStatus): { readonly authRequired?: AuthRequired } {
   return status.state === 'auth-required' ? { authRequired: readAuthRequired(status) } : {}
-}
-
-function readAuthRequired({ message }: TaskStatus): AuthRequired {
-  const parts = message?.parts ?? []
-  const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
-  const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
-  return {
-    text: message ? textOf(message) : '',
-    schemes: unique(details.flatMap(schemesIn)),
-    urls: unique([...links, ...details.flatMap((detail) => urlsIn(detail, 3))]),
-    details,
-  }
-}
-
-function unique(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)]
-}
-
-/** Reads `AuthenticationInfo` of any version, or a security scheme as cards have it. */
-function schemesIn({ scheme, schemes, type }: JsonObject): readonly string[] {
-  const names = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
-  return names.filter((name) => typeof name === 'string')
-}
-
-function urlsIn(value: Json, depth: number): readonly string[] {
-  if (typeof value === 'string') return /^https?:\/\/\S+$/.test(value) ? [value] : []
-  return typeof value === 'object' && value !== null && depth > 0
-    ? Object.values(value).flatMap((member: Json) => urlsIn(member, depth - 1))
-    : []
 }

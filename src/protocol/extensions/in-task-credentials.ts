@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
-import type { Part } from '../model.ts'
+import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type Part, type TaskStatus, textOf } from '../model.ts'
 import type { SendRequest } from '../service.ts'
 
 /**
@@ -10,6 +10,18 @@ export const credentialsExtension = 'https://parley.dev/ext/credentials/v1'
 
 /** The media type of a data part with credentials. */
 export const credentialsType = 'application/vnd.a2a.credentials+json'
+
+/** The credentials that a task needs to continue, as far as the agent describes them. The caller obtains them outside A2A. */
+export interface AuthRequired {
+  /** The agent's message. */
+  readonly text: string
+  /** The schemes that the agent names, such as `Bearer` or `oauth2`. */
+  readonly schemes: readonly string[]
+  /** Where to obtain the credentials. */
+  readonly urls: readonly string[]
+  /** The data parts of the agent's message. */
+  readonly details: readonly JsonObject[]
+}
 
 /** Credentials in a message. */
 export interface InBand {
@@ -54,6 +66,19 @@ export function extractCredentials(request: SendRequest, isAwaited = false): Ext
   }
 }
 
+/** Reads what an agent says about the credentials that its task needs. */
+export function readAuthRequired({ message }: Pick<TaskStatus, 'message'>): AuthRequired {
+  const parts = message?.parts ?? []
+  const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
+  const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
+  return {
+    text: message ? textOf(message) : '',
+    schemes: unique(details.flatMap(schemesIn)),
+    urls: unique([...links, ...details.flatMap((detail) => urlsIn(detail, 3))]),
+    details,
+  }
+}
+
 /** Returns a message part with credentials. */
 export function credentialsPart({ scheme, credentials }: InBand): Part {
   return { data: { ...(scheme !== undefined && { scheme }), credentials }, mediaType: credentialsType }
@@ -74,4 +99,21 @@ function readCredentials(value: Json | undefined): InBand | undefined {
 
 function redact({ scheme }: InBand): JsonObject {
   return { ...(scheme !== undefined && { scheme }), redacted: true }
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)]
+}
+
+/** Reads `AuthenticationInfo` of any version, or a security scheme as cards have it. */
+function schemesIn({ scheme, schemes, type }: JsonObject): readonly string[] {
+  const names = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
+  return names.filter((name) => typeof name === 'string')
+}
+
+function urlsIn(value: Json, depth: number): readonly string[] {
+  if (typeof value === 'string') return /^https?:\/\/\S+$/.test(value) ? [value] : []
+  return typeof value === 'object' && value !== null && depth > 0
+    ? Object.values(value).flatMap((member: Json) => urlsIn(member, depth - 1))
+    : []
 }

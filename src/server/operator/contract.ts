@@ -200,6 +200,8 @@ export interface Waiting {
   readonly schema?: JsonObject
   /** For `tool`: the call that the caller's tool has to execute. */
   readonly tool?: { readonly name: string; readonly arguments: Json }
+  /** For `credentials`: the schemes that the agent names, and where to obtain the credentials. Both may be empty. */
+  readonly credentials?: { readonly schemes: readonly string[]; readonly urls: readonly string[] }
 }
 
 /** `GET /tasks/{agent}/{taskId}/events?after=0&limit=200`, oldest first; with `before`, the events before it, oldest first. */
@@ -278,7 +280,9 @@ export interface Answer {
   readonly parts?: readonly Part[]
   /** a value for the schema of the question, */
   readonly value?: Json
-  /** or a decision about an approval. */
+  /** a decision about an approval, */
   readonly decision?: 'approve' | 'decline'
+  /** or the credentials that the task waits for. They reach the agent, and are neither stored nor logged. */
+  readonly credentials?: { readonly scheme?: string; readonly secret: string }
   readonly comment?: string
 }

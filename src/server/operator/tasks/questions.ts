@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { TaskEvent } from '../../../protocol/events.ts'
 import { inputRequestIn, toolResult, toolUse } from '../../../protocol/extensions/client-tools.ts'
+import { credentialsPart, readAuthRequired } from '../../../protocol/extensions/in-task-credentials.ts'
 import { type Message, type Part, textOf } from '../../../protocol/model.ts'
 import { isInterrupted } from '../../../protocol/states.ts'
 import type { OperatorTask } from '../../../tasks/operator-log.ts'
@@ -25,7 +26,13 @@ export function waitingOf({ phase, status, changed }: OperatorTask, events: read
     ...(typeof requestId === 'string' && { requestId }),
     ...(isObject(schema) && { schema }),
     ...(use && { tool: use }),
+    ...(phase === 'auth-required' && { credentials: credentialsOf(message) }),
   }
+}
+
+function credentialsOf(message: Message | undefined): Waiting['credentials'] {
+  const { schemes, urls } = readAuthRequired({ message })
+  return { schemes, urls }
 }
 
 /** A request that names a tool, and has neither a call nor a schema, is a request to approve the call. */
@@ -44,8 +51,14 @@ function toolUseIn({ parts }: Message): Waiting['tool'] {
 }
 
 /** The parts of the message by which an operator answers a question. */
-export function partsOfAnswer({ requestId, parts, value, decision, comment }: Answer): readonly Part[] {
+export function partsOfAnswer(answer: Answer): readonly Part[] {
+  const { requestId, parts, value, decision, credentials, comment } = answer
   const remark: readonly Part[] = comment === undefined || comment === '' ? [] : [{ text: comment }]
+  if (credentials !== undefined) {
+    if ((parts ?? value ?? decision) !== undefined) throw invalid('credentials', 'expected no other answer beside them')
+    const { scheme, secret } = credentials
+    return [credentialsPart({ credentials: secret, ...(scheme !== undefined && { scheme }) }), ...remark]
+  }
   if (decision !== undefined) {
     const word = decision === 'approve' ? 'yes' : 'no'
     return requestId === undefined ? [{ text: word }, ...remark] : [resultPart(requestId, word), ...remark]
@@ -53,7 +66,8 @@ export function partsOfAnswer({ requestId, parts, value, decision, comment }: An
   if (value !== undefined) {
     return requestId === undefined ? [{ data: value }, ...remark] : [resultPart(requestId, { value }), ...remark]
   }
-  if (!parts || parts.length === 0) throw invalid('parts', 'expected an answer: parts, a value, or a decision')
+  if (!parts || parts.length === 0)
+    throw invalid('parts', 'expected an answer: parts, a value, a decision or credentials')
   return [...parts, ...remark]
 }
 

@@ -1,5 +1,6 @@
 import type { KeepingLogger } from '../../../base/logger.ts'
 import { A2AError } from '../../../protocol/errors.ts'
+import { credentialsExtension } from '../../../protocol/extensions/in-task-credentials.ts'
 import { type Part, type Principal, principalOf } from '../../../protocol/model.ts'
 import { isTask } from '../../../protocol/states.ts'
 import { literal } from '../../../schema/unions.ts'
@@ -110,6 +111,9 @@ export function taskRoutes({ agents, taskLines }: TaskRoutesOptions): readonly R
 async function answer(agent: ConsoleAgent, taskId: string, call: OperatorCall): Promise<TaskDetail> {
   const body = (await readBody(call, answerSchema)) as Answer
   const task = await requireTask(agent, taskId)
+  if (body.credentials && task.phase !== 'auth-required') {
+    throw new OperatorFailure(409, 'unsupported-operation', 'The task does not wait for credentials.')
+  }
   const [first] = await operatorLogOf(agent).events(taskId, 0, 1)
   const caller: Principal = first?.event.type === 'message' ? first.event.principal : principalOf(task.owner)
   // The credentials were valid when the caller sent them.
@@ -120,6 +124,7 @@ async function answer(agent: ConsoleAgent, taskId: string, call: OperatorCall): 
     taskId,
     contextId: task.contextId,
     parts: partsOfAnswer(body),
+    ...(body.credentials && { extensions: [credentialsExtension] }),
     ...(!call.session.isOpen && { metadata: { operator: call.session.principal.id } }),
   }
   await agent.agent.uncheckedService.sendMessage(
@@ -182,5 +187,6 @@ const answerSchema = object({
   parts: optional(list(partSchema, { max: 100 })),
   value: optional(json()),
   decision: optional(literal('approve', 'decline')),
+  credentials: optional(object({ scheme: optional(text(200)), secret: string({ min: 1, max: 16 * 1024 }) })),
   comment: optional(text(10_000)),
 })
