@@ -1,4 +1,5 @@
 import type { CommandEntry } from './command.ts'
+import { operatorCommands } from './commands/operate/operator/commands.ts'
 
 // To add a command:
 //
@@ -162,60 +163,7 @@ export const commands: readonly CommandEntry[] = [
     summary: 'List the tasks in a task log',
     load: async () => (await import('./commands/operate/tasks.ts')).tasks,
   },
-  {
-    path: 'operator tasks',
-    group: 'Operate',
-    summary: 'List the tasks of a running server',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorTasks,
-  },
-  {
-    path: 'operator task',
-    group: 'Operate',
-    summary: 'Show a task of a running server',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorTask,
-  },
-  {
-    path: 'operator events',
-    group: 'Operate',
-    summary: 'Show the events of a task',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorEvents,
-  },
-  {
-    path: 'operator cancel',
-    group: 'Operate',
-    summary: 'Cancel tasks of any caller',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorCancel,
-  },
-  {
-    path: 'operator answer',
-    group: 'Operate',
-    summary: 'Answer a question in the place of the caller',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorAnswer,
-  },
-  {
-    path: 'operator inbox',
-    group: 'Operate',
-    summary: 'List everything that waits for a person',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorInbox,
-  },
-  {
-    path: 'operator overview',
-    group: 'Operate',
-    summary: 'Show counts and rates of a server',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorOverview,
-  },
-  {
-    path: 'operator webhooks',
-    group: 'Operate',
-    summary: 'List the webhooks of a server',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorWebhooks,
-  },
-  {
-    path: 'operator webhook',
-    group: 'Operate',
-    summary: 'Pause, resume or redeliver a webhook',
-    load: async () => (await import('./commands/operate/operator.ts')).operatorWebhook,
-  },
+  ...operatorCommands,
   {
     path: 'keys new',
     group: 'Operate',

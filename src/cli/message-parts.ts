@@ -36,6 +36,16 @@ export const partOptions: Readonly<Record<string, Option>> = {
   },
 }
 
+/** All of stdin as text. */
+export async function readStdin(): Promise<string> {
+  let text = ''
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > maxFile) throw usageError('stdin has more than 64 MiB.')
+  }
+  return text
+}
+
 /** The parts of the message, in the order of the command line. Without any, stdin is the text. */
 export async function readParts(context: Context): Promise<readonly Part[]> {
   const described = describeParts(context.ordered)
@@ -120,15 +130,6 @@ async function readBytes(path: string, option: string): Promise<Buffer> {
     const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : `${code}`
     throw usageError(`${option}: ${path} cannot be read: ${why}.`)
   }
-}
-
-async function readStdin(): Promise<string> {
-  let text = ''
-  for await (const chunk of process.stdin.setEncoding('utf8')) {
-    text += chunk
-    if (text.length > maxFile) throw usageError('stdin has more than 64 MiB.')
-  }
-  return text
 }
 
 function nameOf(pathname: string): { readonly filename?: string } {

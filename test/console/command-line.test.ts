@@ -4,6 +4,7 @@ import { connect } from '../../src/entries/client.node.ts'
 import { agent, serve } from '../../src/entries/index.ts'
 import { createOperatorClient } from '../../src/entries/operator.ts'
 import type { ServeOptions } from '../../src/serve-options.ts'
+import { startRegistryServer } from '../registry/registry-fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -11,7 +12,9 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 const { run, start: startCli } = shareCli()
 
 const worker = agent({ name: 'Worker' }, async (turn) => {
+  turn.log.info({}, 'the worker works')
   if (turn.text === 'ask') await turn.ask('Which colour?')
+  if (turn.text === 'login') await turn.requireAuth('github')
   await turn.status('completed', `Done: ${turn.text}`)
 })
 
@@ -50,6 +53,91 @@ describe('parley operator', () => {
     const overview = await run(['operator', 'overview', ...server])
     expect(overview.stdout).toContain('2 started, 2 completed, 0 failed')
     expect((await run(['operator', 'webhooks', ...server])).stdout).toContain('Total: 0')
+  })
+
+  it('shows agents, the session, a task in other versions, its calls, its log and its raw requests', async () => {
+    const { url } = await start({ push: {} })
+    const server = ['--server', url]
+    const json = async (args: readonly string[], input?: string) => {
+      const result = await run(['operator', ...args, ...server, '-o', 'json'], input === undefined ? {} : { input })
+      expect([result.code, result.stderr]).toEqual([0, ''])
+      return result
+    }
+    expect((await json(['session'])).json()).toMatchObject({ role: 'operator' })
+    expect((await json(['agents'])).json().agents).toMatchObject([{ id: 'worker' }])
+    expect((await json(['cards', 'worker'])).json().signature.state).toBe('unsigned')
+    const request = await json(['wire', 'compose', 'worker', 'sendMessage', '--text', 'raw', '--a2a-version', '0.3'])
+    const frames = (await json(['wire', 'send'], request.stdout)).lines()
+    expect(frames.map(({ type }) => type)).toEqual(['head', 'chunk', 'end'])
+    expect(frames[1].text).toContain('Done: raw')
+    const [row] = (await json(['tasks'])).json().tasks
+    const task = ['worker', row.taskId]
+    expect((await json(['seen-as', ...task, '0.3'])).json()).toMatchObject({ dialect: '0.3', json: { kind: 'task' } })
+    expect((await json(['calls', ...task])).json()).toEqual({ calls: [] })
+    expect((await json(['log', ...task])).json().lines).toContainEqual(
+      expect.objectContaining({ level: 'info', message: 'the worker works' }),
+    )
+    expect((await json(['event', ...task, '1'])).json()).toMatchObject({ generation: 1, type: 'message' })
+    const wrong = await run(['operator', 'seen-as', ...task, '2.0', ...server])
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('0.3-house')])
+    const empty = await run(['operator', 'wire', 'send', ...server], { input: 'x' })
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('wire compose')])
+    const mesh = await run(['operator', 'mesh', ...server])
+    expect([mesh.code, mesh.stderr]).toEqual([1, expect.stringContaining('error:')])
+  })
+
+  it('follows tasks, events and the deliveries of a receiver until Ctrl-C', async () => {
+    const { url } = await start({ push: {} })
+    const client = await connect(url)
+    const server = ['--server', url]
+    const tasks = startCli(['operator', 'tasks', '--follow', ...server])
+    const receiver = startCli(['operator', 'receiver', ...server, '-o', 'json'])
+    const [, address = ''] = await receiver.until(/"url":"([^"]+)"/)
+    const [, token = ''] = await receiver.until(/"token":"([^"]+)"/)
+    void client.send('ask').catch(() => {})
+    await tasks.until(/input-required/)
+    const operator = createOperatorClient({ url: `${url}/console` })
+    const [waiting] = (await operator.inbox()).items
+    if (!waiting) throw new Error('nothing waits')
+    const push = { taskId: waiting.taskId, url: address, token }
+    await client.service.createPushConfig(push, { principal: { id: 'x' }, signal: new AbortController().signal })
+    const events = startCli(['operator', 'events', waiting.agent, waiting.taskId, '--follow', ...server])
+    await events.until(/Event: 2 /)
+    await operator.answer(waiting, { parts: [{ text: 'blue' }] })
+    await events.until(/Event: 5 /)
+    await receiver.until(/Its token is right/)
+    for (const follower of [tasks, receiver, events]) {
+      follower.child.kill('SIGINT')
+      expect((await follower.result).code).toBe(0)
+    }
+  })
+
+  it('sends the credentials that a task waits for, and never shows them', async () => {
+    const { url } = await start()
+    const client = await connect(url)
+    await client.send('login')
+    const operator = createOperatorClient({ url: `${url}/console` })
+    const [waiting] = (await operator.inbox()).items
+    const task = [waiting?.agent ?? '', waiting?.taskId ?? '']
+    const without = await run(['operator', 'answer', ...task, '--server', url])
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--credentials')])
+    const env = { A2ACLI_CREDENTIALS: 'ghp-0123456789' }
+    const answered = await run(['operator', 'answer', ...task, '--server', url, '--debug'], { env })
+    expect(answered.code).toBe(0)
+    expect(answered.stdout + answered.stderr).not.toContain('ghp-0123456789')
+    await expect.poll(async () => (await operator.tasks({ state: 'completed' })).total).toBe(1)
+  })
+
+  it('lists, adds and probes the agents of a registry', async () => {
+    const { url } = await start()
+    const registry = await startRegistryServer()
+    const server = ['--server', registry.url]
+    const added = await run(['operator', 'registry', 'add', url, ...server, '-o', 'json'])
+    expect(added.json()).toMatchObject({ name: 'Worker', health: 'up' })
+    const probed = await run(['operator', 'registry', 'probe', added.json().id, ...server])
+    expect([probed.code, probed.stdout]).toEqual([0, expect.stringContaining('up in 1 of 1 probes')])
+    const listed = await run(['operator', 'registry', 'list', '--search', 'worker', ...server])
+    expect(listed.stdout).toContain(`a2a up ${url}`)
   })
 
   it('explains missing credentials and servers that cannot be reached', async () => {

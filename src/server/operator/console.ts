@@ -15,13 +15,13 @@ import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures
 import { type ConsoleOptions, consolePath } from './options.ts'
 import { overviewRoutes } from './overview.ts'
 import { type ConsoleFiles, createPages } from './pages.ts'
-import { createReceivers } from './receivers.ts'
+import { createReceivers, type Receivers } from './receivers.ts'
 import { type ConsoleRegistry, registryRoutes } from './registry.ts'
 import { matchRoute, type Route, readBody } from './routes.ts'
 import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
 import { taskRoutes } from './tasks/routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
-import { wireRoutes } from './wire.ts'
+import { type WireRoutesOptions, wireRoutes } from './wire.ts'
 
 /** What a server hands to its console. */
 export interface ConsoleSettings {
@@ -62,17 +62,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     hosts: settings.hosts ?? (options.auth === 'none' ? [] : 'any'),
     publicUrl,
   })
-  const routes: readonly Route[] = [
-    ...agentRoutes(agents),
-    ...taskRoutes({ agents, taskLines: settings.taskLines }),
-    ...overviewRoutes(agents),
-    ...webhookRoutes(agents),
-    ...receivers.routes,
-    ...wireRoutes({ agents, answer: answerA2A }),
-    ...checkRoutes({ agents, checks: settings.checks }),
-    ...(settings.mesh ? [meshRoute(settings.mesh)] : []),
-    ...(settings.registry ? registryRoutes(settings.registry) : []),
-  ]
+  const routes = operatorRoutes({ ...settings, agents, receivers, answer: answerA2A })
 
   function urlOf(incoming: Incoming): URL {
     return new URL(originOf(incoming, { publicUrl, trustProxy }))
@@ -161,6 +151,29 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     }
     return await pages(incoming, prefixOf(incoming))
   }
+}
+
+/** What the routes of the API need. */
+export interface OperatorRoutesOptions
+  extends Pick<ConsoleSettings, 'taskLines' | 'checks' | 'mesh' | 'registry'>,
+    WireRoutesOptions {
+  readonly receivers: Pick<Receivers, 'routes'>
+}
+
+/** All operations of the API but those about the session. */
+export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[] {
+  const { agents, receivers, mesh, registry } = options
+  return [
+    ...agentRoutes(agents),
+    ...taskRoutes(options),
+    ...overviewRoutes(agents),
+    ...webhookRoutes(agents),
+    ...receivers.routes,
+    ...wireRoutes(options),
+    ...checkRoutes(options),
+    ...(mesh ? [meshRoute(mesh)] : []),
+    ...(registry ? registryRoutes(registry) : []),
+  ]
 }
 
 /**

@@ -1,0 +1,155 @@
+import type { CommandEntry } from '../../../command.ts'
+
+/** The commands that call the operator API of a running server: every operation has one. */
+export const operatorCommands: readonly CommandEntry[] = [
+  {
+    path: 'operator session',
+    group: 'Operate',
+    summary: 'Show your role on a running server, and what it offers',
+    load: async () => (await import('./agents.ts')).operatorSession,
+  },
+  {
+    path: 'operator agents',
+    group: 'Operate',
+    summary: 'List the agents of a running server',
+    load: async () => (await import('./agents.ts')).operatorAgents,
+  },
+  {
+    path: 'operator cards',
+    group: 'Operate',
+    summary: 'Show the card of an agent in every version',
+    load: async () => (await import('./agents.ts')).operatorCards,
+  },
+  {
+    path: 'operator doctor',
+    group: 'Operate',
+    summary: 'Have a server diagnose one of its agents',
+    load: async () => (await import('./agents.ts')).operatorDoctor,
+  },
+  {
+    path: 'operator conformance',
+    group: 'Operate',
+    summary: 'Have a server judge one of its agents',
+    load: async () => (await import('./agents.ts')).operatorConformance,
+  },
+  {
+    path: 'operator tasks',
+    group: 'Operate',
+    summary: 'List or watch the tasks of a running server',
+    load: async () => (await import('./tasks.ts')).operatorTasks,
+  },
+  {
+    path: 'operator task',
+    group: 'Operate',
+    summary: 'Show a task of a running server',
+    load: async () => (await import('./task.ts')).operatorTask,
+  },
+  {
+    path: 'operator events',
+    group: 'Operate',
+    summary: 'Show or watch the events of a task',
+    load: async () => (await import('./task.ts')).operatorEvents,
+  },
+  {
+    path: 'operator event',
+    group: 'Operate',
+    summary: 'Show one event of a task in full',
+    load: async () => (await import('./task.ts')).operatorEvent,
+  },
+  {
+    path: 'operator seen-as',
+    group: 'Operate',
+    summary: 'Show a task in the JSON of a protocol version',
+    load: async () => (await import('./task.ts')).operatorSeenAs,
+  },
+  {
+    path: 'operator calls',
+    group: 'Operate',
+    summary: 'Show the calls of a task to other agents',
+    load: async () => (await import('./task.ts')).operatorCalls,
+  },
+  {
+    path: 'operator log',
+    group: 'Operate',
+    summary: 'Show the log lines of a task',
+    load: async () => (await import('./task.ts')).operatorLog,
+  },
+  {
+    path: 'operator cancel',
+    group: 'Operate',
+    summary: 'Cancel tasks of any caller',
+    load: async () => (await import('./tasks.ts')).operatorCancel,
+  },
+  {
+    path: 'operator answer',
+    group: 'Operate',
+    summary: 'Answer a question in the place of the caller',
+    load: async () => (await import('./task.ts')).operatorAnswer,
+  },
+  {
+    path: 'operator inbox',
+    group: 'Operate',
+    summary: 'List everything that waits for a person',
+    load: async () => (await import('./tasks.ts')).operatorInbox,
+  },
+  {
+    path: 'operator overview',
+    group: 'Operate',
+    summary: 'Show counts and rates of a server',
+    load: async () => (await import('./tasks.ts')).operatorOverview,
+  },
+  {
+    path: 'operator webhooks',
+    group: 'Operate',
+    summary: 'List the webhooks of a server',
+    load: async () => (await import('./webhooks.ts')).operatorWebhooks,
+  },
+  {
+    path: 'operator webhook',
+    group: 'Operate',
+    summary: 'Pause, resume or redeliver a webhook',
+    load: async () => (await import('./webhooks.ts')).operatorWebhook,
+  },
+  {
+    path: 'operator receiver',
+    group: 'Operate',
+    summary: 'Open a webhook address on a server, and print what arrives',
+    load: async () => (await import('./webhooks.ts')).operatorReceiver,
+  },
+  {
+    path: 'operator wire compose',
+    group: 'Operate',
+    summary: 'Print the raw request of a protocol version',
+    load: async () => (await import('./wire.ts')).operatorWireCompose,
+  },
+  {
+    path: 'operator wire send',
+    group: 'Operate',
+    summary: 'Send a raw request to an agent of a server',
+    load: async () => (await import('./wire.ts')).operatorWireSend,
+  },
+  {
+    path: 'operator registry list',
+    group: 'Operate',
+    summary: 'List the agents of a served registry with their health',
+    load: async () => (await import('./network.ts')).operatorRegistry,
+  },
+  {
+    path: 'operator registry add',
+    group: 'Operate',
+    summary: 'Add an agent to a served registry',
+    load: async () => (await import('./network.ts')).operatorRegistryAdd,
+  },
+  {
+    path: 'operator registry probe',
+    group: 'Operate',
+    summary: 'Check an agent of a served registry',
+    load: async () => (await import('./network.ts')).operatorRegistryProbe,
+  },
+  {
+    path: 'operator mesh',
+    group: 'Operate',
+    summary: 'Show a served mesh peer, its sessions and envelopes',
+    load: async () => (await import('./network.ts')).operatorMesh,
+  },
+]

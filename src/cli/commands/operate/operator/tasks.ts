@@ -1,0 +1,115 @@
+import type { Option } from '../../../command.ts'
+import { usageError } from '../../../errors.ts'
+import { timeText } from '../db.ts'
+import { agentPositional, answer, command, cursorOption, operation, rowText, watch } from './operation.ts'
+
+const filters = {
+  agent: { type: 'text', value: 'id', summary: 'Only tasks of this agent.', onlyFlag: true },
+  state: { type: 'text', value: 'state', summary: 'Only these states, separated by commas; stuck is one of them.' },
+  principal: { type: 'text', value: 'id', summary: 'Only tasks of this caller.' },
+  skill: { type: 'text', value: 'id', summary: 'Only tasks of this skill.' },
+  'context-id': { type: 'text', value: 'id', summary: 'Only tasks of this context.', onlyFlag: true },
+  search: { type: 'text', value: 'text', summary: 'A part of a task id, a context id or a caller.' },
+  ...cursorOption,
+  limit: { type: 'text', value: 'n', summary: 'How many tasks to list, up to 200.', default: '50' },
+} as const satisfies Readonly<Record<string, Option>>
+
+export const operatorTasks = command(
+  {
+    calls: ['tasks', 'taskChanges'],
+    description: 'Lists the tasks of all callers on a running server, with the newest change first.',
+    options: {
+      ...filters,
+      follow: { type: 'flag', summary: 'Print tasks as they change, until Ctrl-C.', onlyFlag: true },
+    },
+    examples: [
+      { line: 'parley operator tasks --state failed,stuck', summary: 'What went wrong' },
+      { line: 'parley operator tasks --follow -o json', summary: 'Every change, as JSON lines' },
+    ],
+  },
+  async (operator, context) => {
+    const { settings, output } = context
+    const { limit, 'context-id': _, ...names } = filters
+    const query = {
+      ...Object.fromEntries(Object.keys(names).map((name) => [name, settings.text(name)])),
+      contextId: settings.text('context-id'),
+    }
+    if (settings.flag('follow')) {
+      return await watch(
+        (signal) => operator.taskChanges(query, signal),
+        (change) => {
+          if (change.type === 'task') output.field('Task', rowText(change.task))
+          else output.note('Tasks were removed: list them again.')
+        },
+        context,
+      )
+    }
+    const listing = operator.tasks({ ...query, limit: settings.integer('limit') })
+    const show = ({ tasks, next, total }: Awaited<typeof listing>) => {
+      for (const task of tasks) output.field('Task', rowText(task))
+      output.field('Total', `${total}`)
+      if (next !== undefined) output.field('Next page', `--cursor ${next}`)
+    }
+    await answer(listing, show, context)
+  },
+)
+
+export const operatorCancel = operation(
+  {
+    calls: ['cancelTasks'],
+    description: 'Cancels tasks of any caller.',
+    positionals: [agentPositional, { name: 'task', summary: 'The ids of the tasks.', multiple: true }],
+    examples: [{ line: 'parley operator cancel echo 0199… 019a…', summary: 'Cancel two tasks' }],
+  },
+  (operator, context) => {
+    const [agent = '', ...ids] = context.positionals
+    if (ids.length === 0) throw usageError('Name the agent and the tasks to cancel.')
+    return operator.cancelTasks({ tasks: ids.map((taskId) => ({ agent, taskId })) })
+  },
+  ({ results }, { output }) => {
+    for (const { taskId, phase, error } of results) output.field('Task', `${taskId} ${phase ?? error}`)
+    if (results.some(({ error }) => error !== undefined)) process.exitCode = 1
+  },
+)
+
+export const operatorInbox = operation(
+  {
+    calls: ['inbox'],
+    description: 'Lists everything that waits for a person, across the agents of a server.',
+    options: cursorOption,
+    examples: [{ line: 'parley operator inbox', summary: 'What waits' }],
+  },
+  (operator, { settings }) => operator.inbox(settings.text('cursor')),
+  ({ items, next }, { output }) => {
+    for (const { agent, taskId, waiting } of items) {
+      const deadline = waiting.deadline === undefined ? '' : ` until ${timeText(waiting.deadline)}`
+      output.field(waiting.kind, `${agent} ${taskId}${deadline}: ${waiting.text}`)
+    }
+    output.field('Total', `${items.length}`)
+    if (next !== undefined) output.field('Next page', `--cursor ${next}`)
+  },
+)
+
+export const operatorOverview = operation(
+  {
+    calls: ['overview'],
+    description: 'Shows how many tasks a server has in each state, and what happened in the last hour or day.',
+    options: {
+      window: {
+        type: 'text',
+        value: 'window',
+        summary: 'The time to look at.',
+        choices: ['hour', 'day'],
+        default: 'hour',
+      },
+    },
+    examples: [{ line: 'parley operator overview --window day -o json', summary: 'The last day, for a program' }],
+  },
+  (operator, { settings }) => operator.overview(settings.text('window') === 'day' ? 'day' : 'hour'),
+  ({ total, window }, { output }) => {
+    for (const [state, count] of Object.entries(total.tasks)) output.field(state, `${count}`)
+    const sum = (name: 'started' | 'completed' | 'failed') => total.points.reduce((all, point) => all + point[name], 0)
+    output.field(`Last ${window}`, `${sum('started')} started, ${sum('completed')} completed, ${sum('failed')} failed`)
+    output.field('Now', `${total.now.runs} running, ${total.now.queued} queued, ${total.stuck} stuck`)
+  },
+)
