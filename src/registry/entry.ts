@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
+import type { OperatorState } from '../base/operator-state.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 
 /** A registered agent: a mesh peer or an A2A agent. */
@@ -214,6 +215,8 @@ export interface RegistryStore {
   wait(after: number, signal: AbortSignal): Promise<void>
   /** Acquires or extends a lease. Returns whether `holder` has it for the next `ttl` milliseconds. */
   lease(name: string, holder: string, ttl: number): Promise<boolean>
+  /** What operators share: their sessions, and the probes of agents. Without it, each process has its own. */
+  readonly operator?: OperatorState
   close(): Promise<void>
 }
 

@@ -1,3 +1,4 @@
+import { createMemoryOperatorState } from '../base/operator-state.ts'
 import { checkOptions, integer } from '../base/options.ts'
 import type {
   ChangePage,
@@ -27,6 +28,7 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
   const { record, ...changes } = createChanges(changesKept)
 
   return {
+    operator: createMemoryOperatorState(),
     async put(entry, entryIndex, { maxOwned = Number.POSITIVE_INFINITY } = {}) {
       const existing = byId.get(entry.id)
       if (existing && existing.entry.owner !== entry.owner) return 'taken'

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
+import { createMemoryOperatorState } from '../base/operator-state.ts'
 import { tenantPrefix } from '../protocol/model.ts'
 import { readLimit } from './log.ts'
 import { pageOf, type TaskEntry } from './memory-table.ts'
 import {
   activePhases,
-  createMemoryValues,
   type MinuteSummary,
   maxCounted,
   type OperatorLog,
@@ -99,6 +99,9 @@ export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOpera
       minutes = all.filter(({ minute }) => minute >= removeBefore).sort((one, other) => one.minute - other.minute)
     },
 
-    values: createMemoryValues(clock.now),
+    ...createMemoryOperatorState({
+      now: clock.now,
+      hasContent: (taskId) => (tasks.get(taskId)?.head.phase ?? 'expired') !== 'expired',
+    }),
   }
 }

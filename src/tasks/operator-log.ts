@@ -1,3 +1,4 @@
+import type { OperatorState } from '../base/operator-state.ts'
 import type { MessageEvent, StoredEvent } from '../protocol/events.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import type { Phase } from '../protocol/states.ts'
@@ -5,9 +6,6 @@ import type { ListCursor, ListedHead, TaskLog } from './log.ts'
 
 /** How many matching tasks are counted at most. */
 export const maxCounted = 10_000
-
-/** Values that are kept at most; beyond that, those that expire first are removed. */
-export const maxValues = 10_000
 
 /** Longest name of a skill that is stored beside a task. */
 const maxSkillLength = 200
@@ -95,17 +93,8 @@ export interface MinuteSummary {
   readonly durations: Readonly<Record<string, number>>
 }
 
-/** Small values that replicas share, such as sessions of operators. */
-export interface OperatorValues {
-  /** Undefined if the value is missing or has expired. */
-  get(name: string): Promise<string | undefined>
-  /** `expires` is in milliseconds since 1970. */
-  set(name: string, value: string, expires: number): Promise<void>
-  delete(name: string): Promise<void>
-}
-
-/** What operators read from a task log: tasks of all owners, times, counts and the history of both. */
-export interface OperatorLog {
+/** What operators read from a task log: tasks of all owners, times, counts, the history of both, and what they share. */
+export interface OperatorLog extends OperatorState {
   /** The kind of the store, for people. */
   readonly kind: string
   /** Lists tasks of all owners, newest change first, including exchanges that never became tasks. */
@@ -121,7 +110,6 @@ export interface OperatorLog {
   minutes(from: number): Promise<readonly MinuteSummary[]>
   /** Stores minutes, unless another replica has stored them, and removes those before `removeBefore`. */
   keepMinutes(minutes: readonly MinuteSummary[], removeBefore: number): Promise<void>
-  readonly values: OperatorValues
 }
 
 /** The part of a task log that operators need. Without `operator`, the console shows no tasks. */
@@ -134,27 +122,5 @@ export function skillOfTask(first: Pick<MessageEvent, 'message' | 'metadata'>): 
     return skill !== undefined && skill.length <= maxSkillLength && !/\p{Cc}/u.test(skill) ? skill : undefined
   } catch {
     return undefined // the names in the message contradict each other, and the agent rejects it
-  }
-}
-
-/** Values in the memory of this process. */
-export function createMemoryValues(now: () => number = Date.now): OperatorValues {
-  const values = new Map<string, { readonly value: string; readonly expires: number }>()
-  return {
-    async get(name) {
-      const found = values.get(name)
-      return found && found.expires > now() ? found.value : undefined
-    },
-    async set(name, value, expires) {
-      values.delete(name)
-      values.set(name, { value, expires })
-      for (const [oldest, entry] of values) {
-        if (values.size <= maxValues && entry.expires > now()) break
-        values.delete(oldest)
-      }
-    },
-    async delete(name) {
-      values.delete(name)
-    },
   }
 }

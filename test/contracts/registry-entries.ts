@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../../src/entries/registry.ts'
 import { searchConditions, termsOf } from '../../src/registry/search.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
+import { operatorStateContract } from './operator-state.ts'
 
 export interface OpenOptions {
   readonly capacity?: number
@@ -16,6 +17,12 @@ export function registryEntriesContract(open: OpenEntries): void {
     onTestFinished(() => entries.close())
     return entries
   }
+
+  operatorStateContract(async () => {
+    const { operator } = await openStore()
+    if (!operator) throw new Error('This store has nothing for operators.')
+    return operator
+  })
 
   it('a stored entry can be read until it is removed', async () => {
     const entries = await openStore()

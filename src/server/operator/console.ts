@@ -1,13 +1,13 @@
 import type { KeepingLogger, Logger } from '../../base/logger.ts'
+import { createMemoryOperatorState, type OperatorState } from '../../base/operator-state.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { createHostCheck } from '../../http/host-check.ts'
 import { originOf } from '../../http/origin.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import { object, optional, string } from '../../schema/values.ts'
-import { createMemoryValues, type OperatorValues } from '../../tasks/operator-log.ts'
 import { errorPage } from '../http-endpoint.ts'
 import { createBrowserEndpoints } from './a2a.ts'
-import { agentRoutes, type ConsoleHosted, type ConsoleMount, createConsoleAgents } from './agents.ts'
+import { agentRoutes, type ConsoleAgents, type ConsoleHosted, type ConsoleMount, createConsoleAgents } from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
 import type { MeshState } from './contract-tools.ts'
@@ -38,6 +38,8 @@ export interface ConsoleSettings {
   readonly mesh?: (() => MeshState | undefined) | undefined
   /** If the server is a registry. */
   readonly registry?: ConsoleRegistry
+  /** Where operators share what is not about tasks. Defaults to the log of the first agent. */
+  readonly state?: () => OperatorState
   /** The version of Parley. */
   readonly version: string
   /** When the server started, in milliseconds since 1970. */
@@ -51,10 +53,8 @@ export interface ConsoleSettings {
 export function createConsole(settings: ConsoleSettings): Exchange {
   const { options, logger, publicUrl, trustProxy } = settings
   const agents = createConsoleAgents(settings.mounted)
-  const memoryValues = createMemoryValues()
-  const values = (): OperatorValues =>
-    agents.all().find(({ agent }) => agent.log.operator)?.agent.log.operator?.values ?? memoryValues
-  const sessions = settings.sessions ?? createSessions({ ...options, values, logger, trustProxy })
+  const state = settings.state ?? stateOf(agents)
+  const sessions = settings.sessions ?? createSessions({ ...options, values: () => state().values, logger, trustProxy })
   const pages = createPages(settings.files)
   const answerA2A = createBrowserEndpoints({ agents, publicUrl })
   const receivers = createReceivers((incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`)
@@ -151,6 +151,12 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     }
     return await pages(incoming, prefixOf(incoming))
   }
+}
+
+/** What operators share beside tasks is in the log of the first agent, or in memory if its log has no place for it. */
+function stateOf(agents: ConsoleAgents): () => OperatorState {
+  const memory = createMemoryOperatorState()
+  return () => agents.all().find(({ agent }) => agent.log.operator)?.agent.log.operator ?? memory
 }
 
 /** What the routes of the API need. */

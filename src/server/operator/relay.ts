@@ -1,13 +1,14 @@
 import { toBase64Url } from '../../base/base64.ts'
 import { isEqual } from '../../base/hash.ts'
 import type { Logger } from '../../base/logger.ts'
+import { createMemoryOperatorState } from '../../base/operator-state.ts'
 import type { Exchange, Incoming } from '../../http/exchange.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError, loggedError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { anonymous, parseTimestamp, type Task } from '../../protocol/model.ts'
 import type { Call, Service } from '../../protocol/service.ts'
-import { createMemoryValues, type OperatorLog, type OperatorTask } from '../../tasks/operator-log.ts'
+import type { OperatorLog, OperatorTask } from '../../tasks/operator-log.ts'
 import type { ConsoleHosted } from './agents.ts'
 import { createConsole } from './console.ts'
 import { OperatorFailure } from './failures.ts'
@@ -172,7 +173,7 @@ function createRemoteLog(service: Service): OperatorLog {
     activity: async () => [],
     minutes: async () => [],
     keepMinutes: async () => {},
-    values: createMemoryValues(),
+    ...createMemoryOperatorState(),
   }
 }
 

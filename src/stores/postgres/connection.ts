@@ -268,6 +268,11 @@ export function isDisconnected(error: unknown): boolean {
   return code.startsWith('08') || transientStates.has(code)
 }
 
+/** Whether a statement was rejected because another one has stored a row with the same key. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505'
+}
+
 /** Bounds the wait for a pool, which may wait forever for a connection. Reports whether the database was reached. */
 export async function withTimeout<T>(milliseconds: number, work: Promise<T>, outages?: Outages): Promise<T> {
   let timer: NodeJS.Timeout | undefined

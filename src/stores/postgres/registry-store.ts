@@ -14,6 +14,7 @@ import { createPolledWakeups } from '../polled-wakeups.ts'
 import { type Database, inTransaction, type PostgresPool, poolCheck, type RunQuery } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { createListener } from './listener.ts'
+import { createPostgresOperatorState } from './operator/operator-state.ts'
 import {
   createFindEntries,
   createTermIndex,
@@ -123,6 +124,7 @@ export async function createPostgresRegistryStore(options: PostgresRegistryStore
       await woken
     },
     lease: createLease(db),
+    operator: createPostgresOperatorState(db, (run) => db.withRetry(run)),
     async close() {
       closing.abort()
       wakeups.close()

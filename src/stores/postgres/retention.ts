@@ -13,6 +13,7 @@ export interface Retention {
 
 export function createRetention(db: Database): Retention {
   const tasks = db.name('tasks')
+  const records = db.name('operator_records')
   const old = (condition: string) => `
     old AS MATERIALIZED (
       SELECT key, task_id FROM ${tasks} WHERE ${condition} AND changed < $1
@@ -27,6 +28,7 @@ export function createRetention(db: Database): Retention {
     WITH ${old("ended AND phase <> 'expired' AND ($3::text[] IS NULL OR phase = ANY ($3::text[]))")},
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM old)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM old)),
+    lines_gone AS (DELETE FROM ${records} WHERE kind = 'log' AND list IN (SELECT task_id FROM old)),
     ${recorded('expired')}
     UPDATE ${tasks} AS task SET phase = 'expired', status_generation = NULL FROM old WHERE task.key = old.key
     RETURNING old.task_id`)
@@ -53,6 +55,7 @@ export function createRetention(db: Database): Retention {
     ),
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM erased)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM erased)),
+    lines_gone AS (DELETE FROM ${records} WHERE kind = 'log' AND list IN (SELECT task_id FROM erased)),
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM erased))
     DELETE FROM ${tasks} AS task USING erased WHERE task.key = erased.key
     RETURNING task.key, ${columns}, ${webhooksIn('webhooks_gone')}`)

@@ -292,6 +292,22 @@ export const migrations: readonly Migration[] = [
     CREATE INDEX operator_values_old ON $.operator_values (expires);
     `,
   },
+  {
+    sql: `
+    CREATE TABLE $.operator_records (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      kind text COLLATE "C" NOT NULL,
+      list text COLLATE "C" NOT NULL,
+      number bigint NOT NULL,
+      at float8 NOT NULL,
+      value text NOT NULL,
+      UNIQUE (kind, list, number)
+    );
+    COMMENT ON TABLE $.operator_records IS
+      'What processes have observed, for operators: log lines of tasks, probes of agents and the like, in bounded lists.';
+    CREATE INDEX operator_records_by_kind ON $.operator_records (kind, id);
+    `,
+  },
 ]
 
 /** What opening the log would change. */

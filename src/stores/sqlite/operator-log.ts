@@ -7,109 +7,108 @@ import {
   contentPhases,
   type MinuteSummary,
   maxCounted,
-  maxValues,
   type OperatorLog,
+  type OperatorPage,
   type OperatorQuery,
   type OperatorTask,
-  type OperatorValues,
   type TaskActivity,
+  type TaskCounts,
   type TimedEvent,
 } from '../../tasks/operator-log.ts'
 import { decodeRow } from '../event-batches.ts'
-import type { SqliteDatabase, SqliteStatement, SqliteValue } from './connection.ts'
+import type { SqliteDatabase, SqliteValue } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
+import {
+  createPrepare,
+  createSqliteOperatorState,
+  type Prepare,
+  type SqliteOperatorStateOptions,
+} from './operator-state.ts'
 
-export interface SqliteOperatorLogOptions {
-  /** Runs a read. */
-  readonly query: <T>(read: () => T) => Promise<T>
-  /** Runs a write together with others. */
-  readonly write: <T>(work: () => T) => Promise<T>
-  readonly now: () => number
+export interface SqliteOperatorLogOptions extends SqliteOperatorStateOptions {
   readonly leaseTime: () => number
 }
 
 /** Statements are prepared when an operator needs them first. */
 export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOperatorLogOptions): OperatorLog {
-  const { query, write, now, leaseTime } = options
-  const prepared = new Map<string, SqliteStatement>()
-
-  function prepare(sql: string): SqliteStatement {
-    const statement = prepared.get(sql) ?? db.prepare(sql)
-    prepared.set(sql, statement)
-    return statement
-  }
-
-  function taskOf(row: OperatorRow): OperatorTask {
-    const { lease_holder: holder, lease_until: until } = row
-    const isLive = holder !== null && until !== null && until > leaseTime()
-    return {
-      ...decodeHead(row),
-      key: row.key,
-      skill: row.skill ?? undefined,
-      lease: isLive ? { holder, expires: Math.round(now() + until - leaseTime()) } : undefined,
-    }
-  }
-
-  function list(filters: OperatorQuery) {
-    const { cursor, limit, phases = contentPhases } = filters
-    const selected = filters.isStuck
-      ? phases.filter((phase) => activePhases.some((active) => active === phase))
-      : phases
-    if (selected.length === 0) return { tasks: [], total: 0 }
-    const condition = conditionOf(filters, leaseTime(), now())
-    const counting = selectEach(selected, 'SELECT 1', condition, `LIMIT ${maxCounted}`)
-    const counted = prepare(`SELECT count(*) AS total FROM (${counting.sql})`).get(...counting.values) as Total
-    const paged = cursor
-      ? {
-          where: [...condition.where, '(changed, key) < (?, ?)'],
-          values: [...condition.values, cursor.changed, cursor.key],
-        }
-      : condition
-    const order = 'ORDER BY changed DESC, key DESC'
-    // One row more than the limit shows whether there is another page.
-    const keys = selectEach(selected, 'SELECT key, changed', paged, `${order} LIMIT ${limit + 1}`)
-    const rows = prepare(`
-      ${selectHeads('tasks AS task', operatorColumns)}
-      WHERE task.key IN (SELECT key FROM (${keys.sql}) ${order} LIMIT ${limit + 1})
-      ORDER BY task.changed DESC, task.key DESC`).all(...keys.values) as OperatorRow[]
-    const page = rows.slice(0, limit)
-    const last = rows.length > limit ? page.at(-1) : undefined
-    return {
-      tasks: page.map(taskOf),
-      total: Math.min(counted.total, maxCounted),
-      next: last && { changed: last.changed, key: last.key },
-    }
-  }
-
+  const { query, now, leaseTime } = options
+  const prepare = createPrepare(db)
+  const times = () => ({ now: now(), leaseTime: leaseTime() })
   return {
     kind: 'SQLite',
-
-    tasks: (filters) => query(() => list(filters)),
-
+    tasks: (filters) => query(() => listTasks(prepare, filters, times())),
     task: (taskId) =>
       query(() => {
         const select = prepare(`${selectHeads('tasks AS task', operatorColumns)} WHERE task.task_id = ?`)
         const row = select.get(taskId) as OperatorRow | undefined
-        return row && taskOf(row)
+        return row && taskOf(row, times())
       }),
-
     events: (taskId, after, limit) => query(() => readEvents(prepare, taskId, after, limit)),
+    counts: () => query(() => countTasks(prepare, times())),
+    ...createMinutes(prepare, options),
+    ...createSqliteOperatorState(prepare, options),
+  }
+}
 
-    counts: () =>
-      query(() => {
-        const phases = prepare('SELECT phase, count(*) AS total FROM tasks GROUP BY phase').all() as PhaseRow[]
-        const active = activePhases.map((phase) => `'${phase}'`).join(', ')
-        const stuck = prepare(`SELECT count(*) AS total FROM tasks WHERE phase IN (${active}) AND ${stuckSql}`)
-        const leases = prepare('SELECT count(*) AS total FROM tasks WHERE lease_until > ?')
-        const size = prepare('SELECT page_size * page_count AS total FROM pragma_page_size, pragma_page_count')
-        return {
-          phases: Object.fromEntries(phases.map(({ phase, total }) => [phase, total])),
-          stuck: (stuck.get(leaseTime(), now()) as Total).total,
-          leases: (leases.get(leaseTime()) as Total).total,
-          bytes: (size.get() as Total).total,
-        }
-      }),
+function listTasks(prepare: Prepare, filters: OperatorQuery, times: Times): OperatorPage {
+  const { cursor, limit, phases = contentPhases } = filters
+  const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((active) => active === phase)) : phases
+  if (selected.length === 0) return { tasks: [], total: 0 }
+  const condition = conditionOf(filters, times)
+  const counting = selectEach(selected, 'SELECT 1', condition, `LIMIT ${maxCounted}`)
+  const counted = prepare(`SELECT count(*) AS total FROM (${counting.sql})`).get(...counting.values) as Total
+  const paged = cursor
+    ? {
+        where: [...condition.where, '(changed, key) < (?, ?)'],
+        values: [...condition.values, cursor.changed, cursor.key],
+      }
+    : condition
+  const order = 'ORDER BY changed DESC, key DESC'
+  // One row more than the limit shows whether there is another page.
+  const keys = selectEach(selected, 'SELECT key, changed', paged, `${order} LIMIT ${limit + 1}`)
+  const rows = prepare(`
+    ${selectHeads('tasks AS task', operatorColumns)}
+    WHERE task.key IN (SELECT key FROM (${keys.sql}) ${order} LIMIT ${limit + 1})
+    ORDER BY task.changed DESC, task.key DESC`).all(...keys.values) as OperatorRow[]
+  const page = rows.slice(0, limit)
+  const last = rows.length > limit ? page.at(-1) : undefined
+  return {
+    tasks: page.map((row) => taskOf(row, times)),
+    total: Math.min(counted.total, maxCounted),
+    next: last && { changed: last.changed, key: last.key },
+  }
+}
 
+function taskOf(row: OperatorRow, { now, leaseTime }: Times): OperatorTask {
+  const { lease_holder: holder, lease_until: until } = row
+  const isLive = holder !== null && until !== null && until > leaseTime
+  return {
+    ...decodeHead(row),
+    key: row.key,
+    skill: row.skill ?? undefined,
+    lease: isLive ? { holder, expires: Math.round(now + until - leaseTime) } : undefined,
+  }
+}
+
+function countTasks(prepare: Prepare, { now, leaseTime }: Times): TaskCounts {
+  const phases = prepare('SELECT phase, count(*) AS total FROM tasks GROUP BY phase').all() as PhaseRow[]
+  const active = activePhases.map((phase) => `'${phase}'`).join(', ')
+  const stuck = prepare(`SELECT count(*) AS total FROM tasks WHERE phase IN (${active}) AND ${stuckSql}`)
+  const leases = prepare('SELECT count(*) AS total FROM tasks WHERE lease_until > ?')
+  const size = prepare('SELECT page_size * page_count AS total FROM pragma_page_size, pragma_page_count')
+  return {
+    phases: Object.fromEntries(phases.map(({ phase, total }) => [phase, total])),
+    stuck: (stuck.get(leaseTime, now) as Total).total,
+    leases: (leases.get(leaseTime) as Total).total,
+    bytes: (size.get() as Total).total,
+  }
+}
+
+function createMinutes(
+  prepare: Prepare,
+  { query, write }: SqliteOperatorLogOptions,
+): Pick<OperatorLog, 'activity' | 'minutes' | 'keepMinutes'> {
+  return {
     activity: (phase: Phase, after, limit) =>
       query(() => {
         const select = prepare(`
@@ -130,13 +129,11 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
         for (const summary of minutes) insert.run(summary.minute, JSON.stringify(summary))
         prepare('DELETE FROM operator_minutes WHERE minute < ?').run(removeBefore)
       }),
-
-    values: createValues(prepare, options),
   }
 }
 
 /** One condition for all phases, so that the index of each phase is read only as far as the page needs. */
-function conditionOf(filters: OperatorQuery, leaseTime: number, now: number): Condition {
+function conditionOf(filters: OperatorQuery, { now, leaseTime }: Times): Condition {
   const where: string[] = []
   const values: SqliteValue[] = []
   const add = (condition: string, ...bound: SqliteValue[]) => {
@@ -182,37 +179,18 @@ function readEvents(prepare: Prepare, taskId: string, after: number, limit: numb
   return page
 }
 
-function createValues(prepare: Prepare, { query, write, now }: SqliteOperatorLogOptions): OperatorValues {
-  return {
-    get: (name) =>
-      query(() => {
-        const row = prepare('SELECT value FROM operator_values WHERE name = ? AND expires > ?').get(name, now())
-        return (row as { readonly value: string } | undefined)?.value
-      }),
-    set: (name, value, expires) =>
-      write(() => {
-        prepare('INSERT OR REPLACE INTO operator_values (name, value, expires) VALUES (?, ?, ?)').run(
-          name,
-          value,
-          expires,
-        )
-        prepare('DELETE FROM operator_values WHERE expires <= ?').run(now())
-        prepare(`
-          DELETE FROM operator_values WHERE name IN (
-            SELECT name FROM operator_values ORDER BY expires DESC LIMIT -1 OFFSET ${maxValues})`).run()
-      }),
-    delete: (name) => write(() => void prepare('DELETE FROM operator_values WHERE name = ?').run(name)),
-  }
-}
-
-type Prepare = (sql: string) => SqliteStatement
-
 /** Values: the time of leases, and the time of day. */
 const stuckSql = `(lease_holder IS NULL OR lease_until <= ?) AND (wake_at IS NULL OR wake_at <= ?)`
 
 const operatorColumns = 'task.skill, task.lease_holder, task.lease_until,'
 
 const twice = (text: string): readonly [string, string] => [text, text]
+
+/** The time of day and the time of leases. */
+interface Times {
+  readonly now: number
+  readonly leaseTime: number
+}
 
 interface Condition {
   readonly where: readonly string[]

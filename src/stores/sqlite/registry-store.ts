@@ -14,6 +14,7 @@ import { createPolledWakeups } from '../polled-wakeups.ts'
 import { type SqliteDatabase, type SqliteDriver, withStoreErrors } from './connection.ts'
 import { createTransaction } from './group-commit.ts'
 import { nodeDriver } from './node-driver.ts'
+import { createPrepare, createSqliteOperatorState } from './operator-state.ts'
 import {
   createFindEntries,
   createTermIndex,
@@ -93,7 +94,18 @@ export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): 
       db.close()
     },
   }
-  return withStoreErrors(store, file, 'The registry')
+  const run = async <T>(work: () => T) => work()
+  const state = createSqliteOperatorState(createPrepare(db), {
+    ...{ query: run, now: Date.now },
+    write: async (work) => transaction(work),
+  })
+  return {
+    ...withStoreErrors(store, file, 'The registry'),
+    operator: {
+      values: withStoreErrors(state.values, file, 'The registry'),
+      records: withStoreErrors(state.records, file, 'The registry'),
+    },
+  }
 }
 
 /** The numbered changes, of which the last ones are kept for readers. */

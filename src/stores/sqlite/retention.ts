@@ -21,6 +21,7 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
   const makeTombstone = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
   const dropEvents = db.prepare('DELETE FROM events WHERE task = ?')
   const dropSnapshot = db.prepare('DELETE FROM snapshots WHERE task = ?')
+  const dropLines = db.prepare("DELETE FROM operator_records WHERE kind = 'log' AND list = ?")
   const dropClaims = db.prepare('DELETE FROM claims WHERE task = ?')
   const dropTask = db.prepare('DELETE FROM tasks WHERE key = ?')
   const dropWebhooks = db.prepare('DELETE FROM webhooks WHERE task_id = ? RETURNING owner, id')
@@ -33,6 +34,7 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
       return (tasks as TaskRow[]).map(({ key, task_id }) => {
         dropEvents.run(key)
         dropSnapshot.run(key)
+        dropLines.run(task_id)
         makeTombstone.run(key)
         return task_id
       })
@@ -51,6 +53,7 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
       return withSecureDelete(db, () =>
         tasks.map(({ key, task_id: taskId, context_id, owner: taskOwner, events }) => {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
+          dropLines.run(taskId)
           const webhooks = (dropWebhooks.all(taskId) as WebhookRow[]).map((row) => ({ owner: row.owner, id: row.id }))
           return { taskId, contextId: context_id, owner: taskOwner, events, webhooks }
         }),

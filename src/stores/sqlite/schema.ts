@@ -198,6 +198,19 @@ export const migrations: readonly string[] = [
   DROP INDEX tasks_ended;
   DROP INDEX tombstones;
   `,
+  `
+  -- What processes have observed, for operators: log lines of tasks, probes of agents and the like, in bounded lists.
+  CREATE TABLE operator_records (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    list TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    value TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX operator_records_of ON operator_records (kind, list, number);
+  CREATE INDEX operator_records_by_kind ON operator_records (kind);
+  `,
 ]
 
 /**

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { ownerOf } from '../../../src/protocol/model.ts'
 import type { ListCursor, TaskLog } from '../../../src/tasks/log.ts'
 import type { LogWithOperator, MinuteSummary, OperatorLog, OperatorQuery } from '../../../src/tasks/operator-log.ts'
+import { operatorStateContract, valuesOf } from '../operator-state.ts'
 import { chunk, createTask, lease, message, newTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
 
 /** What operators read. Every log that has an `operator` behaves like this. */
@@ -134,17 +135,28 @@ export function operatorContract(open: OpenLog): void {
     expect(await operator.minutes(0)).toEqual([])
   })
 
-  test('values are kept until they expire or are deleted', async () => {
-    const { values } = (await openLog()).operator
-    const later = Date.now() + 60_000
-    await values.set('session a', '{"text":"line\\nbreak"}', later)
-    await values.set('session a', 'replaced\n', later)
-    await values.set('session b', 'old', Date.now() - 1)
-    expect(await values.get('session a')).toBe('replaced\n')
-    expect(await values.get('session b')).toBeUndefined()
-    await values.delete('session a')
-    expect(await values.get('session a')).toBeUndefined()
+  test('log lines belong to the content of their task, and are removed with it', async () => {
+    const { log, operator } = await openLog()
+    const { records } = operator
+    const erased = await createTask(log, { owner: 'ada' }, status('completed', 1_000))
+    const expired = await createTask(log, { owner: 'bob' }, status('completed', 1_000))
+    const kept = await createTask(log, { owner: 'bob' }, status('working'))
+    const store = async () => {
+      const lines = [erased, expired, kept, 'missing'].map((list) => ({ list, at: Date.now(), value: list }))
+      await records.append('log', lines, 10)
+    }
+    const stored = async () => valuesOf(await records.read('log', { limit: 10 }))
+    await store()
+    expect(await stored()).toEqual([erased, expired, kept])
+    await log.erase({ owner: 'ada' }, 10)
+    expect(await stored()).toEqual([expired, kept])
+    await log.expire(2_000, 10)
+    expect(await stored()).toEqual([kept])
+    await store()
+    expect(await stored()).toEqual([kept, kept])
   })
+
+  operatorStateContract(async () => (await openLog()).operator)
 }
 
 async function idsOf(operator: OperatorLog, query: Partial<OperatorQuery>): Promise<readonly string[]> {

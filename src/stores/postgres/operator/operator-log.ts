@@ -6,77 +6,78 @@ import {
   contentPhases,
   type MinuteSummary,
   maxCounted,
-  maxValues,
   type OperatorLog,
   type OperatorPage,
   type OperatorQuery,
   type OperatorTask,
-  type OperatorValues,
   type TaskActivity,
 } from '../../../tasks/operator-log.ts'
 import type { Database, PostgresValue } from '../connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from '../heads.ts'
 import { decodeText, encodeText } from '../sql-text.ts'
-
-type RunQuery = <T>(run: () => Promise<T>) => Promise<T>
+import { createPostgresOperatorState, type RunQuery } from './operator-state.ts'
 
 /** What operators read from the schema of a log. Times of leases go by the clock of the database. */
 export function createPostgresOperatorLog(db: Database, query: RunQuery): OperatorLog {
-  const tasks = db.name('tasks')
-  const minutes = db.name('operator_minutes')
   const select = selectHeads(db, operatorColumns)
-  const active = activePhases.map((phase) => `'${phase}'`).join(', ')
-
-  async function list(filters: OperatorQuery): Promise<OperatorPage> {
-    const { cursor, limit, phases = contentPhases } = filters
-    const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((each) => each === phase)) : phases
-    if (selected.length === 0) return { tasks: [], total: 0 }
-    const { where, bound } = conditionOf(filters)
-    // Of each phase, the index is read only as far as the page needs.
-    const each = (columns: string, conditions: readonly string[], end: string) =>
-      selected
-        .map((phase) => {
-          const all = [`phase = '${phase}'`, ...conditions].join(' AND ')
-          return `(SELECT ${columns} FROM ${tasks} AS task WHERE ${all} ${end})`
-        })
-        .join(' UNION ALL ')
-    const count = db.prepare<Total>(
-      `SELECT count(*)::float8 AS total FROM (${each('1', where, `LIMIT ${maxCounted}`)}) AS counted`,
-    )
-    const counting = count(...bound)
-    const order = 'ORDER BY changed DESC, key DESC'
-    const paged = [...bound]
-    const conditions = [...where]
-    if (cursor) {
-      paged.push(cursor.changed, cursor.key)
-      conditions.push(`(changed, key) < ($${paged.length - 1}, $${paged.length})`)
-    }
-    // One row more than the limit shows whether there is another page.
-    const end = `${order} LIMIT ${limit + 1}`
-    const page = db.prepare<OperatorRow>(`
-      ${select} WHERE task.key IN (SELECT key FROM (${each('key, changed', conditions, end)}) AS found ${end})
-      ORDER BY task.changed DESC, task.key DESC`)
-    const [[counted], rows] = await Promise.all([counting, page(...paged)])
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
-    return {
-      tasks: shown.map(taskOf),
-      total: Math.min(counted?.total ?? 0, maxCounted),
-      next: last && { changed: last.changed, key: last.key },
-    }
-  }
-
   return {
     kind: 'PostgreSQL',
-
-    tasks: (filters) => query(() => list(filters)),
-
+    ...createReads(db, query),
+    ...createMinutes(db, query),
+    ...createPostgresOperatorState(db, query),
+    tasks: (filters) => query(() => listTasks(db, filters)),
     task: (taskId) =>
       query(async () => {
         const [row] = await db.prepare<OperatorRow>(`${select} WHERE task.task_id = $1`)(encodeText(taskId))
         return row && taskOf(row)
       }),
+  }
+}
 
+async function listTasks(db: Database, filters: OperatorQuery): Promise<OperatorPage> {
+  const { cursor, limit, phases = contentPhases } = filters
+  const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((each) => each === phase)) : phases
+  if (selected.length === 0) return { tasks: [], total: 0 }
+  const { where, bound } = conditionOf(filters)
+  // Of each phase, the index is read only as far as the page needs.
+  const each = (columns: string, conditions: readonly string[], end: string) =>
+    selected
+      .map((phase) => {
+        const all = [`phase = '${phase}'`, ...conditions].join(' AND ')
+        return `(SELECT ${columns} FROM ${db.name('tasks')} AS task WHERE ${all} ${end})`
+      })
+      .join(' UNION ALL ')
+  const count = db.prepare<Total>(
+    `SELECT count(*)::float8 AS total FROM (${each('1', where, `LIMIT ${maxCounted}`)}) AS counted`,
+  )
+  const counting = count(...bound)
+  const order = 'ORDER BY changed DESC, key DESC'
+  const paged = [...bound]
+  const conditions = [...where]
+  if (cursor) {
+    paged.push(cursor.changed, cursor.key)
+    conditions.push(`(changed, key) < ($${paged.length - 1}, $${paged.length})`)
+  }
+  // One row more than the limit shows whether there is another page.
+  const end = `${order} LIMIT ${limit + 1}`
+  const page = db.prepare<OperatorRow>(`
+    ${selectHeads(db, operatorColumns)}
+    WHERE task.key IN (SELECT key FROM (${each('key, changed', conditions, end)}) AS found ${end})
+    ORDER BY task.changed DESC, task.key DESC`)
+  const [[counted], rows] = await Promise.all([counting, page(...paged)])
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    tasks: shown.map(taskOf),
+    total: Math.min(counted?.total ?? 0, maxCounted),
+    next: last && { changed: last.changed, key: last.key },
+  }
+}
+
+function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' | 'counts'> {
+  const tasks = db.name('tasks')
+  const active = activePhases.map((phase) => `'${phase}'`).join(', ')
+  return {
     events: (taskId, after, limit) =>
       query(async () => {
         const read = db.prepare<EventRow>(`
@@ -115,7 +116,13 @@ export function createPostgresOperatorLog(db: Database, query: RunQuery): Operat
           ...(state?.bytes != null && { bytes: state.bytes }),
         }
       }),
+  }
+}
 
+function createMinutes(db: Database, query: RunQuery): Pick<OperatorLog, 'activity' | 'minutes' | 'keepMinutes'> {
+  const tasks = db.name('tasks')
+  const minutes = db.name('operator_minutes')
+  return {
     activity: (phase, after, limit) =>
       query(() =>
         db.prepare<TaskActivity>(`
@@ -146,37 +153,6 @@ export function createPostgresOperatorLog(db: Database, query: RunQuery): Operat
           ON CONFLICT (minute) DO NOTHING`)
         await insert(added.map((summary) => JSON.stringify(summary)).join('\n'), removeBefore)
       }),
-
-    values: createValues(db, query),
-  }
-}
-
-function createValues(db: Database, query: RunQuery): OperatorValues {
-  const values = db.name('operator_values')
-  return {
-    get: (name) =>
-      query(async () => {
-        const read = db.prepare<{ readonly value: string }>(
-          `SELECT value FROM ${values} WHERE name = $1 AND expires > ${nowSql}`,
-        )
-        const [row] = await read(encodeText(name))
-        return row && decodeText(row.value)
-      }),
-    set: (name, value, expires) =>
-      query(async () => {
-        await db.prepare(`
-          INSERT INTO ${values} (name, value, expires) VALUES ($1, $2, $3)
-          ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires = excluded.expires`)(
-          encodeText(name),
-          encodeText(value),
-          expires,
-        )
-        await db.prepare(`
-          DELETE FROM ${values} WHERE expires <= ${nowSql} OR name IN (
-            SELECT name FROM ${values} ORDER BY expires DESC OFFSET ${maxValues})`)()
-      }),
-    delete: (name) =>
-      query(async () => void (await db.prepare(`DELETE FROM ${values} WHERE name = $1`)(encodeText(name)))),
   }
 }
 
@@ -207,8 +183,6 @@ function conditionOf(filters: OperatorQuery): { readonly where: readonly string[
 
 /** The end of a tenant in the name of an owner, as it is stored. */
 const ending = encodeText(tenantPrefix(''))
-
-const nowSql = 'extract(epoch FROM clock_timestamp()) * 1000'
 
 /** No process has a live lease, and none is due to take one later. */
 const stuckSql = '(lease_until IS NULL OR lease_until <= statement_timestamp())'
