@@ -1,11 +1,11 @@
 import { redactSecrets } from './base/error-summary.ts'
 import type { JsonObject } from './base/json.ts'
-import type { KeepingLogger, Logger } from './base/logger.ts'
+import type { Logger } from './base/logger.ts'
 import { packageVersion } from './base/package-version.ts'
 import type { Exchange, Incoming, Outgoing } from './http/exchange.ts'
 import { loggedError } from './protocol/errors.ts'
 import type { ServeOptions } from './serve-options.ts'
-import type { AuthChoice } from './server/authentication.ts'
+import type { ConsoleRecorder } from './serve-records.ts'
 import type { Host, HostPages } from './server/host.ts'
 import type { RunCheck } from './server/operator/checks.ts'
 import type { MeshState } from './server/operator/contract-tools.ts'
@@ -18,39 +18,14 @@ export interface ServedConsoleOptions {
   readonly console: ConsoleOptions
   readonly mounted: Host['mounted']
   readonly logger: Logger
-  readonly taskLines: KeepingLogger['taskLines']
+  readonly recorder: ConsoleRecorder
   /** If the server is a mesh peer. Undefined until the peer is ready. */
   readonly mesh?: (() => MeshState | undefined) | undefined
 }
 
-/**
- * The options of the console with their defaults. Without `console`, it is served where only this machine can call, and
- * no caller needs credentials. Undefined if it is off. Throws if it would be open to other machines.
- */
-export function readConsoleOptions(
-  { console: chosen }: ServeOptions,
-  auth: AuthChoice,
-  isLocal: boolean,
-): ConsoleOptions | undefined {
-  if (chosen === false) return undefined
-  if (chosen !== undefined) {
-    if (chosen.auth === undefined) {
-      throw new TypeError('serve(): console.auth: say which operators may log in, such as { schemes: … }.')
-    }
-    if (chosen.auth === 'none' && !isLocal) {
-      throw new TypeError(
-        "serve(): console.auth: 'none' would let other machines operate the agents. Declare schemes: console: { auth: { schemes: … } }.",
-      )
-    }
-    return chosen
-  }
-  const acceptsEveryone = auth === 'none' || Boolean(auth.anonymous)
-  return isLocal && acceptsEveryone ? { auth: 'none' } : undefined
-}
-
 /** The console as pages of a host. Its code is loaded by its first request. */
 export function createConsolePages(settings: ServedConsoleOptions): HostPages {
-  const { options, console, mounted, logger, taskLines, mesh } = settings
+  const { options, console, mounted, logger, recorder, mesh } = settings
   const started = Date.now()
   let loaded: Promise<Exchange> | undefined
 
@@ -64,8 +39,8 @@ export function createConsolePages(settings: ServedConsoleOptions): HostPages {
       mounted,
       files: createConsoleFiles(),
       logger,
-      taskLines,
-      mesh,
+      lines: { process: recorder.process, of: ({ log }) => recorder.linesOf(log) },
+      mesh: mesh && { process: recorder.process, state: mesh },
       checks: { doctor: runDoctor, conformance: runConformance },
       version: packageVersion,
       started,
@@ -89,6 +64,7 @@ export function createConsolePages(settings: ServedConsoleOptions): HostPages {
     if (agents.every(({ isDraining }) => isDraining())) return clearInterval(timer)
     const { rollUpMinutes } = await import('./tasks/operator-minutes.ts')
     for (const { log } of agents) if (log.operator) await rollUpMinutes(log.operator, Date.now())
+    await recorder.upkeep(mesh?.())
   }
   const timer = setInterval(() => {
     // It is tried again, and what it has missed is made up for then.

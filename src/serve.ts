@@ -1,5 +1,6 @@
 import type { Agent } from './agent/agent.ts'
-import { type KeepingLogger, keepTaskLines, type Logger } from './base/logger.ts'
+import type { Logger } from './base/logger.ts'
+import type { OperatorState } from './base/operator-state.ts'
 import type { LoopbackRule } from './http/address-guard.ts'
 import type { Exchange } from './http/exchange.ts'
 import { createHostCheck, type HostCheck } from './http/host-check.ts'
@@ -12,7 +13,7 @@ import { createShutdown, type ShutdownTimes } from './node/shutdown.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
 import { loggedError } from './protocol/errors.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
-import { createConsolePages, readConsoleOptions } from './serve-console.ts'
+import { createConsolePages } from './serve-console.ts'
 import { withEnvironment } from './serve-environment.ts'
 import {
   type AddOptions,
@@ -25,6 +26,7 @@ import {
   type ServePushOptions,
   type Server,
 } from './serve-options.ts'
+import { type ConsoleRecorder, createConsoleRecorder } from './serve-records.ts'
 import { describeStart } from './serve-start.ts'
 import { type AgentStores, createPostgresStores, createSqliteStores } from './serve-stores.ts'
 import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
@@ -32,7 +34,7 @@ import type { GrpcModule } from './server/grpc-router.ts'
 import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
 import { withHostCheck } from './server/http-endpoint.ts'
-import type { ConsoleOptions } from './server/operator/options.ts'
+import { type ConsoleOptions, readConsoleOptions } from './server/operator/options.ts'
 import { type HandlerOptions, mergeOptions } from './server/options.ts'
 import { logGrpcRequests, logRequests } from './server/request-log.ts'
 import type { TaskLog } from './tasks/log.ts'
@@ -56,19 +58,21 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
   logger.info(describeStart(agents, settings), 'server starting')
   const draining = new AbortController()
   const grpc = options.grpc ? { ...(await loadGrpc()), draining: draining.signal, load } : undefined
+  const recorder = settings.console && createConsoleRecorder({ logger, state: () => operatorStateOf(host) })
   const host: Host = createHost({
     load,
     isOnLoopback: isLoopback(options.host ?? '127.0.0.1'),
     ...(grpc && { grpc }),
     pages:
       settings.console &&
+      recorder &&
       createConsolePages({
-        ...{ ...settings, console: settings.console, mounted: () => host.mounted() },
+        ...{ ...settings, console: settings.console, recorder, mounted: () => host.mounted() },
         mesh: options.mesh && (() => mesh?.state()),
       }),
   })
   const closing = new AbortController()
-  const mounts = createMounts(host, settings, (log) => void watchLog(log))
+  const mounts = createMounts(host, { ...settings, recorder }, (log) => void watchLog(log))
   let first: HostedAgent | undefined
   let mesh: MeshEndpoint | undefined
   let listening: Listening | undefined
@@ -81,7 +85,7 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
     }
     listening = await listenFor(host, settings, () => mesh)
     // The mesh card names the address, so the endpoint opens once the port is known.
-    if (first) mesh = await openMesh(first, settings, listening)
+    if (first) mesh = await openMesh(first, { ...settings, recorder }, listening)
   } catch (error) {
     closing.abort()
     await listening?.close({ deadline: 0 })
@@ -105,6 +109,7 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
     await Promise.all([drained, mesh?.deregister()]).finally(() => mesh?.close())
     await stopListening({ deadline: readers })
     load?.stop()
+    await recorder?.flush()
     await mounts.closeLogs()
     await stores.close()
     logger.info({ url, duration: millisecondsSince(stoppingAt) }, 'server stopped')
@@ -142,12 +147,20 @@ interface ServeSettings {
   readonly logger: Logger
   /** Undefined if the console is off. */
   readonly console: ConsoleOptions | undefined
-  /** The last log lines about tasks, for the console. */
-  readonly taskLines: KeepingLogger['taskLines']
   readonly stores: AgentStores
   readonly drainDeadline: number
   readonly patience: number
   readonly signals: boolean
+}
+
+interface RecordedSettings extends ServeSettings {
+  /** Undefined if the console is off. */
+  readonly recorder: ConsoleRecorder | undefined
+}
+
+/** Where records are that belong to no task: in the log of the first agent that has a place for them. */
+function operatorStateOf(host: Pick<Host, 'mounted'>): OperatorState | undefined {
+  return host.mounted().find(({ agent }) => agent.log.operator)?.agent.log.operator
 }
 
 async function readSettings(options: ServeOptions, databaseUrl: string | undefined): Promise<ServeSettings> {
@@ -157,14 +170,15 @@ async function readSettings(options: ServeOptions, databaseUrl: string | undefin
   if (options.tls?.requestCert === false && needsCertificate(auth)) {
     throw new TypeError('serve(): tls.requestCert: expected true, since a scheme in auth needs certificates.')
   }
-  const consoleOptions = readConsoleOptions(options, auth, isLocalOnly(options))
-  const { logger: writer = createLogger() } = options
-  const { logger, taskLines } = consoleOptions ? keepTaskLines(writer) : { logger: writer, taskLines: () => [] }
+  const consoleOptions = readConsoleOptions({
+    ...{ caller: 'serve()', console: options.console, isLocal: isLocalOnly(options) },
+    acceptsEveryone: auth === 'none' || Boolean(auth.anonymous),
+  })
+  const { logger = createLogger() } = options
   return {
     options,
     auth,
     console: consoleOptions,
-    taskLines,
     asksCertificate:
       options.tls !== undefined && (needsCertificate(auth) || needsCertificate(consoleOptions?.auth ?? 'none')),
     pushFor: options.push && (await createPushOptions(options.push)),
@@ -259,8 +273,8 @@ interface Mounts {
   closeLogs(): Promise<void>
 }
 
-function createMounts(host: Host, settings: ServeSettings, onLog: (log: TaskLog) => void): Mounts {
-  const { auth, asksCertificate, pushFor, logger, stores, drainDeadline } = settings
+function createMounts(host: Host, settings: RecordedSettings, onLog: (log: TaskLog) => void): Mounts {
+  const { auth, asksCertificate, pushFor, logger, stores, drainDeadline, recorder } = settings
   const errorMessages = settings.options.logger === undefined && process.stderr.isTTY === true
   const shared = mergeOptions<SharedOptions>({ turns: { errorMessages } }, sharedOptions(settings.options))
   const openedLogs = new Map<HostedAgent, TaskLog>()
@@ -269,6 +283,7 @@ function createMounts(host: Host, settings: ServeSettings, onLog: (log: TaskLog)
       const merged = mergeOptions({ ...shared, logger, ...publicUrlAt(mount, shared) }, mount)
       const isLocal = isLocalOnly({ ...merged, host: settings.options.host })
       const opened = openedBefore ?? (mount.log ? undefined : stores.openNow(agent, mount))
+      const log = mount.log ?? opened
       try {
         if (needsCertificate(mount.auth ?? auth) && !asksCertificate) {
           throw new TypeError(
@@ -282,9 +297,9 @@ function createMounts(host: Host, settings: ServeSettings, onLog: (log: TaskLog)
           // `auth: undefined` means the server's auth, not open access.
           auth: mount.auth ?? auth,
           ...(opened && { log: opened }),
+          ...(recorder && log && { logger: recorder.loggerFor(merged.logger ?? logger, log) }),
         })
         if (opened) openedLogs.set(hosted, opened)
-        const log = mount.log ?? opened
         if (log) onLog(log)
         return hosted
       } catch (error) {
@@ -294,6 +309,7 @@ function createMounts(host: Host, settings: ServeSettings, onLog: (log: TaskLog)
     },
     async remove(hosted) {
       await host.remove(hosted, drainDeadline)
+      await recorder?.release(hosted.log)
       await openedLogs.get(hosted)?.close()
       openedLogs.delete(hosted)
     },
@@ -373,13 +389,14 @@ function createMeshHostCheck(
 
 async function openMesh(
   agent: HostedAgent,
-  { options, logger }: ServeSettings,
+  { options, logger, recorder }: RecordedSettings,
   listening: Listening,
 ): Promise<MeshEndpoint | undefined> {
   const { mesh, telemetry, publicUrl = listening.url } = options
   if (!mesh) return undefined
   const { openMeshEndpoint } = await import('./mesh-bridge/endpoint.ts')
-  return await openMeshEndpoint(agent, { telemetry, ...mesh }, { url: publicUrl.replace(/\/+$/, ''), logger })
+  const context = { url: publicUrl.replace(/\/+$/, ''), logger, onEnvelope: recorder?.envelope }
+  return await openMeshEndpoint(agent, { telemetry, ...mesh }, context)
 }
 
 function firstPathOf(agents: Agents): string {

@@ -29,49 +29,6 @@ export function isLogged(logger: Logger, level: LogLevel): boolean {
   return logger.isLevelEnabled?.(level) ?? true
 }
 
-/** A log line about a task, with its fields as they were logged. */
-export interface TaskLine {
-  /** In milliseconds since 1970. */
-  readonly at: number
-  readonly level: LogLevel
-  readonly message: string
-  readonly fields: object
-}
-
-/** Writes to another logger, and keeps the last lines about tasks. */
-export interface KeepingLogger {
-  readonly logger: Logger
-  /** The kept lines, oldest first. */
-  taskLines(): readonly TaskLine[]
-}
-
-/** Lines that a process keeps, of all tasks together. */
-const maxKept = 5_000
-
-/** Keeps the last lines about tasks for an operator. A line costs one store into an array. */
-export function keepTaskLines(inner: Logger): KeepingLogger {
-  const lines: TaskLine[] = []
-  let next = 0
-
-  const writerOf = (level: LogLevel) => (fields: object, message: string) => {
-    if ('taskId' in fields) {
-      lines[next] = { at: Date.now(), level, message, fields }
-      next = (next + 1) % maxKept
-    }
-    inner[level](fields, message)
-  }
-  return {
-    logger: {
-      debug: writerOf('debug'),
-      info: writerOf('info'),
-      warn: writerOf('warn'),
-      error: writerOf('error'),
-      isLevelEnabled: (level) => isLogged(inner, level),
-    },
-    taskLines: () => [...lines.slice(next), ...lines.slice(0, next)],
-  }
-}
-
 /** Removes secrets from a log line. */
 export type Redact = <T>(value: T) => T
 

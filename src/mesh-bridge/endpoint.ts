@@ -69,18 +69,25 @@ export interface MeshEndpointState {
   readonly envelopes: readonly ObservedEnvelope[]
 }
 
+export interface MeshEndpointContext {
+  readonly url: string
+  readonly logger: Logger
+  /** Gets each envelope without its payload, and gets it again if it fails later. */
+  readonly onEnvelope?: ((envelope: ObservedEnvelope) => void) | undefined
+}
+
 /** Serves an agent as a mesh peer. */
 export async function openMeshEndpoint(
   agent: BridgedAgent,
   options: MeshEndpointOptions,
-  { url, logger }: { readonly url: string; readonly logger: Logger },
+  { url, logger, onEnvelope }: MeshEndpointContext,
 ): Promise<MeshEndpoint> {
   const { path = '/mesh', agentId, principalOf, patience, socketOptions, registry, methods, ...peerOptions } = options
   const { service, card } = agent
   const toPrincipal = principalOf ?? meshPrincipal({ allowsAnonymous: allowsAnonymousCallers(card) })
   const { timeout = 30_000 } = peerOptions
   const endpoint = `${url}${path}`
-  const record = createMeshRecord()
+  const record = createMeshRecord(onEnvelope)
   const completeOptions: MeshPeerOptions = {
     ...peerOptions,
     card: meshCardOf(card, { ...(agentId !== undefined && { agentId }), endpoint }),

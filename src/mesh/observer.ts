@@ -52,7 +52,11 @@ export interface MeshRecord extends MeshObserver {
   envelopes(): readonly ObservedEnvelope[]
 }
 
-export function createMeshRecord(now: () => number = Date.now): MeshRecord {
+/** `onEnvelope` gets each envelope, and gets it again if it fails later. It must not throw. */
+export function createMeshRecord(
+  onEnvelope: (envelope: ObservedEnvelope) => void = () => {},
+  now: () => number = Date.now,
+): MeshRecord {
   const envelopes: ObservedEnvelope[] = []
   const peers = new Map<string, ObservedPeer>()
 
@@ -62,16 +66,21 @@ export function createMeshRecord(now: () => number = Date.now): MeshRecord {
     envelope(envelope) {
       const { peer, type, id, problem } = envelope
       if (envelopes.length >= maxEnvelopes) envelopes.shift()
-      envelopes.push({
+      const observed = {
         ...{ at: now(), direction: envelope.direction },
         ...{ peer: shorten(peer), type: shorten(type), id: shorten(id) },
         ...(problem !== undefined && { problem: shorten(problem) }),
-      })
+      }
+      envelopes.push(observed)
+      onEnvelope(observed)
     },
     failed(id, problem) {
       const index = envelopes.findLastIndex((envelope) => envelope.id === id)
       const envelope = envelopes[index]
-      if (envelope) envelopes[index] = { ...envelope, problem: shorten(problem) }
+      if (!envelope) return
+      const failed = { ...envelope, problem: shorten(problem) }
+      envelopes[index] = failed
+      onEnvelope(failed)
     },
     seen(agentId) {
       const peer = peers.get(agentId)

@@ -1,4 +1,5 @@
 import { consoleLogger, type Logger } from '../base/logger.ts'
+import { createMemoryOperatorState } from '../base/operator-state.ts'
 import { packageVersion } from '../base/package-version.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { isBelow } from '../http/fetch.ts'
@@ -7,23 +8,29 @@ import { isLocal } from '../registry/http/exchange.ts'
 import type { ProbeRecord } from '../registry/probe-record.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { RegistryRow } from '../server/operator/contract-tools.ts'
-import { consolePath } from '../server/operator/options.ts'
+import { type ConsoleOptions, consolePath } from '../server/operator/options.ts'
 import type { ConsoleRegistry } from '../server/operator/registry.ts'
 
 /** Agents on a page of the console. */
 const pageSize = 50
 
 export interface RegistryConsoleOptions {
+  readonly options: ConsoleOptions
   readonly registry: Registry
   readonly probes: ProbeRecord
   readonly logger?: Logger | undefined
+  readonly publicUrl?: string | undefined
+  readonly trustProxy?: boolean | undefined
 }
 
 /**
- * Puts the console in front of a registry that only this machine can call. Its code is loaded by its first request.
+ * Puts the console in front of a registry. Without login, only this machine can call it. Its code is loaded by its first
+ * request.
  */
-export function withRegistryConsole(exchange: Exchange, options: RegistryConsoleOptions): Exchange {
+export function withRegistryConsole(exchange: Exchange, settings: RegistryConsoleOptions): Exchange {
+  const { options, registry, logger = consoleLogger, publicUrl, trustProxy } = settings
   const started = Date.now()
+  const state = registry.entries.operator ?? createMemoryOperatorState()
   let loaded: Promise<Exchange> | undefined
 
   async function load(): Promise<Exchange> {
@@ -32,20 +39,24 @@ export function withRegistryConsole(exchange: Exchange, options: RegistryConsole
       import('./console-files.ts'),
     ])
     return createConsole({
-      options: { auth: 'none' },
+      options,
       mounted: () => [],
       files: createConsoleFiles(),
-      logger: options.logger ?? consoleLogger,
-      taskLines: () => [],
+      logger,
+      lines: { process: '', of: () => [] },
       checks: {},
-      registry: toConsoleRegistry(options),
+      registry: toConsoleRegistry(settings),
+      state: () => state,
       version: packageVersion,
       started,
+      publicUrl,
+      trustProxy,
     })
   }
 
   return async (incoming) => {
-    if (!isBelow(incoming.path, consolePath) || !isLocal(incoming)) return await exchange(incoming)
+    const isOpen = options.auth !== 'none' || isLocal(incoming)
+    if (!isBelow(incoming.path, consolePath) || !isOpen) return await exchange(incoming)
     loaded ??= load().catch((error) => {
       loaded = undefined
       throw error
@@ -55,11 +66,21 @@ export function withRegistryConsole(exchange: Exchange, options: RegistryConsole
 }
 
 function toConsoleRegistry({ registry, probes }: RegistryConsoleOptions): ConsoleRegistry {
-  const toRow = ({ id, kind, name, description, endpoint, status }: AgentListing): RegistryRow => ({
-    ...{ id, kind, name, description, url: endpoint },
-    health: status === 'healthy' ? 'up' : 'down',
-    probes: probes.of(id),
-  })
+  async function toRows(listings: readonly AgentListing[]): Promise<readonly RegistryRow[]> {
+    const byId = await probes.of(listings.map(({ id }) => id))
+    return listings.map(({ id, kind, name, description, endpoint, status }) => ({
+      ...{ id, kind, name, description, url: endpoint },
+      health: status === 'healthy' ? 'up' : 'down',
+      probes: byId.get(id) ?? [],
+    }))
+  }
+
+  async function toRow(listing: AgentListing): Promise<RegistryRow> {
+    const [row] = await toRows([listing])
+    if (!row) throw new Error('an agent has one row')
+    return row
+  }
+
   return {
     async list({ search, cursor }) {
       const { agents, nextCursor } = await registry.search({
@@ -67,13 +88,13 @@ function toConsoleRegistry({ registry, probes }: RegistryConsoleOptions): Consol
         ...(search !== undefined && { text: search }),
         ...(cursor !== undefined && { cursor }),
       })
-      return { agents: agents.map(toRow), ...(nextCursor !== undefined && { next: nextCursor }) }
+      return { agents: await toRows(agents), ...(nextCursor !== undefined && { next: nextCursor }) }
     },
-    add: async (url) => toRow(await registry.add(url)),
+    add: async (url) => await toRow(await registry.add(url)),
     async probe(id) {
       await registry.probe(id)
       const entry = await registry.get(id)
-      return entry && toRow(registry.describe(entry))
+      return entry && (await toRow(registry.describe(entry)))
     },
   }
 }

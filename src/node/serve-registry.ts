@@ -1,7 +1,10 @@
+import { consoleLogger } from '../base/logger.ts'
 import {
   aFunction,
   anyOf,
   checkOptions,
+  flag,
+  httpUrl,
   integer,
   milliseconds,
   type OptionChecks,
@@ -10,10 +13,13 @@ import {
   text,
 } from '../base/options.ts'
 import { isLoopback } from '../http/origin.ts'
+import { loggedError } from '../protocol/errors.ts'
 import { openRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
+import { createMemoryRegistryStore } from '../registry/memory-store.ts'
 import { type RegistryFetch, type RegistryOptions, registryChecks } from '../registry/options.ts'
 import { createProbeRecord } from '../registry/probe-record.ts'
 import { openRegistry, type Registry } from '../registry/registry.ts'
+import { type ConsoleOptions, checkConsole, readConsoleOptions } from '../server/operator/options.ts'
 import { createGuardedFetch } from './guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from './listen.ts'
 import { withRegistryConsole } from './registry-console.ts'
@@ -27,6 +33,15 @@ export interface ServeRegistryOptions
   readonly fetch?: RegistryFetch
   /** The publisher named in the catalog. */
   readonly publisher?: RegistryExchangeOptions['host']
+  /**
+   * The console at `/console/`, a web application for operators. Defaults to on, without login, on a loopback address
+   * without `auth`; otherwise to off. `false` switches it off.
+   */
+  readonly console?: ConsoleOptions | false
+  /** The address of the registry as browsers reach it, if a proxy is in front. Only the console needs it. */
+  readonly publicUrl?: string
+  /** Whether a proxy sets the headers `X-Forwarded-*`. Only the console reads them. Defaults to false. */
+  readonly trustProxy?: boolean
 }
 
 const optionChecks: OptionChecks<ServeRegistryOptions> = {
@@ -37,6 +52,9 @@ const optionChecks: OptionChecks<ServeRegistryOptions> = {
   maxFollowers: integer({ min: 1 }),
   heartbeat: milliseconds({ min: 1 }),
   publisher: object,
+  console: checkConsole,
+  publicUrl: httpUrl,
+  trustProxy: flag,
   port: integer({ min: 0, max: 65_535 }),
   host: text,
   requestTimeout: milliseconds({ min: 1 }),
@@ -59,17 +77,26 @@ export interface RegistryServer {
 
 /**
  * Serves a registry on a port. On a loopback address, every caller may add agents unless `auth` is set, and the console
- * is served at `/console/`.
+ * is served at `/console/`. Elsewhere, `console: { auth }` switches it on for operators who log in.
  */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {
   checkOptions('serveRegistry', options, optionChecks)
-  const { host = '127.0.0.1', publisher, ...shared } = options
+  const { host = '127.0.0.1', publisher, console: _, publicUrl, trustProxy, ...shared } = options
   const isLocal = isLoopback(host)
   // A registry that only this machine can reach lists agents of this machine.
   const guardedFetch = options.fetch ? undefined : createGuardedFetch({ loopback: isLocal ? 'allow' : 'refuse' })
   const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
-  const probes = createProbeRecord()
-  const registry = openRegistry({ ...shared, fetch }, probes.add)
+  const { logger = consoleLogger } = options
+  const consoleOptions = readConsoleOptions({
+    ...{ caller: 'serveRegistry()', console: options.console, acceptsEveryone: options.auth === undefined },
+    isLocal: isLocal && !trustProxy && (publicUrl === undefined || isLoopback(new URL(publicUrl).hostname)),
+  })
+  const entries = options.entries ?? createMemoryRegistryStore()
+  const probes = createProbeRecord({
+    records: entries.operator?.records,
+    onError: (error) => logger.debug({ error: loggedError(error) }, 'probes could not be stored'),
+  })
+  const registry = openRegistry({ ...shared, entries, fetch }, probes.add)
   const auth = options.auth ?? (isLocal ? 'local' : undefined)
   const exchange = openRegistryExchange(registry, {
     ...shared,
@@ -77,13 +104,16 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
     isMeshLocal: isLocal && (options.requireAuth === false || options.firstHandshake !== undefined),
     ...(publisher && { host: publisher }),
   })
-  const hasConsole = isLocal && options.auth === undefined
-  const served = hasConsole ? withRegistryConsole(exchange, { registry, probes, logger: options.logger }) : exchange
+  const served = consoleOptions
+    ? withRegistryConsole(exchange, { options: consoleOptions, registry, probes, logger, publicUrl, trustProxy })
+    : exchange
   const stop = async () => {
     await registry.close()
+    await probes.flush()
     guardedFetch?.close()
   }
-  const listening = await listen(served, { port: 0, ...options, host }).catch(async (error) => {
+  const asksCertificate = options.tls !== undefined && needsCertificate(consoleOptions)
+  const listening = await listen(served, { port: 0, ...options, host, asksCertificate }).catch(async (error) => {
     await stop()
     throw error
   })
@@ -96,6 +126,11 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
       await listening.close({ deadline: readDeadline })
     },
   }
+}
+
+function needsCertificate(options: ConsoleOptions | undefined): boolean {
+  const schemes = options && options.auth !== 'none' ? options.auth.schemes : {}
+  return Object.values(schemes ?? {}).some((scheme) => scheme.needsCertificate)
 }
 
 /** How long callers may take to read their responses after the server has closed, in milliseconds. */

@@ -49,11 +49,12 @@ it('every operation of the operator API has a method of the client', async () =>
   }
   const routes = operatorRoutes({
     agents: { all: () => [], get: unused },
-    taskLines: () => [],
+    lines: { process: '', of: () => [] },
+    state: unused,
     checks: { doctor: unused, conformance: unused },
-    mesh: unused,
+    mesh: { process: '', state: unused },
     registry: { list: unused, add: unused, probe: unused },
-    receivers: createReceivers(() => ''),
+    receivers: createReceivers({ state: unused, addressOf: unused }),
     answer: unused,
   })
   const requests = (await Promise.all((Object.keys(calls) as (keyof OperatorClient)[]).map(requestsOf))).flat()

@@ -300,7 +300,7 @@ describe('the mesh', () => {
     expect(peers).toEqual([
       {
         ...{ id: 'shop-agent', url: shop.endpoint, state: 'established' },
-        ...{ since: expect.any(Number), lastSeen: expect.any(Number) },
+        ...{ since: expect.any(Number), lastSeen: expect.any(Number), process: expect.any(String) },
       },
     ])
     expect(envelopes.map(({ direction, type }) => `${direction} ${type}`).reverse()).toEqual([

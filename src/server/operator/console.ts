@@ -1,4 +1,4 @@
-import type { KeepingLogger, Logger } from '../../base/logger.ts'
+import type { Logger } from '../../base/logger.ts'
 import { createMemoryOperatorState, type OperatorState } from '../../base/operator-state.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { createHostCheck } from '../../http/host-check.ts'
@@ -7,11 +7,17 @@ import { loggedError } from '../../protocol/errors.ts'
 import { object, optional, string } from '../../schema/values.ts'
 import { errorPage } from '../http-endpoint.ts'
 import { createBrowserEndpoints } from './a2a.ts'
-import { agentRoutes, type ConsoleAgents, type ConsoleHosted, type ConsoleMount, createConsoleAgents } from './agents.ts'
+import {
+  agentRoutes,
+  type ConsoleAgents,
+  type ConsoleHosted,
+  type ConsoleMount,
+  createConsoleAgents,
+} from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
-import type { MeshState } from './contract-tools.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
+import { type ConsoleMesh, meshRoute } from './mesh.ts'
 import { type ConsoleOptions, consolePath } from './options.ts'
 import { overviewRoutes } from './overview.ts'
 import { type ConsoleFiles, createPages } from './pages.ts'
@@ -19,6 +25,7 @@ import { createReceivers, type Receivers } from './receivers.ts'
 import { type ConsoleRegistry, registryRoutes } from './registry.ts'
 import { matchRoute, type Route, readBody } from './routes.ts'
 import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
+import type { ProcessLines } from './tasks/log-lines.ts'
 import { taskRoutes } from './tasks/routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 import { type WireRoutesOptions, wireRoutes } from './wire.ts'
@@ -31,11 +38,11 @@ export interface ConsoleSettings {
   readonly mounted: () => readonly ConsoleMount[]
   readonly files: ConsoleFiles
   readonly logger: Logger
-  /** The last log lines about tasks. */
-  readonly taskLines: KeepingLogger['taskLines']
+  /** The last log lines about tasks in the memory of this process. */
+  readonly lines: ProcessLines
   readonly checks: AgentChecks
-  /** If the server is a mesh peer. Undefined until the peer is ready. */
-  readonly mesh?: (() => MeshState | undefined) | undefined
+  /** If the server is a mesh peer. */
+  readonly mesh?: ConsoleMesh | undefined
   /** If the server is a registry. */
   readonly registry?: ConsoleRegistry
   /** Where operators share what is not about tasks. Defaults to the log of the first agent. */
@@ -57,12 +64,15 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   const sessions = settings.sessions ?? createSessions({ ...options, values: () => state().values, logger, trustProxy })
   const pages = createPages(settings.files)
   const answerA2A = createBrowserEndpoints({ agents, publicUrl })
-  const receivers = createReceivers((incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`)
+  const receivers = createReceivers({
+    state,
+    addressOf: (incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`,
+  })
   const hostCheck = createHostCheck({
     hosts: settings.hosts ?? (options.auth === 'none' ? [] : 'any'),
     publicUrl,
   })
-  const routes = operatorRoutes({ ...settings, agents, receivers, answer: answerA2A })
+  const routes = operatorRoutes({ ...settings, agents, receivers, state, answer: answerA2A })
 
   function urlOf(incoming: Incoming): URL {
     return new URL(originOf(incoming, { publicUrl, trustProxy }))
@@ -161,14 +171,15 @@ function stateOf(agents: ConsoleAgents): () => OperatorState {
 
 /** What the routes of the API need. */
 export interface OperatorRoutesOptions
-  extends Pick<ConsoleSettings, 'taskLines' | 'checks' | 'mesh' | 'registry'>,
+  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'mesh' | 'registry'>,
     WireRoutesOptions {
   readonly receivers: Pick<Receivers, 'routes'>
+  readonly state: () => OperatorState
 }
 
 /** All operations of the API but those about the session. */
 export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[] {
-  const { agents, receivers, mesh, registry } = options
+  const { agents, receivers, mesh, registry, state } = options
   return [
     ...agentRoutes(agents),
     ...taskRoutes(options),
@@ -177,7 +188,7 @@ export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[]
     ...receivers.routes,
     ...wireRoutes(options),
     ...checkRoutes(options),
-    ...(mesh ? [meshRoute(mesh)] : []),
+    ...(mesh ? [meshRoute(mesh, state)] : []),
     ...(registry ? registryRoutes(registry) : []),
   ]
 }
@@ -219,19 +230,6 @@ function featuresOf(
     ...(mesh ? (['mesh'] as const) : []),
     ...(registry ? (['registry'] as const) : []),
   ]
-}
-
-function meshRoute(read: () => MeshState | undefined): Route {
-  return {
-    method: 'GET',
-    path: '/mesh',
-    role: 'viewer',
-    async handle() {
-      const state = read()
-      if (!state) throw new OperatorFailure(503, 'not-available', 'The mesh peer is starting: try again.')
-      return jsonAnswer(state)
-    },
-  }
 }
 
 const loginSchema = object({

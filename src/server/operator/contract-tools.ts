@@ -158,6 +158,8 @@ export interface ReceivedDelivery {
   readonly at: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Set if the body is longer than the 64 KiB that are kept. */
+  readonly isShortened?: boolean
   /** Whether its token and its signature, if it has one, are right. */
   readonly verdict: string
 }
@@ -185,7 +187,7 @@ export interface RegistryRow {
   }[]
 }
 
-/** `GET /mesh`. */
+/** `GET /mesh`: what all processes of this peer have observed. */
 export interface MeshState {
   readonly self: { readonly id: string; readonly url: string; readonly fingerprint?: string }
   readonly peers: readonly MeshPeer[]
@@ -200,6 +202,8 @@ export interface MeshPeer {
   readonly state: string
   readonly since?: number
   readonly lastSeen?: number
+  /** The process that has the session: sessions belong to one. */
+  readonly process?: string
 }
 
 /** An envelope that was sent or received. */
@@ -210,4 +214,6 @@ export interface MeshEnvelope {
   readonly type: string
   readonly id: string
   readonly problem?: string
+  /** The process that sent or received it. */
+  readonly process?: string
 }

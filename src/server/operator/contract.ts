@@ -254,17 +254,19 @@ export interface CallTree {
   readonly calls: readonly CallNode[]
 }
 
-/** `GET /tasks/{agent}/{taskId}/log`: recent log lines of this process, at most 500 of a task. */
+/** `GET /tasks/{agent}/{taskId}/log`: recent log lines of all processes, oldest first, at most 500 of a task. */
 export interface TaskLogLines {
   readonly lines: readonly LogLine[]
 }
 
-/** A log line of this process. */
+/** A log line about a task. Each process stores up to 100 lines per second; the others are shown by this process only. */
 export interface LogLine {
   readonly at: number
   readonly level: LogLevel
   readonly message: string
   readonly fields: JsonObject
+  /** The process that wrote it. */
+  readonly process: string
 }
 
 /** `GET /inbox`: everything that waits for a person. */

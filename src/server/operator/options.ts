@@ -34,3 +34,34 @@ export const checkConsole = anyOf(
   oneOf(false),
   group(consoleChecks),
 )
+
+/** What decides whether a server has a console, and who may use it. */
+export interface ConsoleChoice {
+  /** The function that the user calls, for errors. */
+  readonly caller: string
+  /** The option `console`. */
+  readonly console: ConsoleOptions | false | undefined
+  /** Whether only this machine can call the server. */
+  readonly isLocal: boolean
+  /** Whether callers without credentials are accepted. */
+  readonly acceptsEveryone: boolean
+}
+
+/**
+ * The options of the console with their defaults. Without `console`, it is served where only this machine can call, and
+ * no caller needs credentials. Undefined if it is off. Throws if it would be open to other machines.
+ */
+export function readConsoleOptions(choice: ConsoleChoice): ConsoleOptions | undefined {
+  const { caller, console, isLocal, acceptsEveryone } = choice
+  if (console === false) return undefined
+  if (console === undefined) return isLocal && acceptsEveryone ? { auth: 'none' } : undefined
+  if (console.auth === undefined) {
+    throw new TypeError(`${caller}: console.auth: say which operators may log in, such as { schemes: … }.`)
+  }
+  if (console.auth === 'none' && !isLocal) {
+    throw new TypeError(
+      `${caller}: console.auth: 'none' would let other machines operate the agents. Declare schemes: console: { auth: { schemes: … } }.`,
+    )
+  }
+  return console
+}

@@ -1,68 +1,92 @@
 import { toBase64Url } from '../../base/base64.ts'
-import { isEqual } from '../../base/hash.ts'
+import { sha256, toHex } from '../../base/hash.ts'
+import type { OperatorState } from '../../base/operator-state.ts'
 import { BodyTooLarge, type Incoming, type Outgoing } from '../../http/exchange.ts'
 import { decodeUtf8 } from '../../http/json.ts'
+import { A2AError } from '../../protocol/errors.ts'
 import type { ReceivedDelivery, WebhookReceiver } from './contract-tools.ts'
 import { jsonAnswer, notFound } from './failures.ts'
 import { type Route, streamAnswer } from './routes.ts'
 
 const lifetime = 60 * 60 * 1000
 
-/** Receivers of a process, and deliveries that each keeps. */
-const maxReceivers = 50
+/** Deliveries that a receiver keeps. */
 const maxDeliveries = 100
 
 /** In bytes. */
 const bodyLimit = 256 * 1024
 
+/** Characters of a body that are kept. */
+const maxBody = 64 * 1024
+
+/** Milliseconds between two looks for deliveries that arrive at other replicas. */
+const watchInterval = 1_000
+
 /** Headers that are shown. Credentials and tokens are not among them. */
 const shownHeaders = ['content-type', 'content-digest', 'user-agent', 'a2a-version', 'traceparent', 'signature-input']
 
-/** Addresses to which webhooks of this process can be sent, to try them. They and their deliveries are in memory. */
+export interface ReceiversOptions {
+  /** Where receivers and their deliveries are. Replicas that share it share the receivers. */
+  readonly state: () => OperatorState
+  /** The address below which receivers are, as agents reach it. */
+  readonly addressOf: (incoming: Incoming) => string
+}
+
+/** Addresses to which webhooks can be sent, to try them. */
 export interface Receivers {
   readonly routes: readonly Route[]
   /** Answers a request to the address of a receiver. */
   receive(incoming: Incoming): Promise<Outgoing>
 }
 
-export function createReceivers(addressOf: (incoming: Incoming) => string, now: () => number = Date.now): Receivers {
-  const receivers = new Map<string, Entry>()
+export function createReceivers({ state, addressOf }: ReceiversOptions): Receivers {
+  const wakeups = new Map<string, Set<() => void>>()
 
-  function open(incoming: Incoming): WebhookReceiver {
-    for (const [id, { expires }] of receivers) {
-      if (expires <= now() || receivers.size >= maxReceivers) receivers.delete(id)
-    }
+  async function open(incoming: Incoming): Promise<WebhookReceiver> {
     const [id, token] = [randomText(), randomText()]
-    const expires = now() + lifetime
-    receivers.set(id, { token, expires, deliveries: [], count: 0, wake: new Set() })
+    const expires = Date.now() + lifetime
+    // A reader of the store cannot learn the token.
+    const stored: StoredReceiver = { token: toHex(sha256(token)), expires }
+    await state().values.set(storedName(id), JSON.stringify(stored), expires)
     return { id, url: `${addressOf(incoming)}/${id}`, token, expires }
   }
 
-  function find(id: string): Entry | undefined {
-    const entry = receivers.get(id)
-    return entry && entry.expires > now() ? entry : undefined
+  async function find(id: string): Promise<StoredReceiver | undefined> {
+    const text = /^[\w-]{32}$/.test(id) ? await state().values.get(storedName(id)) : undefined
+    return text === undefined ? undefined : (JSON.parse(text) as StoredReceiver)
   }
 
-  async function* follow(entry: Entry, signal: AbortSignal) {
-    for (let seen = 0; !signal.aborted; ) {
-      const missing = Math.min(entry.count - seen, entry.deliveries.length)
-      for (const value of entry.deliveries.slice(entry.deliveries.length - missing)) yield { value }
-      seen = entry.count
-      if (signal.aborted || entry.expires <= now()) return
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          entry.wake.delete(wake)
-          signal.removeEventListener('abort', wake)
-          resolve()
-        }
-        entry.wake.add(wake)
-        signal.addEventListener('abort', wake)
-        if (signal.aborted || entry.count > seen) wake()
-      })
+  async function* follow(id: string, { expires }: StoredReceiver, signal: AbortSignal) {
+    for (let seen = 0; !signal.aborted && Date.now() < expires; ) {
+      const query = { lists: [id], after: seen, limit: maxDeliveries }
+      for (const { number, at, value } of await state().records.read('delivery', query)) {
+        yield { value: { ...(JSON.parse(value) as StoredDelivery), number, at } satisfies ReceivedDelivery }
+        seen = number
+      }
+      await delivery(id, signal)
     }
   }
 
-  async function keep(entry: Entry, incoming: Incoming): Promise<Outgoing> {
+  /** Resolves when a delivery arrives at this process, and after a while, because it may arrive at another one. */
+  function delivery(id: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = wakeups.get(id) ?? new Set()
+      wakeups.set(id, waiting)
+      const wake = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', wake)
+        waiting.delete(wake)
+        if (waiting.size === 0) wakeups.delete(id)
+        resolve()
+      }
+      const timer = setTimeout(wake, watchInterval)
+      waiting.add(wake)
+      signal.addEventListener('abort', wake)
+      if (signal.aborted) wake()
+    })
+  }
+
+  async function keep(id: string, receiver: StoredReceiver, incoming: Incoming): Promise<Outgoing> {
     const body = decodeUtf8(await incoming.bytes(bodyLimit))
     const headers = Object.fromEntries(
       shownHeaders.flatMap((name) => {
@@ -70,17 +94,14 @@ export function createReceivers(addressOf: (incoming: Incoming) => string, now: 
         return value === undefined ? [] : [[name, value]]
       }),
     )
-    const token = incoming.header('x-a2a-notification-token')
-    const verdict =
-      token === undefined
-        ? 'It has no token.'
-        : matches(token, entry.token)
-          ? 'Its token is right.'
-          : 'Its token is wrong.'
-    entry.count++
-    entry.deliveries.push({ number: entry.count, at: now(), headers, body, verdict })
-    if (entry.deliveries.length > maxDeliveries) entry.deliveries.shift()
-    for (const wake of [...entry.wake]) wake()
+    const verdict = verdictOf(incoming.header('x-a2a-notification-token'), receiver)
+    const delivery: StoredDelivery = {
+      ...{ headers, verdict, body: body.slice(0, maxBody) },
+      ...(body.length > maxBody && { isShortened: true }),
+    }
+    const { records } = state()
+    await records.append('delivery', [{ list: id, at: Date.now(), value: JSON.stringify(delivery) }], maxDeliveries)
+    for (const wake of [...(wakeups.get(id) ?? [])]) wake()
     return { status: 204, headers: {} }
   }
 
@@ -90,22 +111,23 @@ export function createReceivers(addressOf: (incoming: Incoming) => string, now: 
         method: 'POST',
         path: '/receivers',
         role: 'operator',
-        handle: async ({ incoming }) => jsonAnswer(open(incoming)),
+        handle: async ({ incoming }) => jsonAnswer(await open(incoming)),
       },
       {
         method: 'GET',
         path: '/receivers/:id/deliveries',
         role: 'viewer',
         async handle(call, id: string) {
-          const entry = find(id)
-          if (!entry) throw notFound('There is no such receiver on this process, or it has expired.')
-          return streamAnswer(call, follow(entry, call.incoming.signal))
+          const receiver = await find(id)
+          if (!receiver) throw notFound('There is no such receiver, or it has expired.')
+          return streamAnswer(call, follow(id, receiver, call.incoming.signal))
         },
       },
     ],
     async receive(incoming) {
-      const entry = find(incoming.path.split('/').at(-1) ?? '')
-      if (!entry) return jsonAnswer({ error: 'There is no such receiver.' }, 404)
+      const id = incoming.path.split('/').at(-1) ?? ''
+      const receiver = await find(id)
+      if (!receiver) return jsonAnswer({ error: 'There is no such receiver.' }, 404)
       const challenge = new URLSearchParams(incoming.query).get('validationToken')
       // The agent proves that the receiver wants deliveries; no page shows the text.
       if (incoming.method === 'GET' && challenge !== null && /^[\w-]{1,200}$/.test(challenge)) {
@@ -113,30 +135,33 @@ export function createReceivers(addressOf: (incoming: Incoming) => string, now: 
       }
       if (incoming.method !== 'POST') return jsonAnswer({ error: 'Deliveries are sent by POST.' }, 405)
       try {
-        return await keep(entry, incoming)
+        return await keep(id, receiver, incoming)
       } catch (error) {
         if (error instanceof BodyTooLarge) return jsonAnswer({ error: error.message }, 413)
+        if (error instanceof A2AError) return jsonAnswer({ error: 'The delivery cannot be stored now.' }, 503)
         return jsonAnswer({ error: 'The body is not text in UTF-8.' }, 400)
       }
     },
   }
 }
 
-interface Entry {
+interface StoredReceiver {
+  /** Hash of the token. */
   readonly token: string
   readonly expires: number
-  readonly deliveries: ReceivedDelivery[]
-  /** How many deliveries have arrived. */
-  count: number
-  readonly wake: Set<() => void>
+}
+
+type StoredDelivery = Omit<ReceivedDelivery, 'number' | 'at'>
+
+function storedName(id: string): string {
+  return `receiver ${id}`
+}
+
+function verdictOf(token: string | undefined, receiver: StoredReceiver): string {
+  if (token === undefined) return 'It has no token.'
+  return toHex(sha256(token)) === receiver.token ? 'Its token is right.' : 'Its token is wrong.'
 }
 
 function randomText(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(24)))
-}
-
-function matches(one: string, other: string): boolean {
-  const encoder = new TextEncoder()
-  const [first, second] = [encoder.encode(one), encoder.encode(other)]
-  return first.length === second.length && isEqual(first, second)
 }

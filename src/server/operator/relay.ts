@@ -56,7 +56,7 @@ export function createConsoleRelay({ agents, files, version, logger }: ConsoleRe
     mounted: () => hosted.map((agent) => ({ agent, path: '', hostname: undefined })),
     files,
     logger,
-    taskLines: () => [],
+    lines: { process: '', of: () => [] },
     checks: {},
     version,
     started: Date.now(),

@@ -1,28 +1,45 @@
-import { summarizeError } from '../../../base/error-summary.ts'
-import { isObject, type Json, type JsonObject } from '../../../base/json.ts'
-import type { TaskLine } from '../../../base/logger.ts'
+import type { OperatorRecord } from '../../../base/operator-state.ts'
+import { fieldsOf, type TaskLine } from '../../../base/task-lines.ts'
+import { type ConsoleAgent, operatorLogOf } from '../agents.ts'
 import type { LogLine } from '../contract.ts'
 
 /** Lines that are shown of one task. */
 const maxLines = 500
 
-/** The last log lines about a task, as an operator reads them. */
-export function logLinesOf(lines: readonly TaskLine[], taskId: string): readonly LogLine[] {
-  const own = lines.filter(({ fields }) => (fields as { readonly taskId?: unknown }).taskId === taskId)
-  return own.slice(-maxLines).map(({ fields, ...line }) => ({ ...line, fields: toJson(fields) }))
+/** Lines of tasks that a process has kept in its memory. */
+export interface ProcessLines {
+  /** Names the process among the replicas. */
+  readonly process: string
+  /** Oldest first. */
+  of(agent: ConsoleAgent['agent']): readonly TaskLine[]
 }
 
-/** Fields may hold anything, also errors and cycles. */
-function toJson(fields: object): JsonObject {
-  const seen = new WeakSet<object>()
-  const text = JSON.stringify(fields, (_name, value: unknown) => {
-    if (typeof value === 'bigint') return `${value}`
-    if (value instanceof Error) return summarizeError(value)
-    if (typeof value !== 'object' || value === null) return value
-    if (seen.has(value)) return '[repeated]'
-    seen.add(value)
-    return value
-  })
-  const json = JSON.parse(text ?? '{}') as Json
-  return isObject(json) ? json : {}
+/**
+ * The last log lines about a task: those that any process has stored, and those that this one has kept beyond that.
+ * `number` tells the lines of a process apart.
+ */
+export async function readLogLines(
+  agent: ConsoleAgent,
+  taskId: string,
+  { process, of }: ProcessLines,
+): Promise<readonly LogLine[]> {
+  const stored = await operatorLogOf(agent).records.read('log', { lists: [taskId], limit: maxLines })
+  const own = of(agent.agent).filter((line) => line.taskId === taskId)
+  const lines = [...stored.map(decodeLine), ...own.map((line) => lineOf(line, process))]
+  const byKey = new Map(lines.map((line) => [`${line.process} ${line.number}`, line]))
+  return [...byKey.values()]
+    .sort((one, other) => one.at - other.at || one.number - other.number)
+    .slice(-maxLines)
+    .map(({ number: _, ...line }) => line)
+}
+
+type NumberedLine = LogLine & { readonly number: number }
+
+function lineOf(line: TaskLine, process: string): NumberedLine {
+  const { number, at, level, message } = line
+  return { number, at, level, message, fields: fieldsOf(line), process }
+}
+
+function decodeLine({ at, value }: OperatorRecord): NumberedLine {
+  return { ...(JSON.parse(value) as Omit<NumberedLine, 'at'>), at }
 }

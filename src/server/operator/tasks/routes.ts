@@ -1,4 +1,3 @@
-import type { KeepingLogger } from '../../../base/logger.ts'
 import { A2AError } from '../../../protocol/errors.ts'
 import { credentialsExtension } from '../../../protocol/extensions/in-task-credentials.ts'
 import { type Part, type Principal, principalOf } from '../../../protocol/model.ts'
@@ -12,7 +11,7 @@ import { type OperatorCall, type Route, readBody, readInteger, streamAnswer } fr
 import { readCallTree } from './call-tree.ts'
 import { describeTask, readEvent, readEvents, requireTask, watchEvents } from './detail.ts'
 import { listTasks, readListRequest, watchTasks } from './list.ts'
-import { logLinesOf } from './log-lines.ts'
+import { type ProcessLines, readLogLines } from './log-lines.ts'
 import { partsOfAnswer, waitingOf } from './questions.ts'
 import { isSeenAsDialect, seeAs } from './seen-as.ts'
 
@@ -21,11 +20,11 @@ const maxCanceled = 200
 
 export interface TaskRoutesOptions {
   readonly agents: ConsoleAgents
-  readonly taskLines: KeepingLogger['taskLines']
+  readonly lines: ProcessLines
 }
 
 /** The operations about tasks: read them, follow them, cancel them, answer for their caller. */
-export function taskRoutes({ agents, taskLines }: TaskRoutesOptions): readonly Route[] {
+export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route[] {
   const viewer = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, role: 'viewer', handle })
   const operator = (path: string, handle: Route['handle']): Route => ({
     method: 'POST',
@@ -98,8 +97,9 @@ export function taskRoutes({ agents, taskLines }: TaskRoutesOptions): readonly R
       return jsonAnswer(await readCallTree(agents, agent, taskId))
     }),
     viewer('/tasks/:agent/:task/log', async (_call, id: string, taskId: string) => {
-      await requireTask(agents.get(id), taskId)
-      return jsonAnswer({ lines: logLinesOf(taskLines(), taskId) })
+      const agent = agents.get(id)
+      await requireTask(agent, taskId)
+      return jsonAnswer({ lines: await readLogLines(agent, taskId, lines) })
     }),
     operator('/tasks/:agent/:task/answer', async (call, id: string, taskId: string) =>
       jsonAnswer(await answer(agents.get(id), taskId, call)),
