@@ -59,3 +59,30 @@ it('a GET of the path where python-a2a posts its tasks still asks for a task', a
   const response = await fetch(`${get().server.url}/tasks/send`, { headers: { 'a2a-version': '1.0' } })
   expect(response.status).toBe(404)
 })
+
+it.each([
+  ['/v1/tasks/none', 'TaskNotFoundError'],
+  ['/tasks/none', 'TaskNotFoundError'],
+  ['/v1/card', 'UnsupportedOperationError'],
+])('the Java SDKs get an error of %s as the class that they look for', async (path, name) => {
+  const read = async (headers: Record<string, string>) => {
+    const response = await fetch(`${get().server.url}${path}`, { headers })
+    return { status: response.status, body: await response.json() }
+  }
+  const plain = await read({ 'user-agent': 'another/1' })
+  const java = await read({ 'user-agent': 'Java-http-client/17.0.15' })
+  expect(java).toEqual({
+    status: plain.status,
+    body: expect.objectContaining({ error: `io.a2a.spec.${name}`, message: plain.body.error.message }),
+  })
+  // A client that names its version, as 1.0 requires, reads what 1.0 defines.
+  const version = path.startsWith('/v1') ? '0.3' : '1.0'
+  const exact = await read({ 'user-agent': 'Java-http-client/17.0.15', 'a2a-version': version })
+  expect(exact.body).toMatchObject({ error: { message: plain.body.error.message } })
+})
+
+it('the Java SDKs get the error of a stream that cannot start in the same form', async () => {
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Java-http-client/17.0.15' }
+  const response = await fetch(`${get().server.url}/message:stream`, { method: 'POST', headers, body: '{' })
+  expect(await response.json()).toMatchObject({ error: 'io.a2a.spec.JSONParseError' })
+})

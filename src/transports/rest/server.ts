@@ -1,5 +1,6 @@
 import { isObject, type Json } from '../../base/json.ts'
-import type { RestCall, ServerDialect } from '../../dialects/dialect.ts'
+import type { HttpError, RestCall, ServerDialect } from '../../dialects/dialect.ts'
+import { adaptHttpError } from '../../dialects/java-errors.ts'
 import { claimedVersion, type DialectSet, versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
@@ -83,7 +84,7 @@ export function createRest(options: WireOptions): RestHandler {
         after: readResumePoint(incoming),
         ...(dialect.rest?.cancelsOnDisconnect && { cancelOnDisconnect: true }),
         ...(dialect.rest?.hasTraceMetadata && call.trace && { traceMetadata: true }),
-        framing: framingFor(dialect),
+        framing: framingFor(dialect, incoming),
         heartbeat,
         clock,
       },
@@ -151,13 +152,18 @@ function wrapResult(result: Json, operation: Operation, { rest }: ServerDialect)
   return operation === 'sendMessage' && rest?.wrap && isObject(result) ? rest.wrap(result) : (result ?? {})
 }
 
-function framingFor({ rest, encodeHttpError }: ServerDialect): Framing {
+function framingFor(dialect: ServerDialect, incoming: Incoming): Framing {
   return {
     before: '',
     after: '',
-    rewrite: rest?.wrap,
-    failure: (error) => JSON.stringify(encodeHttpError(error).body),
+    rewrite: dialect.rest?.wrap,
+    failure: (error) => JSON.stringify(encodeErrorFor(incoming, dialect, error).body),
   }
+}
+
+function encodeErrorFor(incoming: Incoming, dialect: ServerDialect, error: A2AError): HttpError {
+  const caller = { userAgent: incoming.header('user-agent') ?? '', version: readVersion(incoming) }
+  return adaptHttpError(dialect.encodeHttpError(error), error, caller, dialect)
 }
 
 interface AnswerOverrides {
@@ -172,7 +178,7 @@ function errorAnswer(
   dialect: ServerDialect,
   { status, headers }: AnswerOverrides,
 ): Outgoing {
-  const encoded = dialect.encodeHttpError(error)
+  const encoded = encodeErrorFor(incoming, dialect, error)
   const inner = encoded.body.error
   const body = status && isObject(inner) ? { ...encoded.body, error: { ...inner, code: status } } : encoded.body
   return {
