@@ -314,33 +314,6 @@ describe('the timeout of a client', () => {
   })
 })
 
-describe('a 0.1 agent', () => {
-  it('a 0.1 agent returns immediately if the caller wishes', async () => {
-    const ended = Promise.withResolvers<void>()
-    const handler = createLocalHandler(
-      async (turn) => {
-        await turn.status('working')
-        await ended.promise
-      },
-      { dialects: { speak: ['v0.1'] } },
-    )
-    const client = await connect(handler)
-    const { task } = await client.send('go', { returnImmediately: true })
-    expect(task?.status.state).toBe('working')
-    ended.resolve()
-    expect((await client.task(task?.id ?? '').wait()).task?.status.state).toBe('completed')
-  })
-})
-
-it('a 0.1 agent without streams is waited for, even if the caller wishes to return immediately', async () => {
-  const handler = createLocalHandler(countingAgent, {
-    dialects: { speak: ['v0.1'] },
-    capabilities: { streaming: false },
-  })
-  const { task } = await (await connect(handler)).send('count', { returnImmediately: true })
-  expect(task?.status.state).toBe('completed')
-})
-
 describe('an agent of an older version', () => {
   const card = { name: 'Test', url: 'http://localhost/', protocolVersion: '0.3.0', capabilities: { streaming: true } }
 

@@ -6,7 +6,6 @@ import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
-import { intercept, type UnaryInterceptor } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { createJsonRpcClient } from '../transports/jsonrpc/client.ts'
 import { createRestClient } from '../transports/rest/client.ts'
@@ -17,6 +16,7 @@ import { byCard } from './credentials/by-card.ts'
 import { createConnectionTrace } from './diagnostics/connection-trace.ts'
 import { diagnose } from './diagnostics/diagnose.ts'
 import { type CardInfo, findCard, isLocal, verifyCard } from './find-card.ts'
+import { withImmediateSends } from './immediate-send.ts'
 import type { ConnectOptions, Local, Notice, Target, Transport } from './options.ts'
 import { createPeerCapabilities, createResilientService } from './resilience/resilient-service.ts'
 
@@ -89,7 +89,8 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
         tenant,
         verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
-      return dialect.version === '0.1' ? withImmediateReturn(service, card.capabilities.streaming === true) : service
+      const mayStream = card.capabilities.streaming === true
+      return withImmediateSends(service, { dialect, headers: cardInfo?.headers, mayStream, clock })
     }
     const { service: wire, endpoint } = createEndpointFailover({
       card,
@@ -130,25 +131,6 @@ function withoutRedirects(fetch: Fetch): Fetch {
     const problem = `${url} redirects, which is not followed: the card is verified.`
     throw new A2AError('unavailable', problem, { reason: 'not-followed', url: `${url}` })
   }
-}
-
-/**
- * In 0.1, a send always waits for the task, and only a stream answers at once. So a send that returns immediately opens
- * a stream and leaves it after the first event: the task continues. An agent without
- * streams can only be waited for.
- */
-function withImmediateReturn(service: Service, mayStream: boolean): Service {
-  const sendMessage: UnaryInterceptor<'sendMessage'> = async (request, call, next) => {
-    if (mayStream && request.configuration?.returnImmediately) {
-      for await (const event of service.streamMessage(request, call)) {
-        if (event.type === 'message') return event
-        const taskId = event.type === 'task' ? event.task.id : event.taskId
-        return { type: 'task', task: await service.getTask({ taskId }, call) }
-      }
-    }
-    return await next(request, call)
-  }
-  return intercept(service, [{ sendMessage }])
 }
 
 function keyOf({ binding, url, dialect, tenant }: Endpoint): string {

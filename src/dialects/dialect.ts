@@ -127,8 +127,18 @@ export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'b
   readonly olderEqualVersion?: string
   /** The JSON-RPC method to send a message. An agent that does not know it supports no dialect with the same method. */
   readonly sendMethod: string | undefined
+  /** Only in dialects whose agents wait for the task in every send. */
+  readonly immediateSends?: ImmediateSends
   /** Returns the dialect. Versions before 1.0 are loaded when an agent needs them. */
   load(): ClientDialect | Promise<ClientDialect>
+}
+
+/** How a send returns before its task has ended: the client opens a stream for it, and returns with the first event. */
+export interface ImmediateSends {
+  /** The software of the agents concerned, as their `Server` header names it. By default, all agents. */
+  readonly software?: RegExp
+  /** `leave`: the stream is left after the first event. `read`: it is read to its end, because the agent would cancel the task. */
+  readonly stream: 'leave' | 'read'
 }
 
 /** The features of a JSON-RPC call that determine its dialect. */

@@ -82,7 +82,7 @@ function neutral(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).flatMap(([name, member]) => {
     if (name === 'history') return []
-    if (name === 'error') return [[name, { code: (member as { code?: unknown }).code }]]
+    if (name === 'error' && typeof member !== 'string') return [[name, { code: (member as { code?: unknown }).code }]]
     if (name === 'state' && isActive(member)) return [[name, '<active>']]
     if (typeof member === 'string' && (idMembers.has(name) || name === 'timestamp')) return [[name, `<${name}>`]]
     return [[name, neutral(member)]]
@@ -115,13 +115,13 @@ function replayAnswers(exchanges: readonly Exchange[]): typeof fetch {
     const exchange = same.find((candidate) => !used.has(candidate)) ?? same.at(-1)
     if (!exchange) return new Response('not recorded', { status: 404 })
     used.add(exchange)
-    const { status, type, events, body: answer } = exchange.response
+    const { status, type, server, events, body: answer } = exchange.response
     const text = events
       ? events.map((event) => `data: ${JSON.stringify(withId(event, body.id))}\n\n`).join('')
       : typeof answer === 'string'
         ? answer
         : JSON.stringify(withId(answer, body.id))
-    return new Response(text, { status, headers: { 'content-type': type } })
+    return new Response(text, { status, headers: { 'content-type': type, ...(server && { server }) } })
   }
 }
 

@@ -40,7 +40,9 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       signal: abort.signal,
     })
     const type = upstream.headers.get('content-type') ?? ''
-    response.writeHead(upstream.status, { 'content-type': type })
+    const server = upstream.headers.get('server')
+    const facts = { status: upstream.status, type, ...(server !== null && { server }) }
+    response.writeHead(upstream.status, { 'content-type': type, ...(server !== null && { server }) })
     let answer = ''
     try {
       const decoder = new TextDecoder()
@@ -51,13 +53,13 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       }
       response.end()
     } finally {
-      record({ method, path, headers, body }, { status: upstream.status, type, answer }, startedIn)
+      record({ method, path, headers, body }, { ...facts, answer }, startedIn)
     }
   }
 
   function record(
     { body, ...request }: Omit<Exchange['request'], 'body'> & { readonly body: string },
-    { answer, ...response }: Pick<Exchange['response'], 'status' | 'type'> & { readonly answer: string },
+    { answer, ...response }: Pick<Exchange['response'], 'status' | 'type' | 'server'> & { readonly answer: string },
     startedIn: string | undefined,
   ): void {
     if (exchanges.length >= maxExchanges || body.length > maxBody || answer.length > maxBody) return

@@ -14,6 +14,8 @@ export interface Exchange {
   readonly response: {
     readonly status: number
     readonly type: string
+    /** The software that the server names. */
+    readonly server?: string
     /** The JSON of the body, or its text if it is not JSON. */
     readonly body?: unknown
     /** The data of server-sent events. */
