@@ -5,6 +5,8 @@ import io.a2a.client.MessageEvent;
 import io.a2a.client.TaskEvent;
 import io.a2a.client.TaskUpdateEvent;
 import io.a2a.client.config.ClientConfig;
+import io.a2a.client.transport.grpc.GrpcTransport;
+import io.a2a.client.transport.grpc.GrpcTransportConfigBuilder;
 import io.a2a.client.transport.jsonrpc.JSONRPCTransport;
 import io.a2a.client.transport.jsonrpc.JSONRPCTransportConfigBuilder;
 import io.a2a.client.transport.rest.RestTransport;
@@ -20,6 +22,7 @@ import io.a2a.spec.TaskIdParams;
 import io.a2a.spec.TaskQueryParams;
 import io.a2a.spec.TaskState;
 import io.a2a.spec.TextPart;
+import io.grpc.ManagedChannelBuilder;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -138,9 +141,12 @@ public class Checks {
     static Client create(ClientConfig.Builder config, BiConsumer<ClientEvent, AgentCard> consumer) throws Exception {
         var builder = Client.builder(card).addConsumer(consumer).streamingErrorHandler(error -> {})
             .clientConfig(config.build());
-        return transport.equals("JSONRPC")
-            ? builder.withTransport(JSONRPCTransport.class, new JSONRPCTransportConfigBuilder()).build()
-            : builder.withTransport(RestTransport.class, new RestTransportConfigBuilder()).build();
+        return switch (transport) {
+            case "JSONRPC" -> builder.withTransport(JSONRPCTransport.class, new JSONRPCTransportConfigBuilder()).build();
+            case "GRPC" -> builder.withTransport(GrpcTransport.class, new GrpcTransportConfigBuilder()
+                .channelFactory(target -> ManagedChannelBuilder.forTarget(target).usePlaintext().build())).build();
+            default -> builder.withTransport(RestTransport.class, new RestTransportConfigBuilder()).build();
+        };
     }
 
     static Task taskOf(ClientEvent event) {
