@@ -3,6 +3,7 @@ import { splitAnswer, withAnswerArtifact } from '../protocol/extensions/answer.t
 import { clientTools, toPlainQuestion } from '../protocol/extensions/client-tools.ts'
 import type { Message, Task, TaskStatus } from '../protocol/model.ts'
 import type { Outcome, RequestOf, ResultOf, TaskPage, UnaryOperation } from '../protocol/service.ts'
+import { isEnded } from '../protocol/states.ts'
 
 /**
  * How a reader gets questions and answers. The log has one form of both, with everything that Parley knows; readers get
@@ -13,20 +14,28 @@ export interface ReaderForm {
   readonly hasPlainQuestions: boolean
   /** The answer to a task with artifacts is an artifact as well, because most frameworks show only these. */
   readonly hasAnswerArtifacts: boolean
+  /** The last message of a task without artifacts is an artifact in unary answers, because the reader shows nothing else. */
+  readonly hasOnlyArtifacts?: boolean
 }
 
 /** AG-UI declares this extension in every call. It shows the texts of statuses, and no artifact. */
 const surfaceExtension = 'https://a2ui.org/a2a-extension/a2ui/'
 
+/** Microsoft's framework shows the caller's own message as the answer to an unstreamed call, if there is no artifact. */
+const artifactSoftware = 'agent-framework-python/'
+
 export interface Reader {
   /** Whether the dialect has its own form of questions and answers. */
   readonly hasOwnForm: boolean | undefined
   readonly extensions: readonly string[] | undefined
+  /** The `User-Agent` header. */
+  readonly userAgent?: string | undefined
 }
 
 /** Undefined if the reader gets everything as it is. */
-export function readerFormOf({ hasOwnForm, extensions }: Reader): ReaderForm | undefined {
+export function readerFormOf({ hasOwnForm, extensions, userAgent }: Reader): ReaderForm | undefined {
   if (hasOwnForm) return undefined
+  if (userAgent?.startsWith(artifactSoftware)) return { ...plainForm, hasOnlyArtifacts: true }
   if (!extensions) return plainForm
   return {
     hasPlainQuestions: !extensions.includes(clientTools),
@@ -90,8 +99,10 @@ function outcomeForReader(outcome: Outcome, form: ReaderForm): Outcome {
   return task === outcome.task ? outcome : { ...outcome, task }
 }
 
-function taskForReader(task: Task, { hasPlainQuestions, hasAnswerArtifacts }: ReaderForm): Task {
-  const answered = hasAnswerArtifacts && task.status.isAnswer ? withAnswerArtifact(task) : task
+function taskForReader(task: Task, { hasPlainQuestions, hasAnswerArtifacts, hasOnlyArtifacts }: ReaderForm): Task {
+  const isAnswer =
+    task.status.isAnswer || (hasOnlyArtifacts && task.artifacts.length === 0 && isEnded(task.status.state))
+  const answered = hasAnswerArtifacts && isAnswer ? withAnswerArtifact(task) : task
   if (!hasPlainQuestions || !hasInputRequest(answered)) return answered
   return { ...answered, status: plainStatus(answered.status), history: answered.history.map(toPlainQuestion) }
 }

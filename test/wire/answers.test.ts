@@ -96,6 +96,23 @@ it('turns.answers puts the answer into the status or among the artifacts, whatev
   expect(plain).not.toHaveProperty('artifacts')
 })
 
+it("Microsoft's framework gets the answer to an unstreamed call as an artifact, and nothing else changes", async () => {
+  const { wire } = await startTestServer(async (turn: Turn) => {
+    await turn.status('working')
+    return turn.text === 'fail' ? await turn.fail('No report.') : 'See the report.'
+  })
+  const headers = { 'user-agent': 'agent-framework-python/1.0.0b1' }
+  const shown = await wire.sendTask('go', {}, headers)
+  expect(shown).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [answer] })
+  expect(await wire.result('GetTask', { id: shown.id }, headers)).toMatchObject({ artifacts: [answer] })
+  const plain = await wire.result<object>('GetTask', { id: shown.id })
+  expect(plain).toMatchObject({ status: { message: { parts: answer.parts } } })
+  expect(plain).not.toHaveProperty('artifacts')
+  expect((await wire.sendTask('fail', {}, headers)).artifacts).toMatchObject([{ parts: [{ text: 'No report.' }] }])
+  const events = await streamOf(wire, headers)
+  expect(events.at(-1)).toMatchObject({ result: { statusUpdate: { status: { message: { parts: answer.parts } } } } })
+})
+
 it('an artifact of an earlier turn counts like one of the turn that answers', async () => {
   const { wire } = await startTestServer(async (turn: Turn) => {
     if (turn.task) return 'See the report.'

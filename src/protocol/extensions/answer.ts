@@ -10,10 +10,10 @@ export const answerKey = 'https://parley.dev/ext/answer/v1'
 
 type StreamOf<T extends StreamEvent['type']> = Extract<StreamEvent, { readonly type: T }>
 
-/** The task with the agent's answer as its last artifact. Other tasks stay the same. */
+/** The task with the message of its status as its last artifact. A task without one stays the same. */
 export function withAnswerArtifact(task: Task): Task {
-  const { message, isAnswer, ...status } = task.status
-  if (!isAnswer || !message) return task
+  const { message, isAnswer: _, ...status } = task.status
+  if (!message) return task
   return { ...task, status, artifacts: [...task.artifacts, toArtifact(message)] }
 }
 

@@ -94,7 +94,8 @@ function withoutWaiting<R extends object>(request: R): R {
 
 /** Identifies what is requested, for whom and in which form. */
 function answerKey<O extends UnaryOperation>({ dialect, call }: WireRequest<O>, request: RequestOf<O>): string {
-  return JSON.stringify([ownerOf(call.principal), dialect.name, dialect.callers?.variant, call.extensions, request])
+  const form = formFor(dialect, call)
+  return JSON.stringify([ownerOf(call.principal), dialect.name, dialect.callers?.variant, form, request])
 }
 
 function encodeResult<O extends UnaryOperation>(
@@ -150,11 +151,7 @@ export class WireCall implements Call {
   readonly #originOf: WireOptions['originOf']
   readonly #tenant: string | undefined
 
-  constructor(
-    incoming: Incoming,
-    principal: Principal,
-    { originOf, tenant }: Pick<WireOptions, 'originOf' | 'tenant'>,
-  ) {
+  constructor(incoming: Incoming, principal: Principal, options: Pick<WireOptions, 'originOf' | 'tenant'>) {
     this.principal = principal
     this.idempotencyKey = readIdempotencyKey(incoming)
     this.extensions = readExtensions(incoming)
@@ -162,8 +159,8 @@ export class WireCall implements Call {
     const traceparent = incoming.header('traceparent')
     this.trace = traceparent ? readTrace(traceparent, () => incoming.header('tracestate')) : undefined
     this.#incoming = incoming
-    this.#originOf = originOf
-    this.#tenant = tenant
+    this.#originOf = options.originOf
+    this.#tenant = options.tenant
   }
 
   /** Adds extensions that the caller names in a message. */
@@ -179,6 +176,10 @@ export class WireCall implements Call {
 
   get signal(): AbortSignal {
     return this.#incoming.signal
+  }
+
+  get userAgent(): string | undefined {
+    return this.#incoming.header('user-agent')
   }
 
   get hops(): number | undefined {
@@ -300,10 +301,10 @@ function decodeRequest<O extends Operation>({ dialect, operation, params, call }
   return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
 }
 
-/** The form in which the caller reads questions and answers, by its dialect and its extensions. */
-function formFor({ hasInputRequests }: ServerDialect, { extensions, activated }: Call): ReaderForm | undefined {
-  const form = readerFormOf({ hasOwnForm: hasInputRequests, extensions })
-  if (form && !form.hasPlainQuestions) activated?.add(clientTools)
+/** The form in which the caller reads questions and answers, by its dialect, its extensions and its software. */
+function formFor({ hasInputRequests: hasOwnForm }: ServerDialect, call: WireCall): ReaderForm | undefined {
+  const form = readerFormOf({ hasOwnForm, extensions: call.extensions, userAgent: call.userAgent })
+  if (form && !form.hasPlainQuestions) call.activated?.add(clientTools)
   return form
 }
 

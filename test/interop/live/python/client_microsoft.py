@@ -12,7 +12,8 @@ from checks import expect, run_checks
 async def main(url, transport):
     async with httpx.AsyncClient(timeout=20) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
-        options = {'agent_card': card, 'url': url, 'http_client': http, 'supported_protocol_bindings': [transport]}
+        # The framework names itself in the requests of its own HTTP client.
+        options = {'agent_card': card, 'url': url, 'supported_protocol_bindings': [transport]}
 
         async def shown(text, session=None, streaming=False):
             agent = A2AAgent(**options)
