@@ -209,6 +209,7 @@ describe('the address of gRPC', () => {
     ['Google ADK 1, the Python SDK and the kit of 1.0', httpx, { '1.0': 'ada.test:80', '0.3': undefined }],
     ['Google ADK 2', { ...httpx, 'a2a-version': '1.0' }, { '1.0': undefined, '0.3': undefined }],
     ['Python clients that name 0.3', { ...httpx, 'a2a-version': '0.3' }, { '1.0': undefined, '0.3': 'ada.test:80' }],
+    ['Python clients with a name', { 'user-agent': 'my-app/1.0', 'a2a-version': '1.0' }, { '1.0': 'ada.test:80' }],
     ['the kit of 0.3', { 'user-agent': 'python-requests/2.32' }, { '1.0': 'ada.test:80', '0.3': origin }],
   ])('the card names gRPC as %s need it', async (_, headers, addresses) => {
     const { card } = createEndpoint({ grpc: true })

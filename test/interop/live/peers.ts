@@ -2,7 +2,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { InteropAgentOptions } from './agent.ts'
 import { frameworkChecks } from './client-checks.ts'
-import { type Installation, installGo, installJava, installNpm, installPython, installRust } from './install.ts'
+import {
+  type Installation,
+  installGo,
+  installJava,
+  installJavaServer,
+  installNpm,
+  installPython,
+  installRust,
+} from './install.ts'
 
 /** A program of a peer: its command line, and the transport that it speaks. */
 export interface PeerProgram {
@@ -43,14 +51,12 @@ export const peers: readonly Peer[] = [
     more: ['uvicorn', 'fastapi'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
-    agent: { grpc: { address: 'bare' } },
   }),
   python('a2a-sdk-0.3', {
     requirement: 'a2a-sdk[http-server,grpc]==0.3.26',
     more: ['uvicorn'],
     clients: { 'client_0_3.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
     servers: { 'server_0_x.py': ['JSONRPC', 'HTTP+JSON', 'GRPC'] },
-    agent: { grpc: { address: 'bare' } },
   }),
   python('a2a-sdk-1.x', {
     requirement: 'a2a-sdk[http-server,grpc]>=1.3,<2',
@@ -119,10 +125,11 @@ export const peers: readonly Peer[] = [
   npm('ag-ui', ['@ag-ui/a2a', '@ag-ui/client', '@a2a-js/sdk@0.2'], 'client-ag-ui.mjs'),
   go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3', ['JSONRPC', 'GRPC']),
   go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
-  java('a2a-java-0.3', '0.3.3.Final', ['JSONRPC', 'HTTP+JSON']),
+  java('a2a-java-0.3', '0.3.3.Final', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
   // It sends no version when it fetches the card, and rejects the hybrid card.
-  java('a2a-java-1.0', '1.0.0.Alpha3', ['JSONRPC', 'HTTP+JSON'], { dialects: { cards: '1.0' } }),
-  rust('a2a-rs', 'client 0.2.9, server 0.5.3', ['JSONRPC', 'HTTP+JSON']),
+  java('a2a-java-1.0', '1.0.0.Alpha3', ['JSONRPC', 'HTTP+JSON', 'GRPC'], { dialects: { cards: '1.0' } }),
+  javaServer('a2a-java-0.3-server', '0.3.3.Final', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
+  rust('a2a-rs', 'client 0.2.9, server 0.5.3, gRPC 0.3.11', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
 ]
 
 interface PythonPeer {
@@ -133,21 +140,15 @@ interface PythonPeer {
   readonly clients: Readonly<Record<string, readonly PeerProgram['transport'][]>>
   readonly servers?: Readonly<Record<string, readonly PeerProgram['transport'][]>>
   readonly checks?: readonly string[]
-  readonly agent?: InteropAgentOptions
 }
 
 function python(name: string, options: PythonPeer): Peer {
-  const { requirement, more = [], clients, servers = {}, checks, agent } = options
+  const { requirement, more = [], clients, servers = {}, checks } = options
   const programs = (scripts: PythonPeer['clients']) => (installation: Installation) =>
     Object.entries(scripts).flatMap(([script, transports]) =>
       transports.map((transport): PeerProgram => {
         const path = fileURLToPath(new URL(`python/${script}`, import.meta.url))
-        return {
-          transport,
-          command: [installation.program, path],
-          ...(checks && { checks }),
-          ...(agent && { agent }),
-        }
+        return { transport, command: [installation.program, path], ...(checks && { checks }) }
       }),
     )
   const install = (folder: string) => installPython(folder, requirement, more)
@@ -189,6 +190,17 @@ function java(
         return { transport, command, ...(agent && { agent }) }
       }),
     servers: () => [],
+  }
+}
+
+/** The reference server of the SDK, which needs Quarkus. */
+function javaServer(name: string, version: string, transports: readonly PeerProgram['transport'][]): Peer {
+  return {
+    name,
+    install: (folder) => installJavaServer(folder, version, fileURLToPath(new URL('java-server', import.meta.url))),
+    clients: () => [],
+    servers: ({ program }) =>
+      transports.map((transport): PeerProgram => ({ transport, command: ['java', '-jar', program] })),
   }
 }
 

@@ -33,7 +33,9 @@ def text(value):
 
 
 async def main(url, transport):
-    async with httpx.AsyncClient(timeout=20) as http:
+    # Google ADK, which rejects cards with addresses of gRPC, sends the same request for the card, unless a client has a name.
+    headers = {'User-Agent': 'interop/1.0'} if transport == 'GRPC' else {}
+    async with httpx.AsyncClient(timeout=20, headers=headers) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
 
         def create(streaming, polling=False):
@@ -41,7 +43,7 @@ async def main(url, transport):
                 streaming=streaming,
                 polling=polling,
                 httpx_client=http,
-                grpc_channel_factory=lambda address: grpc.aio.insecure_channel(address.split('://')[-1]),
+                grpc_channel_factory=grpc.aio.insecure_channel,
                 supported_transports=[TRANSPORTS[transport]],
             )
             return ClientFactory(config).create(card)

@@ -28,7 +28,7 @@ async def main(url, transport):
             config = ClientConfig(
                 streaming=streaming,
                 httpx_client=http,
-                grpc_channel_factory=lambda address: grpc.aio.insecure_channel(address.split('://')[-1]),
+                grpc_channel_factory=grpc.aio.insecure_channel,
                 supported_protocol_bindings=[transport],
             )
             return ClientFactory(config).create(card)
