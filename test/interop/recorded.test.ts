@@ -121,7 +121,10 @@ function replayAnswers(exchanges: readonly Exchange[]): typeof fetch {
       : typeof answer === 'string'
         ? answer
         : JSON.stringify(withId(answer, body.id))
-    return new Response(text, { status, headers: { 'content-type': type, ...(server && { server }) } })
+    return new Response(status === 204 ? null : text, {
+      status,
+      headers: { 'content-type': type, ...(server && { server }) },
+    })
   }
 }
 

@@ -88,6 +88,16 @@ export async function installJava(folder: string, version: string, source: strin
   return { version, program: [folder, libraries].join(delimiter) }
 }
 
+/** Builds the Java server in `source` with a version of the SDK. The program is an archive. */
+export async function installJavaServer(folder: string, version: string, source: string): Promise<Installation> {
+  await once(folder, `${version} ${await hashOf(source)}`, async () => {
+    await cp(source, folder, { recursive: true })
+    const goal = ['package', `-Da2a.version=${version}`]
+    await run('mvn', ['--batch-mode', '--quiet', ...goal], { cwd: folder, timeout: installTimeout })
+  }).catch((error: unknown) => notInstalled('a2a-java-sdk-reference-jsonrpc', error))
+  return { version, program: join(folder, 'target', 'quarkus-app', 'quarkus-run.jar') }
+}
+
 async function findPython(): Promise<string> {
   for (const python of ['python3.13', 'python3.12', 'python3.11', 'python3', 'python']) {
     const check = 'import sys, venv; sys.exit(sys.version_info < (3, 10))'

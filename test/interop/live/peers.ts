@@ -122,6 +122,7 @@ export const peers: readonly Peer[] = [
   }),
   python('python-a2a', { requirement: 'python-a2a', clients: { 'client_python_a2a.py': ['JSONRPC'] } }),
   npm('mastra', ['@mastra/core@1', 'zod'], 'client-mastra.mjs'),
+  npm('beeai-framework-js', ['beeai-framework', '@a2a-js/sdk@0.3', 'express', 'zod@3'], 'client-beeai.mjs'),
   npm('ag-ui', ['@ag-ui/a2a', '@ag-ui/client', '@a2a-js/sdk@0.2'], 'client-ag-ui.mjs'),
   go('a2a-go-0.3', 'github.com/a2aproject/a2a-go@v0.3.3', 'go-0.3', ['JSONRPC', 'GRPC']),
   go('a2a-go-2.x', 'github.com/a2aproject/a2a-go/v2@v2.4.0', 'go-2', ['JSONRPC', 'HTTP+JSON', 'GRPC']),

@@ -1,6 +1,6 @@
 /**
- * Runs other implementations of A2A against Parley: `npm run interop`, or `npm run interop -- google-adk fasta2a` for
- * some of them. Installs them into a scratch folder, `PARLEY_INTEROP_DIR` or one below the temporary folder.
+ * Runs other implementations of A2A against Parley: `npm run interop`, or `npm run interop -- google-adk-2 fasta2a` for
+ * some of them, whose results replace their earlier ones. Installs them into a scratch folder, `PARLEY_INTEROP_DIR` or one below the temporary folder.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -30,6 +30,8 @@ const checkTimeout = 40_000
 
 const date = new Date().toISOString().slice(0, 10)
 const names = process.argv.slice(2)
+const unknown = names.find((name) => !peers.some((peer) => peer.name === name))
+if (unknown !== undefined) throw new Error(`There is no peer ${unknown}: ${peers.map(({ name }) => name).join(', ')}`)
 const results: ProgramResult[] = []
 await mkdir(scratch, { recursive: true })
 await mkdir(recordings, { recursive: true })
@@ -41,7 +43,7 @@ for (const { peer, role, transport, checks, notRun } of results) {
   const failed = checks.filter(({ ok }) => !ok).map(({ check, detail }) => `${check} (${detail})`)
   console.log(`${peer} ${role} ${transport}: ${notRun ?? (failed.length > 0 ? failed.join('; ') : 'passed')}`)
 }
-if (names.length === 0) await writeReport(page, results, date)
+await writeReport(page, results, { date, peers: peers.map(({ name }) => name) })
 
 async function runPeer(peer: Peer): Promise<readonly ProgramResult[]> {
   let installation: Installation

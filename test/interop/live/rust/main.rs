@@ -1,12 +1,13 @@
 //! The client of a2a-client-lf: runs checks and prints each result as a line of JSON.
 
-use std::{env, future::Future, time::Duration};
+use std::{env, future::Future, sync::Arc, time::Duration};
 
 use a2a::{
     CancelTaskRequest, GetTaskRequest, Message, Part, PartContent, Role, SendMessageConfiguration,
     SendMessageRequest, SendMessageResponse, StreamResponse, Task, TaskState,
 };
 use a2a_client::{A2AClient, A2AClientFactory, Transport, agent_card::AgentCardResolver};
+use a2a_grpc::GrpcTransportFactory;
 use futures::StreamExt;
 use serde_json::json;
 
@@ -118,7 +119,12 @@ async fn main() {
     let url = env::args().nth(1).expect("the address of the agent");
     let transport = env::args().nth(2).expect("the transport");
     let card = AgentCardResolver::new(None).resolve(&url).await.expect("a card");
-    let factory = A2AClientFactory::builder().preferred_bindings(vec![transport]).build();
+    let builder = match transport.as_str() {
+        // Without the other transports, which it would use if gRPC failed.
+        "GRPC" => A2AClientFactory::builder().no_defaults().register(Arc::new(GrpcTransportFactory::new())),
+        _ => A2AClientFactory::builder().preferred_bindings(vec![transport]),
+    };
+    let factory = builder.build();
     let client = factory.create_from_card(&card).await.expect("a client");
     report("card", async { expect(card.name.as_str(), "Interop") }).await;
     report("text", send_text(&client)).await;

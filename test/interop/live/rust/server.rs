@@ -6,12 +6,15 @@ use a2a::{
     A2AError, AgentCard, Artifact, Message, Part, PartContent, Role, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
+use a2a_grpc::GrpcHandler;
+use a2a_pb::proto::a2a_service_server::A2aServiceServer;
 use a2a_server::{
     AgentExecutor, DefaultRequestHandler, ExecutorContext, InMemoryTaskStore, StaticAgentCard,
     agent_card::agent_card_router, jsonrpc::jsonrpc_router, rest::rest_router,
 };
 use futures::{StreamExt, stream, stream::BoxStream};
 use serde_json::json;
+use tokio_stream::wrappers::TcpListenerStream;
 
 type Events = BoxStream<'static, Result<StreamResponse, A2AError>>;
 
@@ -93,16 +96,29 @@ async fn main() {
     let transport = env::args().nth(1).expect("the transport");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let grpc_listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let grpc_address = grpc_listener.local_addr().expect("an address").to_string();
+    let address = if transport == "GRPC" { &grpc_address } else { &url };
     let card: AgentCard = serde_json::from_value(json!({
         "name": "Interop", "description": "Answers the checks of Parley.", "version": "1.0.0",
-        "supportedInterfaces": [{ "url": url, "protocolBinding": transport, "protocolVersion": "1.0" }],
+        "supportedInterfaces": [{ "url": address, "protocolBinding": transport, "protocolVersion": "1.0" }],
         "capabilities": { "streaming": true },
         "defaultInputModes": ["text/plain", "application/octet-stream"], "defaultOutputModes": ["text/plain"],
         "skills": [],
     }))
     .expect("a card");
     let handler = DefaultRequestHandler::new(Executor, InMemoryTaskStore::new()).with_capabilities(card.capabilities.clone());
-    let calls = if transport == "JSONRPC" { jsonrpc_router(Arc::new(handler)) } else { rest_router(Arc::new(handler)) };
+    let handler = Arc::new(handler);
+    let calls = match transport.as_str() {
+        "JSONRPC" => jsonrpc_router(handler),
+        "HTTP+JSON" => rest_router(handler),
+        _ => {
+            let service = A2aServiceServer::new(GrpcHandler::new(handler));
+            let server = tonic::transport::Server::builder().add_service(service);
+            tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(grpc_listener)));
+            axum::Router::new()
+        }
+    };
     let app = calls.merge(agent_card_router(Arc::new(StaticAgentCard::new(card))));
     println!("{url}");
     axum::serve(listener, app).await.expect("a server");
