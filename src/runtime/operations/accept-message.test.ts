@@ -21,6 +21,40 @@ it('a message to an ended task, another context or an unknown task is rejected',
   await expect(send(service, 'y', { taskId: 'nowhere' })).rejects.toMatchObject({ code: 'task-not-found' })
 })
 
+it.each(['input-required', 'auth-required'] as const)(
+  'a task in the state %s no longer asks once it is answered, in the same write as the answer',
+  async (state) => {
+    const log = createMemoryLog()
+    const writes: string[] = []
+    const append: typeof log.append = (taskId, generation, events, options) => {
+      writes.push(events.map((event) => (event.type === 'status' ? event.status.state : event.type)).join(', '))
+      return log.append(taskId, generation, events, options)
+    }
+    const thinking = Promise.withResolvers<void>()
+    const { service } = createTestRuntime(
+      async (turn) => {
+        if (state === 'auth-required') await turn.requireAuth('key')
+        else if (!turn.task) return await turn.requireInput('?')
+        await thinking.promise
+        return 'thanks'
+      },
+      { log: { ...log, append } },
+    )
+    const { id: taskId, status } = taskOf(await send(service, 'x'))
+    expect(status).toMatchObject({ state, message: { role: 'agent' } })
+    writes.length = 0
+    const credentials = { scheme: 'key', credentials: 'secret' }
+    const part = { data: credentials, mediaType: 'application/vnd.a2a.credentials+json' }
+    const message = { ...messageOf('y', { taskId }), parts: [{ text: 'y' }, part] }
+    const configuration = { returnImmediately: true }
+    const answered = taskOf(await service.sendMessage({ message, configuration }, callOf()))
+    expect(answered.status).toEqual({ state: 'working', timestamp: expect.any(String) })
+    expect((await service.getTask({ taskId }, callOf())).status).toEqual(answered.status)
+    expect(writes[0]).toBe('message, working')
+    thinking.resolve()
+  },
+)
+
 describe('a task alias', () => {
   it('an alias creates a task and continues it', async () => {
     const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
