@@ -8,7 +8,7 @@ import type { ServeOptions } from './serve-options.ts'
 import type { ConsoleRecorder } from './serve-records.ts'
 import type { Host, HostPages } from './server/host.ts'
 import type { RunCheck } from './server/operator/checks.ts'
-import type { MeshState } from './server/operator/contract-tools.ts'
+import type { Finding, MeshState } from './server/operator/contract-tools.ts'
 import { type ConsoleOptions, consolePath } from './server/operator/options.ts'
 
 const rollUpInterval = 60_000
@@ -102,17 +102,26 @@ const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
 }
 
 /** Diagnoses an agent as `parley doctor` does, whose code is loaded when it runs. */
-const runDoctor: RunCheck = async ({ url, signal, onFinding }) => {
+const runDoctor: RunCheck = async ({ url, signal, onProbe, onFinding }) => {
   const { runDoctor: diagnose } = await import('./cli/doctor/run-doctor.ts')
-  const report = await diagnose(url, signal)
-  const counts: Record<string, number> = { error: 0, warning: 0, info: 0 }
-  for (const { id, severity, subject, problem, fix, evidence } of report.findings) {
-    counts[severity] = (counts[severity] ?? 0) + 1
-    onFinding({
-      ...{ id, outcome: severity, title: problem, detail: subject },
-      ...(fix !== undefined && { remedy: fix }),
-      ...(evidence.length > 0 && { evidence: redactSecrets(JSON.stringify(evidence, null, 2)) }),
-    })
+  const counts: Record<string, number> = { error: 0, warning: 0, info: 0, ok: 0 }
+  const add = (finding: Finding) => {
+    counts[finding.outcome] = (counts[finding.outcome] ?? 0) + 1
+    onFinding(finding)
   }
+  const report = await diagnose(url, signal, {
+    onProbe,
+    onFinding({ id, severity, subject, problem, fix, evidence }) {
+      add({
+        ...{ id, outcome: severity, title: problem, detail: subject },
+        ...(fix !== undefined && { remedy: fix }),
+        ...(evidence.length > 0 && { evidence: redactSecrets(JSON.stringify(evidence, null, 2)) }),
+      })
+    },
+    onInterface({ binding, version, url: address, works }, findings) {
+      if (!works || findings.some(({ severity }) => severity === 'error')) return
+      add({ id: 'interface-works', outcome: 'ok', title: `${binding} ${version} works.`, detail: address })
+    },
+  })
   return { report: JSON.parse(JSON.stringify(report)) as JsonObject, counts }
 }

@@ -352,9 +352,16 @@ it('conformance runs with live progress and ends with a report', async () => {
   expect(progress.at(-1)).toMatchObject({ type: 'done', counts: { passed: expect.any(Number) } })
 })
 
-it('doctor diagnoses an agent of the server', async () => {
+it('doctor reports each probe as it begins and each finding as it is made', async () => {
   const { operator } = await start()
   const progress = await collect(operator.doctor('worker'))
-  expect(progress[0]).toEqual({ type: 'started' })
+  expect(progress.slice(0, 2)).toEqual([{ type: 'started' }, { type: 'probe', title: 'the card', done: 0 }])
+  const probes = progress.flatMap((event) => (event.type === 'probe' ? [event] : []))
+  const total = probes.at(-1)?.total ?? 0
+  expect(probes.at(-1)).toEqual({ type: 'probe', title: 'the network', done: total - 1, total })
+  const works = progress.findIndex((event) => event.type === 'finding' && event.finding.title === 'JSONRPC 1.0 works.')
+  const next = progress.findIndex((event) => event.type === 'probe' && event.done === 2)
+  expect(works).toBeGreaterThan(0)
+  expect(next).toBeGreaterThan(works)
   expect(progress.at(-1)).toMatchObject({ type: 'done', report: { name: 'Worker' }, counts: { error: 0 } })
 })

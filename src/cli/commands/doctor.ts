@@ -13,7 +13,7 @@ import { probeCors, probeFormerCard, probeTls, probeUnknownVersion } from '../do
 import { probeSend } from '../doctor/probe-send.ts'
 import { createRecorder, failureOf, type Recorder } from '../doctor/recorder.ts'
 import { printReport } from '../doctor/render.ts'
-import { countOf, type Finding, type InterfaceReport, type Report } from '../doctor/report.ts'
+import { countOf, type DoctorObserver, type Finding, type InterfaceReport, type Report } from '../doctor/report.ts'
 import { toFailure } from '../errors.ts'
 import { validateCard, verifySignature } from './card.ts'
 
@@ -68,14 +68,20 @@ interface Diagnosis {
 }
 
 /** Probes the agent of a context, and returns what it finds. */
-export async function diagnose(context: Context, recorder: Recorder): Promise<Diagnosis> {
+export async function diagnose(context: Context, recorder: Recorder, observer?: DoctorObserver): Promise<Diagnosis> {
   const { output, signal, settings } = context
   const reference = requireReference(context)
   const parsed = readAgentReference(reference)
   const fetch = recorder.record(createFetch(context, parsed))
   const empty = { reference, interfaces: [], losses: [] }
+  const findings: Finding[] = []
+  const add = (found: readonly Finding[]) => {
+    findings.push(...found)
+    for (const finding of found) observer?.onFinding(finding)
+  }
   output.note(`Fetching the card of ${reference}.`)
   const done = output.progress('Probing the agent…')
+  observer?.onProbe({ title: 'the card', done: 0 })
   try {
     const found = await findCard(context, fetch)
     if (found instanceof A2AError) {
@@ -87,18 +93,19 @@ export async function diagnose(context: Context, recorder: Recorder): Promise<Di
         ...{ severity: 'error', id: found.reason ?? found.code, subject: reference, problem, evidence },
         ...(hint !== undefined && { fix: hint }),
       }
-      return { exitCode, report: { ...empty, findings: [finding], requests: recorder.count() } }
+      add([finding])
+      return { exitCode, report: { ...empty, findings, requests: recorder.count() } }
     }
     const { wire, cardUrl } = found
     const cardEvidence = recorder.since(0)
     const { card } = await readPeerCard(wire)
-    const findings: Finding[] = [
-      ...checkCard({
+    add(
+      checkCard({
         ...{ wire, card, cardUrl, evidence: cardEvidence },
         violations: await validateCard(wire),
         signature: await verifySignature(wire, context),
       }),
-    ]
+    )
     const grpc = card.interfaces.some(({ binding }) => /grpc/i.test(binding))
       ? await openGrpc(context, reference)
       : undefined
@@ -108,28 +115,46 @@ export async function diagnose(context: Context, recorder: Recorder): Promise<Di
       providers: credentialsOf(context, reference, []),
     }
     announce(context, card.interfaces.length)
+    // The card, its interfaces, and the network.
+    const total = card.interfaces.length + 2
     const interfaces: InterfaceReport[] = []
     for (const each of card.interfaces) {
+      const begin = (what = '') =>
+        observer?.onProbe({
+          title: `${each.binding} ${each.protocolVersion}${what}`,
+          done: interfaces.length + 1,
+          total,
+        })
+      const before = findings.length
+      begin()
       const probe = await probeInterface(each, options)
+      add(probe.findings)
       // Interfaces of several versions share an address; one preflight request is enough.
       const isNew = !interfaces.some(({ url, cors }) => url === each.url && cors !== undefined)
       const needsCors = probe.report.works && isNew && each.binding !== 'GRPC'
+      if (needsCors) begin(', requests of browsers')
       const cors = needsCors ? await probeCors(each, requiresCredentials(card), options) : { findings: [] }
-      findings.push(...probe.findings, ...cors.findings)
-      if (probe.report.works) findings.push(...(await probeUnknownVersion(each, options)))
-      interfaces.push({ ...probe.report, ...('cors' in cors && { cors: cors.cors }) })
+      add(cors.findings)
+      if (probe.report.works) {
+        begin(', an unknown version')
+        add(await probeUnknownVersion(each, options))
+      }
+      const report = { ...probe.report, ...('cors' in cors && { cors: cors.cors }) }
+      interfaces.push(report)
+      observer?.onInterface(report, findings.slice(before))
     }
+    observer?.onProbe({ title: 'the network', done: total - 1, total })
     // An old version of TLS may be the reason why an interface does not work. Private addresses are left alone.
     const isGuarded = (url: string) => findings.some(({ id, subject }) => id === 'guarded' && subject.endsWith(url))
     const urls = [cardUrl ?? '', ...interfaces.map(({ url }) => url).filter((url) => !isGuarded(url))]
     const origins = new Set(urls.filter((url) => /^https:/.test(url)).map((url) => new URL(url).origin))
-    for (const origin of origins) findings.push(...(await probeTls(origin, signal)))
+    for (const origin of origins) add(await probeTls(origin, signal))
     const versions = [...new Set(card.interfaces.map(({ protocolVersion }) => protocolVersion.slice(0, 3)))]
     const isOld = versions.some((version) => version === '0.1' || version === '0.2')
-    if (isOld && cardUrl !== undefined) findings.push(...(await probeFormerCard(cardUrl, options)))
+    if (isOld && cardUrl !== undefined) add(await probeFormerCard(cardUrl, options))
     const text = settings.text('send')
     const working = card.interfaces.find((_, index) => interfaces[index]?.works)
-    if (text !== undefined && working) findings.push(...(await probeSend(working, text, options)))
+    if (text !== undefined && working) add(await probeSend(working, text, options))
     return {
       report: {
         ...{ reference, name: card.name, claims: claimsOf(card), interfaces, findings, requests: recorder.count() },

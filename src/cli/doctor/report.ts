@@ -71,6 +71,15 @@ export interface Report {
   readonly requests: number
 }
 
+/** Follows a diagnosis while it runs. */
+export interface DoctorObserver {
+  /** A probe begins. `done` counts the probes before it, and `total` all of them, once the card is read. */
+  onProbe(probe: { readonly title: string; readonly done: number; readonly total?: number }): void
+  onFinding(finding: Finding): void
+  /** An interface was probed. */
+  onInterface(report: InterfaceReport, findings: readonly Finding[]): void
+}
+
 const severities: readonly Severity[] = ['error', 'warning', 'info']
 
 export function countOf({ findings }: Report, severity: Severity): number {

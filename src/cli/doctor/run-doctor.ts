@@ -2,10 +2,10 @@ import type { Context, Settings } from '../command.ts'
 import { diagnose } from '../commands/doctor.ts'
 import type { Output } from '../output.ts'
 import { createRecorder } from './recorder.ts'
-import { bySeverity, type Report } from './report.ts'
+import { bySeverity, type DoctorObserver, type Report } from './report.ts'
 
 /** Runs doctor for a program instead of a terminal: without settings files, credentials and output. */
-export async function runDoctor(url: string, signal: AbortSignal): Promise<Report> {
+export async function runDoctor(url: string, signal: AbortSignal, observer?: DoctorObserver): Promise<Report> {
   const context: Context = {
     commands: [],
     settings: settingsFor(url),
@@ -15,7 +15,7 @@ export async function runDoctor(url: string, signal: AbortSignal): Promise<Repor
     signal,
     onInterrupt: () => () => {},
   }
-  const { report } = await diagnose(context, createRecorder(silentOutput))
+  const { report } = await diagnose(context, createRecorder(silentOutput), observer)
   return { ...report, findings: bySeverity(report.findings) }
 }
 

@@ -5,11 +5,12 @@ import type { CheckProgress, Finding } from './contract-tools.ts'
 import { OperatorFailure } from './failures.ts'
 import { type Route, streamAnswer } from './routes.ts'
 
-/** Runs a check of an agent at its URL, and calls back with each finding. */
+/** Runs a check of an agent at its URL, and calls back with each probe that begins and each finding. */
 export type RunCheck = (options: {
   readonly url: string
   readonly signal: AbortSignal
   readonly onFinding: (finding: Finding) => void
+  readonly onProbe: (probe: Omit<Extract<CheckProgress, { type: 'probe' }>, 'type'>) => void
 }) => Promise<{ readonly report: JsonObject; readonly counts: Readonly<Record<string, number>> }>
 
 /** The checks that a server can run. Their code is loaded when they run. */
@@ -42,7 +43,12 @@ async function* run(check: RunCheck, url: string, signal: AbortSignal): AsyncGen
     wake()
   }
   let done = 0
-  const running = check({ url, signal, onFinding: (finding) => add({ type: 'finding', done: ++done, finding }) }).then(
+  const running = check({
+    url,
+    signal,
+    onProbe: (probe) => add({ type: 'probe', ...probe }),
+    onFinding: (finding) => add({ type: 'finding', done: ++done, finding }),
+  }).then(
     (result) => add({ type: 'done', ...result }),
     (error) =>
       add({ type: 'failed', message: redactSecrets(error instanceof Error ? error.message : 'The check failed.') }),

@@ -76,6 +76,9 @@ export type WireFrame =
 /** An event of `POST /agents/{agent}/doctor` and `/conformance`. */
 export type CheckProgress =
   | { readonly type: 'started'; readonly total?: number }
+  /** A probe of the doctor begins. `done` counts the probes before it; `total` is set once the card is read. */
+  | { readonly type: 'probe'; readonly title: string; readonly done: number; readonly total?: number }
+  /** `done` counts the findings so far. */
   | { readonly type: 'finding'; readonly done: number; readonly finding: Finding }
   | { readonly type: 'done'; readonly report: JsonObject; readonly counts: Readonly<Record<string, number>> }
   | { readonly type: 'failed'; readonly message: string }

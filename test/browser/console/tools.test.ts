@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Scheme } from '../../../src/entries/auth.ts'
 import { consoleWithLogin, startConsoleServer } from '../../support/console/console-server.ts'
 import { openConsole, seriousViolations } from '../../support/console/open-console.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
@@ -66,14 +67,36 @@ it('the conformance suite reports every check, with its evidence', async () => {
   expect(await seriousViolations(page)).toEqual([])
 })
 
-it('the doctor runs to its end and reports its findings', async () => {
-  const { url } = await startConsoleServer()
+it('the doctor shows each probe and each finding while it runs', async () => {
+  const gate = Promise.withResolvers<void>()
+  const { url } = await startConsoleServer({
+    // The interfaces of 1.0 answer at once, and those of earlier versions when the gate opens.
+    auth: { anonymous: true, schemes: { token: slowScheme(gate.promise) } },
+    console: { auth: 'none' },
+  })
   const { page } = await openConsole(browser, `${url}/agents/sales-assistant/doctor`)
   await page.getByRole('button', { name: 'Run doctor' }).click()
+  await page.getByText('JSONRPC 1.0 works.').waitFor()
+  await page.getByText(/^Probing JSONRPC 0\.3… 3 of \d+ probes so far$/).waitFor()
+  await page.getByRole('button', { name: 'Stop' }).waitFor()
+  gate.resolve()
   await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 50_000 })
-  expect(await page.locator('.finding').count()).toBeGreaterThan(0)
+  await page.getByText(/^(\d+) of \1 probes made$/).waitFor()
+  await page.getByText('JSONRPC 0.3 works.').waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
+  expect(await seriousViolations(page)).toEqual([])
 })
+
+function slowScheme(opened: Promise<void>): Scheme {
+  return {
+    card: { type: 'http', scheme: 'bearer' },
+    challenge: () => 'Bearer',
+    async authenticate({ header }) {
+      if (/^0\./.test(header('a2a-version') ?? '0.3')) await opened
+      return undefined
+    },
+  }
+}
 
 it('viewers cannot send raw requests', async () => {
   const { url } = await startConsoleServer(await consoleWithLogin())

@@ -49,6 +49,7 @@ export function AgentPage() {
         {selected === 'doctor' && (
           <CheckRun
             key={id}
+            name="doctor"
             title="Doctor"
             description="Calls every interface of the card and reports what callers would run into, with remedies."
             run={(signal) => operator.doctor(id, signal)}
@@ -57,6 +58,7 @@ export function AgentPage() {
         {selected === 'conformance' && (
           <CheckRun
             key={id}
+            name="conformance"
             title="Conformance"
             description="Checks the rules of the A2A specification, one by one, from outside. It creates tasks on the agent."
             run={(signal) => operator.conformance(id, signal)}

@@ -8,6 +8,7 @@ import { Badge } from '../../components/state-badge.tsx'
 import { messageOf, Notice } from '../../components/states.tsx'
 
 interface CheckRunProps {
+  readonly name: 'doctor' | 'conformance'
   readonly title: string
   readonly description: string
   readonly run: (signal: AbortSignal) => AsyncGenerator<StreamItem<CheckProgress>>
@@ -17,15 +18,20 @@ interface Progress {
   readonly state: 'idle' | 'running' | 'done' | 'failed'
   readonly total?: number
   readonly done: number
+  /** What runs now, such as a probe of the doctor. */
+  readonly step?: string
   readonly findings: readonly Finding[]
   readonly problem?: string
   readonly report?: object
 }
 
+/** What is counted: probes of the doctor, or checks of the suite. */
+const units = { doctor: 'probes', conformance: 'checks' } as const
+
 const nothing: Progress = { state: 'idle', done: 0, findings: [] }
 
 /** Runs a check of an agent and shows its findings while they arrive, the worst first. */
-export function CheckRun({ title, description, run }: CheckRunProps) {
+export function CheckRun({ name, title, description, run }: CheckRunProps) {
   const [progress, setProgress] = useState(nothing)
   const [onlyProblems, setOnlyProblems] = useState(false)
   const abort = useRef<AbortController>(null)
@@ -44,7 +50,7 @@ export function CheckRun({ title, description, run }: CheckRunProps) {
     }
   }
 
-  const { state, done, total, findings, problem, report } = progress
+  const { state, done, total, step, findings, problem, report } = progress
   const shown = findings
     .filter(({ outcome }) => !onlyProblems || rankOf(outcome) < 2)
     .toSorted((a, b) => rankOf(a.outcome) - rankOf(b.outcome))
@@ -64,18 +70,30 @@ export function CheckRun({ title, description, run }: CheckRunProps) {
         {report && <CopyButton text={() => JSON.stringify(report, null, 2)} label="Copy report as JSON" />}
       </div>
       {state !== 'idle' && (
-        <div role="status">
-          <progress
-            max={total ?? Math.max(done, 1)}
-            value={state === 'done' ? (total ?? done) : done}
-            aria-label={title}
-          />{' '}
-          <span class="muted small">
-            {done}
-            {total !== undefined && ` of ${total}`} checks {state === 'running' ? '…' : 'made'}
+        <div class="check-progress">
+          {/* Without a value, it shows that something runs. */}
+          {(state !== 'running' || total !== undefined) && (
+            <progress
+              max={total ?? Math.max(done, 1)}
+              value={state === 'done' ? (total ?? done) : done}
+              aria-label={title}
+            />
+          )}
+          {state === 'running' && total === undefined && <progress aria-label={title} />}
+          <span class="muted small breakable">
+            {state === 'running' && step !== undefined && `Probing ${step}… `}
+            <span class="tabular">
+              {state === 'done' ? (total ?? done) : done}
+              {total !== undefined && ` of ${total}`}
+            </span>{' '}
+            {units[name]} {state === 'running' ? 'so far' : 'made'}
           </span>
         </div>
       )}
+      <p class="visually-hidden" role="status">
+        {state === 'running' && `${title} runs.`}
+        {state === 'done' && `${title} has ended, with ${findings.length} findings.`}
+      </p>
       {problem && <Notice kind="error">{problem}</Notice>}
       {findings.length > 0 && (
         <>
@@ -114,8 +132,13 @@ function next(old: Progress, event: CheckProgress): Progress {
   switch (event.type) {
     case 'started':
       return { ...old, ...(event.total !== undefined && { total: event.total }) }
-    case 'finding':
-      return { ...old, done: event.done, findings: [...old.findings, event.finding] }
+    case 'probe':
+      return { ...old, done: event.done, step: event.title, ...(event.total !== undefined && { total: event.total }) }
+    case 'finding': {
+      const findings = [...old.findings, event.finding]
+      // Without probes, each check has one finding.
+      return { ...old, findings, ...(old.step === undefined && { done: event.done }) }
+    }
     case 'done':
       return { ...old, state: 'done', report: event.report }
     case 'failed':
