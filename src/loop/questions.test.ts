@@ -56,6 +56,28 @@ it('only the model receives a sensitive result', async () => {
   expect(stored).toContain('[redacted], thanks')
 })
 
+it.each([
+  [{ result: { city: 'Bern' } }, { type: 'text', value: '{"city":"Bern"}' }],
+  [{ result: '{"city":"Bern"}' }, { type: 'text', value: '{"city":"Bern"}' }],
+  [
+    { result: 'lost', isError: true },
+    { type: 'error-text', value: 'lost' },
+  ],
+  [
+    { result: { town: 'Bern' } },
+    { type: 'error-text', value: expect.stringMatching(/^The caller's result does not fit: /) },
+  ],
+])('a result is checked by the schema of the tool: %j', async (data, expected) => {
+  const locate = clientTool({ name: 'locate', input, output: z.object({ city: z.string() }) })
+  const scripted = scriptedModel(toolCalls(['locate', '{}']), textReply('Found'))
+  await using connection = await connectTo({ model: scripted, tools: [locate] })
+  const conversation = connection.client.conversation()
+  const { task } = await conversation.send('go')
+  expect(inputRequestIn(task?.status.message)?.resultSchema).toMatchObject({ required: ['city'] })
+  await conversation.send({ data: { toolUseId: 'call-0', ...data }, mediaType: toolResult })
+  expect(lastToolResults(scripted)).toEqual([expected])
+})
+
 it('each request has its own id, even if the model reuses a call id', async () => {
   const locate = clientTool({ name: 'locate', input })
   const scripted = scriptedModel(toolCalls(['locate', '{}']), toolCalls(['locate', '{}']), textReply('Moved'))

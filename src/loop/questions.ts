@@ -1,8 +1,10 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Invocation } from '../agent/agent-function.ts'
 import { type AnswerDeadline, answerLost, type OnTimeout, resultValue } from '../agent/ask.ts'
 import type { AgentEvents } from '../agent/content.ts'
-import type { JsonObject } from '../base/json.ts'
+import { describeIssues, jsonSchemaOf, textCandidates } from '../agent/standard-schema.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { StatusEvent } from '../protocol/events.ts'
 import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'
 import { type Message, type Part, textOf } from '../protocol/model.ts'
@@ -57,12 +59,17 @@ export function createQuestions(
   return {
     hasSecret: () => hasSecret,
     async call(tool, toolCallId, input) {
-      const { name, prompt = defaultPrompt(name, input), sensitive = false } = tool
+      const { name, prompt = defaultPrompt(name, input), sensitive = false, output } = tool
       const requestId = uniqueRequestId(toolCallId)
       const use = { data: { toolUseId: requestId, name, arguments: input }, mediaType: toolUse }
-      const request = { requestId, prompt, sensitive, tool: name, schema: inputJsonSchema(tool) }
+      const resultSchema = output && jsonSchemaOf(output, 'input', 'draft-07')
+      const request: JsonObject = {
+        ...{ requestId, prompt, sensitive, tool: name, schema: inputJsonSchema(tool) },
+        ...(resultSchema && { resultSchema }),
+      }
       const { timeout = inputTimeout, onTimeout = onInputTimeout } = tool
-      return toOutput(await ask([{ text: prompt }, use], request, timeout, onTimeout), requestId)
+      const answer = await ask([{ text: prompt }, use], request, timeout, onTimeout)
+      return await toOutput(answer, requestId, output)
     },
     async approve({ name }, toolCallId, input) {
       const requestId = uniqueRequestId(`approve-${toolCallId}`)
@@ -97,11 +104,29 @@ function deadlineOf(timeout: number, onTimeout: OnTimeout): AnswerDeadline {
 }
 
 /** A plain text answer counts as the result. */
-function toOutput(answer: Message, requestId: string): LanguageModelV4ToolResultOutput {
-  const result = findResult(answer, requestId)
-  if (!result) return { type: 'text', value: textOf(answer) }
-  const value = typeof result.result === 'string' ? result.result : JSON.stringify(result.result ?? null)
-  return result.isError === true ? { type: 'error-text', value } : { type: 'text', value }
+async function toOutput(
+  answer: Message,
+  requestId: string,
+  schema: StandardSchemaV1 | undefined,
+): Promise<LanguageModelV4ToolResultOutput> {
+  const found = findResult(answer, requestId)
+  const result = found ? (found.result ?? null) : textOf(answer)
+  const value = typeof result === 'string' ? result : JSON.stringify(result)
+  if (found?.isError === true) return { type: 'error-text', value }
+  const problem = schema && (await problemOf(result, schema))
+  if (problem === undefined) return { type: 'text', value }
+  return { type: 'error-text', value: `The caller's result does not fit: ${problem}.` }
+}
+
+/** Why a result does not fit the schema. A text may be JSON. */
+async function problemOf(result: Json, schema: StandardSchemaV1): Promise<string | undefined> {
+  let problem: string | undefined
+  for (const candidate of typeof result === 'string' ? textCandidates(result) : [result]) {
+    const { issues } = await schema['~standard'].validate(candidate)
+    if (!issues) return undefined
+    problem = describeIssues(issues)
+  }
+  return problem
 }
 
 function findResult({ parts }: Message, requestId: string): JsonObject | undefined {

@@ -82,6 +82,11 @@ export interface ClientTool extends ToolBase {
   readonly onTimeout?: OnTimeout
   /** Only the model receives the answer: it is never stored, emitted or logged. */
   readonly sensitive?: boolean
+  /**
+   * Schema of the result, from any Standard Schema library. Callers see it as JSON Schema, such as for a form, and a result
+   * that does not fit is reported to the model as an error.
+   */
+  readonly output?: StandardSchemaV1
 }
 
 /**
@@ -94,6 +99,7 @@ export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
   requireName(options.name)
   checkOptions(`clientTool(${options.name})`, options, clientToolChecks)
   requireSchema(`clientTool(${options.name})`, options.input)
+  if (options.output) requireSchema(`clientTool(${options.name}).output`, options.output)
   return { ...options, type: 'client' }
 }
 

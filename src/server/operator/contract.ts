@@ -194,9 +194,11 @@ export interface Waiting {
   readonly deadline?: number
   /** The question as text. */
   readonly text: string
+  /** Set if the answer is a secret, which is neither stored nor logged. */
+  readonly sensitive?: boolean
   /** Identifies the question, and is sent back with the answer. */
   readonly requestId?: string
-  /** JSON Schema of the answer. */
+  /** JSON Schema of the answer; for `tool`, of its result. */
   readonly schema?: JsonObject
   /** For `tool`: the call that the caller's tool has to execute. */
   readonly tool?: { readonly name: string; readonly arguments: Json }

@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startConsoleServer } from '../../support/console/console-server.ts'
-import { openConsole, say } from '../../support/console/open-console.ts'
+import { openConsole, say, seriousViolations } from '../../support/console/open-console.ts'
+import { createDispatcher } from '../../support/console/tool-agent.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
 import { createTcpProxy } from '../../support/servers/tcp-proxy.ts'
 
@@ -22,6 +23,24 @@ async function openChat(agent = 'sales-assistant') {
 async function numbersIn(page: Page): Promise<readonly number[]> {
   const text = (await page.locator('.entry-artifact .markdown').last().textContent()) ?? ''
   return [...text.matchAll(/word(\d+)/g)].map(([, number]) => Number(number))
+}
+
+/** Everything that the browser has stored about conversations, as JSON. */
+function storedConversations(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const [{ name = '' } = {}] = await indexedDB.databases()
+    const database = await new Promise<IDBDatabase>((resolve, reject) => {
+      const request = indexedDB.open(name)
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = () => reject(request.error)
+    })
+    const all = await new Promise((resolve) => {
+      const request = database.transaction('conversations').objectStore('conversations').getAll()
+      request.onsuccess = () => resolve(request.result)
+    })
+    database.close()
+    return JSON.stringify(all)
+  })
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
@@ -63,15 +82,70 @@ it('questions are answered by buttons, forms, text, credentials and decisions', 
   await page.getByText('3 copies for Ada').waitFor()
 
   await say(page, 'login')
-  await page.getByLabel('Credentials (github)').fill('s3cret')
+  await page.getByLabel('Token', { exact: true }).fill('s3cret')
+  expect(await page.getByLabel('Token', { exact: true }).getAttribute('type')).toBe('password')
   await page.getByRole('button', { name: 'Send credentials' }).click()
   await page.getByText('Received 6 characters').waitFor()
   expect(await page.content()).not.toContain('s3cret')
+
+  await say(page, 'login')
+  await page.getByLabel('Type of credentials for github').selectOption('User name and password')
+  await page.getByLabel('User name').fill('ada')
+  await page.getByLabel('Password').fill('päss')
+  await page.getByRole('button', { name: 'Send credentials' }).click()
+  const encoded = Buffer.from('ada:päss').toString('base64')
+  await page.getByText(`Received ${encoded.length} characters`).waitFor()
+  expect(await storedConversations(page)).not.toMatch(new RegExp(`s3cret|päss|${encoded}`))
 
   await page.goto(`${url}/chat/refunds`)
   await say(page, 'Refund order A-1047')
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByText('The order is settled.').waitFor()
+})
+
+it('the caller runs a tool by the form of its result, as text, as JSON, or reports its failure', async () => {
+  const { url } = await startConsoleServer({}, { '/': createDispatcher() })
+  const { page } = await openConsole(browser, `${url}/chat/dispatcher`)
+  await say(page, 'locate')
+  const call = page.getByRole('article', { name: 'Tool call' })
+  await call.getByText('route planning').waitFor()
+  expect(await call.getByRole('definition').allTextContents()).toEqual(['true', 'route planning'])
+  await call.getByRole('button', { name: 'Send result' }).click()
+  await call.getByText('This field is required.').waitFor()
+  await call.getByLabel('city').fill('Bern')
+  expect(await seriousViolations(page)).toEqual([])
+  await call.getByRole('button', { name: 'Send result' }).click()
+  await page.getByText('Received text: {"city":"Bern"}').waitFor()
+
+  await say(page, 'measure')
+  const open = call.last()
+  await open.getByLabel('JSON').check()
+  await open.getByLabel('Result as JSON').fill('{ "bar": ')
+  await open.getByRole('button', { name: 'Send result' }).click()
+  await open.getByText('This is not valid JSON').waitFor()
+  await open.getByLabel('Result as JSON').fill('{ "bar": 2.4 }')
+  await open.getByRole('button', { name: 'Send result' }).click()
+  await page.getByText('Received text: {"bar":2.4}').waitFor()
+
+  await say(page, 'measure')
+  await open.getByLabel('Result as text').fill('2.4 bar')
+  await open.getByRole('button', { name: 'Send result' }).click()
+  await page.getByText('Received text: 2.4 bar').waitFor()
+
+  await say(page, 'measure')
+  await open.getByLabel('It failed').check()
+  await open.getByLabel('What went wrong').fill('the gauge is broken')
+  await open.getByRole('button', { name: 'Report the failure' }).click()
+  await page.getByText('The tool failed: the gauge is broken').waitFor()
+  await page.getByText('Received error-text: the gauge is broken').waitFor()
+
+  await say(page, 'unlock')
+  const secret = open.getByLabel('Result as text')
+  expect(await secret.getAttribute('type')).toBe('password')
+  await secret.fill('open-sesame')
+  await open.getByRole('button', { name: 'Send result' }).click()
+  await page.getByText('Sensitive answer sent').waitFor()
+  expect(await storedConversations(page)).not.toContain('open-sesame')
 })
 
 it('the form of a typed skill, JSON and files are sent as such', async () => {

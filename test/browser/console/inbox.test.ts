@@ -1,8 +1,10 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, connect, type Reply } from '../../../src/entries/client.node.ts'
+import { assistant } from '../../support/console/console-agents.ts'
 import { startConsoleServer } from '../../support/console/console-server.ts'
 import { openConsole, seriousViolations } from '../../support/console/open-console.ts'
+import { createDispatcher } from '../../support/console/tool-agent.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
 
 let browser: Browser
@@ -33,7 +35,7 @@ it('an operator answers, chooses and approves for the callers of all agents', as
   const item = page.getByRole('article', { name: 'Question of Sales assistant' })
   await item.getByText('What is your name?').waitFor()
   expect(await seriousViolations(page)).toEqual([])
-  await item.getByLabel('Answer').fill('Ada')
+  await item.getByLabel('Your answer').fill('Ada')
   await item.getByRole('button', { name: 'Answer' }).click()
   await expectText(assistant, free, 'Hello Ada')
   await page.getByText('Nothing waits for you').waitFor()
@@ -55,6 +57,39 @@ it('an operator answers, chooses and approves for the callers of all agents', as
   await approval.getByRole('button', { name: 'Approve' }).click()
   await expectText(refunds, refund, 'The order is settled.')
   expect(JSON.stringify(await refunds.task(`${refund.task?.id}`).get())).toContain('checked by phone')
+})
+
+it('an operator sends the results of tools, and credentials, which the page forgets', async () => {
+  const agents = { '/': assistant, '/dispatch': createDispatcher() }
+  const { server, url } = await startConsoleServer({}, agents)
+  const sales = await connect(server.url)
+  const dispatcher = await connect(`${server.url}/dispatch`)
+  const { page } = await openConsole(browser, `${url}/inbox`)
+
+  const located = await dispatcher.send('locate', now)
+  const call = page.getByRole('article', { name: 'Tool call of Dispatcher' })
+  await call.getByText('route planning').waitFor()
+  await call.getByLabel('city').fill('Thun')
+  await call.getByRole('button', { name: 'Send result' }).click()
+  await expectText(dispatcher, located, 'Thun')
+
+  const measured = await dispatcher.send('measure', now)
+  await call.getByLabel('It failed').check()
+  await call.getByLabel('What went wrong').fill('no pressure')
+  expect(await seriousViolations(page)).toEqual([])
+  await call.getByRole('button', { name: 'Report the failure' }).click()
+  await expectText(dispatcher, measured, 'error-text')
+
+  const login = await sales.send('login', now)
+  const request = page.getByRole('article', { name: 'Credentials of Sales assistant' })
+  await request.getByRole('link', { name: 'https://example.com/token' }).waitFor()
+  const token = request.getByLabel('Token', { exact: true })
+  expect([await token.getAttribute('type'), await token.getAttribute('autocomplete')]).toEqual(['password', 'off'])
+  await token.fill('t0p-secret')
+  await request.getByRole('button', { name: 'Send credentials' }).click()
+  await expectText(sales, login, 'Received 10 characters')
+  await page.getByText('Nothing waits for you').waitFor()
+  expect(await page.content()).not.toContain('t0p-secret')
 })
 
 it('the navigation counts what waits', async () => {

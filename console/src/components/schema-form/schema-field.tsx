@@ -133,7 +133,17 @@ function Input({ schema, draft, onChange, shared }: FieldProps & { readonly shar
         onChange(value === '' ? undefined : value)
       if (schema.input === 'multiline')
         return <textarea {...shared} class="input" rows={4} value={text} onInput={onInput} />
-      return <input {...shared} class="input" dir="auto" type={schema.input as 'text'} value={text} onInput={onInput} />
+      return (
+        <input
+          {...shared}
+          class="input"
+          dir="auto"
+          type={schema.input as 'text'}
+          autocomplete="off"
+          value={text}
+          onInput={onInput}
+        />
+      )
     }
     default:
       return (

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from 'parley-a2a/client'
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.tsx'
-import { readSchema } from './schema.ts'
+import { hideTexts, readSchema } from './schema.ts'
 import { SchemaField } from './schema-field.tsx'
 import { findProblems, initialDraft, toValue } from './values.ts'
 import './schema-form.css'
@@ -12,14 +12,19 @@ interface SchemaFormProps {
   readonly onSubmit: (value: Json) => void
   readonly submitLabel: string
   readonly isBusy?: boolean
+  /** Whether the value is a secret: it is not shown, and cleared when it is sent. */
+  readonly isSensitive?: boolean
   /** Further buttons. */
   readonly children?: ComponentChildren
 }
 
 /** A form for a value of a JSON Schema. A schema with few choices and nothing else becomes a row of buttons. */
-export function SchemaForm({ schema, onSubmit, submitLabel, isBusy, children }: SchemaFormProps) {
+export function SchemaForm({ schema, onSubmit, submitLabel, isBusy, isSensitive, children }: SchemaFormProps) {
   const form = useRef<HTMLFormElement>(null)
-  const root = useMemo(() => readSchema(schema), [schema])
+  const root = useMemo(() => {
+    const fields = readSchema(schema)
+    return isSensitive ? hideTexts(fields) : fields
+  }, [schema, isSensitive])
   const [draft, setDraft] = useState(() => initialDraft(root))
   const [wasSubmitted, setSubmitted] = useState(false)
   const problems = useMemo(() => findProblems(root, draft), [root, draft])
@@ -40,7 +45,11 @@ export function SchemaForm({ schema, onSubmit, submitLabel, isBusy, children }: 
     event.preventDefault()
     setSubmitted(true)
     const value = problems.size === 0 ? toValue(root, draft) : undefined
-    if (value !== undefined) return onSubmit(value)
+    if (value !== undefined) {
+      if (isSensitive) setDraft(initialDraft(root))
+      setSubmitted(false)
+      return onSubmit(value)
+    }
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
   }
 

@@ -26,7 +26,7 @@ interface NumberField {
 
 interface TextField {
   readonly kind: 'text'
-  readonly input: 'text' | 'multiline' | 'date' | 'datetime-local' | 'time' | 'email' | 'url'
+  readonly input: 'text' | 'multiline' | 'date' | 'datetime-local' | 'time' | 'email' | 'url' | 'password'
   readonly minLength: number
   readonly maxLength: number
   readonly pattern: string | undefined
@@ -46,6 +46,23 @@ export interface Choice {
 /** Reads a JSON Schema, which may come from a hostile agent: what it does not understand becomes a JSON field. */
 export function readSchema(schema: JsonObject): FieldSchema {
   return read(schema, schema, 0)
+}
+
+/** The schema of a secret: its texts are not shown while a person types them. */
+export function hideTexts(schema: FieldSchema): FieldSchema {
+  switch (schema.kind) {
+    case 'text':
+      return { ...schema, input: 'password' }
+    case 'object':
+      return { ...schema, fields: schema.fields.map((field) => ({ ...field, schema: hideTexts(field.schema) })) }
+    case 'array':
+      return { ...schema, item: hideTexts(schema.item) }
+    case 'choice':
+    case 'boolean':
+    case 'number':
+    case 'json':
+      return schema
+  }
 }
 
 function read(input: Json | undefined, root: JsonObject, depth: number): FieldSchema {
@@ -117,6 +134,7 @@ const inputs: Readonly<Record<string, TextField['input']>> = {
   email: 'email',
   uri: 'url',
   multiline: 'multiline',
+  password: 'password',
 }
 
 function choicesOf(schema: JsonObject): readonly Choice[] | undefined {

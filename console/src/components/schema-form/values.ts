@@ -134,12 +134,3 @@ function textValue(schema: Extract<FieldSchema, { kind: 'text' }>, text: string)
 export function isDraftObject(draft: Draft): draft is DraftObject {
   return !(draft instanceof JsonText) && isObject(draft as Json | undefined)
 }
-
-/** What a person typed as the result of a tool: JSON if it is some, otherwise text. */
-export function jsonOrText(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
-}

@@ -47,6 +47,8 @@ type AuthRequired = NonNullable<ClientEvent['authRequired']>
 export interface InputRequest {
   readonly requestId?: string
   readonly schema?: JsonObject
+  /** The schema of the result of a tool. */
+  readonly resultSchema?: JsonObject
   readonly tool?: string
   readonly arguments?: JsonObject
   readonly sensitive?: boolean
@@ -132,8 +134,9 @@ function applyStatus(conversation: Conversation, status: TaskStatus, auth: AuthR
 
 function questionOf({ state, message }: TaskStatus, taskId: string, auth: AuthRequired | undefined): Question {
   const request = requestOf(message)
-  const { tool, schema } = request
-  const ofTool = tool === undefined ? 'input' : schema === undefined ? 'approval' : 'tool'
+  const { tool, schema, arguments: input } = request
+  const isCall = schema !== undefined || input !== undefined
+  const ofTool = tool === undefined ? 'input' : isCall ? 'tool' : 'approval'
   return {
     type: 'question',
     id: request.requestId ?? message?.messageId ?? `question-${taskId}`,
@@ -149,10 +152,11 @@ function questionOf({ state, message }: TaskStatus, taskId: string, auth: AuthRe
 function requestOf(message: Message | undefined): InputRequest {
   const request = message?.metadata?.[clientTools]
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return {}
-  const { requestId, schema, tool, arguments: input, sensitive } = request as JsonObject
+  const { requestId, schema, resultSchema, tool, arguments: input, sensitive } = request as JsonObject
   return {
     ...(typeof requestId === 'string' && { requestId }),
     ...(isObject(schema) && { schema }),
+    ...(isObject(resultSchema) && { resultSchema }),
     ...(typeof tool === 'string' && { tool }),
     ...(isObject(input) && { arguments: input }),
     sensitive: sensitive === true,

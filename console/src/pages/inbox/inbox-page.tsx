@@ -1,18 +1,19 @@
-import type { Inbox, OperatorAnswer } from 'parley-a2a/operator'
+import type { Inbox, OperatorAnswer, Waiting } from 'parley-a2a/operator'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { agentName } from '../../api/agents.ts'
 import { setInboxCount } from '../../api/inbox-count.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
 import { useResource, useStream } from '../../api/use-resource.ts'
-import { JsonBlock } from '../../components/code-block.tsx'
+import { type PendingQuestion, type QuestionAnswer, resultPart } from '../../components/answers/answer.ts'
+import { AnswerForm } from '../../components/answers/answer-form.tsx'
+import { ToolCall } from '../../components/answers/tool-result-form.tsx'
 import { Page } from '../../components/page.tsx'
 import { Parts } from '../../components/parts/parts.tsx'
 import { Badge } from '../../components/state-badge.tsx'
 import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
 import { Ago, Countdown } from '../../components/time.tsx'
 import { link } from '../../router/links.ts'
-import { AnswerForm } from './answer-form.tsx'
 import './inbox.css'
 
 type Item = Inbox['items'][number]
@@ -87,12 +88,11 @@ function InboxItem({ item, onDone }: { readonly item: Item; readonly onDone: () 
   const [problem, setProblem] = useState<string>()
   const [isBusy, setBusy] = useState(false)
 
-  async function answer(body: OperatorAnswer) {
+  async function answer(answered: QuestionAnswer) {
     setBusy(true)
     setProblem(undefined)
     try {
-      const { requestId } = waiting
-      await operator.answer({ agent, taskId }, { ...(requestId !== undefined && { requestId }), ...body })
+      await operator.answer({ agent, taskId }, bodyOf(answered, waiting.requestId))
       onDone()
     } catch (error) {
       setProblem(messageOf(error))
@@ -122,16 +122,34 @@ function InboxItem({ item, onDone }: { readonly item: Item; readonly onDone: () 
         )}
       </header>
       <Parts parts={[{ text: waiting.text }]} />
-      {waiting.tool && (
-        <div>
-          <p class="small">
-            Tool <code class="breakable">{waiting.tool.name}</code>
-          </p>
-          <JsonBlock value={waiting.tool.arguments} label="Arguments" maxHeight="small" />
-        </div>
-      )}
+      {waiting.tool && <ToolCall {...waiting.tool} />}
       {problem && <Notice kind="error">{problem}</Notice>}
-      <AnswerForm waiting={waiting} onAnswer={answer} isBusy={isBusy} />
+      <AnswerForm question={questionOf(waiting)} onAnswer={answer} isBusy={isBusy} />
     </article>
   )
+}
+
+function questionOf({ kind, schema, tool, sensitive, credentials }: Waiting): PendingQuestion {
+  return { kind, schema, tool: tool?.name, isSensitive: sensitive, ...credentials }
+}
+
+/** The request by which an operator answers. */
+function bodyOf(answer: QuestionAnswer, requestId: string | undefined): OperatorAnswer {
+  const id = requestId !== undefined && { requestId }
+  switch (answer.type) {
+    case 'text':
+      return { ...id, parts: [{ text: answer.text }] }
+    case 'value':
+      return { ...id, value: answer.value }
+    case 'decision':
+      return { ...id, decision: answer.decision, ...(answer.comment !== '' && { comment: answer.comment }) }
+    case 'tool-result':
+      return { ...id, parts: [resultPart(requestId ?? '', answer.result)] }
+    case 'tool-failure':
+      return { ...id, parts: [resultPart(requestId ?? '', answer.message, true)] }
+    case 'credentials': {
+      const { scheme, secret } = answer
+      return { ...id, credentials: { secret, ...(scheme !== undefined && { scheme }) } }
+    }
+  }
 }

@@ -14,7 +14,9 @@ export function waitingOf({ phase, status, changed }: OperatorTask, events: read
   const message = status?.message
   const request = inputRequestIn(message) ?? {}
   const use = message && toolUseIn(message)
-  const { requestId, prompt, schema } = request
+  const { requestId, prompt, sensitive } = request
+  // A call of a tool has the schema of its arguments as well.
+  const schema = use ? request.resultSchema : request.schema
   const pause = events.findLast((event) => event.type === 'journal' && event.entry.type === 'paused')
   const entry = pause?.type === 'journal' && pause.entry.type === 'paused' ? pause.entry : undefined
   const text = (message && textOf(message)) || (typeof prompt === 'string' ? prompt : '')
@@ -23,6 +25,7 @@ export function waitingOf({ phase, status, changed }: OperatorTask, events: read
     since: entry?.since ?? changed,
     ...(entry?.expiresAt !== undefined && { deadline: entry.expiresAt }),
     text,
+    ...(sensitive === true && { sensitive }),
     ...(typeof requestId === 'string' && { requestId }),
     ...(isObject(schema) && { schema }),
     ...(use && { tool: use }),
