@@ -1,13 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { argv } from 'node:process'
 import type { Page } from 'playwright-core'
-import { connect } from '../src/entries/client.node.ts'
-import { createOperatorClient } from '../src/entries/operator.ts'
-import { serve } from '../src/serve.ts'
-import { assistant, createRefunder } from '../test/support/console/console-agents.ts'
-import { silentLogger } from '../test/support/logger.ts'
+import { startDemo } from '../test/support/console/demo-server.ts'
 import { launchChromium } from '../test/support/processes/chromium.ts'
 
 /**
@@ -21,8 +16,57 @@ const only = argv.slice(3)
 const themes = ['light', 'dark'] as const
 const widths = [1440, 360] as const
 
-/** The pages: where each is, and what happens on it before it is shown. */
-const pages: Readonly<Record<string, { readonly path: string; readonly prepare?: (page: Page) => Promise<void> }>> = {
+await using demo = await startDemo()
+const { tasks, url, meshUrl, registryUrl } = demo
+
+interface Shot {
+  /** Where the page is: below the console, or at another server. */
+  readonly path: string
+  /** What happens on it before it is shown. */
+  readonly prepare?: (page: Page) => Promise<unknown>
+}
+
+/** The pages that only show what the server has, before those that change it. */
+const shots: Readonly<Record<string, Shot>> = {
+  tasks: { path: 'tasks' },
+  'tasks-waiting': { path: 'tasks?state=waiting' },
+  'tasks-none': { path: 'tasks?search=nothing' },
+  task: { path: `tasks/sales-assistant/${tasks.streamed}` },
+  'task-event': { path: `tasks/sales-assistant/${tasks.streamed}?event=4` },
+  'task-waiting': { path: `tasks/refunds/${tasks.waiting}` },
+  'task-artifacts': { path: `tasks/sales-assistant/${tasks.reported}/artifacts` },
+  'task-messages': { path: `tasks/sales-assistant/${tasks.reported}/history` },
+  'task-steps': { path: `tasks/orders/${tasks.steps}/steps` },
+  'task-calls': { path: `tasks/orders/${tasks.called}/calls` },
+  'task-log': { path: `tasks/orders/${tasks.called}/log` },
+  'task-versions': { path: `tasks/sales-assistant/${tasks.reported}/versions?version=0.1` },
+  'task-replay': {
+    path: `tasks/sales-assistant/${tasks.streamed}/replay`,
+    prepare: async (page) => {
+      await page.getByLabel('Speed').selectOption('64')
+      await page.getByRole('button', { name: 'Play' }).click()
+      await page.getByText('word60').waitFor()
+    },
+  },
+  'task-missing': { path: 'tasks/orders/none' },
+  inbox: { path: 'inbox' },
+  'inbox-one': { path: `inbox/refunds/${tasks.waiting}` },
+  overview: { path: 'overview' },
+  'overview-day': { path: 'overview?window=day&agent=sales-assistant' },
+  agent: { path: 'agents/sales-assistant' },
+  json: { path: 'agents/sales-assistant/json?version=0.3' },
+  doctor: { path: 'agents/refunds/doctor', prepare: (page) => runCheck(page, 'Run doctor') },
+  webhooks: { path: 'webhooks' },
+  deliveries: {
+    path: 'webhooks?agent=orders',
+    prepare: async (page) => {
+      await page.getByRole('link', { name: 'Deliveries' }).click()
+      await page.getByText('HTTP 503').waitFor()
+    },
+  },
+  mesh: { path: `${meshUrl}/mesh` },
+  registry: { path: `${registryUrl}/registry` },
+  'not-found': { path: 'registry' },
   chat: {
     path: 'chat/sales-assistant',
     prepare: async (page) => {
@@ -32,31 +76,45 @@ const pages: Readonly<Record<string, { readonly path: string; readonly prepare?:
       await page.getByRole('button', { name: 'Send it' }).waitFor()
     },
   },
+  'chat-empty': { path: 'chat/refunds' },
+  'chat-two': {
+    path: 'chat/sales-assistant',
+    prepare: async (page) => {
+      await say(page, 'report')
+      await page.getByText('Completed').waitFor()
+      await page.getByRole('button', { name: 'New conversation' }).click()
+      await say(page, 'choose')
+      await page.getByRole('button', { name: 'south' }).waitFor()
+      const beside = page.getByRole('link', { name: 'Show report beside' })
+      if (await beside.isVisible()) await beside.click()
+    },
+  },
+  'chat-tool': {
+    path: 'chat/dispatcher',
+    prepare: async (page) => {
+      await say(page, 'locate the technician')
+      await page.getByLabel('city').fill('Bern')
+    },
+  },
+  'chat-credentials': {
+    path: 'chat/sales-assistant',
+    prepare: async (page) => {
+      await say(page, 'login')
+      await page.getByLabel('Token', { exact: true }).fill('secret')
+    },
+  },
   question: {
     path: 'chat/sales-assistant',
     prepare: async (page) => {
       await say(page, 'form')
       await page.getByLabel('copies').fill('3')
+      await page.getByRole('button', { name: 'Answer' }).click()
+      await page.getByText('This field is required.').waitFor()
     },
   },
   skill: {
     path: 'chat/sales-assistant',
-    prepare: async (page) => {
-      await page.getByLabel('Kind of message').selectOption({ label: 'Form: Report' })
-    },
-  },
-  tasks: { path: 'tasks' },
-  task: { path: 'tasks/sales-assistant/{task}' },
-  inbox: { path: 'inbox' },
-  overview: { path: 'overview' },
-  agent: { path: 'agents/sales-assistant' },
-  json: { path: 'agents/sales-assistant/json' },
-  conformance: {
-    path: 'agents/sales-assistant/conformance',
-    prepare: async (page) => {
-      await page.getByRole('button', { name: 'Run conformance' }).click()
-      await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 60_000 })
-    },
+    prepare: (page) => page.getByLabel('Kind of message').selectOption({ label: 'Form: Report' }),
   },
   wire: {
     path: 'wire/sales-assistant?left=1.0+JSONRPC&right=0.3+JSONRPC',
@@ -66,82 +124,58 @@ const pages: Readonly<Record<string, { readonly path: string; readonly prepare?:
       await page.getByText('HTTP 200').last().waitFor()
     },
   },
-  webhooks: { path: 'webhooks' },
-  registry: { path: 'registry' },
+  'wire-stream': {
+    path: 'wire/sales-assistant?left=1.0+GRPC+streamMessage&leftText=stream+5',
+    prepare: async (page) => {
+      await page.getByLabel('Body', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByText('Wrote 5 words').waitFor()
+    },
+  },
+  offline: {
+    path: 'tasks',
+    prepare: async (page) => {
+      await page.getByRole('list', { name: 'Tasks' }).waitFor()
+      await page.context().setOffline(true)
+      await page.getByText('Reconnecting…').waitFor({ timeout: 60_000 })
+    },
+  },
+  conformance: { path: 'agents/sales-assistant/conformance', prepare: (page) => runCheck(page, 'Run conformance') },
 }
 
 async function say(page: Page, text: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'Message' }).fill(text)
-  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.getByRole('textbox', { name: 'Message' }).first().fill(text)
+  await page.getByRole('button', { name: 'Send', exact: true }).first().click()
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'parley-'))
-const agents = { '/': assistant, '/refunds': createRefunder() }
-const server = await serve(agents, {
-  port: 0,
-  signals: false,
-  logger: silentLogger,
-  directory,
-  drainDeadline: 0,
-  push: { loopback: 'allow' },
-})
-const browser = await launchChromium()
-try {
-  const task = await createTasks()
-  await mkdir(folder, { recursive: true })
-  for (const [name, { path, prepare }] of Object.entries(pages)) {
-    if (only.length > 0 && !only.includes(name)) continue
-    for (const theme of themes) {
-      for (const width of widths) await shoot(name, path.replace('{task}', task), theme, width, prepare)
-    }
+async function runCheck(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name }).click()
+  await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 60_000 })
+}
+
+await mkdir(folder, { recursive: true })
+await using browser = await launchChromium()
+for (const [name, shot] of Object.entries(shots)) {
+  if (only.length > 0 && !only.includes(name)) continue
+  for (const theme of themes) {
+    for (const width of widths) await shoot(name, shot, theme, width)
   }
-} finally {
-  await browser.close()
-  await server.close()
-  await rm(directory, { recursive: true, force: true })
 }
 
-async function shoot(
-  name: string,
-  path: string,
-  theme: 'light' | 'dark',
-  width: number,
-  prepare: ((page: Page) => Promise<void>) | undefined,
-): Promise<void> {
-  const height = width > 800 ? 900 : 740
-  const context = await browser.newContext({
-    ...{ viewport: { width, height }, colorScheme: theme, reducedMotion: 'reduce', locale: 'en-US' },
-  })
+async function shoot(name: string, { path, prepare }: Shot, colorScheme: 'light' | 'dark', width: number) {
+  const viewport = { width, height: width > 800 ? 900 : 740 }
+  const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-US' })
   const page = await context.newPage()
   page.setDefaultTimeout(8_000)
   try {
-    await page.goto(`${server.url}/console/${path}`)
+    await page.goto(path.startsWith('http') ? path : `${url}/${path}`)
     await prepare?.(page)
   } catch (error) {
-    console.error(`${name} (${theme}, ${width}): ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+    console.error(
+      `${name} (${colorScheme}, ${width}): ${error instanceof Error ? error.message.split('\n')[0] : error}`,
+    )
   }
   await page.waitForTimeout(700)
-  await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) })
+  await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) })
   await context.close()
-}
-
-/** Tasks in every state, so that lists and charts have content. Returns the id of one with many events. */
-async function createTasks(): Promise<string> {
-  const client = await connect(server.url)
-  const refunds = await connect(`${server.url}/refunds`)
-  const options = { returnImmediately: true } as const
-  for (let round = 0; round < 6; round++) {
-    for (const text of ['report', 'stream 40', 'fail', 'slow 30']) await client.send(text, options)
-  }
-  await client.send('choose', options)
-  await client.send('form', options)
-  await client.send('wait', options)
-  await refunds.send('Refund order A-1047', options)
-  const { task } = await client.send('stream 60')
-  const operator = createOperatorClient({ url: `${server.url}/console` })
-  const { url, token } = await operator.createReceiver()
-  const watched = await client.send('wait', options)
-  await client.task(`${watched.task?.id}`).push.create({ url, token })
-  await client.task(`${watched.task?.id}`).cancel()
-  return task?.id ?? ''
 }

@@ -63,7 +63,7 @@ function AgentsGate() {
   if (state.type === 'failed') return <ErrorState error={state.error} onRetry={loadAgents} />
   const hasAgents = state.agents.length > 0
   const shown = pages.filter(
-    ({ feature, needsNoAgents }) => hasAgents || (needsNoAgents && feature && hasFeature(feature)),
+    ({ feature, needsNoAgents }) => (hasAgents || needsNoAgents) && (feature === undefined || hasFeature(feature)),
   )
   if (shown.length === 0) {
     return <EmptyState title="No agents">This server serves no agents that the console can show.</EmptyState>

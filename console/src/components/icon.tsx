@@ -19,6 +19,7 @@ const paths = {
   send: 'M3 10l14-6-5 13-3-5z',
   stop: 'M6 6h8v8H6z',
   plus: 'M10 4v12M4 10h12',
+  columns: 'M3 4h14v12H3zM10 4v12',
   download: 'M10 3v9M6 9l4 4 4-4M4 16h12',
   play: 'M6 4l10 6-10 6z',
   theme: 'M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14',

@@ -4,6 +4,8 @@ import { useLocation } from 'preact-iso/router'
 
 interface PageProps {
   readonly title: string
+  /** The title in full, if it is shortened. */
+  readonly fullTitle?: string
   /** Buttons beside the title. */
   readonly actions?: ComponentChildren
   /** A line below the title. */
@@ -16,7 +18,7 @@ interface PageProps {
 let isFirstPage = true
 
 /** The frame of every page: its heading gets the focus when a person navigates to it, so that screen readers read it. */
-export function Page({ title, actions, lead, children, isFixed }: PageProps) {
+export function Page({ title, fullTitle, actions, lead, children, isFixed }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const { path } = useLocation()
   useEffect(() => {
@@ -31,7 +33,7 @@ export function Page({ title, actions, lead, children, isFixed }: PageProps) {
     <div class={`page ${isFixed ? 'page-fixed' : ''}`}>
       <header class="page-header">
         <div>
-          <h1 ref={heading} tabIndex={-1}>
+          <h1 ref={heading} tabIndex={-1} title={fullTitle}>
             {title}
           </h1>
           {lead && <p class="page-lead">{lead}</p>}

@@ -11,11 +11,22 @@ interface WholePage {
 const classOf = ({ isWholePage }: WholePage) => `state ${isWholePage ? 'state-whole-page' : ''}`
 
 /** Shown while data is read. It appears after a moment, so that quick answers do not flicker. */
-export function LoadingState({ label = 'Loading', ...size }: WholePage & { readonly label?: string }) {
+export function LoadingState({ label = 'Loading', isWholePage }: WholePage & { readonly label?: string }) {
+  if (isWholePage) {
+    return (
+      <div class="state state-whole-page state-loading" role="status">
+        <span class="state-label">
+          <span class="spinner" aria-hidden="true" /> {label}…
+        </span>
+      </div>
+    )
+  }
   return (
-    <div class={`${classOf(size)} state-loading`} role="status">
-      <span class="spinner" aria-hidden="true" />
-      <span>{label}…</span>
+    <div class="state-loading skeleton" role="status">
+      <span class="muted small">{label}…</span>
+      <span class="skeleton-bar" aria-hidden="true" />
+      <span class="skeleton-bar" aria-hidden="true" />
+      <span class="skeleton-bar" aria-hidden="true" />
     </div>
   )
 }

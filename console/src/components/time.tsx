@@ -25,6 +25,15 @@ export function formatTime(at: number): string {
   return dateTime.format(at)
 }
 
+const clock = new Intl.DateTimeFormat(undefined, {
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23' },
+})
+
+/** The time of day, to the millisecond. */
+export function formatClock(at: number): string {
+  return clock.format(at)
+}
+
 /** How long ago a time is, in one unit; the full date is in the tooltip. */
 export function Ago({ at }: { readonly at: number }) {
   const age = Math.max(0, useNow() - at)

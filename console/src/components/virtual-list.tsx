@@ -21,10 +21,22 @@ interface VirtualListProps {
   readonly onEnd?: () => void
   /** Whether the list stays at its end while items are added, until the person scrolls up. */
   readonly followsEnd?: boolean
+  /** The index of the item that is in sight at first. */
+  readonly startAt?: number
 }
 
 /** A scrolling list of any length, which renders only the items that are visible. */
-export function VirtualList({ count, keyOf, render, estimate, label, onEnd, followsEnd, ...rest }: VirtualListProps) {
+export function VirtualList({
+  count,
+  keyOf,
+  render,
+  estimate,
+  label,
+  onEnd,
+  followsEnd,
+  startAt,
+  ...rest
+}: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const [, update] = useReducer((version: number) => version + 1, 0)
@@ -43,6 +55,9 @@ export function VirtualList({ count, keyOf, render, estimate, label, onEnd, foll
   virtualizer.setOptions(options)
   useLayoutEffect(() => virtualizer._didMount(), [virtualizer])
   useLayoutEffect(() => virtualizer._willUpdate())
+  useLayoutEffect(() => {
+    if (startAt !== undefined && startAt < count) virtualizer.scrollToIndex(startAt, { align: 'center' })
+  }, [virtualizer])
   const items = virtualizer.getVirtualItems()
   const size = virtualizer.getTotalSize()
   const last = items.at(-1)?.index ?? -1

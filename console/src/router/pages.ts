@@ -57,7 +57,7 @@ export const pages: readonly PageEntry[] = [
   },
   {
     id: 'inbox',
-    paths: ['inbox'],
+    paths: ['inbox/:agent?/:taskId?'],
     title: 'Inbox',
     icon: 'inbox',
     feature: 'history',

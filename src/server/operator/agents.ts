@@ -126,14 +126,25 @@ function limitsOf(options: HostedAgent['options']): AgentSummary['limits'] {
   const { turnDeadline, inactivityTimeout, queueLimit = 100, whileBusy = 'queue', limits = {} } = options
   const { store: _, ...quotas } = limits
   const texts: Readonly<Record<string, string | undefined>> = {
-    'Request body': `${bodyLimit} bytes`,
+    'Request body': sizeText(bodyLimit),
     'Nesting of JSON': `${jsonDepth} levels`,
-    'Duration of a turn': turnDeadline === undefined ? undefined : `${turnDeadline} ms`,
-    'Silence of a turn': inactivityTimeout === undefined ? undefined : `${inactivityTimeout} ms`,
+    'Duration of a turn': turnDeadline === undefined ? undefined : durationText(turnDeadline),
+    'Silence of a turn': inactivityTimeout === undefined ? undefined : durationText(inactivityTimeout),
     'Messages while busy': whileBusy === 'queue' ? `${queueLimit} wait` : whileBusy,
     ...Object.fromEntries(Object.entries(quotas).map(([name, quota]) => [name, JSON.stringify(quota)])),
   }
   return Object.entries(texts).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
+}
+
+/** A size in the largest unit that divides it. */
+function sizeText(bytes: number): string {
+  if (bytes % 1_048_576 === 0) return `${bytes / 1_048_576} MiB`
+  return bytes % 1_024 === 0 ? `${bytes / 1_024} KiB` : `${bytes.toLocaleString('en')} bytes`
+}
+
+function durationText(milliseconds: number): string {
+  if (milliseconds % 60_000 === 0) return `${milliseconds / 60_000} min`
+  return milliseconds % 1_000 === 0 ? `${milliseconds / 1_000} s` : `${milliseconds.toLocaleString('en')} ms`
 }
 
 async function cardsOf(agent: ConsoleAgent, incoming: Incoming): Promise<AgentCards> {

@@ -40,7 +40,9 @@ it.each([1280, 360])('messages, data and file names of a hostile agent stay text
   await page.getByText('You said: <script>').waitFor()
   await say(page, 'hostile')
   await page.getByText('Completed').waitFor()
-  await page.waitForTimeout(300)
+  // Whatever the agent could load or run has done so.
+  await page.waitForLoadState('networkidle')
+  await page.waitForFunction(() => [...document.images].every(({ complete }) => complete))
   await expectUnharmed(page)
   expect(await page.getByText('track (http://tracker.example/pixel.png)').count()).toBeGreaterThan(0)
   const names = await page.locator('.entry-artifact header').allTextContents()

@@ -105,15 +105,17 @@ it('a slow network shows that the page is loading, and an error can be tried aga
   const { url } = await startConsoleServer()
   const { page } = await openConsole(browser, `${url}/chat`)
   await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  const arrived = Promise.withResolvers<void>()
   let answers = 0
   await page.route('**/api/v1/inbox', async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 800))
+    await arrived.promise
     if (answers++ === 0)
       await route.fulfill({ status: 500, json: { error: { code: 'internal', message: 'internal error' } } })
     else await route.continue()
   })
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Inbox' }).click()
   await page.getByText('Loading the inbox…').waitFor()
+  arrived.resolve()
   await page.getByText('internal error').waitFor()
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByText('Nothing waits for you').waitFor()

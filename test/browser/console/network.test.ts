@@ -67,7 +67,7 @@ it('the console of a registry opens on its agents, which can be added, searched 
   await page.getByLabel('Address of an agent').fill(server.url)
   await page.getByRole('button', { name: 'Add' }).click()
   const agent = page.getByRole('listitem').filter({ hasText: server.url })
-  await agent.getByText('up', { exact: true }).waitFor()
+  await agent.getByText('Up', { exact: true }).waitFor()
   await agent.getByRole('button', { name: 'Probe now' }).click()
   await agent.getByRole('list', { name: '1 of the last 1 probes succeeded' }).waitFor()
   await page.getByLabel('Search agents').fill('nothing like it')

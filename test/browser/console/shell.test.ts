@@ -74,7 +74,7 @@ describe('logging in', () => {
     expect(await send.getAttribute('title')).toContain('viewer')
     await page.getByRole('textbox', { name: 'Message' }).fill('hello')
     await page.keyboard.press('Enter')
-    await page.waitForTimeout(200)
+    await page.getByRole('alert').getByText('Your role is viewer').waitFor()
     expect(await page.getByText('You said').count()).toBe(0)
   })
 })
@@ -148,6 +148,9 @@ describe('the shell', () => {
     await page.reload()
     await page.getByRole('textbox', { name: 'Message' }).waitFor()
     await expect.poll(background).not.toBe(light)
+    // A page that this server does not have.
+    await page.goto(`${url}/registry`)
+    await page.getByText('There is no such page').waitFor()
     await page.goto(`${url}/agents/none`)
     await page.getByText('There is no such agent').waitFor()
   })

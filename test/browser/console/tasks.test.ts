@@ -51,6 +51,8 @@ it('the list shows tasks of all agents, follows them, and its filters are in the
   await page.getByText('Which region?').waitFor()
   await page.getByRole('button', { name: 'Stuck' }).click()
   await page.getByText('No task matches').waitFor()
+  await page.goBack()
+  await page.getByText('Which region?').waitFor()
   await page.getByRole('button', { name: 'All' }).click()
   await page.getByLabel('Agent', { exact: true }).selectOption('orders')
   await eventually(() => lines(page).count()).toBe(2)

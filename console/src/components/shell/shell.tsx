@@ -97,7 +97,8 @@ function AgentSwitcher({ current }: { readonly current: string }) {
   const { route } = useLocation()
   const page = pages.find(({ id }) => id === current)
   const selected = selectedAgent.value
-  if (!selected) return <span class="shell-agent" />
+  // Other pages show all agents, or have a filter of their own.
+  if (!selected || (agents.value.length > 1 && !page?.isOfAgent)) return <span class="shell-agent" />
   if (agents.value.length === 1) {
     return (
       <span class="shell-agent shell-agent-only">
@@ -113,7 +114,7 @@ function AgentSwitcher({ current }: { readonly current: string }) {
         value={selected.id}
         onChange={({ currentTarget: { value } }) => {
           selectAgent(value)
-          if (page?.isOfAgent) route(link(page.id, value))
+          if (page) route(link(page.id, value))
         }}
       >
         {agents.value.map(({ id, name }) => (

@@ -87,7 +87,7 @@ function RawCards({ cards }: { readonly cards: readonly { readonly version: stri
       label="Versions"
       tabs={cards.map(({ version }) => ({ id: version, label: `A2A ${version}` }))}
       selected={selected.version}
-      onSelect={(version) => route(`${path}?version=${encodeURIComponent(version)}`, true)}
+      onSelect={(version) => route(`${path}?version=${encodeURIComponent(version)}`)}
     >
       <JsonBlock value={selected.card} label={`Card of version ${selected.version}`} />
     </Tabs>

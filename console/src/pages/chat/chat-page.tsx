@@ -1,10 +1,11 @@
+import type { AgentSummary } from 'parley-a2a/operator'
 import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
 import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Page } from '../../components/page.tsx'
 import { EmptyState, LoadingState } from '../../components/states.tsx'
-import { link } from '../../router/links.ts'
+import { linkWithQuery } from '../../router/links.ts'
 import { Composer } from './composer.tsx'
 import type { Conversation } from './conversation.ts'
 import {
@@ -22,7 +23,7 @@ import './chat.css'
 /** Conversations with an agent, side by side as tabs. Each has an address of its own. */
 export function ChatPage() {
   const { params } = useRoute()
-  const { route } = useLocation()
+  const { route, query } = useLocation()
   const agent = agents.value.find(({ id }) => id === params.agent) ?? selectedAgent.value
   const agentId = agent?.id ?? ''
   useEffect(() => {
@@ -39,8 +40,10 @@ export function ChatPage() {
   const own = all?.filter((conversation) => conversation.agent === agentId) ?? []
   const current = own.find(({ id }) => id === params.conversation) ?? (params.conversation ? undefined : own[0])
 
+  const beside = own.find(({ id }) => id === query.beside && id !== current?.id)
+
   function open(conversation: Conversation | undefined, replace = false) {
-    route(conversation ? link('chat', agentId, conversation.id) : link('chat', agentId), replace)
+    route(addressOf(agentId, conversation, beside), replace)
   }
 
   function start() {
@@ -59,28 +62,33 @@ export function ChatPage() {
         </button>
       }
     >
-      {own.length > 0 && <ConversationTabs items={own} current={current} onClose={close} agent={agentId} />}
-      <div class="chat">
-        {current ? (
-          <Transcript conversation={current} />
-        ) : (
-          <EmptyState
-            title={params.conversation && own.length > 0 ? 'This conversation is closed' : `Talk to ${agent.name}`}
-          >
-            {agent.description || 'Send a message to begin.'}
-          </EmptyState>
-        )}
-        <Composer
-          key={current?.id ?? agentId}
-          agent={agent}
-          activity={current?.activity ?? 'idle'}
-          onCancel={() => current && cancel(current.id)}
-          onSend={(outgoing) => {
-            const target = current ?? createConversation(agentId)
-            if (!current) open(target, true)
-            send(target.id, outgoing)
-          }}
-        />
+      {own.length > 0 && (
+        <ConversationTabs items={own} current={current} beside={beside} onClose={close} agent={agentId} />
+      )}
+      <div class={`chats ${beside ? 'chats-two' : ''}`}>
+        <div class="chat">
+          {current ? (
+            <Transcript conversation={current} />
+          ) : (
+            <EmptyState
+              title={params.conversation && own.length > 0 ? 'This conversation is closed' : `Talk to ${agent.name}`}
+            >
+              {agent.description || 'Send a message to begin.'}
+            </EmptyState>
+          )}
+          <Composer
+            key={current?.id ?? agentId}
+            agent={agent}
+            activity={current?.activity ?? 'idle'}
+            onCancel={() => current && cancel(current.id)}
+            onSend={(outgoing) => {
+              const target = current ?? createConversation(agentId)
+              if (!current) open(target, true)
+              send(target.id, outgoing)
+            }}
+          />
+        </div>
+        {beside && <SecondConversation conversation={beside} agent={agent} close={addressOf(agentId, current)} />}
       </div>
     </Page>
   )
@@ -95,6 +103,44 @@ export function ChatPage() {
   }
 }
 
+/** The address of a conversation, and of the one beside it. */
+function addressOf(agent: string, conversation?: Conversation, beside?: Conversation): string {
+  const segments = conversation ? ['chat', agent, conversation.id] : ['chat', agent]
+  return linkWithQuery(segments, { beside: beside?.id === conversation?.id ? undefined : beside?.id })
+}
+
+interface SecondConversationProps {
+  readonly conversation: Conversation
+  readonly agent: AgentSummary
+  /** The address without it. */
+  readonly close: string
+}
+
+/** A conversation beside the current one, where the screen is wide enough. */
+function SecondConversation({ conversation, agent, close }: SecondConversationProps) {
+  const { id, title, activity } = conversation
+  return (
+    <section class="chat chat-beside" aria-label={`Beside: ${title}`}>
+      <header class="chat-beside-head">
+        <bdi class="truncate" title={title}>
+          {title}
+        </bdi>
+        <a class="button button-plain button-icon button-small" href={close} aria-label={`Hide ${title}`}>
+          <Icon name="close" />
+        </a>
+      </header>
+      <Transcript key={id} conversation={conversation} />
+      <Composer
+        key={id}
+        agent={agent}
+        activity={activity}
+        onCancel={() => cancel(id)}
+        onSend={(outgoing) => send(id, outgoing)}
+      />
+    </section>
+  )
+}
+
 function focusComposer(): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('.composer textarea')?.focus())
 }
@@ -102,22 +148,35 @@ function focusComposer(): void {
 interface ConversationTabsProps {
   readonly items: readonly Conversation[]
   readonly current: Conversation | undefined
+  readonly beside: Conversation | undefined
   readonly agent: string
   readonly onClose: (conversation: Conversation) => void
 }
 
 const activityLabels = { idle: '', sending: 'sending', streaming: 'working', waiting: 'needs you' } as const
 
-function ConversationTabs({ items, current, agent, onClose }: ConversationTabsProps) {
+function ConversationTabs({ items, current, beside, agent, onClose }: ConversationTabsProps) {
   return (
     <nav class="conversation-tabs" aria-label="Conversations">
       <ul class="plain">
         {items.map((item) => (
           <li key={item.id} class={item === current ? 'conversation-tab current' : 'conversation-tab'}>
-            <a href={link('chat', agent, item.id)} aria-current={item === current ? 'page' : undefined}>
-              <bdi class="truncate">{item.title}</bdi>
+            <a href={addressOf(agent, item, beside)} aria-current={item === current ? 'page' : undefined}>
+              <bdi class="truncate" title={item.title}>
+                {item.title}
+              </bdi>
               {item.activity !== 'idle' && <span class="conversation-activity">{activityLabels[item.activity]}</span>}
             </a>
+            {current && item !== current && item !== beside && (
+              <a
+                class="button button-plain button-icon button-small conversation-beside"
+                href={addressOf(agent, current, item)}
+                aria-label={`Show ${item.title} beside`}
+                title="Show beside"
+              >
+                <Icon name="columns" />
+              </a>
+            )}
             <button
               type="button"
               class="button button-plain button-icon button-small"

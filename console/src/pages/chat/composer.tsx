@@ -1,7 +1,9 @@
 import type { Json, JsonObject, Part } from 'parley-a2a/client'
 import type { AgentSummary } from 'parley-a2a/operator'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { agentClient } from '../../api/a2a.ts'
+import { reasonNotToAct } from '../../api/session.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { safeFileName } from '../../components/parts/parts.tsx'
@@ -28,6 +30,27 @@ export function Composer(props: ComposerProps) {
   const schemas = useSkillSchemas(agent.id)
   const schema = mode.startsWith('skill ') ? schemas[mode.slice(6)] : undefined
   const isBusy = activity === 'streaming' || activity === 'sending'
+  const controls = (
+    <>
+      <label class="composer-mode">
+        <span class="visually-hidden">Kind of message</span>
+        <select class="input input-small" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
+          <option value="text">Text and files</option>
+          <option value="json">JSON</option>
+          {agent.skills
+            .filter(({ id }) => schemas[id])
+            .map(({ id, name }) => (
+              <option key={id} value={`skill ${id}`}>{`Form: ${name}`}</option>
+            ))}
+        </select>
+      </label>
+      {isBusy && (
+        <ActionButton kind="danger" onClick={onCancel}>
+          <Icon name="stop" /> Cancel
+        </ActionButton>
+      )}
+    </>
+  )
   return (
     <section class="composer" aria-label="Message">
       {schema ? (
@@ -37,30 +60,15 @@ export function Composer(props: ComposerProps) {
             schema={schema}
             submitLabel="Send"
             onSubmit={(value) => onSend(skillMessage(mode.slice(6), value))}
-          />
+          >
+            {controls}
+          </SchemaForm>
         </div>
       ) : (
-        <TextComposer key={mode} {...props} isJson={mode === 'json'} />
+        <TextComposer key={mode} {...props} isJson={mode === 'json'}>
+          {controls}
+        </TextComposer>
       )}
-      <div class="composer-bar">
-        <label class="composer-mode">
-          <span class="visually-hidden">Kind of message</span>
-          <select class="input input-small" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
-            <option value="text">Text and files</option>
-            <option value="json">JSON</option>
-            {agent.skills
-              .filter(({ id }) => schemas[id])
-              .map(({ id, name }) => (
-                <option key={id} value={`skill ${id}`}>{`Form: ${name}`}</option>
-              ))}
-          </select>
-        </label>
-        {isBusy && (
-          <ActionButton kind="danger" onClick={onCancel}>
-            <Icon name="stop" /> Cancel
-          </ActionButton>
-        )}
-      </div>
     </section>
   )
 }
@@ -98,7 +106,13 @@ function readSchemas(extensions: readonly { readonly uri: string; readonly param
   return Object.fromEntries(entries)
 }
 
-function TextComposer({ activity, onSend, isJson }: ComposerProps & { readonly isJson: boolean }) {
+interface TextComposerProps extends ComposerProps {
+  readonly isJson: boolean
+  /** Controls beside its own. */
+  readonly children: ComponentChildren
+}
+
+function TextComposer({ activity, onSend, isJson, children }: TextComposerProps) {
   const id = useId()
   const picker = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(isJson ? '{\n  \n}' : '')
@@ -119,6 +133,7 @@ function TextComposer({ activity, onSend, isJson }: ComposerProps & { readonly i
   async function submit(event?: Event) {
     event?.preventDefault()
     if (activity === 'sending' || (text.trim() === '' && files.length === 0)) return
+    if (reasonNotToAct.value) return setProblem(reasonNotToAct.value)
     try {
       const parts = isJson
         ? [jsonPart(text)]
@@ -188,6 +203,8 @@ function TextComposer({ activity, onSend, isJson }: ComposerProps & { readonly i
         </ul>
       )}
       <div class="composer-actions">
+        {children}
+        <span class="composer-space" />
         {!isJson && (
           <>
             <input

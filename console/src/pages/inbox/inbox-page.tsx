@@ -1,5 +1,6 @@
-import type { Inbox, OperatorAnswer, Waiting } from 'parley-a2a/operator'
+import type { Inbox, OperatorAnswer, TaskKey, Waiting } from 'parley-a2a/operator'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRoute } from 'preact-iso/router'
 import { agentName } from '../../api/agents.ts'
 import { setInboxCount } from '../../api/inbox-count.ts'
 import { operator } from '../../api/operator.ts'
@@ -23,8 +24,34 @@ const kinds = { input: 'Question', approval: 'Approval', tool: 'Tool call', cred
 /** The stream reports new questions. Questions that others have answered disappear within this time, in milliseconds. */
 const refreshInterval = 10_000
 
-/** Everything that waits for a person, of all agents. */
+/** Everything that waits for a person, of all agents, or one task, at an address of its own. */
 export function InboxPage() {
+  const { agent, taskId } = useRoute().params
+  return agent && taskId ? <OneWaiting key={`${agent} ${taskId}`} agent={agent} taskId={taskId} /> : <AllWaiting />
+}
+
+function OneWaiting({ agent, taskId }: TaskKey) {
+  const { value, error, reload } = useResource(() => operator.task({ agent, taskId }), [agent, taskId])
+  const { waiting } = value ?? {}
+  return (
+    <Page title="Inbox" lead={<a href={link('inbox')}>Show everything that waits</a>}>
+      {!value && error === undefined && <LoadingState label="Loading the task" />}
+      {error !== undefined && <ErrorState error={error} onRetry={reload} />}
+      {value && !waiting && (
+        <EmptyState title="This task does not wait">
+          It was answered, or it has ended. <a href={link('tasks', agent, taskId)}>Open the task</a>
+        </EmptyState>
+      )}
+      {value && waiting && (
+        <div class="inbox">
+          <InboxItem item={{ ...value, waiting }} onDone={reload} />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function AllWaiting() {
   const { value, error, isLoading, reload } = useResource(() => operator.inbox(), [])
   const [more, setMore] = useState<Inbox>({ items: [] })
   const pending = useRef<ReturnType<typeof setTimeout>>(undefined)

@@ -91,19 +91,30 @@ function optionsFor(element: HTMLElement, series: readonly Series[], format: (va
     height,
     cursor: { points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
-    axes: [axis, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(format) }],
+    axes: [
+      { ...axis, values: (_plot, ticks) => ticks.map((at) => hours.format(at * 1_000)) },
+      { ...axis, size: 60, values: (_plot, ticks) => ticks.map(format) },
+    ],
     series: [
       { value: (_plot, at) => (at === null ? '–' : new Date(at * 1_000).toLocaleTimeString()) },
       ...series.map(({ label, colour: name }) => ({
         label,
         stroke: colour(name),
         width: 2,
-        // A value between two gaps has no line.
-        points: { show: true, size: 4, fill: colour(name) },
+        points: { show: true, size: 5, fill: colour(name), filter: isolatedPoints },
         value: (_plot: uPlot, value: number | null) => (value === null ? '–' : format(value)),
       })),
     ],
   }
+}
+
+const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+
+/** The values between two gaps: no line leads to them. */
+function isolatedPoints(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? []
+  const isGap = (index: number) => values[index] === null || values[index] === undefined
+  return [...values.keys()].filter((index) => !isGap(index) && isGap(index - 1) && isGap(index + 1))
 }
 
 /** A canvas does not understand `light-dark()`, so the browser resolves the colour on an element. */

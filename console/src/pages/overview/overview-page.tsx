@@ -26,8 +26,14 @@ export function OverviewPage() {
     return () => clearInterval(timer)
   }, [reload])
   const show = (next: { readonly window?: string; readonly agent?: string }) =>
-    route(linkWithQuery(['overview'], { window, agent: chosen, ...next }), true)
-  if (!value) return error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />
+    route(linkWithQuery(['overview'], { window, agent: chosen, ...next }))
+  if (!value) {
+    return (
+      <Page title="Overview">
+        {error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />}
+      </Page>
+    )
+  }
   const figures = value.agents.find(({ agent }) => agent === chosen) ?? value.total
   return (
     <Page
@@ -66,6 +72,7 @@ export function OverviewPage() {
     >
       {error !== undefined && <Notice kind="warning">{messageOf(error)}</Notice>}
       <Tiles figures={figures} agent={chosen} />
+      <Now figures={figures} />
       <Charts figures={figures} />
       {value.agents.length > 1 && <AgentTable rows={value.agents} />}
     </Page>
@@ -117,13 +124,27 @@ const shownStates = [
   'canceled',
 ] as const
 
-function Tiles({
-  figures: { tasks, stuck, now, store },
-  agent,
-}: {
-  readonly figures: AgentOverview
-  readonly agent: string
-}) {
+/** What this process does at the moment, and how large the store is. */
+function Now({ figures: { now, store } }: { readonly figures: AgentOverview }) {
+  const facts = [
+    ['Turns that run here', now.runs.toLocaleString()],
+    ['Messages that wait for their turn', now.queued.toLocaleString()],
+    ['Leases', now.leases.toLocaleString()],
+    [`Store, ${store.kind}`, store.bytes === undefined ? 'size unknown' : formatBytes(store.bytes)],
+  ] as const
+  return (
+    <dl class="now card">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt class="muted small">{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Tiles({ figures: { tasks, stuck }, agent }: { readonly figures: AgentOverview; readonly agent: string }) {
   return (
     <ul class="plain tiles">
       {shownStates.map((state) => (
@@ -134,10 +155,6 @@ function Tiles({
       <Tile label="Stuck" href={linkWithQuery(['tasks'], { state: 'stuck', agent })} isAlert={stuck > 0}>
         {stuck.toLocaleString()}
       </Tile>
-      <Tile label="Running here">{now.runs.toLocaleString()}</Tile>
-      <Tile label="Messages queued">{now.queued.toLocaleString()}</Tile>
-      <Tile label="Leases">{now.leases.toLocaleString()}</Tile>
-      <Tile label={`Store (${store.kind})`}>{store.bytes === undefined ? '–' : formatBytes(store.bytes)}</Tile>
     </ul>
   )
 }

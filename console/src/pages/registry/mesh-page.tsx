@@ -5,7 +5,7 @@ import { CopyButton } from '../../components/copy-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/state-badge.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx'
-import { Ago, formatTime } from '../../components/time.tsx'
+import { Ago, formatClock, formatTime } from '../../components/time.tsx'
 import './registry.css'
 
 const refreshAfter = 5_000
@@ -17,20 +17,28 @@ export function MeshPage() {
     const timer = setInterval(() => !document.hidden && reload(), refreshAfter)
     return () => clearInterval(timer)
   }, [reload])
-  if (!value) return error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />
+  if (!value) {
+    return (
+      <Page title="Mesh">{error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />}</Page>
+    )
+  }
   const { self, peers, envelopes } = value
   return (
     <Page title="Mesh" lead={<bdi>{self.id}</bdi>}>
-      <p class="muted small">
-        Served at <code class="breakable">{self.url}</code>
+      <dl class="card mesh-self">
+        <dt class="muted">Address</dt>
+        <dd>
+          <code class="breakable">{self.url}</code>
+        </dd>
         {self.fingerprint && (
           <>
-            {' '}
-            with the key <code class="breakable">{self.fingerprint}</code>{' '}
-            <CopyButton text={self.fingerprint} label="Copy key" />
+            <dt class="muted">Key</dt>
+            <dd>
+              <code class="breakable">{self.fingerprint}</code> <CopyButton text={self.fingerprint} label="Copy key" />
+            </dd>
           </>
         )}
-      </p>
+      </dl>
       <h2>Peers</h2>
       {peers.length === 0 ? (
         <EmptyState title="No peers yet">A peer appears here after its first handshake.</EmptyState>
@@ -42,7 +50,7 @@ export function MeshPage() {
                 <h3 class="breakable">
                   <bdi>{id}</bdi>
                 </h3>
-                <Badge tone="neutral">{state}</Badge>
+                <Badge tone={state === 'established' ? 'ok' : 'neutral'}>{state}</Badge>
               </div>
               {url && <code class="small breakable">{url}</code>}
               {lastSeen !== undefined && (
@@ -59,7 +67,7 @@ export function MeshPage() {
         <EmptyState title="No envelopes yet" />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-        <div class="envelope-table" tabIndex={0}>
+        <div class="card envelope-table" tabIndex={0}>
           <table>
             <caption class="visually-hidden">The last envelopes</caption>
             <thead>
@@ -74,8 +82,12 @@ export function MeshPage() {
             <tbody>
               {envelopes.map(({ at, direction, peer, type, id, problem }) => (
                 <tr key={`${id} ${direction}`}>
-                  <td>{formatTime(at)}</td>
-                  <td>{direction === 'in' ? 'received' : 'sent'}</td>
+                  <td>
+                    <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
+                      {formatClock(at)}
+                    </time>
+                  </td>
+                  <td>{direction === 'in' ? 'Received' : 'Sent'}</td>
                   <td class="breakable">
                     <bdi>{peer}</bdi>
                   </td>

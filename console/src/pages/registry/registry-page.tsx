@@ -12,6 +12,7 @@ import { linkWithQuery } from '../../router/links.ts'
 import './registry.css'
 
 const tones = { up: 'ok', down: 'bad', unknown: 'neutral' } as const
+const labels = { up: 'Up', down: 'Down', unknown: 'Not probed yet' } as const
 
 /** The agents of the registry that this server serves. */
 export function RegistryPage() {
@@ -22,7 +23,7 @@ export function RegistryPage() {
     [search, cursor],
   )
   return (
-    <Page title="Registry" lead="Agents that this registry lists">
+    <Page title="Registry" lead="Agents that this registry lists.">
       <div class="registry-tools">
         <search>
           <form
@@ -133,7 +134,7 @@ function RegistryItem({ agent, onChange }: { readonly agent: RegistryRow; readon
         <h2 class="breakable">
           <bdi>{name}</bdi>
         </h2>
-        <Badge tone={tones[health]}>{health}</Badge>
+        <Badge tone={tones[health]}>{labels[health]}</Badge>
       </div>
       {description && (
         <p class="breakable">

@@ -7,7 +7,7 @@ import { messageOf, Notice } from '../../components/states.tsx'
 import { formatDuration } from '../../components/time.tsx'
 import { describeEvent, textOf } from './event-text.ts'
 
-/** A pause of the task that is longer than this is shortened: nothing happens in it. */
+/** A person may have a longer pause of the task shortened: nothing happens in it. */
 const longestPause = 5_000
 const pageSize = 200
 /** Characters of the text that stay on the page. */
@@ -22,13 +22,14 @@ export function Replay({ task }: { readonly task: TaskDetail }) {
   const [shown, setShown] = useState<Shown>(nothing)
   const [problem, setProblem] = useState<string>()
   const position = useRef(0)
-  const currentSpeed = useRef(speed)
-  currentSpeed.current = speed
+  const [isShortened, setShortened] = useState(true)
+  const pace = useRef<Pace>({ speed, longest: longestPause })
+  pace.current = { speed, longest: isShortened ? longestPause : Number.POSITIVE_INFINITY }
 
   useEffect(() => {
     if (!isPlaying) return
     const abort = new AbortController()
-    play(task, position, currentSpeed, abort.signal, (event) => setShown((old) => withEvent(old, event))).then(
+    play(task, position, pace, abort.signal, (event) => setShown((old) => withEvent(old, event))).then(
       () => setPlaying(false),
       (error) => {
         if (abort.signal.aborted) return
@@ -76,13 +77,24 @@ export function Replay({ task }: { readonly task: TaskDetail }) {
         {shown.phase && <StateBadge state={shown.phase} />}
       </div>
       {problem && <Notice kind="error">{problem}</Notice>}
-      <p class="muted small">
-        Pauses of more than {formatDuration(longestPause)} are shortened. Events without a time follow at once.
-      </p>
+      <label class="choice small">
+        <input
+          type="checkbox"
+          checked={isShortened}
+          onChange={({ currentTarget }) => setShortened(currentTarget.checked)}
+        />
+        Shorten pauses to {formatDuration(longestPause)}
+      </label>
       <bdi class="replay-status">{shown.line}</bdi>
       <pre class="replay-text breakable">{shown.text}</pre>
     </section>
   )
+}
+
+interface Pace {
+  readonly speed: number
+  /** The longest pause, in milliseconds. */
+  readonly longest: number
 }
 
 interface Shown {
@@ -107,7 +119,7 @@ function withEvent(shown: Shown, row: EventRow): Shown {
 async function play(
   task: TaskDetail,
   position: { current: number },
-  speed: { readonly current: number },
+  pace: { readonly current: Pace },
   signal: AbortSignal,
   emit: (event: EventRow) => void,
 ): Promise<void> {
@@ -117,7 +129,8 @@ async function play(
     if (events.length === 0) return
     for (const event of events) {
       const gap = event.at !== undefined && before !== undefined ? event.at - before : 0
-      if (gap > 0) await pause(Math.min(gap, longestPause) / speed.current, signal)
+      const { speed, longest } = pace.current
+      if (gap > 0) await pause(Math.min(gap, longest) / speed, signal)
       signal.throwIfAborted()
       before = event.at ?? before
       position.current = event.generation

@@ -1,5 +1,5 @@
 import type { SeenAsDialect, TaskKey } from 'parley-a2a/operator'
-import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { operator } from '../../api/operator.ts'
 import { useResource } from '../../api/use-resource.ts'
 import { JsonBlock } from '../../components/code-block.tsx'
@@ -15,7 +15,8 @@ const dialects: readonly { readonly id: SeenAsDialect; readonly label: string }[
 
 /** The same task in the JSON of each version, with what the version cannot express. */
 export function SeenAs({ task: { agent, taskId } }: { readonly task: TaskKey }) {
-  const [dialect, setDialect] = useState<SeenAsDialect>('1.0')
+  const { query, path, route } = useLocation()
+  const dialect = dialects.find(({ id }) => id === query.version)?.id ?? '1.0'
   const { value, error, reload } = useResource(
     () => operator.seenAs({ agent, taskId }, dialect),
     [agent, taskId, dialect],
@@ -27,7 +28,7 @@ export function SeenAs({ task: { agent, taskId } }: { readonly task: TaskKey }) 
         <select
           class="input input-small"
           value={dialect}
-          onChange={({ currentTarget }) => setDialect(currentTarget.value as SeenAsDialect)}
+          onChange={({ currentTarget }) => route(`${path}?version=${encodeURIComponent(currentTarget.value)}`)}
         >
           {dialects.map(({ id, label }) => (
             <option key={id} value={id}>

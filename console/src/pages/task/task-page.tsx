@@ -44,8 +44,15 @@ export function TaskPage() {
   const key: TaskKey = { agent, taskId }
   const { value, error, reload } = useResource(() => operator.task(key), [agent, taskId])
   if (!value) {
-    if (error === undefined) return <LoadingState label="Loading the task" />
-    return <ErrorState error={error} title="This task cannot be shown" onRetry={reload} />
+    return (
+      <Page title="Task" lead={<code class="breakable">{taskId}</code>}>
+        {error === undefined ? (
+          <LoadingState label="Loading the task" />
+        ) : (
+          <ErrorState error={error} title="This task cannot be shown" onRetry={reload} />
+        )}
+      </Page>
+    )
   }
   return <TaskView key={`${agent}/${taskId}`} detail={value} tab={tab} error={error} reload={reload} />
 }
@@ -67,6 +74,7 @@ function TaskView({ detail, tab, error, reload }: TaskViewProps) {
   return (
     <Page
       title={`Task ${taskId.slice(0, 13)}${taskId.length > 13 ? '…' : ''}`}
+      fullTitle={taskId}
       isFixed
       lead={<TaskFacts detail={detail} />}
       actions={<TaskActions detail={detail} onChange={reload} />}
@@ -77,7 +85,7 @@ function TaskView({ detail, tab, error, reload }: TaskViewProps) {
         label="Parts of the task"
         tabs={shown}
         selected={selected}
-        onSelect={(id) => route(link('tasks', agent, taskId, id), true)}
+        onSelect={(id) => route(link('tasks', agent, taskId, id))}
       >
         <TabContent tab={selected} detail={detail} pages={pages} />
       </Tabs>
@@ -153,6 +161,7 @@ function TaskFacts({ detail }: { readonly detail: TaskDetail }) {
       {lease && lease.expires > Date.now() && <span>on {lease.holder}</span>}
       <CopyButton label="Copy id" text={taskId} />
       <a href={linkWithQuery(['tasks'], { search: contextId })}>Same context</a>
+      <a href={linkWithQuery(['wire', agent], { left: '1.0 JSONRPC getTask', leftTask: taskId })}>Open in Wire</a>
       {traceId && <CopyButton label="Copy trace id" text={traceId} />}
     </span>
   )

@@ -1,9 +1,10 @@
 import type { EventRow, TaskDetail } from 'parley-a2a/operator'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { operator } from '../../api/operator.ts'
 import { JsonBlock } from '../../components/code-block.tsx'
 import { messageOf, Notice } from '../../components/states.tsx'
-import { formatBytes, formatDuration, formatTime } from '../../components/time.tsx'
+import { formatBytes, formatClock, formatDuration, formatTime } from '../../components/time.tsx'
 import { VirtualList } from '../../components/virtual-list.tsx'
 import type { EventPages } from './event-pages.ts'
 import { describeEvent } from './event-text.ts'
@@ -11,10 +12,24 @@ import { PhaseChart } from './phase-chart.tsx'
 
 /** Every event of a task by its generation, with its time, the gap before it, its size and its origin. */
 export function Timeline({ task, pages }: { readonly task: TaskDetail; readonly pages: EventPages }) {
-  const [opened, setOpened] = useState<number>()
+  const { query, path, route } = useLocation()
+  const opened = Number(query.event) || undefined
+  const first = useRef(opened)
+  const open = (generation: number) => route(generation === opened ? path : `${path}?event=${generation}`, true)
   return (
     <div class="timeline">
       <PhaseChart task={task} />
+      <div class="event-line event-head" aria-hidden="true">
+        <span>No.</span>
+        <span>Event</span>
+        <span>Content</span>
+        <span class="event-facts">
+          <span class="event-by">From</span>
+          <span class="event-size">Size</span>
+          <span class="event-gap">Gap</span>
+          <span class="event-time">Time</span>
+        </span>
+      </div>
       {pages.error !== undefined && <Notice kind="warning">{messageOf(pages.error)}</Notice>}
       <VirtualList
         label="Events"
@@ -22,13 +37,14 @@ export function Timeline({ task, pages }: { readonly task: TaskDetail; readonly 
         count={pages.generation}
         estimate={44}
         keyOf={generationAt}
+        {...(first.current !== undefined && { startAt: first.current - 1 })}
         render={(index) => (
           <EventLine
             generation={index + 1}
             pages={pages}
             task={task}
             isOpened={opened === index + 1}
-            onOpen={() => setOpened(opened === index + 1 ? undefined : index + 1)}
+            onOpen={() => open(index + 1)}
           />
         )}
       />
@@ -56,11 +72,16 @@ function EventLine({ generation, pages, task, isOpened, onOpen }: EventLineProps
       <button type="button" class="event-line" aria-expanded={isOpened} onClick={onOpen}>
         <span class="mono muted">#{generation}</span>
         <span class={`event-type event-${row.type}`}>{row.type}</span>
-        <bdi class="truncate event-text">{describeEvent(row)}</bdi>
-        <span class="muted small">by {row.by}</span>
-        <span class="muted small event-figures">{formatBytes(row.bytes)}</span>
-        <span class="muted small event-figures" title={row.at === undefined ? undefined : formatTime(row.at)}>
-          {gap === undefined ? '' : `+${formatDuration(gap)}`}
+        <bdi class="truncate event-text" title={describeEvent(row)}>
+          {describeEvent(row)}
+        </bdi>
+        <span class="event-facts muted small">
+          <span class="event-by">by {row.by}</span>
+          <span class="event-size">{formatBytes(row.bytes)}</span>
+          <span class="event-gap">{gap === undefined ? '' : `+${formatDuration(gap)}`}</span>
+          <span class="event-time" title={row.at === undefined ? undefined : formatTime(row.at)}>
+            {row.at === undefined ? '' : formatClock(row.at)}
+          </span>
         </span>
       </button>
       {isOpened && <EventDetail row={row} task={task} />}

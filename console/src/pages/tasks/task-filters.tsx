@@ -56,11 +56,17 @@ const states = [
 
 interface TaskFiltersProps {
   readonly filters: Filters
-  readonly onChange: (filters: Filters) => void
+  /** `isTyped`: a person is writing, and the back button should not lead to every pause between two keys. */
+  readonly onChange: (filters: Filters, isTyped: boolean) => void
 }
 
 export function TaskFilters({ filters, onChange }: TaskFiltersProps) {
-  const set = (name: keyof Filters, value: string) => onChange({ ...filters, [name]: value || undefined })
+  const isWide = () => matchMedia('(width >= 1000px)').matches
+  const [showsAll, setShowsAll] = useState(
+    () => isWide() || Boolean(filters.since || filters.principal || filters.skill || filters.agent),
+  )
+  const set = (name: keyof Filters, value: string, isTyped = false) =>
+    onChange({ ...filters, [name]: value || undefined }, isTyped)
   return (
     <search class="task-filters">
       <fieldset class="preset-list">
@@ -80,8 +86,29 @@ export function TaskFilters({ filters, onChange }: TaskFiltersProps) {
       <DelayedInput
         label="Search by task, context or caller"
         value={filters.search ?? ''}
-        onChange={(value) => set('search', value)}
+        onChange={(value) => set('search', value, true)}
       />
+      <button
+        type="button"
+        class="button button-small task-more"
+        aria-expanded={showsAll}
+        onClick={() => setShowsAll(!showsAll)}
+      >
+        {showsAll ? 'Fewer filters' : 'More filters'}
+      </button>
+      {showsAll && <MoreFilters filters={filters} set={set} />}
+    </search>
+  )
+}
+
+interface MoreFiltersProps {
+  readonly filters: Filters
+  readonly set: (name: keyof Filters, value: string, isTyped?: boolean) => void
+}
+
+function MoreFilters({ filters, set }: MoreFiltersProps) {
+  return (
+    <>
       <Choice label="State" value={filters.state ?? ''} onChange={(value) => set('state', value)}>
         <option value="">Any state</option>
         {presets.map(({ id, label }) => (
@@ -113,9 +140,13 @@ export function TaskFilters({ filters, onChange }: TaskFiltersProps) {
           </option>
         ))}
       </Choice>
-      <DelayedInput label="Caller" value={filters.principal ?? ''} onChange={(value) => set('principal', value)} />
-      <DelayedInput label="Skill" value={filters.skill ?? ''} onChange={(value) => set('skill', value)} />
-    </search>
+      <DelayedInput
+        label="Caller"
+        value={filters.principal ?? ''}
+        onChange={(value) => set('principal', value, true)}
+      />
+      <DelayedInput label="Skill" value={filters.skill ?? ''} onChange={(value) => set('skill', value, true)} />
+    </>
   )
 }
 
@@ -150,7 +181,7 @@ function DelayedInput({ label, value, onChange }: Omit<ChoiceProps, 'children'>)
   }, [text, value, onChange])
   return (
     <input
-      class="input input-small task-search"
+      class={`input input-small ${label.startsWith('Search') ? 'task-search' : 'task-word'}`}
       type="search"
       placeholder={label}
       aria-label={label}

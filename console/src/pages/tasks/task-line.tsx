@@ -1,7 +1,7 @@
 import type { TaskRow } from 'parley-a2a/operator'
 import { agentName } from '../../api/agents.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { Badge, StateBadge } from '../../components/state-badge.tsx'
 import { Ago, Elapsed, formatDuration } from '../../components/time.tsx'
 import { link } from '../../router/links.ts'
 
@@ -27,12 +27,19 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
         <StateBadge state={isStuck(task) ? 'stuck' : task.phase} />
       </span>
       <span class="task-name">
-        <a class="mono truncate" href={link('tasks', agent, taskId)}>
-          {taskId}
+        <a href={link('tasks', agent, taskId)} title={summary ?? taskId}>
+          <bdi class="task-summary truncate">{summary === undefined ? 'No status message' : plainText(summary)}</bdi>
+          <span class="task-id mono truncate">{taskId}</span>
         </a>
-        <bdi class="muted small truncate">{summary ?? skill ?? ''}</bdi>
+        {skill && (
+          <span class="task-skill">
+            <Badge tone="neutral">{skill}</Badge>
+          </span>
+        )}
       </span>
-      <bdi class="truncate">{agentName(agent)}</bdi>
+      <bdi class="truncate" title={agentName(agent)}>
+        {agentName(agent)}
+      </bdi>
       <bdi class="truncate" title={principal.tenant ? `${principal.id} of ${principal.tenant}` : principal.id}>
         {principal.id}
       </bdi>
@@ -47,4 +54,12 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
       </span>
     </div>
   )
+}
+
+/** A line of Markdown without its marks. */
+function plainText(line: string): string {
+  return line
+    .replace(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+/, '')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[*_]{2}|`/g, '')
 }

@@ -52,7 +52,10 @@ export function TasksPage() {
         )
       }
     >
-      <TaskFilters filters={filters} onChange={(next) => route(linkWithQuery(['tasks'], { ...next }), true)} />
+      <TaskFilters
+        filters={filters}
+        onChange={(next, isTyped) => route(linkWithQuery(['tasks'], { ...next }), isTyped)}
+      />
       {problem && <Notice kind="error">{problem}</Notice>}
       {error !== undefined && rows.length > 0 && <Notice kind="warning">{messageOf(error)}</Notice>}
       {rows.length > 0 ? (

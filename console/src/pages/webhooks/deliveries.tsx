@@ -9,6 +9,13 @@ import { Ago, formatDuration } from '../../components/time.tsx'
 
 const tones = { delivered: 'ok', retrying: 'warning', redriven: 'active', dead: 'bad' } as const
 
+const labels = {
+  delivered: 'Delivered',
+  retrying: 'Will be retried',
+  redriven: 'Sent again',
+  dead: 'Given up',
+} as const
+
 interface DeliveriesProps {
   readonly webhook: WebhookKey
   readonly onChange: () => void
@@ -57,7 +64,7 @@ export function Deliveries({ webhook, onChange }: DeliveriesProps) {
             <tr key={delivery.deliveryId}>
               <th scope="row">#{delivery.generation}</th>
               <td>
-                <Badge tone={tones[delivery.outcome]}>{delivery.outcome}</Badge>
+                <Badge tone={tones[delivery.outcome]}>{labels[delivery.outcome]}</Badge>
               </td>
               <td class="breakable">
                 {delivery.status !== undefined && `HTTP ${delivery.status} `}

@@ -25,7 +25,7 @@ export function ReceiverPanel() {
   }
   return (
     <section class="card receiver" aria-label="Receiver">
-      <h2>Try it: a receiver on this server</h2>
+      <h2>Try it with a receiver on this server</h2>
       {problem && <Notice kind="error">{problem}</Notice>}
       {receiver ? (
         <OpenReceiver receiver={receiver} />

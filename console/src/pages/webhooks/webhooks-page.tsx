@@ -20,13 +20,20 @@ const tones = { active: 'ok', paused: 'bad', done: 'neutral' } as const
 /** The webhooks of all agents, with their deliveries. */
 export function WebhooksPage() {
   const { query } = useLocation()
-  const { agent, taskId, id, cursor } = query
+  const { agent, taskId, id, cursor, open } = query
   const { value, error, reload } = useResource(
     () => operator.webhooks({ ...(agent && { agent }), ...(taskId && { taskId }), ...(cursor && { cursor }) }),
     [agent, taskId, cursor],
   )
-  if (!value) return error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />
-  const opened = value.webhooks.find((webhook) => webhook.id === id && webhook.taskId === taskId)
+  if (!value) {
+    return (
+      <Page title="Webhooks">
+        {error === undefined ? <LoadingState /> : <ErrorState error={error} onRetry={reload} />}
+      </Page>
+    )
+  }
+  // Links from a task name the webhook by `id`, and links of this page by `open`, which filters nothing.
+  const opened = value.webhooks.find((webhook) => nameOf(webhook) === (open ?? `${taskId} ${id}`))
   return (
     <Page title="Webhooks" lead={taskId ? <FilteredBy taskId={taskId} agent={agent ?? ''} /> : undefined}>
       {hasFeature('receiver') && <ReceiverPanel />}
@@ -41,6 +48,10 @@ export function WebhooksPage() {
             key={`${webhook.taskId} ${webhook.id}`}
             webhook={webhook}
             isOpened={webhook === opened}
+            toggle={linkWithQuery(['webhooks'], {
+              ...{ agent, taskId, cursor },
+              open: webhook === opened ? undefined : nameOf(webhook),
+            })}
             onChange={reload}
           />
         ))}
@@ -53,6 +64,8 @@ export function WebhooksPage() {
     </Page>
   )
 }
+
+const nameOf = ({ taskId, id }: Pick<WebhookRow, 'taskId' | 'id'>) => `${taskId} ${id}`
 
 function FilteredBy({ taskId, agent }: { readonly taskId: string; readonly agent: string }) {
   return (
@@ -69,27 +82,34 @@ function FilteredBy({ taskId, agent }: { readonly taskId: string; readonly agent
 interface WebhookItemProps {
   readonly webhook: WebhookRow
   readonly isOpened: boolean
+  /** The address at which its deliveries are shown, or hidden again. */
+  readonly toggle: string
   readonly onChange: () => void
 }
 
-function WebhookItem({ webhook, isOpened, onChange }: WebhookItemProps) {
+const stateLabels = { active: 'Active', paused: 'Paused', done: 'Done' } as const
+
+function WebhookItem({ webhook, isOpened, toggle, onChange }: WebhookItemProps) {
   const { agent, taskId, id, url, state, problem, cursor, dead, nextTry, principal, created } = webhook
   const { act, busy, result } = useAction(onChange)
   const key: WebhookKey = { agent, taskId, id }
   return (
     <li class="card webhook">
       <div class="webhook-head">
-        <h2 class="breakable">
+        <h2 class="mono breakable" title={url}>
           <bdi>{url}</bdi>
         </h2>
-        <Badge tone={tones[state]}>{state}</Badge>
+        <span class="webhook-badges">
+          {dead > 0 && <Badge tone="bad">{`${dead} given up`}</Badge>}
+          <Badge tone={tones[state]}>{stateLabels[state]}</Badge>
+        </span>
       </div>
       <p class="muted small">
         <bdi>{agentName(agent)}</bdi>, task{' '}
-        <a class="mono" href={link('tasks', agent, taskId)}>
-          {taskId}
+        <a class="mono" href={link('tasks', agent, taskId)} title={taskId}>
+          {taskId.length > 14 ? `${taskId.slice(0, 13)}…` : taskId}
         </a>
-        , registered by <bdi>{principal}</bdi> <Ago at={created} />. Delivered up to event {cursor}.
+        , registered by <bdi>{principal}</bdi> <Ago at={created} />. {progressOf(cursor)}
         {nextTry !== undefined && (
           <>
             {' '}
@@ -115,17 +135,17 @@ function WebhookItem({ webhook, isOpened, onChange }: WebhookItemProps) {
             Redeliver {dead} failed
           </ActionButton>
         )}
-        <a
-          class="button"
-          aria-expanded={isOpened}
-          href={isOpened ? linkWithQuery(['webhooks'], {}) : linkWithQuery(['webhooks'], { agent, taskId, id })}
-        >
+        <a class="button" aria-expanded={isOpened} href={toggle}>
           {isOpened ? 'Hide deliveries' : 'Deliveries'}
         </a>
       </div>
       {isOpened && <Deliveries webhook={key} onChange={onChange} />}
     </li>
   )
+}
+
+function progressOf(cursor: number): string {
+  return cursor === 0 ? 'Nothing is delivered yet.' : `Delivered up to event ${cursor}.`
 }
 
 interface ActionResult {

@@ -4,7 +4,7 @@ import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
 import { Page } from '../../components/page.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { linkWithQuery } from '../../router/links.ts'
-import { type Choice, WirePanel } from './wire-panel.tsx'
+import { type Choice, isOperation, WirePanel } from './wire-panel.tsx'
 import './wire.css'
 
 /** Raw requests to an agent in any version and binding, one or two side by side. */
@@ -17,10 +17,16 @@ export function WirePage() {
     if (id) selectAgent(id)
   }, [id])
   if (!agent) return <EmptyState title="There is no such agent">It may have been removed from this server.</EmptyState>
-  const left = readChoice(query.left ?? '1.0 JSONRPC')
-  const right = query.right === undefined ? undefined : readChoice(query.right)
-  const open = (first: Choice, second: Choice | undefined) =>
-    route(linkWithQuery(['wire', id], { left: writeChoice(first), right: second && writeChoice(second) }), true)
+  const left = readChoice(query.left ?? '1.0 JSONRPC', query.leftText, query.leftTask)
+  const right = query.right === undefined ? undefined : readChoice(query.right, query.rightText, query.rightTask)
+  const open = (first: Choice, second: Choice | undefined, isTyped = false) =>
+    route(
+      linkWithQuery(['wire', id], {
+        ...{ left: writeChoice(first), leftText: textOf(first), leftTask: first.taskId },
+        ...(second && { right: writeChoice(second), rightText: textOf(second), rightTask: second.taskId }),
+      }),
+      isTyped,
+    )
   return (
     <Page
       title="Wire"
@@ -31,7 +37,7 @@ export function WirePage() {
             type="checkbox"
             checked={right !== undefined}
             onChange={(event) =>
-              open(left, event.currentTarget.checked ? { dialect: '0.3', binding: 'JSONRPC' } : undefined)
+              open(left, event.currentTarget.checked ? { ...left, dialect: '0.3', binding: 'JSONRPC' } : undefined)
             }
           />
           Compare two
@@ -44,7 +50,7 @@ export function WirePage() {
           agent={id}
           name="First request"
           choice={left}
-          onChoose={(choice) => open(choice, right)}
+          onChoose={(choice, isTyped) => open(choice, right, isTyped)}
         />
         {right && (
           <WirePanel
@@ -52,7 +58,7 @@ export function WirePage() {
             agent={id}
             name="Second request"
             choice={right}
-            onChoose={(choice) => open(left, choice)}
+            onChoose={(choice, isTyped) => open(left, choice, isTyped)}
           />
         )}
       </div>
@@ -60,14 +66,24 @@ export function WirePage() {
   )
 }
 
-function readChoice(text: string): Choice {
-  const [dialect, binding] = text.split(' ')
+const defaultText = 'Hello Parley'
+
+function readChoice(text: string, message = defaultText, taskId = ''): Choice {
+  const [dialect, binding, operation = ''] = text.split(' ')
   return {
     dialect: dialect === '0.3' || dialect === '0.2' || dialect === '0.1' ? dialect : '1.0',
     binding: binding === 'REST' || binding === 'GRPC' ? binding : 'JSONRPC',
+    operation: isOperation(operation) ? operation : 'sendMessage',
+    text: message,
+    taskId,
   }
 }
 
-function writeChoice({ dialect, binding }: Choice): string {
-  return `${dialect} ${binding}`
+/** The usual operation and text are not part of the address. */
+function writeChoice({ dialect, binding, operation }: Choice): string {
+  return [dialect, binding, ...(operation === 'sendMessage' ? [] : [operation])].join(' ')
+}
+
+function textOf({ text }: Choice): string | undefined {
+  return text === defaultText ? undefined : text
 }

@@ -11,13 +11,17 @@ import { WireAnswer } from './wire-answer.tsx'
 export interface Choice {
   readonly dialect: ComposeRequest['dialect']
   readonly binding: WireBinding
+  readonly operation: string
+  readonly text: string
+  readonly taskId: string
 }
 
 interface WirePanelProps {
   readonly agent: string
   readonly name: string
   readonly choice: Choice
-  readonly onChoose: (choice: Choice) => void
+  /** `isTyped`: a person is writing, and the back button should not lead to every key. */
+  readonly onChoose: (choice: Choice, isTyped?: boolean) => void
 }
 
 const operations = [
@@ -30,16 +34,17 @@ const operations = [
   ['getExtendedCard', 'Get the extended card'],
 ] as const
 
+export function isOperation(name: string): boolean {
+  return operations.some(([operation]) => operation === name)
+}
+
 const needsTask: ReadonlySet<string> = new Set(['getTask', 'cancelTask', 'subscribeToTask'])
 
 const dialects = ['1.0', '0.3', '0.2', '0.1'] as const
 
 /** A request that can be composed, edited and sent, and its answer as it arrives. */
 export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
-  const { dialect, binding } = choice
-  const [operation, setOperation] = useState('sendMessage')
-  const [text, setText] = useState('Hello Parley')
-  const [taskId, setTaskId] = useState('')
+  const { dialect, binding, operation, text, taskId } = choice
   const [edited, setEdited] = useState<WireRequest>()
   const [frames, setFrames] = useState<readonly WireFrame[]>([])
   const [isBusy, setBusy] = useState(false)
@@ -87,11 +92,20 @@ export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
           ]}
           onChange={(value) => onChoose({ ...choice, binding: value as WireBinding })}
         />
-        <Select label="Operation" value={operation} options={operations} onChange={setOperation} />
+        <Select
+          label="Operation"
+          value={operation}
+          options={operations}
+          onChange={(value) => onChoose({ ...choice, operation: value })}
+        />
         {task === undefined ? (
-          <TextInput label="Text" value={text} onChange={setText} />
+          <TextInput label="Text" value={text} onChange={(value) => onChoose({ ...choice, text: value }, true)} />
         ) : (
-          <TextInput label="Task id" value={taskId} onChange={setTaskId} />
+          <TextInput
+            label="Task id"
+            value={taskId}
+            onChange={(value) => onChoose({ ...choice, taskId: value }, true)}
+          />
         )}
       </div>
       {composed.error !== undefined && <Notice kind="error">{messageOf(composed.error)}</Notice>}
