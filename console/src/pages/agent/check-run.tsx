@@ -1,5 +1,6 @@
 import type { CheckProgress, Finding, StreamItem } from 'parley-a2a/operator'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { createFrameBatch } from '../../api/frame-batch.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
@@ -41,10 +42,13 @@ export function CheckRun({ name, title, description, run }: CheckRunProps) {
     const controller = new AbortController()
     abort.current = controller
     setProgress({ ...nothing, state: 'running' })
+    const batch = createFrameBatch<CheckProgress>((events) => setProgress((old) => events.reduce(next, old)))
     try {
-      for await (const { value } of run(controller.signal)) setProgress((old) => next(old, value))
+      for await (const { value } of run(controller.signal)) batch.add(value)
+      batch.flush()
       setProgress((old) => (old.state === 'running' ? { ...old, state: 'failed', problem: cutOff } : old))
     } catch (error) {
+      batch.flush()
       const problem = controller.signal.aborted ? 'The run was stopped.' : messageOf(error)
       setProgress((old) => ({ ...old, state: 'failed', problem }))
     }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { A2AError, type Client, type ClientEvent, type Part, type SendOptions } from 'parley-a2a/client'
 import { agentClient } from '../../api/a2a.ts'
+import { createFrameBatch } from '../../api/frame-batch.ts'
 import { messageOf } from '../../components/states.tsx'
 import { applyEvent, type Conversation, withEntry } from './conversation.ts'
 import { readConversations, removeConversation, removeExcess, writeConversation } from './conversation-storage.ts'
@@ -112,38 +113,19 @@ async function read(id: string, open: Open): Promise<void> {
   streams.get(id)?.abort()
   const abort = new AbortController()
   streams.set(id, abort)
-  let events: ClientEvent[] = []
-  let isScheduled = false
-  const flush = () => {
-    const batch = events
-    events = []
-    isScheduled = false
-    if (batch.length > 0) update(id, (old) => batch.reduce(applyEvent, old))
-  }
+  const batch = createFrameBatch<ClientEvent>((events) => update(id, (old) => events.reduce(applyEvent, old)))
   try {
     const client = await agentClient(find(id)?.agent ?? '')
-    for await (const event of open(client, abort.signal)) {
-      events.push(event)
-      if (!isScheduled) nextFrame().then(flush)
-      isScheduled = true
-    }
-    flush()
+    for await (const event of open(client, abort.signal)) batch.add(event)
+    batch.flush()
     update(id, (old) => (old.activity === 'waiting' ? old : { ...old, activity: 'idle' }))
   } catch (error) {
-    flush()
+    batch.flush()
     if (!abort.signal.aborted) addProblem(id, error)
     update(id, (old) => ({ ...old, activity: old.activity === 'waiting' ? 'waiting' : 'idle' }))
   } finally {
     if (streams.get(id) === abort) streams.delete(id)
   }
-}
-
-/** Resolves before the next repaint; in hidden pages, which are not painted, after a moment. */
-function nextFrame(): Promise<void> {
-  return new Promise((resolve) => {
-    if (document.hidden) setTimeout(resolve, 200)
-    else requestAnimationFrame(() => resolve())
-  })
 }
 
 function addProblem(id: string, error: unknown): void {

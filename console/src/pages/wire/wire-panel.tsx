@@ -1,5 +1,6 @@
 import type { ComposeRequest, WireBinding, WireFrame, WireRequest } from 'parley-a2a/operator'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { createFrameBatch } from '../../api/frame-batch.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
 import { useResource } from '../../api/use-resource.ts'
@@ -65,9 +66,12 @@ export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
     setBusy(true)
     setProblem(undefined)
     setFrames([])
+    const batch = createFrameBatch<WireFrame>((received) => setFrames((old) => [...old, ...received]))
     try {
-      for await (const { value } of operator.sendWire(edited, controller.signal)) setFrames((old) => [...old, value])
+      for await (const { value } of operator.sendWire(edited, controller.signal)) batch.add(value)
+      batch.flush()
     } catch (error) {
+      batch.flush()
       if (!controller.signal.aborted) setProblem(messageOf(error))
     }
     setBusy(false)
