@@ -161,6 +161,7 @@ const toolChecks: OptionChecks<ToolBase> = {
 const clientToolChecks: OptionChecks<Omit<ClientTool, 'type'>> = {
   ...toolChecks,
   prompt: text,
+  output: anything,
   onTimeout: anything,
   sensitive: flag,
 }

@@ -44,7 +44,7 @@ export async function startDemo(): Promise<DemoServer> {
     mesh: { key, keys: await configuredKeys({ 'shop-agent': shopKey.jwk }) },
   })
   const fetch = createGuardedFetch({ loopback: 'allow' })
-  const registry = await serveRegistry({ fetch, logger: silentLogger, upkeep: false })
+  const registry = await serveRegistry({ fetch, logger: silentLogger, maintenance: false })
   const broken = createServer((_, response) => response.writeHead(503).end())
   await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve))
   const { port } = broken.address() as { port: number }
