@@ -24,7 +24,11 @@ const entries = readdirSync(folder)
 for (const entry of entries) {
   const [, ...body] = readFileSync(join(folder, `${entry}.md`), 'utf8').split('\n')
   // The index page of the folder is README.md.
-  const text = body.join('\n').replaceAll('](index.md', `](${fileOf('index')}`)
+  const text = body
+    .join('\n')
+    .replaceAll('](index.md', `](${fileOf('index')}`)
+    // The members of an inlined type have rows of their own.
+    .replace(/^\| `(\w+\??)` \| \\\{ .* \\\} \| (.*) \|$(?=\n\| `\w+\??\.)/gm, '| `$1` | `object` | $2 |')
   const intro = text.includes(descriptionOf(entry)) ? '' : `\n${descriptionOf(entry)}\n`
   writeFileSync(join(folder, `${entry}.md`), `# ${importOf(entry)}\n${intro}${text}`)
 }
