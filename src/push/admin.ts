@@ -1,4 +1,4 @@
-import type { Deliverer } from './delivery/deliverer.ts'
+import type { Deliverer } from './delivery/claim-webhooks.ts'
 import { deliveryIdOf } from './delivery/send.ts'
 import { dueOf } from './delivery/webhook-state.ts'
 import type { Delivery, PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
