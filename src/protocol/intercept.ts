@@ -148,15 +148,14 @@ function interceptUnary<O extends UnaryOperation>(
   next: UnaryNext<O>,
 ): UnaryNext<O> {
   const byName: UnaryInterceptors = interceptor
-  const { unary, onlyWith } = interceptor
+  const { unary } = interceptor
   const around: UnaryInterceptor<O> | undefined =
     byName[operation] ?? (unary && ((request, call, next) => unary(operation, request, call, next)))
   if (!around) return next
   // Not async: the promise of `next` is handed on without waiting for it.
   return (request, call) => {
-    if (onlyWith && !hasFlag(request, onlyWith)) return next(request, call)
     try {
-      return around(request, call, next)
+      return appliesTo(interceptor, request) ? around(request, call, next) : next(request, call)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -169,14 +168,13 @@ function interceptStream<O extends StreamOperation>(
   next: StreamNext<O>,
 ): StreamNext<O> {
   const byName: StreamInterceptors = interceptor
-  const { stream, onlyWith } = interceptor
+  const { stream } = interceptor
   const around: StreamInterceptor<O> | undefined =
     byName[operation] ?? (stream && ((request, call, next) => stream(operation, request, call, next)))
   if (!around) return next
-  return (request, call) =>
-    onlyWith && !hasFlag(request, onlyWith) ? next(request, call) : around(request, call, next)
+  return (request, call) => (appliesTo(interceptor, request) ? around(request, call, next) : next(request, call))
 }
 
-function hasFlag(request: object, flag: RequestFlag): boolean {
-  return (request as { readonly [F in RequestFlag]?: boolean })[flag] === true
+function appliesTo({ onlyWith }: Interceptor, request: object): boolean | undefined {
+  return !onlyWith || (request as { readonly [F in RequestFlag]?: boolean })[onlyWith]
 }

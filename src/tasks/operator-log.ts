@@ -1,7 +1,7 @@
 import type { OperatorState } from '../base/operator-state.ts'
 import type { MessageEvent, StoredEvent } from '../protocol/events.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
-import type { Phase } from '../protocol/states.ts'
+import { endedPhases, type Phase } from '../protocol/states.ts'
 import type { ListCursor, ListedHead, TaskLog } from './log.ts'
 
 /** How many matching tasks are counted at most. */
@@ -18,12 +18,7 @@ export const contentPhases = [
   ...activePhases,
   'input-required',
   'auth-required',
-  'answered',
-  'completed',
-  'failed',
-  'canceled',
-  'rejected',
-  'unknown',
+  ...endedPhases,
 ] as const satisfies readonly Phase[]
 
 /** Which tasks an operator wants to see: those of all owners that match every given member. */

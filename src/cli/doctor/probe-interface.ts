@@ -12,7 +12,7 @@ import {
   openService,
   type ProbeOptions,
 } from './interface-calls.ts'
-import type { Finding, InterfaceReport, Severity } from './report.ts'
+import { type AddFinding, collectFindings, type Finding, type InterfaceReport } from './report.ts'
 
 export interface InterfaceProbe {
   readonly report: InterfaceReport
@@ -23,19 +23,9 @@ export interface InterfaceProbe {
 export async function probeInterface(each: AgentInterface, options: ProbeOptions): Promise<InterfaceProbe> {
   const { card, recorder, providers } = options
   const { binding, protocolVersion: version, url, tenant } = each
-  const subject = `${binding} ${version} ${url}`
-  const findings: Finding[] = []
   let report: InterfaceReport = { url, binding, version, ...(tenant && { tenant }), works: false }
   let mark = recorder.mark()
-  const add = (severity: Severity, id: string, problem: string, fix?: string) =>
-    void findings.push({
-      severity,
-      id,
-      subject,
-      problem,
-      ...(fix && { fix }),
-      evidence: recorder.since(mark).slice(-3),
-    })
+  const { findings, subject, add } = collectFindings(each, () => recorder.since(mark).slice(-3))
   const done = (): InterfaceProbe => ({ report, findings })
 
   const first = await attempt(() => getTask(each, { ...options, providers: [] }))
@@ -132,13 +122,11 @@ const fixes: Readonly<Record<string, string>> = {
     'The card names a version that the agent does not speak here: correct protocolVersion, or update the agent.',
 }
 
-type Add = (severity: Severity, id: string, problem: string, fix?: string) => void
-
 /** Streams, webhooks, lists and the extended card, against what the card claims. */
 async function probeFeatures(
   each: AgentInterface,
   options: ProbeOptions,
-  add: Add,
+  add: AddFinding,
   begin: () => void,
 ): Promise<Pick<InterfaceReport, 'streaming' | 'push' | 'list'>> {
   const { capabilities } = options.card

@@ -1,7 +1,7 @@
 import type { AgentInterface, Notice } from '../../entries/client.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { attempt, openClient, type ProbeOptions } from './interface-calls.ts'
-import type { Finding, Severity } from './report.ts'
+import { collectFindings, type Finding } from './report.ts'
 
 /** Milliseconds in which the task of the message must end or need the caller. */
 const taskTimeout = 120_000
@@ -14,17 +14,7 @@ export async function probeSend(
 ): Promise<readonly Finding[]> {
   const { recorder, card, signal } = options
   const mark = recorder.mark()
-  const findings: Finding[] = []
-  const subject = `${each.binding} ${each.protocolVersion} ${each.url}`
-  const add = (severity: Severity, id: string, problem: string, fix?: string) =>
-    void findings.push({
-      severity,
-      id,
-      subject,
-      problem,
-      ...(fix && { fix }),
-      evidence: recorder.since(mark).slice(-2),
-    })
+  const { findings, add } = collectFindings(each, () => recorder.since(mark).slice(-2))
   const notices: Notice[] = []
   const client = await openClient(each, options, (notice) => notices.push(notice))
   const call = { signal, timeout: taskTimeout }

@@ -38,6 +38,25 @@ export interface Finding {
   readonly evidence: readonly Exchange[]
 }
 
+/** Adds a finding about an interface, with the last exchanges as its evidence. */
+export type AddFinding = (severity: Severity, id: string, problem: string, fix?: string) => void
+
+/** Collects the findings about one interface. */
+export function collectFindings(
+  {
+    binding,
+    protocolVersion,
+    url,
+  }: { readonly binding: string; readonly protocolVersion: string; readonly url: string },
+  evidence: () => readonly Exchange[],
+) {
+  const findings: Finding[] = []
+  const subject = `${binding} ${protocolVersion} ${url}`
+  const add: AddFinding = (severity, id, problem, fix) =>
+    void findings.push({ severity, id, subject, problem, ...(fix && { fix }), evidence: evidence() })
+  return { findings, subject, add }
+}
+
 /** What an interface of the card does. Undefined members were not measured. */
 export interface InterfaceReport {
   readonly url: string

@@ -46,7 +46,7 @@ async function obtainCredentials(
   } catch (error) {
     if (error instanceof A2AError || signal?.aborted) throw error
     // Its message may contain a secret.
-    const problem = 'There are no credentials: the function that provides them has failed. See the cause.'
+    const problem = 'The function that provides the credentials has failed: see the cause.'
     const hint = 'Check the functions that connect() got for credentials.'
     throw new A2AError('unauthenticated', problem, { cause: error, reason: 'credentials-failed', hint })
   }

@@ -27,7 +27,7 @@ export const hints = {
   'redirect-loop': ({ url }) => `Correct the redirects of ${hostOf(url)}: they lead back to themselves.`,
   guarded: ({ url }) =>
     isLoopback(hostnameOf(url))
-      ? "If the call is intended, allow it: connect(url, { fetch: createGuardedFetch({ loopback: 'allow' }) }), of parley-a2a/node, or serve(agent, { calls: { loopback: 'allow' } }) for the calls of an agent."
+      ? "If the call is intended, allow it: connect(url, { fetch: createGuardedFetch({ loopback: 'allow' }) }), of parley-a2a/node, or serve(agent, { calls: { loopback: 'allow' } })."
       : `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${hostnameOf(url)}'] }) }, of parley-a2a/node.`,
   redirected: ({ url }) => `A redirect turned the call into a GET: put ${url} itself into the card.`,
   'not-followed': ({ url }) => `Put the target of the redirect into the card instead of ${url}, and sign it again.`,
