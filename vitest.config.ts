@@ -3,13 +3,13 @@ import { defineConfig } from 'vitest/config'
 import { createSummaryReporter } from './test/summary-reporter.ts'
 
 /**
- * Three projects, run one after the other, because they tolerate different load on the machine:
+ * Four projects, run one after the other, because they tolerate different load on the machine:
  *
  * - `unit`: tests beside the source, contract suites and the simulation. They use all cores.
- * - `wire`: tests that start servers on loopback and send requests to them. They measure neither time nor memory, so
- *   two files run side by side.
- * - `process`: tests that start processes or measure time and memory. One file runs at a time, after all others, so
- *   that no other test distorts the measurement.
+ * - `wire`: tests that start servers on loopback and send requests to them.
+ * - `process`: tests that start processes, kill them and wait for leases and timeouts. They wait more than they compute,
+ *   so three files run side by side.
+ * - `alone`: tests that measure time, or that need all cores. One file runs at a time, after all others.
  */
 const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
 const wireTests = [
@@ -24,6 +24,19 @@ const wireTests = [
   'schemas',
   'wire',
 ].map((folder) => `test/${folder}/**/*.test.ts`)
+
+/** Another test beside one of these would distort what it measures. */
+const aloneTests = [
+  // Compares the response times of two calls, which differ by microseconds.
+  'test/faults/not-found-timing.test.ts',
+  // The server measures its own delay, and is pushed to the limit of its memory.
+  'test/faults/overload.test.ts',
+  // Compare the rendering times of small and large tasks, and the gaps between frames.
+  'test/browser/console/scale.test.ts',
+  'test/browser/console/chat.test.ts',
+  // Runs Vitest on older Nodes, which uses all cores.
+  'test/runtimes/old-nodes.test.ts',
+]
 
 /** Processes that the tests start load the sources from this cache, in half the time. */
 const compileCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url)) }
@@ -76,12 +89,23 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
-          exclude: [...unitTests, ...wireTests],
+          exclude: [...unitTests, ...wireTests, ...aloneTests],
+          pool: 'forks',
+          ...serverTimeouts,
+          env: { ...environment, ...compileCache },
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'alone',
+          include: aloneTests,
           pool: 'forks',
           ...serverTimeouts,
           fileParallelism: false,
           env: { ...environment, ...compileCache },
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -41,7 +41,9 @@ function needsAgent({ snippets }: Page): boolean {
 
 const all = pages()
 
-it('every program of the pages, and every example of a doc comment, compiles in strict mode', async () => {
+it('every program of the pages, and every example of a doc comment, compiles in strict mode', {
+  timeout: 240_000,
+}, async () => {
   const folder = join(root, 'node_modules/.cache/snippets')
   await rm(folder, { recursive: true, force: true })
   const lines = new Map<string, string>()
