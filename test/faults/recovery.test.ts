@@ -6,7 +6,7 @@ import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { StoredEvent } from '../../src/protocol/events.ts'
 import { readAll } from '../contracts/task-log/fixtures.ts'
 import { collect } from '../support/async.ts'
-import { createDatabase } from '../support/postgres/database.ts'
+import { takeDatabase } from '../support/postgres/reusable-database.ts'
 import {
   eventually,
   type ProcessOptions,
@@ -51,11 +51,11 @@ async function openSqlite(): Promise<Storage> {
 
 async function openPostgres(): Promise<Storage & { readonly url: string }> {
   const directory = await temporaryDirectory()
-  const database = await createDatabase()
+  const database = await takeDatabase()
   const pool = new pg.Pool({ connectionString: database.url })
   onTestFinished(async () => {
     await pool.end()
-    await database.drop()
+    await database.release()
   })
   return {
     directory,

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { collect } from '../support/async.ts'
-import { createDatabase } from '../support/postgres/database.ts'
+import { takeDatabase } from '../support/postgres/reusable-database.ts'
 import {
   eventually,
   type ProcessOptions,
@@ -26,8 +26,8 @@ const storages: readonly (readonly [string, OpenStorage])[] = [
 ]
 
 async function openPostgres(): Promise<ProcessOptions> {
-  const database = await createDatabase()
-  onTestFinished(() => database.drop())
+  const database = await takeDatabase()
+  onTestFinished(() => database.release())
   return { postgres: { url: database.url } }
 }
 
