@@ -7,9 +7,10 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
  *
  * - `unit`: tests beside the source, contract suites and the simulation. They use all cores.
  * - `wire`: tests that start servers on loopback and send requests to them.
- * - `process`: tests that start processes, kill them and wait for leases and timeouts. They wait more than they compute,
- *   so three files run side by side.
+ * - `process`: tests that start processes, kill them and wait for leases and timeouts.
  * - `alone`: tests that measure time, or that need all cores. One file runs at a time, after all others.
+ *
+ * Files of `wire` and `process` wait for processes and timers about half of the time, so three of them share two cores.
  */
 const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
 const wireTests = [
@@ -54,6 +55,8 @@ const environment = {
 /** A test that fails is repeated once. The summary names each test that needed it, because such a test has a defect. */
 const retry = 1
 
+const sideBySide = 3
+
 /** Timeouts far above what the tests need: the machine may be busy. */
 const unitTimeouts = { testTimeout: 20_000, retry }
 const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000, retry }
@@ -81,7 +84,7 @@ export default defineConfig({
           pool: 'forks',
           ...serverTimeouts,
           env: { ...environment, ...compileCache },
-          maxWorkers: 2,
+          maxWorkers: sideBySide,
           sequence: { groupOrder: 1 },
         },
       },
@@ -93,7 +96,7 @@ export default defineConfig({
           pool: 'forks',
           ...serverTimeouts,
           env: { ...environment, ...compileCache },
-          maxWorkers: 3,
+          maxWorkers: sideBySide,
           sequence: { groupOrder: 2 },
         },
       },

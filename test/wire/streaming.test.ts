@@ -80,7 +80,9 @@ describe('a stream over HTTP', () => {
       text += chunk
       if (text.split(': keep-alive\n\n').length > 3) break
     }
-    expect(text).toMatch(/^: follows \d+\nid: \d+\ndata: .*\n\n(: keep-alive\n\n){3}/)
+    // On a busy machine the first event may be later than a heartbeat.
+    const withoutHeartbeats = text.replaceAll(': keep-alive\n\n', '')
+    expect(withoutHeartbeats).toMatch(/^: follows \d+\nid: \d+\ndata: .*\n\n/)
   })
 
   it('an error before the first event is a plain response, not a stream', async () => {
