@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { clientDialects } from '../dialects/client-dialects.ts'
-import type { Binding, ClientDialect } from '../dialects/dialect.ts'
+import type { Binding, ClientDialect, FollowedAgent } from '../dialects/dialect.ts'
 import { type Endpoint, type EndpointOptions, endpointsOf } from '../dialects/endpoints.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -16,8 +16,8 @@ import { byCard } from './credentials/by-card.ts'
 import { createConnectionTrace } from './diagnostics/connection-trace.ts'
 import { diagnose } from './diagnostics/diagnose.ts'
 import { type CardInfo, findCard, isLocal, verifyCard } from './find-card.ts'
-import { withImmediateSends } from './immediate-send.ts'
 import type { ConnectOptions, Local, Notice, Target, Transport } from './options.ts'
+import { endWithTask } from './resilience/end-with-task.ts'
 import { createPeerCapabilities, createResilientService } from './resilience/resilient-service.ts'
 
 /**
@@ -70,6 +70,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     const endpoints = [first, ...others] as const
     const variants = new Map<string, ClientDialect>()
     const namedOrigins = new Set(endpoints.map(({ url }) => new URL(url).origin))
+    const follow: FollowedAgent['follow'] = (open, options) => endWithTask(open, { ...options, clock })
     const open = async (opened: Endpoint): Promise<Service> => {
       const { binding, url, dialect, tenant } = opened
       const loaded = await dialect.load()
@@ -90,7 +91,8 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
         verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
       const mayStream = card.capabilities.streaming === true
-      return withImmediateSends(service, { dialect, headers: cardInfo?.headers, mayStream, clock })
+      const agent = { headers: cardInfo?.headers, mayStream, follow }
+      return loaded.withImmediateSends?.(service, agent) ?? service
     }
     const { service: wire, endpoint } = createEndpointFailover({
       card,

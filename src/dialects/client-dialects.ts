@@ -32,8 +32,6 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
     version: '0.2',
     bindings: ['JSONRPC'],
     sendMethod: 'message/send',
-    // The SDK for Python ignores `blocking`, and cancels a task whose stream is left.
-    immediateSends: { software: /uvicorn|hypercorn|granian|gunicorn|python/i, stream: 'read' },
     load: async () => (await loadLegacy()).v0_2Client,
   },
   {
@@ -42,8 +40,6 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
     bindings: ['JSONRPC'],
     sendMethod: 'tasks/send',
     cannotResume: true,
-    // 0.1 has no way to say that a send should return. A task continues after its stream was left.
-    immediateSends: { stream: 'leave' },
     load: async () => (await loadLegacy()).v0_1Client,
   },
 ]

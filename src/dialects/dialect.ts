@@ -3,7 +3,15 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
-import type { Operation, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../protocol/service.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  ResultOf,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../protocol/service.ts'
 
 export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
 
@@ -101,6 +109,8 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   readonly rest?: RestClientBinding
   /** Whether streams cannot resume after an event. A resumed stream starts with the complete task. */
   readonly cannotResume?: boolean
+  /** Only in dialects whose agents may wait for the task in every send: the service whose sends can return immediately. */
+  withImmediateSends?(service: Service, agent: FollowedAgent): Service
 }
 
 /** Chooses the variant of a dialect that a server reads and writes. */
@@ -127,18 +137,30 @@ export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'b
   readonly olderEqualVersion?: string
   /** The JSON-RPC method to send a message. An agent that does not know it supports no dialect with the same method. */
   readonly sendMethod: string | undefined
-  /** Only in dialects whose agents wait for the task in every send. */
-  readonly immediateSends?: ImmediateSends
   /** Returns the dialect. Versions before 1.0 are loaded when an agent needs them. */
   load(): ClientDialect | Promise<ClientDialect>
 }
 
-/** How a send returns before its task has ended: the client opens a stream for it, and returns with the first event. */
-export interface ImmediateSends {
-  /** The software of the agents concerned, as their `Server` header names it. By default, all agents. */
-  readonly software?: RegExp
-  /** `leave`: the stream is left after the first event. `read`: it is read to its end, because the agent would cancel the task. */
-  readonly stream: 'leave' | 'read'
+/** What a client knows about an agent, and how it reads the agent's streams. */
+export interface FollowedAgent {
+  /** The headers of the answer with the card. */
+  readonly headers: Pick<Headers, 'get'> | undefined
+  /** Whether the card declares streams. */
+  readonly mayStream: boolean
+  /** Emits the events of a stream until its task has ended, even if the agent keeps the stream open. */
+  follow(
+    open: (signal: AbortSignal) => AsyncGenerator<StreamEvent>,
+    options: FollowOptions,
+  ): AsyncGenerator<StreamEvent, void>
+}
+
+export interface FollowOptions {
+  readonly service: Service
+  readonly call: Call
+  /** Where the reader says which task the stream is about. */
+  readonly position: { taskId?: string }
+  /** Called with the ids of tasks that the client has canceled. */
+  readonly cancelListeners: Set<(taskId: string) => void>
 }
 
 /** The features of a JSON-RPC call that determine its dialect. */

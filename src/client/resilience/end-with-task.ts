@@ -21,7 +21,7 @@ export type CancelListeners = Set<(taskId: string) => void>
 export interface EndWithTaskOptions {
   readonly service: Service
   readonly call: Call
-  readonly position: StreamPosition
+  readonly position: Pick<StreamPosition, 'taskId' | 'generation'>
   readonly cancelListeners: CancelListeners
   readonly clock: Clock
 }

@@ -1,4 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
+import { withImmediateSends } from '../immediate-sends.ts'
 import { decodeCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
@@ -16,4 +17,6 @@ export const v0_1Client: ClientDialect = {
   decodeCard,
   errors: { decodeError, decodeHttpError },
   cannotResume: true,
+  // No request can say that it should return before the task has ended.
+  withImmediateSends: (service, agent) => withImmediateSends(service, { cancelsOnLeave: false }, agent),
 }

@@ -1,4 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
+import { withImmediateSends } from '../immediate-sends.ts'
 import { decodeVersionedCard } from '../v0.3/card.ts'
 import { createResponseDecoder } from '../v0.3/decode.ts'
 import * as v0_3 from '../v0.3/encode.ts'
@@ -17,4 +18,11 @@ export const v0_2Client: ClientDialect = {
     streamMessage: (request) => v0_3.encodeSend(request, { acceptedOutputModes: [] }),
   },
   ...createResponseDecoder((card) => decodeVersionedCard(card, '0.2')),
+  // The SDK for Python ignores `blocking`.
+  withImmediateSends: (service, agent) =>
+    withImmediateSends(
+      service,
+      { software: /uvicorn|hypercorn|granian|gunicorn|python/i, cancelsOnLeave: true },
+      agent,
+    ),
 }

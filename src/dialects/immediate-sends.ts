@@ -1,31 +1,28 @@
-import type { Clock } from '../base/clock.ts'
-import type { ImmediateSends } from '../dialects/dialect.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { type Interceptor, intercept, type UnaryNext } from '../protocol/intercept.ts'
 import type { Call, Outcome, SendRequest, Service } from '../protocol/service.ts'
-import { type CancelListeners, endWithTask } from './resilience/end-with-task.ts'
-import { createPosition } from './resilience/stream-position.ts'
+import type { FollowedAgent } from './dialect.ts'
 
 /** Streams that are read in the background. Beyond this number, a send waits as long as the agent makes it wait. */
 const maxStreams = 100
 
-export interface ImmediateSendOptions {
-  readonly dialect: { readonly immediateSends?: ImmediateSends }
-  /** The headers of the answer with the card. */
-  readonly headers: Pick<Headers, 'get'> | undefined
-  /** Whether the card declares streams. An agent without them can only be waited for. */
-  readonly mayStream: boolean
-  readonly clock: Clock
+/** The agents of a dialect that wait for the task in every send, and what they do with a task whose stream is left. */
+export interface WaitingAgents {
+  /** Their software, as the `Server` header names it. By default, all agents. */
+  readonly software?: RegExp
+  /** Whether a task is canceled if its stream is left, so that the stream must be read to its end. */
+  readonly cancelsOnLeave: boolean
 }
 
-/** The service of an agent that answers sends at the end of the task: a send that returns immediately opens a stream. */
-export function withImmediateSends(service: Service, options: ImmediateSendOptions): Service {
-  const { dialect, headers, mayStream, clock } = options
-  const { immediateSends } = dialect
-  const isAffected = immediateSends?.software?.test(headers?.get('server') ?? '') ?? true
-  if (!immediateSends || !mayStream || !isAffected) return service
-  const cancelListeners: CancelListeners = new Set()
+/** The service of such an agent: a send that returns immediately opens a stream, and returns with its first event. */
+export function withImmediateSends(
+  service: Service,
+  { software, cancelsOnLeave }: WaitingAgents,
+  { headers, mayStream, follow }: FollowedAgent,
+): Service {
+  if (!mayStream || !(software?.test(headers?.get('server') ?? '') ?? true)) return service
+  const cancelListeners = new Set<(taskId: string) => void>()
   let streams = 0
 
   async function readOn(events: AsyncGenerator<StreamEvent>): Promise<void> {
@@ -40,9 +37,9 @@ export function withImmediateSends(service: Service, options: ImmediateSendOptio
   }
 
   async function sendByStream(request: SendRequest, call: Call, next: UnaryNext<'sendMessage'>): Promise<Outcome> {
-    const position = createPosition()
     const open = (signal: AbortSignal) => service.streamMessage(request, { ...call, signal })
-    const events = endWithTask(open, { service, call, position, cancelListeners, clock })
+    const position: { taskId?: string } = {}
+    const events = follow(open, { service, call, position, cancelListeners })
     let first: IteratorResult<StreamEvent, void>
     try {
       first = await events.next()
@@ -58,7 +55,7 @@ export function withImmediateSends(service: Service, options: ImmediateSendOptio
     }
     const taskId = event.type === 'task' ? event.task.id : event.taskId
     position.taskId = taskId
-    if (immediateSends?.stream === 'read') void readOn(events)
+    if (cancelsOnLeave) void readOn(events)
     else await events.return(undefined)
     return { type: 'task', task: event.type === 'task' ? event.task : await service.getTask({ taskId }, call) }
   }
