@@ -75,16 +75,17 @@ export async function installNpm(folder: string, packages: readonly string[], so
   return { version, program: folder }
 }
 
-/** Compiles the Java program in `source` with a version of the SDK. The program is a class path. */
+/** Compiles the Java programs in `source` with a version of the SDK. The program is a class path. */
 export async function installJava(folder: string, version: string, source: string): Promise<Installation> {
   const libraries = join(folder, 'lib', '*')
   await once(folder, `${version} ${await hashOf(source)}`, async () => {
     await cp(source, folder, { recursive: true })
     const goal = ['dependency:copy-dependencies', '-DoutputDirectory=lib', `-Da2a.version=${version}`]
     await run('mvn', ['--batch-mode', '--quiet', ...goal], { cwd: folder, timeout: installTimeout })
-    const files = ['-d', folder, join(folder, 'Checks.java')]
+    const programs = (await readdir(source)).filter((name) => name.endsWith('.java'))
+    const files = ['-d', folder, ...programs.map((name) => join(folder, name))]
     await run('javac', ['-encoding', 'UTF-8', '-cp', libraries, ...files], { timeout: installTimeout })
-  }).catch((error: unknown) => notInstalled('a2a-java-sdk-client', error))
+  }).catch((error: unknown) => notInstalled('a2a-java-sdk', error))
   return { version, program: [folder, libraries].join(delimiter) }
 }
 

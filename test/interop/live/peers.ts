@@ -130,6 +130,7 @@ export const peers: readonly Peer[] = [
   // It sends no version when it fetches the card, and rejects the hybrid card.
   java('a2a-java-1.0', '1.0.0.Alpha3', ['JSONRPC', 'HTTP+JSON', 'GRPC'], { dialects: { cards: '1.0' } }),
   javaServer('a2a-java-0.3-server', '0.3.3.Final', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
+  javaHandler('a2a-java-1.0-server', '1.0.0.Alpha3', ['HTTP+JSON']),
   rust('a2a-rs', 'client 0.2.9, server 0.5.3, gRPC 0.3.11', ['JSONRPC', 'HTTP+JSON', 'GRPC']),
 ]
 
@@ -191,6 +192,17 @@ function java(
         return { transport, command, ...(agent && { agent }) }
       }),
     servers: () => [],
+  }
+}
+
+/** The handler of the SDK in a server of our own: the alpha versions of 1.0 bring none. */
+function javaHandler(name: string, version: string, transports: readonly PeerProgram['transport'][]): Peer {
+  return {
+    name,
+    install: (folder) => installJava(folder, version, fileURLToPath(new URL('java-1.0-server', import.meta.url))),
+    clients: () => [],
+    servers: ({ program }) =>
+      transports.map((transport): PeerProgram => ({ transport, command: ['java', '-cp', program, 'Server'] })),
   }
 }
 
