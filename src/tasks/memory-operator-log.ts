@@ -47,10 +47,17 @@ export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOpera
     if (principal !== undefined && task.owner !== principal && !task.owner.endsWith(tenantPrefix('') + principal))
       return false
     if (contextId !== undefined && task.contextId !== contextId) return false
-    if (search !== undefined && ![task.taskId, task.contextId, task.owner].some((text) => text.includes(search)))
-      return false
+    if (search !== undefined && !isFoundBy(entry, search)) return false
     if (head.changed < changedSince) return false
     return skill === undefined || taskOf(entry).skill === skill
+  }
+
+  function isFoundBy(entry: TaskEntry, search: string): boolean {
+    const { taskId, contextId, owner } = entry.task
+    if ([taskId, contextId, owner, taskOf(entry).skill].some((text) => text?.includes(search))) return true
+    const first = entry.events[0]?.event
+    const parts = first?.type === 'message' ? first.message.parts : []
+    return parts.some((part) => 'text' in part && part.text.toLowerCase().includes(search.toLowerCase()))
   }
 
   return {

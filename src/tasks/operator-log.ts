@@ -31,7 +31,7 @@ export interface OperatorQuery {
   readonly principal?: string
   readonly skill?: string
   readonly contextId?: string
-  /** A part of a task id, a context id or an owner. */
+  /** A part of a task id, a context id, an owner or a skill, or of the text of the first message in any case (a to z). */
   readonly search?: string
   /** Milliseconds since 1970, inclusive. */
   readonly changedSince?: number

@@ -108,7 +108,7 @@ export interface TaskQuery {
   readonly principal?: string
   readonly skill?: string
   readonly contextId?: string
-  /** A part of a task id, a context id or a principal. */
+  /** A part of a task id, a context id, a principal or a skill, or of the text of the first message, in upper or lower case. */
   readonly search?: string
   /** Tasks whose status changed at this time or later. */
   readonly since?: number

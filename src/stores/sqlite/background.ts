@@ -50,6 +50,21 @@ export function runOn(db: SqliteDatabase, queries: readonly BackgroundQuery[]): 
   })
 }
 
+/** Runs queries of an open database one after the other, so that they take one thread at most. */
+export function createBackgroundQueries(
+  db: SqliteDatabase,
+  { file, runInBackground }: { readonly file: string; readonly runInBackground: RunInBackground },
+): (query: BackgroundQuery) => Promise<readonly unknown[]> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (query) => {
+    // Only its own connection can see a database in memory.
+    const run = async () => (file === ':memory:' ? runOn(db, [query]) : await runInBackground(file, [query]))[0] ?? []
+    const running = last.then(run, run)
+    last = running.catch(() => {})
+    return running
+  }
+}
+
 interface ThreadResult {
   readonly rows?: readonly (readonly unknown[])[]
   readonly error?: { readonly message: string }

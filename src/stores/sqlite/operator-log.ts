@@ -16,6 +16,7 @@ import {
   type TimedEvent,
 } from '../../tasks/operator-log.ts'
 import { decodeRow } from '../event-batches.ts'
+import type { BackgroundQuery } from './background.ts'
 import type { SqliteDatabase, SqliteValue } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
 import {
@@ -27,6 +28,8 @@ import {
 
 export interface SqliteOperatorLogOptions extends SqliteOperatorStateOptions {
   readonly leaseTime: () => number
+  /** Runs a read of many rows without blocking the event loop. */
+  readonly background: (query: BackgroundQuery) => Promise<readonly unknown[]>
 }
 
 /** Statements are prepared when an operator needs them first. */
@@ -36,7 +39,8 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
   const times = () => ({ now: now(), leaseTime: leaseTime() })
   return {
     kind: 'SQLite',
-    tasks: (filters) => query(() => listTasks(prepare, filters, times())),
+    tasks: (filters) =>
+      hasIndex(filters) ? query(() => listTasks(prepare, filters, times())) : searchTasks(prepare, filters, options),
     task: (taskId) =>
       query(() => {
         const select = prepare(`${selectHeads('tasks AS task', operatorColumns)} WHERE task.task_id = ?`)
@@ -50,12 +54,22 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
   }
 }
 
+/** Whether the index over phases leads to the tasks. Otherwise all tasks of these phases have to be read. */
+function hasIndex({ search, contextId, principal, skill }: OperatorQuery): boolean {
+  return (search ?? contextId ?? principal ?? skill) === undefined
+}
+
+/** The phases whose tasks match. Only active tasks can be stuck. */
+function phasesOf({ phases = contentPhases, isStuck }: OperatorQuery): readonly string[] {
+  return isStuck ? phases.filter((phase) => activePhases.some((active) => active === phase)) : phases
+}
+
 function listTasks(prepare: Prepare, filters: OperatorQuery, times: Times): OperatorPage {
-  const { cursor, limit, phases = contentPhases } = filters
-  const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((active) => active === phase)) : phases
-  if (selected.length === 0) return { tasks: [], total: 0 }
+  const { cursor, limit } = filters
+  const phases = phasesOf(filters)
+  if (phases.length === 0) return { tasks: [], total: 0 }
   const condition = conditionOf(filters, times)
-  const counting = selectEach(selected, 'SELECT 1', condition, `LIMIT ${maxCounted}`)
+  const counting = selectEach(phases, 'SELECT 1', condition, `LIMIT ${maxCounted}`)
   const counted = prepare(`SELECT count(*) AS total FROM (${counting.sql})`).get(...counting.values) as Total
   const paged = cursor
     ? {
@@ -63,18 +77,52 @@ function listTasks(prepare: Prepare, filters: OperatorQuery, times: Times): Oper
         values: [...condition.values, cursor.changed, cursor.key],
       }
     : condition
-  const order = 'ORDER BY changed DESC, key DESC'
   // One row more than the limit shows whether there is another page.
-  const keys = selectEach(selected, 'SELECT key, changed', paged, `${order} LIMIT ${limit + 1}`)
+  const end = `${newestFirst} LIMIT ${limit + 1}`
+  const keys = selectEach(phases, 'SELECT key, changed', paged, end)
+  const found = prepare(`SELECT key FROM (${keys.sql}) ${end}`).all(...keys.values) as KeyRow[]
+  return readPage(prepare, { found, total: counted.total, limit, times })
+}
+
+/**
+ * Lists the tasks that match a text, which no index can find. All tasks are read once, in the background: an operator
+ * who searches must not keep the agent waiting.
+ */
+async function searchTasks(
+  prepare: Prepare,
+  filters: OperatorQuery,
+  { background, query, now, leaseTime }: SqliteOperatorLogOptions,
+): Promise<OperatorPage> {
+  const { cursor, limit } = filters
+  const times = { now: now(), leaseTime: leaseTime() }
+  const { where, values } = conditionOf(filters, times)
+  const sql = `
+    WITH matching AS MATERIALIZED (
+      SELECT key, changed FROM tasks WHERE +phase IN (SELECT value FROM json_each(?)) AND ${where.join(' AND ')})
+    SELECT key, (SELECT count(*) FROM matching) AS total FROM matching
+    ${cursor ? 'WHERE (changed, key) < (?, ?)' : ''} ${newestFirst} LIMIT ${limit + 1}`
+  const bound = [JSON.stringify(phasesOf(filters)), ...values, ...(cursor ? [cursor.changed, cursor.key] : [])]
+  const found = (await background({ sql, values: bound })) as readonly (KeyRow & Total)[]
+  return await query(() => readPage(prepare, { found, total: found[0]?.total ?? 0, limit, times }))
+}
+
+interface FoundTasks {
+  /** In the order of the page, and one more if there is another page. */
+  readonly found: readonly KeyRow[]
+  readonly total: number
+  readonly limit: number
+  readonly times: Times
+}
+
+function readPage(prepare: Prepare, { found, total, limit, times }: FoundTasks): OperatorPage {
   const rows = prepare(`
-    ${selectHeads('tasks AS task', operatorColumns)}
-    WHERE task.key IN (SELECT key FROM (${keys.sql}) ${order} LIMIT ${limit + 1})
-    ORDER BY task.changed DESC, task.key DESC`).all(...keys.values) as OperatorRow[]
+    ${selectHeads('tasks AS task', operatorColumns)} WHERE task.key IN (SELECT value FROM json_each(?))
+    ORDER BY task.changed DESC, task.key DESC`).all(JSON.stringify(found.map(({ key }) => key))) as OperatorRow[]
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
   return {
     tasks: page.map((row) => taskOf(row, times)),
-    total: Math.min(counted.total, maxCounted),
+    total: Math.min(total, maxCounted),
     next: last && { changed: last.changed, key: last.key },
   }
 }
@@ -148,7 +196,10 @@ function conditionOf(filters: OperatorQuery, { now, leaseTime }: Times): Conditi
   if (skill !== undefined) add('skill = ?', skill)
   if (contextId !== undefined) add('context_id = ?', contextId)
   if (search !== undefined) {
-    add('(instr(task_id, ?) > 0 OR instr(context_id, ?) > 0 OR instr(owner, ?) > 0)', search, ...twice(search))
+    const inText = `%${escapeLike(search)}%`
+    // What it looks like in JSON tells cheaply which messages to parse.
+    const inJson = `%${escapeLike(JSON.stringify(search).slice(1, -1))}%`
+    add(searchSql, ...[search, search, search, search], inJson, inText)
   }
   if (changedSince !== undefined) add('changed >= ?', changedSince)
   return { where, values }
@@ -159,6 +210,10 @@ function selectEach(phases: readonly string[], select: string, { where, values }
   const each = `SELECT * FROM (${select} FROM tasks WHERE ${['phase = ?', ...where].join(' AND ')} ${end})`
   const sql = phases.map(() => each).join(' UNION ALL ')
   return { sql, values: phases.flatMap((phase) => [phase, ...values]) }
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[!%_]/g, '!$&')
 }
 
 function readEvents(prepare: Prepare, taskId: string, after: number, limit: number): readonly TimedEvent[] {
@@ -182,6 +237,17 @@ function readEvents(prepare: Prepare, taskId: string, after: number, limit: numb
 /** Values: the time of leases, and the time of day. */
 const stuckSql = `(lease_holder IS NULL OR lease_until <= ?) AND (wake_at IS NULL OR wake_at <= ?)`
 
+const newestFirst = 'ORDER BY changed DESC, key DESC'
+
+const firstRowSql = '(SELECT events FROM events WHERE task = tasks.key ORDER BY generation LIMIT 1)'
+
+/** A part of an id, an owner or a skill, or a text in the first message, in upper or lower case. */
+const searchSql = `(
+  instr(task_id, ?) > 0 OR instr(context_id, ?) > 0 OR instr(owner, ?) > 0 OR instr(coalesce(skill, ''), ?) > 0
+  OR (${firstRowSql} LIKE ? ESCAPE '!' AND EXISTS (
+    SELECT 1 FROM json_each(${firstRowSql}, '$[0].message.parts')
+    WHERE json_extract(json_each.value, '$.text') LIKE ? ESCAPE '!')))`
+
 const operatorColumns = 'task.skill, task.lease_holder, task.lease_until,'
 
 const twice = (text: string): readonly [string, string] => [text, text]
@@ -201,6 +267,10 @@ interface OperatorRow extends HeadRow {
   readonly skill: string | null
   readonly lease_holder: string | null
   readonly lease_until: number | null
+}
+
+interface KeyRow {
+  readonly key: number
 }
 
 interface Total {

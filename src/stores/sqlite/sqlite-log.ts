@@ -16,6 +16,7 @@ import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
 import type { OperatorLog } from '../../tasks/operator-log.ts'
 import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../event-batches.ts'
 import { createAdminOf, type SqliteAdmin } from './admin.ts'
+import { createBackgroundQueries, runInThread, runWithDriver } from './background.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
@@ -96,6 +97,8 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const recentEvents = createRecentEvents()
   const wakeups = createWakeups()
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
+  const runInBackground = driver === nodeDriver ? runInThread : runWithDriver(driver)
+  const background = createBackgroundQueries(db, { file, runInBackground })
   let closing: Promise<void> | undefined
   const { requireOpen, whileOpen, query, write } = createAccess(file, commit, () => closing !== undefined)
 
@@ -125,7 +128,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
 
   return {
     webhooks: createSqlitePushStore(db, { query, write }, clock.now, leaseTime),
-    operator: createSqliteOperatorLog(db, { query, write, now: clock.now, leaseTime }),
+    operator: createSqliteOperatorLog(db, { query, write, now: clock.now, leaseTime, background }),
 
     reserveFor: (agent) => reserveFor(options.agent ?? agent),
 

@@ -45,6 +45,36 @@ export function operatorContract(open: OpenLog): void {
     expect(await idsOf(operator, { search: 'order', principal: 'bob', phases: ['completed'] })).toEqual([])
   })
 
+  test('a search finds the skill and the text of the first message, and nothing else in it', async () => {
+    const { log, operator } = await openLog()
+    const create = async (text: string, metadata = {}) => {
+      const opening = message()
+      const task = newTask({})
+      const parts = [{ text: 'Hello.' }, { text }]
+      await log.create(task, [{ ...opening, message: { ...opening.message, parts, metadata } }, status('completed')], {
+        lease,
+      })
+      return task.taskId
+    }
+    const invoice = await create('Pay the "Größe" invoice: 100% of 5_000 (net)\nand \\ that [a.b]*')
+    const skilled = await create('nothing', { skillId: 'translate-text' })
+    const found = (search: string) => idsOf(operator, { search })
+    expect(await found('pay THE "gr')).toEqual([invoice])
+    expect(await found('Größe')).toEqual([invoice])
+    expect(await found('100% of 5_000 (net)\nand \\ that [a.b]*')).toEqual([invoice])
+    expect(await found('100_')).toEqual([])
+    expect(await found('5.000')).toEqual([])
+    expect(await found('a!b')).toEqual([])
+    expect(await found('translate-t')).toEqual([skilled])
+    expect(await found('nothing')).toEqual([skilled])
+    for (const key of ['parts', 'messageId', '"text"', 'metadata']) expect(await found(key)).toEqual([])
+    const pages = await operator.tasks({ search: 'hello.', limit: 1 })
+    expect(pages.total).toBe(2)
+    const rest = await operator.tasks({ search: 'hello.', limit: 1, ...(pages.next && { cursor: pages.next }) })
+    expect([...pages.tasks, ...rest.tasks].map(({ taskId }) => taskId).sort()).toEqual([invoice, skilled].sort())
+    expect(rest.next).toBeUndefined()
+  })
+
   test('pages cover all matches once, and the total counts them', async () => {
     const { log, operator } = await openLog()
     const states = ['working', 'completed', 'failed'] as const

@@ -14,7 +14,7 @@ import {
 } from '../../../tasks/operator-log.ts'
 import type { Database, PostgresValue } from '../connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from '../heads.ts'
-import { decodeText, encodeText } from '../sql-text.ts'
+import { array, decodeText, encodeText } from '../sql-text.ts'
 import { createPostgresOperatorState, type RunQuery } from './operator-state.ts'
 
 /** What operators read from the schema of a log. Times of leases go by the clock of the database. */
@@ -38,10 +38,46 @@ async function listTasks(db: Database, filters: OperatorQuery): Promise<Operator
   const { cursor, limit, phases = contentPhases } = filters
   const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((each) => each === phase)) : phases
   if (selected.length === 0) return { tasks: [], total: 0 }
-  const { where, bound } = conditionOf(filters)
-  // Of each phase, the index is read only as far as the page needs.
+  const { where, bound } = conditionOf(db, filters)
+  const paged = [...bound]
+  const after = cursor ? [`(changed, key) < ($${paged.push(cursor.changed)}, $${paged.push(cursor.key)})`] : []
+  const search = { ...filters, phases: selected, where, after, bound, paged }
+  const isSearch = (filters.search ?? filters.contextId ?? filters.principal ?? filters.skill) !== undefined
+  const { keys, total } = await (isSearch ? findBySearch(db, search) : findByPhase(db, search))
+  const select = db.prepare<OperatorRow>(`
+    ${selectHeads(db, operatorColumns)} WHERE task.key = ANY ($1::bigint[])
+    ORDER BY task.changed DESC, task.key DESC`)
+  const rows = await select(array(keys))
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    tasks: shown.map(taskOf),
+    total: Math.min(total, maxCounted),
+    next: last && { changed: last.changed, key: last.key },
+  }
+}
+
+interface Search {
+  readonly phases: readonly string[]
+  /** Conditions of all tasks that match, with their values. */
+  readonly where: readonly string[]
+  readonly bound: readonly PostgresValue[]
+  /** The condition of the tasks after the cursor, and the values with its own. */
+  readonly after: readonly string[]
+  readonly paged: readonly PostgresValue[]
+  readonly limit: number
+}
+
+/** The keys of a page, and one more if there is another page; and how many tasks match. */
+interface FoundKeys {
+  readonly keys: readonly number[]
+  readonly total: number
+}
+
+/** Of each phase, the index is read only as far as the page needs. */
+async function findByPhase(db: Database, { phases, where, bound, after, paged, limit }: Search): Promise<FoundKeys> {
   const each = (columns: string, conditions: readonly string[], end: string) =>
-    selected
+    phases
       .map((phase) => {
         const all = [`phase = '${phase}'`, ...conditions].join(' AND ')
         return `(SELECT ${columns} FROM ${db.name('tasks')} AS task WHERE ${all} ${end})`
@@ -50,28 +86,24 @@ async function listTasks(db: Database, filters: OperatorQuery): Promise<Operator
   const count = db.prepare<Total>(
     `SELECT count(*)::float8 AS total FROM (${each('1', where, `LIMIT ${maxCounted}`)}) AS counted`,
   )
-  const counting = count(...bound)
-  const order = 'ORDER BY changed DESC, key DESC'
-  const paged = [...bound]
-  const conditions = [...where]
-  if (cursor) {
-    paged.push(cursor.changed, cursor.key)
-    conditions.push(`(changed, key) < ($${paged.length - 1}, $${paged.length})`)
-  }
-  // One row more than the limit shows whether there is another page.
-  const end = `${order} LIMIT ${limit + 1}`
-  const page = db.prepare<OperatorRow>(`
-    ${selectHeads(db, operatorColumns)}
-    WHERE task.key IN (SELECT key FROM (${each('key, changed', conditions, end)}) AS found ${end})
-    ORDER BY task.changed DESC, task.key DESC`)
-  const [[counted], rows] = await Promise.all([counting, page(...paged)])
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1) : undefined
-  return {
-    tasks: shown.map(taskOf),
-    total: Math.min(counted?.total ?? 0, maxCounted),
-    next: last && { changed: last.changed, key: last.key },
-  }
+  const end = `${newestFirst} LIMIT ${limit + 1}`
+  const page = db.prepare<KeyRow>(
+    `SELECT key::float8 FROM (${each('key, changed', [...where, ...after], end)}) AS found ${end}`,
+  )
+  const [[counted], rows] = await Promise.all([count(...bound), page(...paged)])
+  return { keys: rows.map(({ key }) => key), total: counted?.total ?? 0 }
+}
+
+/** No index helps: all tasks are read, once. */
+async function findBySearch(db: Database, { phases, where, after, paged, limit }: Search): Promise<FoundKeys> {
+  const inPhases = `phase IN (${phases.map((phase) => `'${phase}'`).join(', ')})`
+  const find = db.prepare<KeyRow & Total>(`
+    WITH matching AS MATERIALIZED (
+      SELECT key, changed FROM ${db.name('tasks')} AS task WHERE ${[inPhases, ...where].join(' AND ')})
+    SELECT key::float8, (SELECT count(*) FROM matching)::float8 AS total FROM matching
+    ${after.length > 0 ? `WHERE ${after.join(' AND ')}` : ''} ${newestFirst} LIMIT ${limit + 1}`)
+  const rows = await find(...paged)
+  return { keys: rows.map(({ key }) => key), total: rows[0]?.total ?? 0 }
 }
 
 function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' | 'counts'> {
@@ -156,7 +188,10 @@ function createMinutes(db: Database, query: RunQuery): Pick<OperatorLog, 'activi
   }
 }
 
-function conditionOf(filters: OperatorQuery): { readonly where: readonly string[]; readonly bound: PostgresValue[] } {
+function conditionOf(
+  db: Database,
+  filters: OperatorQuery,
+): { readonly where: readonly string[]; readonly bound: PostgresValue[] } {
   const where: string[] = []
   const bound: PostgresValue[] = []
   const add = (value: PostgresValue, condition: (parameter: string) => string) => {
@@ -175,7 +210,20 @@ function conditionOf(filters: OperatorQuery): { readonly where: readonly string[
   if (contextId !== undefined) add(encodeText(contextId), (id) => `context_id = ${id}`)
   if (search !== undefined) {
     const isIn = (part: string) => (column: string) => `strpos(${column}, ${part}) > 0`
-    add(encodeText(search), (part) => `(${['task_id', 'context_id', 'owner'].map(isIn(part)).join(' OR ')})`)
+    const columns = ['task_id', 'context_id', 'owner', "coalesce(skill, '')"]
+    const inIds = (part: string) => columns.map(isIn(part)).join(' OR ')
+    add(encodeText(search), inIds)
+    const json = JSON.stringify(search).slice(1, -1)
+    bound.push(
+      `%${json.replace(/[!%_]/g, '!$&')}%`,
+      `"text":"([^"\\\\]|\\\\.)*${json.replace(/[!-/:-@[-`{-~]/g, '\\$&')}`,
+    )
+    const [like, pattern] = [bound.length - 1, bound.length]
+    // What it looks like in JSON tells cheaply which messages to compare.
+    const inMessage = `EXISTS (
+      SELECT 1 FROM ${db.name('events')} AS first WHERE first.task = task.key AND first.generation = 1
+      AND CASE WHEN first.event ILIKE $${like} ESCAPE '!' THEN first.event ~* $${pattern} ELSE false END)`
+    where.push(`(${where.pop()} OR ${inMessage})`)
   }
   if (changedSince !== undefined) add(Math.ceil(changedSince), (time) => `changed >= ${time}`)
   return { where, bound }
@@ -186,6 +234,8 @@ const ending = encodeText(tenantPrefix(''))
 
 /** No process has a live lease, and none is due to take one later. */
 const stuckSql = '(lease_until IS NULL OR lease_until <= statement_timestamp())'
+
+const newestFirst = 'ORDER BY changed DESC, key DESC'
 
 const operatorColumns = `task.skill, task.lease_holder,
   (extract(epoch FROM task.lease_until - statement_timestamp()) * 1000)::float8 AS lease_left,`
@@ -206,6 +256,10 @@ interface OperatorRow extends HeadRow {
   readonly lease_holder: string | null
   /** Milliseconds. */
   readonly lease_left: number | null
+}
+
+interface KeyRow {
+  readonly key: number
 }
 
 interface Total {

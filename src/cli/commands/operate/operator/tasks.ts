@@ -9,7 +9,11 @@ const filters = {
   principal: { type: 'text', value: 'id', summary: 'Only tasks of this caller.' },
   skill: { type: 'text', value: 'id', summary: 'Only tasks of this skill.' },
   'context-id': { type: 'text', value: 'id', summary: 'Only tasks of this context.', onlyFlag: true },
-  search: { type: 'text', value: 'text', summary: 'A part of a task id, a context id or a caller.' },
+  search: {
+    type: 'text',
+    value: 'text',
+    summary: 'A part of an id, a caller or a skill, or of the text of the first message.',
+  },
   ...cursorOption,
   limit: { type: 'text', value: 'n', summary: 'How many tasks to list, up to 200.', default: '50' },
 } as const satisfies Readonly<Record<string, Option>>
