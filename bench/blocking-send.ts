@@ -92,7 +92,7 @@ const labels = {
 }
 type Name = keyof typeof labels
 
-async function checkResponse({ port }: ServerProcess): Promise<void> {
+export async function checkResponse({ port }: ServerProcess): Promise<void> {
   const { status, artifacts = [] } = await sendForTask(port, 'Hello')
   const text = artifacts[0]?.parts[0]?.text
   if (status.state !== 'TASK_STATE_COMPLETED' || text !== 'Hello from the bench') {
@@ -100,13 +100,13 @@ async function checkResponse({ port }: ServerProcess): Promise<void> {
   }
 }
 
-async function warm(server: ServerProcess): Promise<void> {
+export async function warm(server: ServerProcess): Promise<void> {
   const end = performance.now() + warmUp.milliseconds
   for (let count = 0; count < warmUp.requests && performance.now() < end; )
     count += (await sample(server, 500)).requests
 }
 
-interface Sample {
+export interface Sample {
   readonly requests: number
   /** Requests per second. */
   readonly rate: number
@@ -114,7 +114,7 @@ interface Sample {
   readonly cpu: number
 }
 
-async function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
+export async function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
   const before = await server.read('usage')
   const body = sendBody('Hello', 'SendMessage')
   const { requests, seconds } = await load({ port: server.port, body, connections, milliseconds })

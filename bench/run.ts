@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { auth } from './auth.ts'
 import { blockingSend } from './blocking-send.ts'
+import { consoleCost } from './console.ts'
 import { dialects } from './dialects.ts'
 import { discovery } from './discovery.ts'
 import { grpc } from './grpc.ts'
@@ -27,6 +28,7 @@ import { workers } from './workers.ts'
 const benchmarks = [
   auth,
   blockingSend,
+  consoleCost,
   dialects,
   discovery,
   grpc,

@@ -39,10 +39,15 @@ export const startUp: Benchmark = {
   },
 }
 
-async function timeToResponse(script: URL, expected: string, directory: string): Promise<number> {
+export async function timeToResponse(
+  script: URL,
+  expected: string,
+  directory: string,
+  ...args: readonly string[]
+): Promise<number> {
   const port = await freePort()
   const start = performance.now()
-  const child = spawn(...onServerCore([fileURLToPath(script), String(port), directory]), {
+  const child = spawn(...onServerCore([fileURLToPath(script), String(port), directory, ...args]), {
     stdio: 'inherit',
     env: quietEnvironment,
   })

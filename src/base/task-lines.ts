@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from './json.ts'
 import { isLogged, type Logger, type LogLevel } from './logger.ts'
 
 /** Lines that a process keeps of an agent, of all tasks together. */
-const maxKept = 5_000
+const maxKept = 1_000
 
 /** Characters of the fields of a line that an operator reads. */
 const maxFields = 16 * 1024
