@@ -32,6 +32,8 @@ export interface PasswordChecks {
    * of its network to stop guessing.
    */
   run(network: string | undefined, isTrusted: boolean, check: () => Promise<boolean>): Promise<boolean>
+  /** The same for a check that computes no hash: it waits for no other. */
+  runAtOnce(network: string | undefined, check: () => Promise<boolean>): Promise<boolean>
 }
 
 export function createPasswordChecks(now: () => number = Date.now): PasswordChecks {
@@ -41,6 +43,9 @@ export function createPasswordChecks(now: () => number = Date.now): PasswordChec
   function requirePatience(network: string): void {
     const wait = (failures.get(network)?.blockedUntil ?? 0) - now()
     if (wait > 0) throw tooManyGuesses(Math.ceil(wait / 1000))
+  }
+
+  function requirePlace(network: string): void {
     if ((pending.get(network) ?? 0) >= maxPerNetwork) throw tooManyGuesses(1)
   }
 
@@ -59,7 +64,10 @@ export function createPasswordChecks(now: () => number = Date.now): PasswordChec
   return {
     async run(network, isTrusted, check) {
       if (network === undefined) return await inTurn(check, isTrusted)
-      if (!isTrusted) requirePatience(network)
+      if (!isTrusted) {
+        requirePatience(network)
+        requirePlace(network)
+      }
       pending.set(network, (pending.get(network) ?? 0) + 1)
       try {
         const isCorrect = await inTurn(check, isTrusted)
@@ -68,6 +76,12 @@ export function createPasswordChecks(now: () => number = Date.now): PasswordChec
       } finally {
         release(network)
       }
+    },
+    async runAtOnce(network, check) {
+      if (network !== undefined) requirePatience(network)
+      const isCorrect = await check()
+      if (!isCorrect && network !== undefined) countFailure(network)
+      return isCorrect
     },
   }
 }

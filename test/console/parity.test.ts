@@ -63,6 +63,8 @@ it('every operation of the operator API has a method of the client', async () =>
     .map(([method, path]) => matchRoute(routes, method, path).route)
   const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
   expect([...new Set(reached.map(nameOf))].sort()).toEqual(routes.map(nameOf).sort())
+  const forViewers = routes.filter(({ method, role }) => method !== 'GET' && role === 'viewer')
+  expect(forViewers.map(nameOf)).toEqual(['POST /wire/compose'])
 })
 
 it('every operation of the operator API has a command', async () => {

@@ -104,7 +104,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
 
   async function answerSession(incoming: Incoming): Promise<Outgoing> {
     if (incoming.method === 'POST') {
-      const login = await readBody({ incoming }, loginSchema)
+      const login = await readBody({ incoming }, loginSchema, maxLogin)
       const { session, cookie } = await sessions.login(incoming, login, cookieScopeOf(incoming))
       return jsonAnswer(sessionInfo(session), 200, cookie === undefined ? {} : { 'set-cookie': cookie })
     }
@@ -231,6 +231,9 @@ function featuresOf(
     ...(registry ? (['registry'] as const) : []),
   ]
 }
+
+/** Bytes of a login. Its sender is not known yet. */
+const maxLogin = 64 * 1024
 
 const loginSchema = object({
   scheme: string({ max: 200 }),

@@ -3,12 +3,14 @@ import { isEqual } from '../../base/hash.ts'
 import type { Logger } from '../../base/logger.ts'
 import { createMemoryOperatorState } from '../../base/operator-state.ts'
 import type { Exchange, Incoming } from '../../http/exchange.ts'
+import { createHostCheck } from '../../http/host-check.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError, loggedError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { anonymous, parseTimestamp, type Task } from '../../protocol/model.ts'
 import type { Call, Service } from '../../protocol/service.ts'
 import type { OperatorLog, OperatorTask } from '../../tasks/operator-log.ts'
+import { errorPage } from '../http-endpoint.ts'
 import type { ConsoleHosted } from './agents.ts'
 import { createConsole } from './console.ts'
 import { OperatorFailure } from './failures.ts'
@@ -49,6 +51,7 @@ export interface ConsoleRelay {
 export function createConsoleRelay({ agents, files, version, logger }: ConsoleRelayOptions): ConsoleRelay {
   const [token, cookie] = [randomText(), randomText()]
   let isTokenUsed = false
+  const hostCheck = createHostCheck({ hosts: [] })
   const hosted = agents.map((agent) => relayedAgent(agent, logger))
   const consoleExchange = createConsole({
     options: { auth: 'none' },
@@ -65,6 +68,9 @@ export function createConsoleRelay({ agents, files, version, logger }: ConsoleRe
     path: `${consolePath}/?token=${token}`,
     exchange: async (incoming) => {
       const { path, query, method } = incoming
+      // A page of another host may lead its name to this machine.
+      const problem = hostCheck?.(incoming)
+      if (problem !== undefined) return errorPage(403, problem)
       const given = new URLSearchParams(query).get('token')
       if (path === `${consolePath}/` && method === 'GET' && given !== null) {
         const isValid = !isTokenUsed && isSame(given, token)

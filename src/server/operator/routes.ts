@@ -129,8 +129,12 @@ function counted(stream: AsyncIterableIterator<string>, signal: AbortSignal): As
 }
 
 /** Reads the JSON body of a request by its schema. A request without a body has an empty object. */
-export async function readBody<T>({ incoming }: Pick<OperatorCall, 'incoming'>, schema: Schema<T>): Promise<T> {
-  const bytes = await incoming.bytes(bodyLimit)
+export async function readBody<T>(
+  { incoming }: Pick<OperatorCall, 'incoming'>,
+  schema: Schema<T>,
+  limit = bodyLimit,
+): Promise<T> {
+  const bytes = await incoming.bytes(limit)
   return readValue(bytes.length === 0 ? {} : parseBody(incoming, bytes), schema)
 }
 

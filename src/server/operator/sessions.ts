@@ -2,6 +2,7 @@ import { type Auth, createAuth } from '../../auth/auth.ts'
 import { createPasswordChecks } from '../../auth/password-checks.ts'
 import type { AuthRequest } from '../../auth/scheme.ts'
 import { toBase64, toBase64Url } from '../../base/base64.ts'
+import { BoundedMap } from '../../base/bounded-map.ts'
 import { sha256, toHex } from '../../base/hash.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { OperatorValues } from '../../base/operator-state.ts'
@@ -15,6 +16,10 @@ import { invalid, OperatorFailure } from './failures.ts'
 import type { ConsoleOptions } from './options.ts'
 
 const defaultLifetime = 8 * 60 * 60 * 1000
+
+/** Credentials that are remembered as right, and for how long, in milliseconds. Only their hashes are kept. */
+const maxAccepted = 1_000
+const acceptedFor = 60 * 60 * 1000
 
 /** An operator whose request was accepted. */
 export interface OperatorSession {
@@ -68,6 +73,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const auth = createAuth(options.auth, { realm: 'Parley console', logger, trustProxy })
   const schemes = loginSchemes(auth)
   const checks = createPasswordChecks(now)
+  const accepted = new BoundedMap<string, true>(maxAccepted, now)
 
   /** The role is decided for every request: it may have changed since the login. */
   function sessionOf(principal: Principal, expires: number | undefined): OperatorSession {
@@ -109,11 +115,29 @@ export function createSessions(options: SessionsOptions): Sessions {
     return principal
   }
 
+  /**
+   * Identifies a caller without a session. Guessed keys and tokens are slowed down here as well, but callers whose
+   * credentials were right before do not wait for others of their network to stop guessing.
+   */
+  async function identifyCaller(incoming: Incoming): Promise<Principal | undefined> {
+    const secrets = Object.values(auth.securitySchemes).flatMap((scheme) => secretIn(incoming, scheme) ?? [])
+    if (secrets.length === 0) return await identify(incoming)
+    const digest = toHex(sha256(JSON.stringify(secrets)))
+    if (accepted.get(digest)) return await identify(incoming)
+    let principal: Principal | undefined
+    await checks.runAtOnce(callerNetwork(incoming, { trustProxy }), async () => {
+      principal = await identify(incoming)
+      return principal !== undefined
+    })
+    if (principal) accepted.set(digest, true, now() + acceptedFor)
+    return principal
+  }
+
   return {
     async require(incoming) {
       const stored = await findStored(incoming)
       if (stored) return stored
-      const principal = await identify(incoming)
+      const principal = await identifyCaller(incoming)
       if (principal) return sessionOf(principal, principal.expires)
       throw unauthenticated('Log in, or send the credentials of an operator.')
     },
@@ -186,6 +210,19 @@ function loginSchemes({ securitySchemes }: Auth): readonly LoginScheme[] {
 function fieldsOf(scheme: SecurityScheme): LoginScheme['fields'] {
   if (scheme.type === 'mutual-tls') return 'none'
   return scheme.type === 'http' && scheme.scheme.toLowerCase() === 'basic' ? 'password' : 'secret'
+}
+
+/** The key or the token of a request, where the scheme looks for it. Passwords are slowed down by their scheme. */
+function secretIn({ header, query }: Incoming, scheme: SecurityScheme): string | undefined {
+  if (fieldsOf(scheme) !== 'secret') return undefined
+  if (scheme.type !== 'api-key') {
+    const authorization = header('authorization')
+    return authorization === undefined || /^basic /i.test(authorization) ? undefined : authorization
+  }
+  if (scheme.location === 'query') return new URLSearchParams(query).get(scheme.name) ?? undefined
+  if (scheme.location === 'header') return header(scheme.name.toLowerCase())
+  const pairs = (header('cookie') ?? '').split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(`${scheme.name}=`))
 }
 
 /** The same request with the credentials of the form, where the scheme looks for them, and no others. */
