@@ -45,7 +45,7 @@ const shots: Readonly<Record<string, Shot>> = {
     prepare: async (page) => {
       await page.getByLabel('Speed').selectOption('64')
       await page.getByRole('button', { name: 'Play' }).click()
-      await page.getByText('word60').waitFor()
+      await page.getByRole('button', { name: 'Play' }).waitFor()
     },
   },
   'task-missing': { path: 'tasks/orders/none' },
@@ -137,7 +137,7 @@ const shots: Readonly<Record<string, Shot>> = {
     prepare: async (page) => {
       await page.getByRole('list', { name: 'Tasks' }).waitFor()
       await page.context().setOffline(true)
-      await page.getByText('Reconnecting…').waitFor({ timeout: 60_000 })
+      await page.getByText('Offline').waitFor()
     },
   },
   conformance: { path: 'agents/sales-assistant/conformance', prepare: (page) => runCheck(page, 'Run conformance') },
@@ -157,9 +157,7 @@ await mkdir(folder, { recursive: true })
 await using browser = await launchChromium()
 for (const [name, shot] of Object.entries(shots)) {
   if (only.length > 0 && !only.includes(name)) continue
-  for (const theme of themes) {
-    for (const width of widths) await shoot(name, shot, theme, width)
-  }
+  await Promise.all(themes.flatMap((theme) => widths.map((width) => shoot(name, shot, theme, width))))
 }
 
 async function shoot(name: string, { path, prepare }: Shot, colorScheme: 'light' | 'dark', width: number) {
@@ -175,7 +173,10 @@ async function shoot(name: string, { path, prepare }: Shot, colorScheme: 'light'
       `${name} (${colorScheme}, ${width}): ${error instanceof Error ? error.message.split('\n')[0] : error}`,
     )
   }
-  await page.waitForTimeout(700)
+  await page.locator('main h1').first().waitFor()
+  await page.locator('.state-loading').first().waitFor({ state: 'detached' })
+  // Charts and lists draw themselves in the next frames.
+  await page.waitForTimeout(300)
   await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) })
   await context.close()
 }

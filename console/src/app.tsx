@@ -6,6 +6,7 @@ import { hasFeature, readSession, sessionState } from './api/session.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { LoginDialog } from './components/login/login-dialog.tsx'
 import { LoginPage } from './components/login/login-page.tsx'
+import { Page } from './components/page.tsx'
 import { Shell } from './components/shell/shell.tsx'
 import { EmptyState, ErrorState, LoadingState } from './components/states.tsx'
 import { basePath, link } from './router/links.ts'
@@ -94,8 +95,10 @@ function RegistryStart() {
 
 function NotFound() {
   return (
-    <EmptyState title="There is no such page">
-      The address may be mistyped, or belong to a page that this server does not have. <a href={link()}>Start page</a>
-    </EmptyState>
+    <Page title="Not found">
+      <EmptyState title="There is no such page">
+        The address may be mistyped, or belong to a page that this server does not have. <a href={link()}>Start page</a>
+      </EmptyState>
+    </Page>
   )
 }

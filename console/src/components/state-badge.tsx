@@ -31,7 +31,7 @@ export function StateBadge({ state }: { readonly state: string }) {
 /** A word on a coloured ground. */
 export function Badge({ tone, children }: { readonly tone: Tone; readonly children: string }) {
   return (
-    <span class={`badge badge-${tone}`}>
+    <span class={`badge badge-${tone}`} title={children.length > 20 ? children : undefined}>
       <bdi>{children}</bdi>
     </span>
   )

@@ -47,8 +47,8 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 
 it('a message, a task with files, data and Markdown, and a failure appear in the conversation', async () => {
   const { page } = await openChat()
-  await say(page, 'hello')
-  await page.getByText('You said: hello').waitFor()
+  await page.getByRole('button', { name: 'Sales of the north in the first quarter' }).click()
+  await page.getByText('You said: Sales of the north in the first quarter').waitFor()
   await say(page, 'report')
   await page.getByText('Completed').waitFor()
   await page.getByRole('cell', { name: '1,204,000' }).waitFor()

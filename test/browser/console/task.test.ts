@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -169,7 +170,16 @@ it('the copied commands read the task and send its message again', async () => {
   const sent = JSON.parse(await shell(await copied('Send its message again', 'curl'))) as SentAnswer
   expect(sent.result.task.history[0]?.parts).toEqual([{ text: "steps 'quoted' $(touch x) `y`" }])
   expect(await shell(local(await copied('Send its message again', 'parley')))).toContain('The order is packed')
-  expect(await copied('Read this task', 'TypeScript')).toContain(`agent.task("${task?.id}").get()`)
+  // A project that has installed the package.
+  const project = await temporaryDirectory()
+  await mkdir(`${project}/node_modules`)
+  await symlink(`${import.meta.dirname}/../../..`, `${project}/node_modules/parley-a2a`)
+  const script = async (group: string) => {
+    await writeFile(`${project}/copied.mts`, await copied(group, 'TypeScript'))
+    return (await run(process.execPath, ['copied.mts'], { cwd: project })).stdout
+  }
+  expect(await script('Read this task')).toContain(`${task?.id}`)
+  expect(await script('Send its message again')).toContain('The order is packed')
 })
 
 interface SentAnswer {

@@ -1,7 +1,10 @@
 import type { AgentSummary } from 'parley-a2a/operator'
 import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
+import { agentClient } from '../../api/a2a.ts'
 import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
+import { useResource } from '../../api/use-resource.ts'
+import { ActionButton } from '../../components/action-button.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Page } from '../../components/page.tsx'
 import { EmptyState, LoadingState } from '../../components/states.tsx'
@@ -14,6 +17,7 @@ import {
   conversations,
   createConversation,
   loadConversations,
+  type Outgoing,
   refreshWaiting,
   send,
 } from './conversations.ts'
@@ -76,22 +80,25 @@ export function ChatPage() {
               {agent.description || 'Send a message to begin.'}
             </EmptyState>
           )}
+          {!current && <Examples agent={agentId} onChoose={(text) => begin({ parts: [{ text }] })} />}
           <Composer
             key={current?.id ?? agentId}
             agent={agent}
             activity={current?.activity ?? 'idle'}
             onCancel={() => current && cancel(current.id)}
-            onSend={(outgoing) => {
-              const target = current ?? createConversation(agentId)
-              if (!current) open(target, true)
-              send(target.id, outgoing)
-            }}
+            onSend={begin}
           />
         </div>
         {beside && <SecondConversation conversation={beside} agent={agent} close={addressOf(agentId, current)} />}
       </div>
     </Page>
   )
+
+  function begin(outgoing: Outgoing) {
+    const target = current ?? createConversation(agentId)
+    if (!current) open(target, true)
+    send(target.id, outgoing)
+  }
 
   function close(conversation: Conversation) {
     closeConversation(conversation.id)
@@ -138,6 +145,28 @@ function SecondConversation({ conversation, agent, close }: SecondConversationPr
         onSend={(outgoing) => send(id, outgoing)}
       />
     </section>
+  )
+}
+
+const maxExamples = 4
+
+/** Messages that the skills of the agent name as examples. */
+function Examples({ agent, onChoose }: { readonly agent: string; readonly onChoose: (text: string) => void }) {
+  const { value: examples = [] } = useResource(
+    async () => (await agentClient(agent)).card.skills.flatMap((skill) => skill.examples ?? []).slice(0, maxExamples),
+    [agent],
+  )
+  if (examples.length === 0) return null
+  return (
+    <ul class="plain chat-examples" aria-label="Examples">
+      {examples.map((text) => (
+        <li key={text}>
+          <ActionButton onClick={() => onChoose(text)}>
+            <bdi class="breakable">{text.slice(0, 200)}</bdi>
+          </ActionButton>
+        </li>
+      ))}
+    </ul>
   )
 }
 

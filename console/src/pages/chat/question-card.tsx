@@ -3,6 +3,7 @@ import { type QuestionAnswer, resultPart, textOfAnswer } from '../../components/
 import { AnswerForm } from '../../components/answers/answer-form.tsx'
 import { ToolCall } from '../../components/answers/tool-result-form.tsx'
 import { Parts } from '../../components/parts/parts.tsx'
+import { isObject } from '../../components/schema-form/schema.ts'
 import { Badge } from '../../components/state-badge.tsx'
 import type { Question } from './conversation.ts'
 import type { Outgoing } from './conversations.ts'
@@ -23,7 +24,7 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
         <Badge tone={isOpen ? 'warning' : 'neutral'}>{titles[kind]}</Badge>
         {!isOpen && <span class="muted small">answered</span>}
       </header>
-      <Parts parts={parts} />
+      <Parts parts={kind === 'credentials' ? parts.filter((part) => !describesCredentials(part)) : parts} />
       {request.tool && kind === 'tool' && <ToolCall name={request.tool} arguments={request.arguments} />}
       {isOpen && (
         <AnswerForm
@@ -39,6 +40,11 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
       )}
     </article>
   )
+}
+
+/** Whether a part says for programs which credentials are needed: the form says it for people. */
+function describesCredentials(part: Part): boolean {
+  return 'data' in part && isObject(part.data) && ('credentialsType' in part.data || 'schemes' in part.data)
 }
 
 /** The message that answers. Secrets stay out of the transcript. */

@@ -11,7 +11,7 @@ export function CopyAs({ detail }: { readonly detail: TaskDetail }) {
   const text = first ? textOf(first.parts) : undefined
   return (
     <details class="copy-as">
-      <summary class="button button-small">Copy as…</summary>
+      <summary class="button">Copy as…</summary>
       <div class="copy-as-menu card">
         <CopyGroup title="Read this task" commands={readCommands(url, detail.taskId)} />
         {text !== undefined && <CopyGroup title="Send its message again" commands={sendCommands(url, text)} />}

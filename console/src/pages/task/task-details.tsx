@@ -1,4 +1,4 @@
-import type { Part } from 'parley-a2a/client'
+import type { JsonObject, Part } from 'parley-a2a/client'
 import type { TaskDetail, TaskKey } from 'parley-a2a/operator'
 import { operator } from '../../api/operator.ts'
 import { useResource } from '../../api/use-resource.ts'
@@ -106,7 +106,7 @@ export function LogLines({ task: { agent, taskId } }: { readonly task: TaskKey }
     )
   }
   return (
-    <ol class="plain log-lines">
+    <ol class="plain card log-lines">
       {value.lines.map(({ at, level, message, fields }, index) => (
         <li key={index} class={`log-line log-${level}`}>
           <time class="mono small muted" dateTime={new Date(at).toISOString()}>
@@ -114,11 +114,18 @@ export function LogLines({ task: { agent, taskId } }: { readonly task: TaskKey }
           </time>
           <span class="mono small">{level}</span>
           <bdi class="breakable">{message}</bdi>
-          <code class="small muted breakable">{JSON.stringify(fields)}</code>
+          <code class="small muted breakable">{fieldsOf(fields)}</code>
         </li>
       ))}
     </ol>
   )
+}
+
+/** The members that name the task are the same in every line. */
+function fieldsOf({ taskId: _, contextId: __, agent: ___, ...fields }: JsonObject): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('  ')
 }
 
 /** The webhooks of a task, with a link to their deliveries. */

@@ -28,7 +28,11 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
       </span>
       <span class="task-name">
         <a href={link('tasks', agent, taskId)} title={summary ?? taskId}>
-          <bdi class="task-summary truncate">{summary === undefined ? 'No status message' : plainText(summary)}</bdi>
+          {summary === undefined ? (
+            <span class="muted">No status message</span>
+          ) : (
+            <bdi class="task-summary truncate">{plainText(summary)}</bdi>
+          )}
           <span class="task-id mono truncate">{taskId}</span>
         </a>
         {skill && (

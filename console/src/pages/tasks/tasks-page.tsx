@@ -7,7 +7,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
 import { VirtualList } from '../../components/virtual-list.tsx'
-import { linkWithQuery } from '../../router/links.ts'
+import { link, linkWithQuery } from '../../router/links.ts'
 import { keyOf, useLiveTasks } from './live-tasks.ts'
 import { readFilters, TaskFilters, toQuery } from './task-filters.tsx'
 import { TaskLine } from './task-line.tsx'
@@ -124,10 +124,17 @@ interface NothingProps {
 function Nothing({ isLoading, error, isFiltered, reload }: NothingProps) {
   if (isLoading) return <LoadingState label="Loading tasks" />
   if (error !== undefined) return <ErrorState error={error} onRetry={reload} />
-  if (isFiltered) return <EmptyState title="No task matches">Change the filters, or remove them.</EmptyState>
+  if (isFiltered) {
+    return (
+      <EmptyState title="No task matches">
+        Change the filters, or <a href={link('tasks')}>remove them</a>.
+      </EmptyState>
+    )
+  }
   return (
     <EmptyState title="No tasks yet">
-      A task appears here as soon as a caller sends a message that becomes one. Try it in the chat.
+      A task appears here as soon as a caller sends a message that becomes one. Try it in the{' '}
+      <a href={link('chat')}>chat</a>.
     </EmptyState>
   )
 }

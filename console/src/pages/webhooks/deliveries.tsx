@@ -68,7 +68,9 @@ export function Deliveries({ webhook, onChange }: DeliveriesProps) {
               </td>
               <td class="breakable">
                 {delivery.status !== undefined && `HTTP ${delivery.status} `}
-                <bdi class="muted small">{delivery.problem}</bdi>
+                {delivery.problem !== `answered with ${delivery.status}` && (
+                  <bdi class="muted small">{delivery.problem}</bdi>
+                )}
               </td>
               <td>{delivery.attempts}</td>
               <td>{formatDuration(delivery.latency)}</td>
