@@ -10,9 +10,11 @@ import { launchChromium } from '../test/support/processes/chromium.ts'
  * the console before.
  *
  *     node scripts/console-screenshots.ts [folder] [page…]
+ *     node scripts/console-screenshots.ts readme
  */
-const folder = resolve(argv[2] ?? 'node_modules/.cache/console-screenshots')
-const only = argv.slice(3)
+const isForReadme = argv[2] === 'readme'
+const folder = resolve(isForReadme ? 'docs/images' : (argv[2] ?? 'node_modules/.cache/console-screenshots'))
+const only = isForReadme ? ['chat', 'task', 'inbox'] : argv.slice(3)
 const themes = ['light', 'dark'] as const
 const widths = [1440, 360] as const
 
@@ -157,11 +159,12 @@ await mkdir(folder, { recursive: true })
 await using browser = await launchChromium()
 for (const [name, shot] of Object.entries(shots)) {
   if (only.length > 0 && !only.includes(name)) continue
-  await Promise.all(themes.flatMap((theme) => widths.map((width) => shoot(name, shot, theme, width))))
+  if (isForReadme) await shoot(`console-${name}`, shot, 'light', 1280)
+  else await Promise.all(themes.flatMap((theme) => widths.map((width) => shoot(name, shot, theme, width))))
 }
 
 async function shoot(name: string, { path, prepare }: Shot, colorScheme: 'light' | 'dark', width: number) {
-  const viewport = { width, height: width > 800 ? 900 : 740 }
+  const viewport = { width, height: { 1440: 900, 1280: 800 }[width] ?? 740 }
   const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-US' })
   const page = await context.newPage()
   page.setDefaultTimeout(8_000)
@@ -177,6 +180,7 @@ async function shoot(name: string, { path, prepare }: Shot, colorScheme: 'light'
   await page.locator('.state-loading').first().waitFor({ state: 'detached' })
   // Charts and lists draw themselves in the next frames.
   await page.waitForTimeout(300)
-  await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) })
+  const file = isForReadme ? `${name}.png` : `${name}-${colorScheme}-${width}.png`
+  await page.screenshot({ path: join(folder, file) })
   await context.close()
 }

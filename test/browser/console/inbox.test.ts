@@ -39,6 +39,7 @@ it('an operator answers, chooses and approves for the callers of all agents', as
   await item.getByRole('button', { name: 'Answer' }).click()
   await expectText(assistant, free, 'Hello Ada')
   await page.getByText('Nothing waits for you').waitFor()
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
 
   const choice = await assistant.send('choose', now)
   await item.getByRole('button', { name: 'west' }).click()

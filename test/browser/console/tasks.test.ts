@@ -92,6 +92,16 @@ it('selected tasks are canceled together, by keyboard alone', async () => {
   await page.getByText('No task matches').waitFor()
   await page.getByLabel('State').selectOption({ label: 'Canceled' })
   await eventually(() => lines(page).count()).toBe(2)
+
+  for (let count = 0; count < 3; count++) await client.send('wait', now)
+  await page.getByRole('button', { name: 'All' }).click()
+  await page.getByRole('button', { name: 'Select 3 open' }).click()
+  expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(3)
+  await page.getByRole('button', { name: 'Clear selection' }).click()
+  await page.getByRole('button', { name: 'Select 3 open' }).click()
+  await page.getByRole('button', { name: 'Cancel 3 selected' }).click()
+  await eventually(() => page.getByText('Canceled').count()).toBeGreaterThan(5)
+  expect(await page.getByRole('button', { name: /selected|open/ }).count()).toBe(0)
 })
 
 it('the list recovers when the server restarts, and shows what happened meanwhile', async () => {

@@ -80,6 +80,11 @@ function AllWaiting() {
     if (value) setInboxCount(value.items.length, value.next !== undefined)
   }, [value])
 
+  // An answered question disappears with its form: the keyboard continues at the top.
+  useEffect(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus()
+  }, [items.length])
+
   async function loadMore() {
     const page = await operator.inbox(next)
     setMore({ ...page, items: [...more.items, ...page.items] })

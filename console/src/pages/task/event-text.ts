@@ -5,8 +5,8 @@ type Part = TaskDetail['task']['artifacts'][number]['parts'][number]
 
 const maxLength = 160
 
-/** What an event says, in one line. */
-export function describeEvent({ event }: EventRow): string {
+/** What an event says, in one line. Chunks name their artifact by its id only, so its name comes from the task. */
+export function describeEvent({ event }: EventRow, { task }: Pick<TaskDetail, 'task'>): string {
   if (!event) return 'A large event'
   switch (event.type) {
     case 'message':
@@ -21,8 +21,9 @@ export function describeEvent({ event }: EventRow): string {
     }
     case 'artifact': {
       const { artifact, append, lastChunk } = event
+      const { name: known } = task.artifacts.find(({ artifactId }) => artifactId === artifact.artifactId) ?? {}
       // Ids are long, and the text is what differs.
-      const name = artifact.name ?? artifact.artifactId.slice(0, 8)
+      const name = artifact.name ?? known ?? artifact.artifactId.slice(0, 8)
       const kind = append ? `Chunk of ${name}` : `Artifact ${name}`
       return shorten(`${kind}${lastChunk ? ', the last' : ''}: ${textOf(artifact.parts)}`)
     }

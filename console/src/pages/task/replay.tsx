@@ -29,7 +29,7 @@ export function Replay({ task }: { readonly task: TaskDetail }) {
   useEffect(() => {
     if (!isPlaying) return
     const abort = new AbortController()
-    play(task, position, pace, abort.signal, (event) => setShown((old) => withEvent(old, event))).then(
+    play(task, position, pace, abort.signal, (event) => setShown((old) => withEvent(old, event, task))).then(
       () => setPlaying(false),
       (error) => {
         if (abort.signal.aborted) return
@@ -106,9 +106,9 @@ interface Shown {
 
 const nothing: Shown = { generation: 0, line: '', text: '' }
 
-function withEvent(shown: Shown, row: EventRow): Shown {
+function withEvent(shown: Shown, row: EventRow, task: TaskDetail): Shown {
   const { event, generation } = row
-  const next = { ...shown, generation, line: describeEvent(row) }
+  const next = { ...shown, generation, line: describeEvent(row, task) }
   if (event?.type === 'status') return { ...next, phase: event.status.state }
   if (event?.type !== 'artifact') return next
   const text = textOf(event.artifact.parts)

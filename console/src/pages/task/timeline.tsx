@@ -66,14 +66,15 @@ function EventLine({ generation, pages, task, isOpened, onOpen }: EventLineProps
   const row = pages.eventAt(generation)
   if (!row) return <div class="event-line event-loading">#{generation}</div>
   const before = generation > 1 ? pages.eventAt(generation - 1)?.at : undefined
+  const text = describeEvent(row, task)
   const gap = row.at !== undefined && before !== undefined ? row.at - before : undefined
   return (
     <div class="event">
       <button type="button" class="event-line" aria-expanded={isOpened} onClick={onOpen}>
         <span class="mono muted">#{generation}</span>
         <span class={`event-type event-${row.type}`}>{row.type}</span>
-        <bdi class="truncate event-text" title={describeEvent(row)}>
-          {describeEvent(row)}
+        <bdi class="truncate event-text" title={text}>
+          {text}
         </bdi>
         <span class="event-facts muted small">
           <span class="event-by">by {row.by}</span>

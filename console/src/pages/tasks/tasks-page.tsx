@@ -26,6 +26,7 @@ export function TasksPage() {
   const keyAt = useCallback((index: number) => keyOf(rows[index] as TaskRow), [rows])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { cancel, isCanceling, problem } = useCancel(reload)
+  const open = rows.filter(isOpen).slice(0, maxCancel)
   const chosen = rows.filter((task) => selected.has(keyOf(task)) && isOpen(task))
 
   function toggle(task: TaskRow) {
@@ -45,11 +46,23 @@ export function TasksPage() {
       isFixed
       lead={total > 0 ? `${total >= 10_000 ? 'More than 10,000' : total.toLocaleString()} tasks` : undefined}
       actions={
-        chosen.length > 0 && (
-          <ActionButton kind="danger" isBusy={isCanceling} onClick={cancelChosen}>
-            Cancel {Math.min(chosen.length, maxCancel)} selected
-          </ActionButton>
-        )
+        <>
+          {chosen.length > 0 && (
+            <button type="button" class="button button-plain" onClick={() => setSelected(new Set())}>
+              Clear selection
+            </button>
+          )}
+          {open.length > chosen.length && (
+            <button type="button" class="button" onClick={() => setSelected(new Set(open.map(keyOf)))}>
+              Select {open.length} open
+            </button>
+          )}
+          {chosen.length > 0 && (
+            <ActionButton kind="danger" isBusy={isCanceling} onClick={cancelChosen}>
+              Cancel {Math.min(chosen.length, maxCancel)} selected
+            </ActionButton>
+          )}
+        </>
       }
     >
       <TaskFilters
