@@ -138,7 +138,7 @@ module.exports = {
       severity: 'error',
       from: production(
         '^src/',
-        '^src/(serve|serve-console|serve-options|serve-environment|serve-records|serve-start|serve-stores|local-agent|local-agent[.]node)[.]ts$',
+        '^src/(serve|serve-console|serve-options|serve-environment|serve-mounts|serve-records|serve-start|serve-stores|local-agent|local-agent[.]node)[.]ts$',
         inside([...Object.keys(mayImport), 'cli', 'entries']),
       ),
       to: {},

@@ -10,16 +10,14 @@ import {
   statsOf,
   type TimesRow,
 } from '../log-admin.ts'
-import { createDatabase, IncompatibleDatabase, type PostgresPool, poolCheck } from './connection.ts'
 import {
-  formatOf,
-  formatProblem,
-  formatWith,
+  createDatabase,
+  IncompatibleDatabase,
   ignoreConnectionErrors,
-  migrations,
-  planFor,
-  requireSchema,
-} from './schema.ts'
+  type PostgresPool,
+  poolCheck,
+} from './connection.ts'
+import { formatOf, formatProblem, formatWith, migrations, planFor, requireSchema } from './schema.ts'
 import { decodeText } from './sql-text.ts'
 
 /** How long an unreachable database is waited for, in milliseconds. */

@@ -358,6 +358,20 @@ const adviceBySqlState: Readonly<Record<string, string>> = {
   '25006': 'may only be read: this server is a standby. Connect to the primary',
 }
 
+/** The next statement on a broken connection reports the error; an idle one that breaks must not end the process. */
+export function ignoreConnectionErrors(pool: PostgresPool): void {
+  if (handled.has(pool)) return
+  handled.add(pool)
+  pool.on('error', () => {})
+  pool.on('acquire', (client) => {
+    if (handled.has(client)) return
+    handled.add(client)
+    client.on('error', () => {})
+  })
+}
+
+const handled = new WeakSet<object>()
+
 interface PendingQuery {
   readonly done: Promise<void>
   readonly finish: () => void

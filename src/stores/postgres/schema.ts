@@ -7,6 +7,7 @@ import {
   type Database,
   type DatabaseOptions,
   IncompatibleDatabase,
+  ignoreConnectionErrors,
   isDisconnected,
   type PostgresClient,
   type PostgresPool,
@@ -14,8 +15,6 @@ import {
   subjectIn,
   withTimeout,
 } from './connection.ts'
-
-const handled = new WeakSet<object>()
 
 /** How long to wait at start for a database that cannot be reached, in milliseconds. */
 const defaultStartPatience = 60_000
@@ -386,17 +385,5 @@ async function applyMigrations(
   await client.query({
     text: `UPDATE "${schema}".format SET format = $1, oldest = $2`,
     values: [available.length, oldestCompatible],
-  })
-}
-
-/** The next statement on a broken connection reports the error; an idle one that breaks must not end the process. */
-export function ignoreConnectionErrors(pool: PostgresPool): void {
-  if (handled.has(pool)) return
-  handled.add(pool)
-  pool.on('error', () => {})
-  pool.on('acquire', (client) => {
-    if (handled.has(client)) return
-    handled.add(client)
-    client.on('error', () => {})
   })
 }
