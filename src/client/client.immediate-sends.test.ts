@@ -57,6 +57,16 @@ describe('a 0.2 agent on Python, which answers a send only when the task has end
     expect(methods).toEqual(['message/send'])
   })
 
+  it('a send that is not answered in time says that the agent may wait for the task', async () => {
+    const { peer } = python('another', { isSilent: true })
+    const sending = (await connect(peer, { timeout: 50 })).send('go', { returnImmediately: true })
+    await expect(sending).rejects.toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining('may answer a send only when the task has ended'),
+      hint: expect.any(String),
+    })
+  })
+
   it('an agent that refuses the stream is sent a message', async () => {
     const { peer, methods } = python('uvicorn', { refuses: true })
     await (await connect(peer)).send('go', { returnImmediately: true })
@@ -65,7 +75,7 @@ describe('a 0.2 agent on Python, which answers a send only when the task has end
 })
 
 /** An agent with one task, `T`. */
-function python(software: string, { refuses = false } = {}) {
+function python(software: string, { refuses = false, isSilent = false } = {}) {
   const card = { name: 'Test', url: 'http://localhost/', protocolVersion: '0.2.5', capabilities: { streaming: true } }
   const methods: string[] = []
   let state = 'submitted'
@@ -98,6 +108,7 @@ function python(software: string, { refuses = false } = {}) {
     if (found) return new Response(found.body, { headers: { 'content-type': 'application/json', server: software } })
     const { method } = await request.json()
     methods.push(method)
+    if (isSilent) return await new Promise<Response>(() => {})
     if (method === 'tasks/cancel') state = 'canceled'
     if (method !== 'message/stream') return Response.json({ jsonrpc: '2.0', result: taskOf() })
     if (refuses) return Response.json({ jsonrpc: '2.0', error: { code: -32004, message: 'No streams' } })

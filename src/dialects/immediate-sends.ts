@@ -21,7 +21,8 @@ export function withImmediateSends(
   { software, cancelsOnLeave }: WaitingAgents,
   { headers, mayStream, follow }: FollowedAgent,
 ): Service {
-  if (!mayStream || !(software?.test(headers?.get('server') ?? '') ?? true)) return service
+  const isAffected = software?.test(headers?.get('server') ?? '') ?? true
+  if (!mayStream || !isAffected) return intercept(service, [explainWaiting])
   const cancelListeners = new Set<(taskId: string) => void>()
   let streams = 0
 
@@ -72,6 +73,21 @@ export function withImmediateSends(
     },
   }
   return intercept(service, [interceptor])
+}
+
+/** Says why an agent may have let a send wait that should have returned. */
+const explainWaiting: Interceptor = {
+  async sendMessage(request, call, next) {
+    try {
+      return await next(request, call)
+    } catch (error) {
+      const isLate = error instanceof A2AError && error.reason === 'deadline'
+      if (!isLate || !request.configuration?.returnImmediately) throw error
+      const reason =
+        'Agents of A2A 0.1 and 0.2 may answer a send only when the task has ended, also one that should return.'
+      throw new A2AError('timeout', `${error.message} ${reason}`, { cause: error, reason: 'deadline' })
+    }
+  },
 }
 
 /** The errors of agents that do not stream, although their card says so. */
