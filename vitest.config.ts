@@ -3,14 +3,14 @@ import { defineConfig } from 'vitest/config'
 import { createSummaryReporter } from './test/summary-reporter.ts'
 
 /**
- * Four projects, run one after the other, because they tolerate different load on the machine:
+ * Four projects, because they tolerate different load on the machine:
  *
- * - `unit`: tests beside the source, contract suites and the simulation. They use all cores.
+ * - `unit`: tests beside the source, contract suites and the simulation. They use all cores, and run first.
  * - `wire`: tests that start servers on loopback and send requests to them.
  * - `process`: tests that start processes, kill them and wait for leases and timeouts.
  * - `alone`: tests that measure time, or that need all cores. One file runs at a time, after all others.
  *
- * Files of `wire` and `process` wait for processes and timers about half of the time, so three of them share two cores.
+ * Files of `wire` and `process` wait for processes and timers for a part of their time, so three of them share two cores.
  */
 const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
 const wireTests = [
@@ -97,7 +97,7 @@ export default defineConfig({
           ...serverTimeouts,
           env: { ...environment, ...compileCache },
           maxWorkers: sideBySide,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -108,7 +108,7 @@ export default defineConfig({
           ...serverTimeouts,
           fileParallelism: false,
           env: { ...environment, ...compileCache },
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
