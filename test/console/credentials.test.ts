@@ -54,7 +54,7 @@ describe('a task that waits for credentials', () => {
     }
   })
 
-  it('goes on waiting when the credentials are for another scheme', async () => {
+  it('continues to wait when the credentials are for another scheme', async () => {
     const { url, client } = await start()
     const operator = createOperatorClient({ url: `${url}/console` })
     await client.send('push it')

@@ -16,7 +16,7 @@ export interface ProcessLines {
 
 /**
  * The last log lines about a task: those that any process has stored, and those that this one has kept beyond that.
- * `number` tells the lines of a process apart.
+ * `number` distinguishes the lines of a process.
  */
 export async function readLogLines(
   agent: ConsoleAgent,
