@@ -198,6 +198,8 @@ it.each([360, 1440])('hostile names neither run nor break any tab at %d pixels',
     .click()
   for (const tab of ['Timeline', 'Artifacts', 'Messages', 'Steps', 'Log', 'Seen as', 'Replay']) {
     await openTab(page, tab)
+    const box = await page.getByRole('tab', { name: tab, selected: true }).boundingBox()
+    expect((box?.x ?? width) + (box?.width ?? 0)).toBeLessThanOrEqual(width)
     await page.getByText('Loading…').waitFor({ state: 'hidden' })
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
     expect(await page.evaluate('window.attacked')).toBeUndefined()
