@@ -21,7 +21,7 @@ type Item = Inbox['items'][number]
 
 const kinds = { input: 'Question', approval: 'Approval', tool: 'Tool call', credentials: 'Credentials' } as const
 
-/** The stream reports new questions. Questions that others have answered disappear within this time, in milliseconds. */
+/** The stream reports new questions. Questions that other people answer disappear within this time, in milliseconds. */
 const refreshInterval = 10_000
 
 /** Everything that waits for a person, of all agents, or one task, at an address of its own. */
