@@ -18,6 +18,20 @@ export interface Authorization {
 /** Returns credentials. Called before every request, and once more after a 401 response. */
 export type Authorize = (authorization: Authorization) => Credentials | undefined | Promise<Credentials | undefined>
 
+/** The kind of a credential failure. Its message must not contain a secret or anything that a server answered to one. */
+export type CredentialFailure =
+  | 'unfit'
+  | 'malformed'
+  | 'not-secure'
+  | 'not-trusted'
+  | 'refused'
+  | 'unreachable'
+  | 'garbage'
+
+export function credentialError(failure: CredentialFailure, problem: string, hint: string): A2AError {
+  return new A2AError('unauthenticated', problem, { reason: `credentials-${failure}`, hint })
+}
+
 /** A `fetch` that sends the credentials of the caller. */
 export function authorizing(fetch: Fetch, authorize: Authorize, card: () => AgentCard | undefined): Fetch {
   return async (url, init) => {

@@ -2,8 +2,7 @@ import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import type { Authorize } from './authorize.ts'
-import { credentialError } from './oauth-client.ts'
+import { type Authorize, credentialError } from './authorize.ts'
 
 /** Returns credentials for all schemes of one requirement of the card: the first for which there are providers. */
 export function byCard(providers: readonly CredentialProvider[], fetch: Fetch): Authorize {

@@ -11,7 +11,7 @@ import {
   text,
 } from '../../base/options.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { credentialError } from './authorize.ts'
 
 /** Milliseconds before its expiry from which a token is no longer used; a fifth of the lifetime of short tokens. */
 const expiryMargin = 30_000
@@ -108,20 +108,6 @@ export function withoutQuery(url: string): string {
   if (!URL.canParse(url)) return 'an invalid URL'
   const { origin, pathname } = new URL(url)
   return `${origin}${pathname}`
-}
-
-/** The kind of a credential failure. Its message must not contain a secret or anything that a server answered to one. */
-export type CredentialFailure =
-  | 'unfit'
-  | 'malformed'
-  | 'not-secure'
-  | 'not-trusted'
-  | 'refused'
-  | 'unreachable'
-  | 'garbage'
-
-export function credentialError(failure: CredentialFailure, problem: string, hint: string): A2AError {
-  return new A2AError('unauthenticated', problem, { reason: `credentials-${failure}`, hint })
 }
 
 /** An access token, as it is kept by a `TokenStorage`. */

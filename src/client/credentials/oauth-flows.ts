@@ -3,10 +3,10 @@ import { sleep, systemClock } from '../../base/clock.ts'
 import { aFunction, text } from '../../base/options.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider } from '../../protocol/credentials.ts'
+import { credentialError } from './authorize.ts'
 import {
   checkClient,
   createTokenStore,
-  credentialError,
   discoveryUrl,
   fitsClient,
   type OAuthClient,

@@ -2,7 +2,8 @@ import { toBase64 } from '../../base/base64.ts'
 import { checkOptions, oneOf, text } from '../../base/options.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
-import { credentialError, reveal, type Secret, secretCheck } from './oauth-client.ts'
+import { credentialError } from './authorize.ts'
+import { reveal, type Secret, secretCheck } from './oauth-client.ts'
 
 /** Options of `apiKeyCredentials`. */
 export interface ApiKeyCredentialsOptions {

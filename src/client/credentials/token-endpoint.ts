@@ -6,15 +6,8 @@ import type { Fetch } from '../../http/fetch.ts'
 import { networkFailureOf } from '../../http/network-failure.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import {
-  credentialError,
-  discoverySuffix,
-  type OAuthClient,
-  requireSecure,
-  reveal,
-  type Token,
-  withoutQuery,
-} from './oauth-client.ts'
+import { credentialError } from './authorize.ts'
+import { discoverySuffix, type OAuthClient, requireSecure, reveal, type Token, withoutQuery } from './oauth-client.ts'
 
 /** Bytes of a response. */
 const maxBytes = 2 ** 16
