@@ -40,7 +40,7 @@ export interface Receivers {
 }
 
 export function createReceivers({ state, addressOf }: ReceiversOptions): Receivers {
-  const wakeups = new Map<string, Set<() => void>>()
+  const wakeups = createDeliveryWakeups()
 
   async function open(incoming: Incoming): Promise<WebhookReceiver> {
     const [id, token] = [randomText(), randomText()]
@@ -63,85 +63,102 @@ export function createReceivers({ state, addressOf }: ReceiversOptions): Receive
         yield { value: { ...(JSON.parse(value) as StoredDelivery), number, at } satisfies ReceivedDelivery }
         seen = number
       }
-      await delivery(id, signal)
+      await wakeups.wait(id, signal)
     }
-  }
-
-  /** Resolves when a delivery arrives at this process, and after a while, because it may arrive at another one. */
-  function delivery(id: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = wakeups.get(id) ?? new Set()
-      wakeups.set(id, waiting)
-      const wake = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', wake)
-        waiting.delete(wake)
-        if (waiting.size === 0) wakeups.delete(id)
-        resolve()
-      }
-      const timer = setTimeout(wake, watchInterval)
-      waiting.add(wake)
-      signal.addEventListener('abort', wake)
-      if (signal.aborted) wake()
-    })
   }
 
   async function keep(id: string, receiver: StoredReceiver, incoming: Incoming): Promise<Outgoing> {
-    const body = decodeUtf8(await incoming.bytes(bodyLimit))
-    const headers = Object.fromEntries(
-      shownHeaders.flatMap((name) => {
-        const value = incoming.header(name)
-        return value === undefined ? [] : [[name, value]]
-      }),
-    )
-    const verdict = verdictOf(incoming.header('x-a2a-notification-token'), receiver)
-    const delivery: StoredDelivery = {
-      ...{ headers, verdict, body: body.slice(0, maxBody) },
-      ...(body.length > maxBody && { isShortened: true }),
-    }
+    const delivery = await readDelivery(incoming, receiver)
     const { records } = state()
     await records.append('delivery', [{ list: id, at: Date.now(), value: JSON.stringify(delivery) }], maxDeliveries)
-    for (const wake of [...(wakeups.get(id) ?? [])]) wake()
+    wakeups.wake(id)
     return { status: 204, headers: {} }
   }
 
+  const routes: readonly Route[] = [
+    {
+      method: 'POST',
+      path: '/receivers',
+      role: 'operator',
+      handle: async ({ incoming }) => jsonAnswer(await open(incoming)),
+    },
+    {
+      method: 'GET',
+      path: '/receivers/:id/deliveries',
+      role: 'viewer',
+      async handle(call, id: string) {
+        const receiver = await find(id)
+        if (!receiver) throw notFound('There is no such receiver, or it has expired.')
+        return streamAnswer(call, follow(id, receiver, call.incoming.signal))
+      },
+    },
+  ]
+
   return {
-    routes: [
-      {
-        method: 'POST',
-        path: '/receivers',
-        role: 'operator',
-        handle: async ({ incoming }) => jsonAnswer(await open(incoming)),
-      },
-      {
-        method: 'GET',
-        path: '/receivers/:id/deliveries',
-        role: 'viewer',
-        async handle(call, id: string) {
-          const receiver = await find(id)
-          if (!receiver) throw notFound('There is no such receiver, or it has expired.')
-          return streamAnswer(call, follow(id, receiver, call.incoming.signal))
-        },
-      },
-    ],
+    routes,
     async receive(incoming) {
       const id = incoming.path.split('/').at(-1) ?? ''
-      const receiver = await find(id)
-      if (!receiver) return jsonAnswer({ error: 'There is no such receiver.' }, 404)
-      const challenge = new URLSearchParams(incoming.query).get('validationToken')
-      // The agent proves that the receiver wants deliveries; no page shows the text.
-      if (incoming.method === 'GET' && challenge !== null && /^[\w-]{1,200}$/.test(challenge)) {
-        return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: challenge }
-      }
-      if (incoming.method !== 'POST') return jsonAnswer({ error: 'Deliveries are sent by POST.' }, 405)
       try {
-        return await keep(id, receiver, incoming)
+        const receiver = await find(id)
+        if (!receiver) return jsonAnswer({ error: 'There is no such receiver.' }, 404)
+        return answerChallenge(incoming) ?? (await keep(id, receiver, incoming))
       } catch (error) {
         if (error instanceof BodyTooLarge) return jsonAnswer({ error: error.message }, 413)
         if (error instanceof A2AError) return jsonAnswer({ error: 'The delivery cannot be stored now.' }, 503)
         return jsonAnswer({ error: 'The body is not text in UTF-8.' }, 400)
       }
     },
+  }
+}
+
+/** Wakes readers when a delivery arrives at this process, and after a while, because it may arrive at another one. */
+function createDeliveryWakeups() {
+  const waiting = new Map<string, Set<() => void>>()
+  return {
+    wake(id: string): void {
+      for (const wake of [...(waiting.get(id) ?? [])]) wake()
+    },
+    wait: (id: string, signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        const readers = waiting.get(id) ?? new Set()
+        waiting.set(id, readers)
+        const wake = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', wake)
+          readers.delete(wake)
+          if (readers.size === 0) waiting.delete(id)
+          resolve()
+        }
+        const timer = setTimeout(wake, watchInterval)
+        readers.add(wake)
+        signal.addEventListener('abort', wake)
+        if (signal.aborted) wake()
+      }),
+  }
+}
+
+/** Answers requests that are not deliveries. */
+function answerChallenge({ method, query }: Incoming): Outgoing | undefined {
+  const challenge = new URLSearchParams(query).get('validationToken')
+  // The agent proves that the receiver wants deliveries; no page shows the text.
+  if (method === 'GET' && challenge !== null && /^[\w-]{1,200}$/.test(challenge)) {
+    return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: challenge }
+  }
+  return method === 'POST' ? undefined : jsonAnswer({ error: 'Deliveries are sent by POST.' }, 405)
+}
+
+async function readDelivery(incoming: Incoming, receiver: StoredReceiver): Promise<StoredDelivery> {
+  const body = decodeUtf8(await incoming.bytes(bodyLimit))
+  const headers = Object.fromEntries(
+    shownHeaders.flatMap((name) => {
+      const value = incoming.header(name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  const verdict = verdictOf(incoming.header('x-a2a-notification-token'), receiver)
+  return {
+    ...{ headers, verdict, body: body.slice(0, maxBody) },
+    ...(body.length > maxBody && { isShortened: true }),
   }
 }
 
