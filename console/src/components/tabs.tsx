@@ -19,10 +19,14 @@ interface TabsProps<Id extends string> {
 export function Tabs<Id extends string>({ label, tabs, selected, onSelect, children }: TabsProps<Id>) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
-  // On a narrow screen the list scrolls.
+  // On a narrow screen the list scrolls. `scrollIntoView` would also move the point from which Tab continues.
   useEffect(() => {
-    const tab = list.current?.querySelector('[aria-selected=true]')
-    tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    const element = list.current
+    const tab = element?.querySelector<HTMLElement>('[aria-selected=true]')
+    if (!element || !tab) return
+    const start = tab.offsetLeft - element.offsetLeft
+    const isHidden = start < element.scrollLeft || start + tab.offsetWidth > element.scrollLeft + element.clientWidth
+    if (isHidden) element.scrollLeft = start
   }, [selected])
   function move(event: KeyboardEvent) {
     const index = tabs.findIndex((tab) => tab.id === selected)
