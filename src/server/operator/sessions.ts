@@ -72,8 +72,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   if (options.auth === 'none') return openSessions
   const auth = createAuth(options.auth, { realm: 'Parley console', logger, trustProxy })
   const schemes = loginSchemes(auth)
-  const checks = createPasswordChecks(now)
-  const accepted = new BoundedMap<string, true>(maxAccepted, now)
+  const { identify, guess, identifyCaller } = createIdentification(auth, { trustProxy, now })
 
   /** The role is decided for every request: it may have changed since the login. */
   function sessionOf(principal: Principal, expires: number | undefined): OperatorSession {
@@ -94,6 +93,50 @@ export function createSessions(options: SessionsOptions): Sessions {
   function unauthenticated(message: string): OperatorFailure {
     return new OperatorFailure(401, 'unauthenticated', message, { schemes })
   }
+
+  return {
+    async require(incoming) {
+      const stored = await findStored(incoming)
+      if (stored) return stored
+      const principal = await identifyCaller(incoming)
+      if (principal) return sessionOf(principal, principal.expires)
+      throw unauthenticated('Log in, or send the credentials of an operator.')
+    },
+
+    async login(incoming, login, scope) {
+      const scheme = Object.hasOwn(auth.securitySchemes, login.scheme) ? auth.securitySchemes[login.scheme] : undefined
+      if (!scheme) throw invalid('scheme', `expected one of ${schemes.map(({ name }) => name).join(', ')}`)
+      const request = withCredentials(incoming, scheme, login)
+      const principal = await (fieldsOf(scheme) === 'secret' ? guess(incoming, request) : identify(request))
+      if (!principal) throw unauthenticated('The credentials were not accepted.')
+      const expires = Math.min(now() + sessionLifetime, principal.expires ?? Number.POSITIVE_INFINITY)
+      const session = sessionOf(principal, expires)
+      const id = toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
+      await options
+        .values()
+        .set(storedName(id), JSON.stringify({ principal, expires } satisfies StoredSession), expires)
+      logger.info({ principal: principal.id, role: session.role }, 'an operator logged in')
+      const seconds = Math.max(0, Math.floor((expires - now()) / 1000))
+      return { session, cookie: cookieText(id, scope, seconds) }
+    },
+
+    async logout(incoming, scope) {
+      const id = cookieOf(incoming)
+      if (id !== undefined) await options.values().delete(storedName(id))
+      return cookieText('', scope, 0)
+    },
+  }
+}
+
+interface IdentificationOptions {
+  readonly trustProxy: boolean | undefined
+  readonly now: () => number
+}
+
+/** Finds the principals of operators, and slows down guesses. */
+function createIdentification(auth: Auth, { trustProxy, now }: IdentificationOptions) {
+  const checks = createPasswordChecks(now)
+  const accepted = new BoundedMap<string, true>(maxAccepted, now)
 
   /** Undefined if the credentials of the request are missing or wrong. */
   async function identify(request: AuthRequest): Promise<Principal | undefined> {
@@ -133,38 +176,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     return principal
   }
 
-  return {
-    async require(incoming) {
-      const stored = await findStored(incoming)
-      if (stored) return stored
-      const principal = await identifyCaller(incoming)
-      if (principal) return sessionOf(principal, principal.expires)
-      throw unauthenticated('Log in, or send the credentials of an operator.')
-    },
-
-    async login(incoming, login, scope) {
-      const scheme = Object.hasOwn(auth.securitySchemes, login.scheme) ? auth.securitySchemes[login.scheme] : undefined
-      if (!scheme) throw invalid('scheme', `expected one of ${schemes.map(({ name }) => name).join(', ')}`)
-      const request = withCredentials(incoming, scheme, login)
-      const principal = await (fieldsOf(scheme) === 'secret' ? guess(incoming, request) : identify(request))
-      if (!principal) throw unauthenticated('The credentials were not accepted.')
-      const expires = Math.min(now() + sessionLifetime, principal.expires ?? Number.POSITIVE_INFINITY)
-      const session = sessionOf(principal, expires)
-      const id = toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
-      await options
-        .values()
-        .set(storedName(id), JSON.stringify({ principal, expires } satisfies StoredSession), expires)
-      logger.info({ principal: principal.id, role: session.role }, 'an operator logged in')
-      const seconds = Math.max(0, Math.floor((expires - now()) / 1000))
-      return { session, cookie: cookieText(id, scope, seconds) }
-    },
-
-    async logout(incoming, scope) {
-      const id = cookieOf(incoming)
-      if (id !== undefined) await options.values().delete(storedName(id))
-      return cookieText('', scope, 0)
-    },
-  }
+  return { identify, guess, identifyCaller }
 }
 
 /** Without login, every caller is an operator: only callers of this machine reach such a server. */

@@ -197,7 +197,7 @@ function conditionOf(filters: OperatorQuery, { now, leaseTime }: Times): Conditi
   if (contextId !== undefined) add('context_id = ?', contextId)
   if (search !== undefined) {
     const inText = `%${escapeLike(search)}%`
-    // What it looks like in JSON tells cheaply which messages to parse.
+    // Comparing the JSON first is cheap, and leaves few messages to parse.
     const inJson = `%${escapeLike(JSON.stringify(search).slice(1, -1))}%`
     add(searchSql, ...[search, search, search, search], inJson, inText)
   }

@@ -219,7 +219,7 @@ function conditionOf(
       `"text":"([^"\\\\]|\\\\.)*${json.replace(/[!-/:-@[-`{-~]/g, '\\$&')}`,
     )
     const [like, pattern] = [bound.length - 1, bound.length]
-    // What it looks like in JSON tells cheaply which messages to compare.
+    // Comparing the JSON first is cheap, and leaves few messages to compare by their text.
     const inMessage = `EXISTS (
       SELECT 1 FROM ${db.name('events')} AS first WHERE first.task = task.key AND first.generation = 1
       AND CASE WHEN first.event ILIKE $${like} ESCAPE '!' THEN first.event ~* $${pattern} ELSE false END)`
