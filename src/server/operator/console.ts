@@ -163,10 +163,6 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   }
 }
 
-function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
 /** What operators share beside tasks is in the log of the first agent, or in memory if its log has no place for it. */
 function stateOf(agents: ConsoleAgents): () => OperatorState {
   const memory = createMemoryOperatorState()

@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { operator } from '../../api/operator.ts'
 import { isOpen } from '../../api/task-state.ts'
 import { ActionButton } from '../../components/action-button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { Page } from '../../components/page.tsx'
 import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
 import { VirtualList } from '../../components/virtual-list.tsx'
@@ -25,6 +26,7 @@ export function TasksPage() {
   const { rows, total, isLoading, error, loadMore, reload } = useLiveTasks(taskQuery)
   const keyAt = useCallback((index: number) => keyOf(rows[index] as TaskRow), [rows])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [isConfirming, setConfirming] = useState(false)
   const { cancel, isCanceling, problem } = useCancel(reload)
   const open = rows.filter(isOpen).slice(0, maxCancel)
   const chosen = rows.filter((task) => selected.has(keyOf(task)) && isOpen(task))
@@ -37,6 +39,7 @@ export function TasksPage() {
 
   async function cancelChosen() {
     await cancel(chosen.slice(0, maxCancel))
+    setConfirming(false)
     setSelected(new Set())
   }
 
@@ -58,7 +61,7 @@ export function TasksPage() {
             </button>
           )}
           {chosen.length > 0 && (
-            <ActionButton kind="danger" isBusy={isCanceling} onClick={cancelChosen}>
+            <ActionButton kind="danger" onClick={() => setConfirming(true)}>
               Cancel {Math.min(chosen.length, maxCancel)} selected
             </ActionButton>
           )}
@@ -69,6 +72,14 @@ export function TasksPage() {
         filters={filters}
         onChange={(next, isTyped) => route(linkWithQuery(['tasks'], { ...next }), isTyped)}
       />
+      {isConfirming && (
+        <ConfirmCancel
+          count={Math.min(chosen.length, maxCancel)}
+          isBusy={isCanceling}
+          onConfirm={cancelChosen}
+          onClose={() => setConfirming(false)}
+        />
+      )}
       {problem && <Notice kind="error">{problem}</Notice>}
       {error !== undefined && rows.length > 0 && <Notice kind="warning">{messageOf(error)}</Notice>}
       {rows.length > 0 ? (
@@ -100,6 +111,31 @@ export function TasksPage() {
         <Nothing isLoading={isLoading} error={error} reload={reload} isFiltered={Object.keys(filters).length > 0} />
       )}
     </Page>
+  )
+}
+
+interface ConfirmCancelProps {
+  readonly count: number
+  readonly isBusy: boolean
+  readonly onConfirm: () => Promise<void>
+  readonly onClose: () => void
+}
+
+/** Asks before tasks are canceled, which cannot be undone. */
+function ConfirmCancel({ count, isBusy, onConfirm, onClose }: ConfirmCancelProps) {
+  const tasks = count === 1 ? 'one task' : `${count} tasks`
+  return (
+    <Dialog title={`Cancel ${tasks}?`} onClose={onClose}>
+      <p>Their agents are stopped, and their callers see the tasks as canceled. This cannot be undone.</p>
+      <div class="dialog-actions">
+        <button type="button" class="button" onClick={onClose}>
+          Keep running
+        </button>
+        <ActionButton kind="danger" isBusy={isBusy} onClick={onConfirm}>
+          Cancel {tasks}
+        </ActionButton>
+      </div>
+    </Dialog>
   )
 }
 
