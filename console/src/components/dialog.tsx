@@ -9,14 +9,18 @@ interface DialogProps {
   readonly onClose?: () => void
 }
 
-/** A modal dialog. The browser keeps the focus inside and returns it afterwards. */
+/** A modal dialog. The browser keeps the focus inside; it returns to where it was when the dialog is removed. */
 export function Dialog({ title, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     const element = dialog.current
+    const opener = document.activeElement
     element?.showModal()
-    return () => element?.close()
+    return () => {
+      element?.close()
+      if (opener instanceof HTMLElement) opener.focus()
+    }
   }, [])
   return (
     <dialog

@@ -94,6 +94,7 @@ it('selected tasks are canceled together, by keyboard alone', async () => {
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   expect(await lines(page).count()).toBe(2)
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel 2 selected')
   await page.keyboard.press('Enter')
   await dialog.getByRole('button', { name: 'Cancel 2 tasks' }).focus()
   await page.keyboard.press('Enter')
