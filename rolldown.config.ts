@@ -46,23 +46,6 @@ const refuseOldNodes: Plugin = {
   },
 }
 
-/** Constructors of schemas have no side effects, so the schemas of requests that only servers read are dropped from clients. */
-const schemaConstructors = [
-  ...['boolean', 'bytes', 'int32', 'json', 'literal', 'nullValue', 'number', 'string', 'struct', 'timestamp'],
-  ...['list', 'map', 'object', 'protoEnum', 'tagged', 'taggedAs', 'union'],
-  ...[
-    'defaultsTo',
-    'implicit',
-    'nullable',
-    'optional',
-    'strict',
-    'titled',
-    'withDefault',
-    'withHint',
-    'withUnspecified',
-  ],
-]
-
 const treeshake = { moduleSideEffects: [{ test: /src\/base\/node-version\.ts$/, sideEffects: true }] }
 
 /** Packages and Node's own modules are never bundled. */
@@ -116,7 +99,6 @@ export default defineConfig([
     input: sources(web),
     platform: 'neutral',
     external,
-    treeshake: { manualPureFunctions: schemaConstructors },
     output: { dir: 'dist', format: 'esm', chunkFileNames: 'client/[name].js' },
   },
   {
