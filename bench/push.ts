@@ -18,7 +18,7 @@ const hangingShare = 0.05
 export const push: Benchmark = {
   name: 'push',
   async run(): Promise<BenchmarkResult> {
-    const rounds = await interleave(3, {
+    const rounds = await interleave(5, {
       none: () => sample('none'),
       healthy: () => sample('healthy'),
       hanging: () => sample('hanging'),
@@ -78,9 +78,9 @@ function sample(kind: Name): Promise<Sample> {
   })
 }
 
-/** Excludes the modules that load with the first webhook from the measurement. */
+/** Excludes the modules that load with the first webhook, and most of the compiling, from the measurement. */
 async function warmUp(port: number, kind: Name): Promise<void> {
-  const count = 50
+  const count = 500
   const receivers = await startReceivers(count)
   await run(port, count, (index) => (kind === 'none' ? undefined : receivers.urlOf(index)))
   if (kind !== 'none') await receivers.complete

@@ -5,8 +5,8 @@ import type { ConcurrencyOptions } from '../options.ts'
 const tick = 20
 
 /**
- * Below this share of busy time, or timer delay where utilization is unknown, the event loop counts as idle. Turns that
- * wait for the disk leave about a third of the time: above half, requests would take what the turns need next.
+ * Below this share of busy time, or timer delay where utilization is unknown, the event loop counts as idle. Sending to a
+ * webhook takes about as much CPU as a small task, so requests must not take what turns that wait for the disk need next.
  */
 const idleLimit = { share: 0.5, milliseconds: 4 }
 
@@ -114,7 +114,8 @@ export function createStartThrottle({ total, isBusy, onTick }: StartThrottleOpti
     const hasTime = measureLoop()
     timer = setTimeout(() => {
       timer = undefined
-      perTick = hasTime() ? Math.min(highest, perTick * 2) : Math.max(lowest, perTick >> 1)
+      // Turns that wait for the disk leave single idle ticks between busy ones, so one busy tick ends the increase.
+      perTick = hasTime() ? Math.min(highest, perTick * 2) : lowest
       refill()
       if (onTick()) scheduleTick()
     }, tick)
