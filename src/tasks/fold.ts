@@ -72,11 +72,11 @@ export async function keepSnapshot(log: FoldedLog, task: NewTask): Promise<void>
   await log.keepSnapshot(fold.snapshot())
 }
 
-/** About how many characters an event adds to its task. */
-function contentLength({ event }: StoredEvent): number {
+/** About how many characters an event adds to its task. Every reader counts, so data counts only if it is measured. */
+function contentLength({ event }: StoredEvent, measuresData = true): number {
   const content =
     event.type === 'artifact' ? event.artifact : event.type === 'status' ? event.status.message : undefined
-  return content ? lengthOfParts(content) : 0
+  return content ? lengthOfParts(content, measuresData) : 0
 }
 
 /** About how many characters a snapshot takes in a log. */
@@ -87,14 +87,16 @@ function lengthOf({ artifacts, history }: Snapshot): number {
   return length
 }
 
-function lengthOfParts({ parts }: Pick<Message, 'parts'>): number {
+function lengthOfParts({ parts }: Pick<Message, 'parts'>, measuresData = true): number {
   let length = 0
-  for (const part of parts) length += itemOverhead + ('text' in part ? part.text.length : partLength(part))
+  for (const part of parts) length += itemOverhead + partLength(part, measuresData)
   return length
 }
 
-function partLength(part: Part): number {
-  return 'raw' in part ? part.raw.length : 'data' in part ? JSON.stringify(part.data).length : 0
+function partLength(part: Part, measuresData: boolean): number {
+  if ('text' in part) return part.text.length
+  if ('raw' in part) return part.raw.length
+  return 'data' in part && measuresData ? JSON.stringify(part.data).length : 0
 }
 
 /** The generation at which the next snapshot of a growing task is due. They double, so their cost per event is constant. */
@@ -277,7 +279,7 @@ async function foldPages(log: FoldedLog, task: NewTask, ownsSlot: boolean): Prom
       if (page > 1 && !mayGrow()) return undefined
       for (const event of stored) {
         fold.apply(event)
-        length += Math.max(itemOverhead, contentLength(event))
+        length += Math.max(itemOverhead, contentLength(event, false))
         isOver ||= endsTask(event)
       }
       await yieldAfter(page)
