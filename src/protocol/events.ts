@@ -41,6 +41,11 @@ export interface StatusEvent {
   readonly withAnswer?: true
   /** Set if a turn completed its work while messages waited: those up to that generation are answered. */
   readonly answered?: number
+  /**
+   * Set if the task waits for a message that starts a new turn: the fence of the lease under which it was paused. Missing
+   * in questions whose turn itself waits for the answer, and in tasks with a journal.
+   */
+  readonly pausedUnder?: number
 }
 
 /** The event of a new, replaced or extended artifact. */

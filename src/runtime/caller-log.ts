@@ -105,6 +105,11 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     return this.#log.append(taskId, after, events, options)
   }
 
+  release(taskId: string, fence: number, after: number) {
+    this.#requireAllowed(taskId)
+    return this.#log.release(taskId, fence, after)
+  }
+
   head(taskId: string) {
     this.#requireAllowed(taskId)
     return this.#log.head(taskId)

@@ -44,6 +44,8 @@ export interface Cluster {
   readonly logs: readonly TaskLog[]
   /** Errors that the runtimes logged although the store never failed. */
   readonly errors: readonly string[]
+  /** Ids of messages that an agent got more than once. */
+  readonly repeated: ReadonlySet<string>
 }
 
 export interface ClusterOptions {
@@ -57,6 +59,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
   const { policy, whileBusy, removesTasks, staysDown } = schedule
   const waiters: Waiters = { waiting: new Set() }
   const seen = new Set<string>()
+  const repeated = new Set<string>()
   const errors: string[] = []
   const replicas: (Replica | undefined)[] = []
   const starts = [0, 0]
@@ -74,7 +77,9 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
     const process = createProcess(name, machines[index].clockOffset)
     const clock = world.clockOf(process)
     const see = (messageId: string) => {
-      if (process.state !== 'dead') seen.add(messageId)
+      if (process.state === 'dead') return
+      if (seen.has(messageId)) repeated.add(messageId)
+      seen.add(messageId)
     }
     world.note(name, () => 'starts')
     const runtime = createRuntime({
@@ -106,6 +111,7 @@ export function createCluster({ world, history, storage, schedule }: ClusterOpti
   start(1)
   return {
     seen,
+    repeated,
     errors,
     logs,
     replica: (index) => replicas[index] ?? replicas[1 - index],

@@ -1,6 +1,9 @@
 import type { StoredEvent, TaskEvent } from '../../src/protocol/events.ts'
+import { textOf } from '../../src/protocol/model.ts'
 import { isEnded, isInterrupted, type Phase } from '../../src/protocol/states.ts'
+import { processGone } from '../../src/runtime/recovery/resume.ts'
 import type { Appended, AppendOptions, Created, Lease, NewTask } from '../../src/tasks/log.ts'
+import type { Behaviour } from './agent.ts'
 import type { Process } from './world.ts'
 
 /** A task as the store must have it, recorded beside the store. */
@@ -13,6 +16,8 @@ export interface RecordedTask extends NewTask {
   endedAt?: number
   fence: number
   writer: Process
+  /** The fence under which the last turn ended with a question. Undefined after another status of a writer. */
+  pausedUnder?: number | undefined
 }
 
 /** A rule that was broken, and how. */
@@ -59,6 +64,18 @@ export function createHistory(now: () => number): History {
     }
   }
 
+  /** Called before the events of a writer are stored. */
+  function checkPause(task: RecordedTask, events: readonly TaskEvent[], fence: number): void {
+    const status = events.findLast((event) => event.type === 'status')
+    if (!status || !isOfBehaviour(task, events, 'rest')) return
+    const { pausedUnder } = task
+    const isGone = status.status.message?.parts.some((part) => 'text' in part && part.text === processGone)
+    if (isGone && pausedUnder !== undefined && (fence === pausedUnder + 1 || isUnanswered(task))) {
+      report('a paused task can continue', `task ${task.number} failed although no turn was interrupted`)
+    }
+    task.pausedUnder = isInterrupted(status.status.state) ? fence : undefined
+  }
+
   function grant(process: Process, task: RecordedTask, { fence }: Lease): void {
     if (fence <= task.fence)
       report('fences grow', `task ${task.number} was leased with fence ${fence} after ${task.fence}`)
@@ -75,6 +92,7 @@ export function createHistory(now: () => number): History {
       const task: RecordedTask = { ...ids, number, events: [], phase: 'received', fence: 0, writer: process }
       tasks.set(ids.taskId, task)
       grant(process, task, result.lease)
+      checkPause(task, events, result.lease.fence)
       store(task, events, result.generation)
     },
     appended(process, taskId, events, { fence }, result) {
@@ -93,6 +111,7 @@ export function createHistory(now: () => number): History {
           `${process.name} wrote to task ${task.number}, whose writer is ${task.writer.name}`,
         )
       }
+      if (fence !== undefined) checkPause(task, events, fence)
       const isAsking = isInterrupted(task.phase)
       store(task, events, result.generation)
       if (isAsking && isInterrupted(task.phase) && events[0]?.type === 'message') {
@@ -105,6 +124,12 @@ export function createHistory(now: () => number): History {
       if (task && lease) grant(process, task, lease)
     },
   }
+}
+
+/** Whether the first message of a task, which may be among the new events, makes the agent behave like that. */
+function isOfBehaviour({ events }: RecordedTask, newEvents: readonly TaskEvent[], behaviour: Behaviour): boolean {
+  const first = events[0]?.event ?? newEvents[0]
+  return first?.type === 'message' && textOf(first.message) === behaviour
 }
 
 /** Whether any process may store the event: a message with the status that ends its question, or a cancellation. */

@@ -19,6 +19,8 @@ export interface Course {
   readonly calls: readonly CallRecord[]
   /** Ids of the messages that an agent got. */
   readonly seen: ReadonlySet<string>
+  /** Ids of the messages that an agent without a recovery policy got more than once. */
+  readonly repeated: ReadonlySet<string>
   /** Errors that the runtimes logged. */
   readonly errors: readonly string[]
   /** Whether replicas crashed or froze, clocks changed, or the store was slow. */
@@ -29,10 +31,11 @@ export interface Course {
 
 /** Checks what must be true after every simulation. */
 export function findViolations(course: Course): readonly Violation[] {
-  const { history, calls, errors } = course
+  const { history, calls, errors, repeated } = course
   const tasks = [...history.tasks.values()]
   return [
     ...history.violations,
+    ...[...repeated].map((id) => broken('no message is answered twice', `the agent got ${id} again`)),
     ...errors.map((text) => ({ rule: 'a store that never fails causes no errors', text })),
     ...tasks.flatMap((task) => checkEnd(task, course)),
     ...tasks.flatMap((task) => checkMessages(task, course)),

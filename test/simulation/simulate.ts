@@ -52,6 +52,7 @@ export async function runSchedule(schedule: Schedule, storage: Storage, isTraced
       history,
       calls: callers.calls,
       seen: cluster.seen,
+      repeated: schedule.policy === 'fail' && !schedule.removesTasks ? cluster.repeated : new Set(),
       errors: cluster.errors,
       hasFaults: hasFaults(schedule),
       hasClockChanges: schedule.actions.some(({ action }) => action.type === 'set-clock'),

@@ -8,7 +8,7 @@ import { createMemoryStorage, createPostgresStorage, createSqliteStorage, type S
 const timeout = 300_000
 
 /** Seeds that once broke an invariant, each by a bug that is fixed. */
-const formerFailures = [352, 517, 717, 2597, 3481, 3492, 3680, 14457, 22101, 29178, 34187]
+const formerFailures = [352, 517, 717, 1821, 2597, 3481, 3492, 3680, 14457, 22101, 29178, 34187]
 
 startServerFirst()
 

@@ -72,7 +72,7 @@ export async function awaitCredentials(
   wait: CredentialsWait,
 ): Promise<MessageEvent | undefined> {
   const { name, link, scope, relay, abort } = wait
-  await scope.emit(relay.question(question, link))
+  await scope.emit(relay.question(question, link), true)
   const step = callStepName(name, 'credentials')
   return await messageUnless(scope, step, (signal) => untilContinued(wait, signal), [abort.signal])
 }

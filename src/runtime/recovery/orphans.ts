@@ -4,12 +4,13 @@ import { withFirstStatus } from '../../protocol/states.ts'
 import type { Lease, TaskHead, TaskLog } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { Runs } from '../turns/leased-runs.ts'
+import { readUnfinished } from './paused-tasks.ts'
 import { processGone } from './resume.ts'
 
 export interface RecoveryContext {
   readonly settings: Pick<RuntimeSettings, 'recovery' | 'clock' | 'logger' | 'telemetry'>
-  readonly runs: Pick<Runs, 'start'>
-  readonly log: Pick<TaskLog, 'append' | 'read'>
+  readonly runs: Pick<Runs, 'start' | 'get'>
+  readonly log: Pick<TaskLog, 'append' | 'read' | 'release'>
 }
 
 /**
@@ -18,29 +19,56 @@ export interface RecoveryContext {
  */
 export async function recoverOrphan(
   orphan: TaskHead,
-  { fence }: Lease,
+  lease: Lease,
   context: RecoveryContext,
   onDone?: () => void,
 ): Promise<void> {
-  const { settings, runs, log } = context
-  const { taskId, contextId, generation, phase } = orphan
+  const { settings, runs } = context
+  const { generation, phase } = orphan
   settings.telemetry?.record?.({ type: 'lease', what: 'recovered' })
   if (settings.recovery.isJournaled && phase !== 'expired') {
-    runs.start({ task: orphan, generation, phase, fence, onDone })
+    runs.start({ task: orphan, generation, phase, ...lease, onDone })
     return
   }
+  let isStarted = false
   try {
-    const agentEvents = createAgentEvents(orphan, settings.clock.now)
-    let isCanceled = false
-    await endTask(orphan, { fence }, log, async (after, until) => {
-      isCanceled ||= await hasCancellation(taskId, after, until, log)
-      return isCanceled ? agentEvents.status('canceled') : agentEvents.status('failed', processGone)
-    })
-    const end = isCanceled ? 'canceled' : 'failed'
-    settings.logger.warn({ taskId, contextId }, `a task was ${end} because its process is gone`)
+    isStarted = await continueOrEnd(orphan, lease, context, onDone)
   } finally {
-    onDone?.()
+    if (!isStarted) onDone?.()
   }
+}
+
+/** Ends a task without a journal, unless it was only paused. Returns whether a run has started. */
+async function continueOrEnd(
+  orphan: TaskHead,
+  lease: Lease,
+  { settings, runs, log }: RecoveryContext,
+  onDone: (() => void) | undefined,
+): Promise<boolean> {
+  const { taskId, contextId } = orphan
+  const { fence } = lease
+  let isCanceled = false
+  for (;;) {
+    const { pause, ...unfinished } = await readUnfinished(log, taskId, fence - 1)
+    isCanceled = unfinished.isCanceled
+    if (!pause || isCanceled) break
+    const { message, generation, phase } = pause
+    if (message) {
+      runs.start({ task: orphan, generation, phase, fence, message, onDone })
+      if (generation < unfinished.generation) runs.get(taskId)?.sync()
+      return true
+    }
+    if (await log.release(taskId, fence, generation)) return false
+  }
+  const agentEvents = createAgentEvents(orphan, settings.clock.now)
+  await endTask(orphan, lease, log, async (after, until) => {
+    // The events up to the first call were read before.
+    isCanceled ||= after > 0 && (await hasCancellation(taskId, after, until, log))
+    return isCanceled ? agentEvents.status('canceled') : agentEvents.status('failed', processGone)
+  })
+  const end = isCanceled ? 'canceled' : 'failed'
+  settings.logger.warn({ taskId, contextId }, `a task was ${end} because its process is gone`)
+  return false
 }
 
 /**

@@ -58,7 +58,7 @@ export function createRequireAuth(scope: TurnScope): RequireAuth {
       let answer: MessageEvent | undefined
       if (outOfBand) {
         let secret: string | undefined
-        await scope.emit(question)
+        await scope.emit(question, true)
         answer = await messageUnless(scope, `credentials ${++requests} ${scheme}`, async (signal) => {
           secret = await outOfBand(signal)
         })

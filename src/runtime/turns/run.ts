@@ -54,6 +54,8 @@ export class Run implements WriterOwner {
   #idleAt = 0
   #idleWaiters: (() => void)[] | undefined
   #watching: AbortController | undefined
+  /** The task was paused under this lease. Unless a turn that follows leaves a trace, the task counts as paused. */
+  #isPaused = false
   /** A caller has canceled the task: however it is stopped, it ends as canceled. */
   #isCanceled = false
   /** The final status of a stopped task, until it is stored. */
@@ -169,6 +171,7 @@ export class Run implements WriterOwner {
     const event = this.#agentEvents.withTaskMetadata(traced)
     const { state } = event.status
     const isIdle = state === 'completed' || isInterrupted(state)
+    this.#isPaused = isInterrupted(state) && (this.#isPaused || event.pausedUnder !== undefined) && !this.#queue?.size
     if (!isIdle || !this.#queue?.size) return event
     const working = { ...event, status: { ...event.status, state: 'working' } } as const
     const isAnswered = state === 'completed' && this.#settings.recovery.isJournaled
@@ -184,8 +187,7 @@ export class Run implements WriterOwner {
     this.#keepMetadata(event)
     const queue = this.#openQueue()
     const wasAwaited = queue.push({ event, generation })
-    const { whenFull, queueLimit } = this.#settings
-    if (whenFull === 'fail' && queue.size > queueLimit) this.stop('crowded')
+    if (this.#settings.whenFull === 'fail' && queue.size > this.#settings.queueLimit) this.stop('crowded')
     const isAnswer = wasAwaited || isInterrupted(this.#writer.phase)
     if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turnStop?.stop('interrupted')
   }
@@ -240,6 +242,7 @@ export class Run implements WriterOwner {
       const stop = new Stop(settings, deadlineOf(next.message.event, settings))
       this.#turnStop = stop
       if (this.#stopReason && !next.isCanceled) stop.stop(this.#stopReason)
+      if (this.#isPaused) await writer.emit({ ...this.#agentEvents.status('working'), implied: true })
       const begun = { at: settings.clock.now(), generation: writer.generation }
       let interruption: Awaited<ReturnType<TurnExecution['run']>>
       try {
@@ -267,8 +270,7 @@ export class Run implements WriterOwner {
     const { event } = planned.message
     this.#answering = planned.message.generation
     const span = telemetry && beginTurnSpan(telemetry, { task, agent: agent.profile.name, planned })
-    const trace = span?.trace ?? event.trace
-    this.#trace = trace
+    this.#trace = span?.trace ?? event.trace
     this.#addsTraceMetadata = settings.traceMetadata ?? event.tellsTrace === true
     const options = {
       task,
@@ -278,7 +280,7 @@ export class Run implements WriterOwner {
       queue: () => this.#openQueue(),
       agentEvents: this.#agentEvents,
       taskAfter: this.#taskAfter,
-      trace,
+      trace: this.#trace,
     }
     if (!span) return new TurnExecution(options, settings).run()
     return runInSpan(span, this.#writer, () => new TurnExecution({ ...options, span }, settings).run())

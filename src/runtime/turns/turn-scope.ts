@@ -7,6 +7,7 @@ import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import type { Lineage } from '../../protocol/extensions/lineage.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
+import type { OutputEvent } from '../recovery/journal.ts'
 import type { TurnSecrets } from '../secrets.ts'
 import type { TaskFailure } from './failures.ts'
 import type { MessageQueue } from './message-queue.ts'
@@ -23,7 +24,8 @@ export interface TurnScope {
   readonly queue: MessageQueue
   readonly secrets: TurnSecrets
   readonly settings: RuntimeSettings
-  readonly emit: EventSink['emit']
+  /** `isAwaited`: the turn itself waits for the answer to the question. */
+  readonly emit: (event: OutputEvent, isAwaited?: boolean) => Promise<void>
   readonly step: (name: string, work: (sink: EventSink) => unknown) => Promise<Json | undefined>
   readonly ask: (question: StatusEvent, options?: Omit<QuestionOptions, 'again'>) => Promise<MessageEvent>
   /** Whether the caller has an unanswered question. */

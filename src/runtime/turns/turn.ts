@@ -16,6 +16,7 @@ import type { NewTask } from '../../tasks/log.ts'
 import { createCalls, type TurnCalls } from '../calls/calls.ts'
 import { type RuntimeSettings, workingAfter } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
+import { withPause } from '../recovery/paused-tasks.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
 import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
 import { contextHistory } from './context-history.ts'
@@ -92,9 +93,8 @@ export class TurnExecution {
     const { metadata } = this.#messageEvent.message
     this.#lineage = metadata ? readLineage(metadata, settings.calls.self.ids) : noLineage
     if (recovery.isJournaled) this.#newArtifactId = createNumberedIds(`artifact-${message.generation}`)
-    const { phase } = writer
-    this.#isTask = phase !== 'received'
-    this.#isStarted = phase !== 'received' && phase !== 'submitted'
+    this.#isTask = writer.phase !== 'received'
+    this.#isStarted = this.#isTask && writer.phase !== 'submitted'
     // A turn that continues a task may start with a status from the runtime.
     this.#hasStatus = !this.#isFirst
     if (recovery.policy === 'resume') {
@@ -122,7 +122,6 @@ export class TurnExecution {
   /** What the agent sees: the message, the task before it, and what the agent can do. */
   #createTurn(fold: Fold | undefined): Turn {
     const { task, attempt, stop, agentEvents, trace } = this.#options
-    const { clock, telemetry } = this.#settings
     const messages = fold?.messages() ?? []
     const before = fold?.task()
     this.#hasArtifacts = before !== undefined && before.artifacts.length > 0
@@ -136,7 +135,7 @@ export class TurnExecution {
       history: messages.slice(0, current),
       signal: stop.signal,
       log: this.#logger,
-      now: clock.now,
+      now: this.#settings.clock.now,
       agentEvents,
       newArtifactId: this.#newArtifactId,
       emit: this.#emit,
@@ -145,7 +144,7 @@ export class TurnExecution {
       ask: this.#ask,
       lineage: this.#lineage,
       trace,
-      observe: (activity, work) => observe(telemetry, activity, trace, work),
+      observe: (activity, work) => observe(this.#settings.telemetry, activity, trace, work),
       calls: () => {
         this.#calls ??= createCalls(this.#turnScope)
         return this.#calls
@@ -243,37 +242,38 @@ export class TurnExecution {
 
   /** For agents that emit events instead of content. */
   #runtimeAccess(): RuntimeAccess {
-    const { log, recovery } = this.#settings
     return {
       markAsTask: () => this.#start(),
       isReplaying: () => this.#stepExecutor.isReplaying(),
       emit: this.#emit,
       ask: this.#ask,
       newArtifactId: this.#newArtifactId,
-      contextHistory: () => contextHistory(this.#options.task, log),
-      journal: recovery.policy === 'resume' ? (name, work) => this.#journal(name, work) : undefined,
+      contextHistory: () => contextHistory(this.#options.task, this.#settings.log),
+      journal: this.#settings.recovery.policy === 'resume' ? (name, work) => this.#journal(name, work) : undefined,
     }
   }
 
   // The next four are properties, because the turn and its helpers call them without `this`.
 
-  readonly #emit = (event: OutputEvent): Promise<void> => {
+  readonly #emit = (event: OutputEvent, isAwaited = false): Promise<void> => {
     const { stop, writer } = this.#options
-    if (stop.isOver) return rejected(this.#options.stop.overText(this.#options.task.taskId))
+    if (stop.isOver) return rejected(stop.overText(this.#options.task.taskId))
     this.#inactivity?.touch()
     this.#isTouched = true
     if (event.type === 'status') {
       this.#isTask = this.#isStarted = true
       if (!isInProgress(event.status.state)) this.#hasStatus = true
     } else this.#start(true)
-    return this.#executor ? this.#executor.emit(this.#redact(event)) : writer.write(this.#redact(event))
+    const isHeld = isAwaited || this.#settings.recovery.isJournaled || this.#executor?.isAsking()
+    const output = this.#redact(isHeld ? event : withPause(event, writer.fence))
+    return this.#executor ? this.#executor.emit(output) : writer.write(output)
   }
 
   readonly #setMetadata = (members: JsonObject): Promise<void> => {
     const { writer, agentEvents } = this.#options
     agentEvents.addTaskMetadata(this.#redact(members))
     const state = isInterrupted(writer.phase) ? writer.phase : 'working'
-    return this.#emit({ ...agentEvents.status(state), metadata: members })
+    return this.#emit({ ...agentEvents.status(state), metadata: members }, true)
   }
 
   readonly #step = async (name: string, work: (sink: EventSink) => unknown): Promise<Json | undefined> => {
