@@ -148,6 +148,17 @@ describe('a gRPC call', () => {
     expect((await errorOf(client.unary(`${v0_3}/ListTasks`, { pageSize: 500 }))).code).toBe(status.INVALID_ARGUMENT)
   })
 
+  test('a page size of 0 means none over gRPC only: JSON-RPC and REST refuse it in 1.0', async () => {
+    const { server, wire, client } = await start(echo)
+    expect((await client.unary(`${lf}/ListTasks`, { pageSize: 0 })).pageSize).toBe(50)
+    expect((await errorOf(client.unary(`${lf}/ListTasks`, { pageSize: -1 }))).code).toBe(status.INVALID_ARGUMENT)
+    const { error } = await wire.call('ListTasks', { pageSize: 0 })
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('pageSize') })
+    const response = await fetch(`${server.url}/tasks?pageSize=0`, { headers: { 'a2a-version': '1.0' } })
+    expect(response.status).toBe(400)
+    expect(JSON.stringify(await response.json())).toContain('pageSize')
+  })
+
   test('the service of a disabled dialect is unimplemented', async () => {
     const { server, client } = await start(echo)
     const error = await errorOf(client.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))
