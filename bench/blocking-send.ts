@@ -2,12 +2,16 @@ import { sendBody, sendForTask } from './calls.ts'
 import { load } from './load.ts'
 import { interleave, median } from './measure.ts'
 import type { Benchmark, BenchmarkResult } from './report.ts'
-import { type ServerProcess, startServer } from './server-process.ts'
+import { type ServerProcess, startServer, unpin } from './server-process.ts'
+import { type Sample, withUsage } from './with-usage.ts'
 import { withDirectory } from './work-directory.ts'
+import { hasWrk, loadWithWrk } from './wrk.ts'
 
 const rounds = 9
 const connections = 50
 const milliseconds = 1_200
+/** How the targets were set: wrk on the same two cores as the server. */
+const withWrk = { connections: 32, seconds: 2 }
 /** The JIT compiler shares the server's core and is slow: warm up with this many requests or for this long. */
 const warmUp = { requests: 20_000, milliseconds: 8_000 }
 
@@ -18,6 +22,11 @@ export const blockingSend: Benchmark = {
 }
 
 async function measure(directory: string): Promise<BenchmarkResult> {
+  using _allCores = hasWrk ? unpin() : undefined
+  const measureServer = (server: ServerProcess) =>
+    hasWrk
+      ? withUsage(server, () => loadWithWrk({ port: server.port, ...withWrk, directory }))
+      : sample(server, milliseconds)
   const bare = new URL('./servers/bare.ts', import.meta.url)
   const parley = new URL('./servers/parley.ts', import.meta.url)
   const servers = {
@@ -34,12 +43,12 @@ async function measure(directory: string): Promise<BenchmarkResult> {
       await warm(server)
     }
     const measured = await interleave(rounds, {
-      memory: () => sample(servers.memory, milliseconds),
-      sqlite: () => sample(servers.sqlite, milliseconds),
-      sdk: () => sample(servers.sdk, milliseconds),
-      bare: () => sample(servers.bare, milliseconds),
-      deferred: () => sample(servers.deferred, milliseconds),
-      stored: () => sample(servers.stored, milliseconds),
+      memory: () => measureServer(servers.memory),
+      sqlite: () => measureServer(servers.sqlite),
+      sdk: () => measureServer(servers.sdk),
+      bare: () => measureServer(servers.bare),
+      deferred: () => measureServer(servers.deferred),
+      stored: () => measureServer(servers.stored),
     })
     const rates = (name: Name, base: Name) => measured.map((round) => round[name].rate / round[base].rate)
     const cpuRatios = (name: Name, base: Name) => measured.map((round) => round[base].cpu / round[name].cpu)
@@ -50,7 +59,7 @@ async function measure(directory: string): Promise<BenchmarkResult> {
       'best round': Math.round(Math.min(...measured.map((round) => round[name].cpu))),
     })
     return {
-      title: `Blocking send of a small task, ${connections} connections, requests/s`,
+      title: `Blocking send of a small task, ${hasWrk ? `wrk with ${withWrk.connections}` : connections} connections, requests/s`,
       comparisons: [
         { label: 'memory log : official SDK', values: rates('memory', 'sdk'), unit: 'x', target: { atLeast: 4 } },
         { label: 'the same, by server CPU time', values: cpuRatios('memory', 'sdk'), unit: 'x' },
@@ -106,18 +115,7 @@ export async function warm(server: ServerProcess): Promise<void> {
     count += (await sample(server, 500)).requests
 }
 
-export interface Sample {
-  readonly requests: number
-  /** Requests per second. */
-  readonly rate: number
-  /** Server CPU microseconds per request. */
-  readonly cpu: number
-}
-
-export async function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
-  const before = await server.read('usage')
+export function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
   const body = sendBody('Hello', 'SendMessage')
-  const { requests, seconds } = await load({ port: server.port, body, connections, milliseconds })
-  const after = await server.read('usage')
-  return { requests, rate: requests / seconds, cpu: (after.cpu - before.cpu) / requests }
+  return withUsage(server, () => load({ port: server.port, body, connections, milliseconds }))
 }

@@ -1,8 +1,9 @@
-import { checkResponse, type Sample, sample, warm } from './blocking-send.ts'
+import { checkResponse, sample, warm } from './blocking-send.ts'
 import { interleave, median } from './measure.ts'
 import type { Benchmark, BenchmarkResult } from './report.ts'
 import { startServer } from './server-process.ts'
 import { timeToResponse } from './start-up.ts'
+import type { Sample } from './with-usage.ts'
 import { withDirectory } from './work-directory.ts'
 
 /** `BENCH_ROUNDS` makes a quick run, to see whether the benchmark works. */

@@ -2,6 +2,7 @@ import type { Load } from './load.ts'
 import type { ServerProcess } from './server-process.ts'
 
 export interface Sample {
+  readonly requests: number
   /** Requests per second. */
   readonly rate: number
   /** Server CPU microseconds per request. */
@@ -13,5 +14,5 @@ export async function withUsage(server: ServerProcess, run: () => Promise<Load>)
   const before = await server.read('usage')
   const { requests, seconds } = await run()
   const after = await server.read('usage')
-  return { rate: requests / seconds, cpu: (after.cpu - before.cpu) / requests }
+  return { requests, rate: requests / seconds, cpu: (after.cpu - before.cpu) / requests }
 }

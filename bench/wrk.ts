@@ -1,0 +1,50 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sendBody } from './calls.ts'
+import type { Load } from './load.ts'
+
+/** Whether the load generator wrk is installed (`apt-get install wrk`). */
+export const hasWrk = spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error === undefined
+
+export interface WrkOptions {
+  readonly port: number
+  readonly connections: number
+  readonly seconds: number
+  /** Where its script is written. */
+  readonly directory: string
+}
+
+/** Sends small tasks with new message ids from one thread of wrk, which uses a tenth of the CPU of a generator in JavaScript. */
+export async function loadWithWrk({ port, connections, seconds, directory }: WrkOptions): Promise<Load> {
+  const script = join(directory, 'send.lua')
+  await writeFile(script, scriptOf(sendBody('Hello', 'SendMessage')))
+  const output = await run(['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `http://127.0.0.1:${port}/`])
+  const requests = Number(/(\d+) requests in/.exec(output)?.[1])
+  if (/Non-2xx|Socket errors/.test(output) || !(requests > 0)) throw new Error(`wrk failed: ${output}`)
+  return { requests, seconds: requests / Number(/Requests\/sec: *([\d.]+)/.exec(output)?.[1]) }
+}
+
+function scriptOf(body: string): string {
+  const [before, after] = body.split('m-00000000')
+  return `
+    local count = 0
+    local run = os.time() .. '-' .. math.floor(os.clock() * 1000000)
+    local headers = { ['content-type'] = 'application/json', ['a2a-version'] = '1.0' }
+    request = function()
+      count = count + 1
+      return wrk.format('POST', '/', headers, '${before}m-' .. run .. '-' .. count .. '${after}')
+    end`
+}
+
+function run(args: readonly string[]): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const child = spawn('wrk', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk
+  })
+  child.once('error', reject)
+  child.once('close', () => resolve(output))
+  return promise
+}
