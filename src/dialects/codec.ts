@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState } from '../protocol/model.ts'
-import { type Schema, Violation, wrongValue } from '../schema/schema.ts'
-import { int32, string } from '../schema/values.ts'
+import { type Schema, Violation } from '../schema/schema.ts'
+import { string } from '../schema/values.ts'
 import type { DialectName } from './dialect.ts'
 
 // What the codecs of all dialects share.
@@ -64,21 +64,8 @@ export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: un
   }
 }
 
-/** The kinds of parts in 0.2 and 0.3. */
-const knownKinds: readonly unknown[] = ['text', 'file', 'data']
-
-const knownKindsText = `"kind" to be one of ${knownKinds.join(', ')}`
-
-// Limits of requests in every dialect. `http/` limits body size and JSON depth before.
-
-export const maxParts = 1000
-
-/** The maximum length of other lists: extensions, output modes, references. */
+/** The maximum length of lists in messages: extensions, output modes, references. */
 export const maxListItems = 1000
-
-export const pageSize = int32({ min: 1, max: 100 })
-
-export const historyLength = int32({ min: 0 })
 
 /** The id of a message, a task or a context. */
 export const id: Schema<string> = {
@@ -89,21 +76,6 @@ export const id: Schema<string> = {
     if (!idPattern.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')
     return text
   },
-}
-
-/**
- * Rejects sent parts of an unknown `kind` in versions that do not have the member. Its other members would be read without
- * what the kind says about them.
- */
-export function withKnownKind<T>(part: Schema<T>): Schema<T> {
-  return {
-    ...part,
-    read(value) {
-      const kind = isObject(value) ? value.kind : undefined
-      if (kind !== undefined && kind !== null && !knownKinds.includes(kind)) throw wrongValue(knownKindsText, kind)
-      return part.read(value)
-    },
-  }
 }
 
 /** A wire object under construction. Always a new object, so that no other member of the model gets onto the wire. */
