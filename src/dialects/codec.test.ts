@@ -1,7 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../base/json.ts'
-import { decodeAnnotations, encodeAnnotations, id, stateCodec, unwrapData, wrapData } from './codec.ts'
+import { id, stateCodec } from './codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from './legacy-codec.ts'
 
 describe('a state that a dialect does not have', () => {
   const { encodeState, decodeState } = stateCodec<'unknown'>({ unknown: { wireState: 'failed', name: 'UNKNOWN' } })

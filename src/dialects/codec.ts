@@ -12,16 +12,8 @@ const idString = string({ min: 1, max: 256 })
 /** Control characters and unpaired surrogates do not survive every log, header and database. */
 const idPattern = /^[^\p{Cc}\p{Cs}]*$/u
 
-// Before 1.0, only files have a name and a media type, and data must be an object. What text or data has beyond that is
-// written into its metadata, under keys that other A2A SDKs use as well, and is removed from there when it is read.
-const mediaTypeKey = 'a2a.mediaType'
-const filenameKey = 'a2a.filename'
-
 /** The metadata key of a state that the dialect does not have. */
 const stateKey = 'a2a.state'
-
-/** Marks data that was wrapped in an object. */
-const wrappedKey = 'data_part_compat'
 
 /** Reads the params of a request. Absent params count as an empty object, so that the error names the missing member. */
 export function readParams<T>(schema: Schema<T>, params: unknown = {}): T {
@@ -35,22 +27,6 @@ export function readResult<T>(schema: Schema<T>, result: unknown): T {
     result,
     ({ path, message }) => new A2AError('invalid-agent-response', `${path || 'result'}: ${message}`),
   )
-}
-
-/** Repairs known deviations from a schema. */
-export type Clean = (wire: unknown) => unknown
-
-export type LenientRead = <T>(schema: Schema<T>, wire: unknown, clean: Clean) => T
-
-/** Returns a reader that cleans a value only if the schema rejects it, so that valid values cost nothing more. */
-export function lenientReader(read: <T>(schema: Schema<T>, wire: unknown) => T): LenientRead {
-  return (schema, wire, clean) => {
-    try {
-      return read(schema, wire)
-    } catch {
-      return read(schema, clean(wire))
-    }
-  }
 }
 
 /** Returns a decoder that tries the lenient one only if the strict one throws. */
@@ -153,59 +129,11 @@ export function encodeStateFilter(
   throw new A2AError('unsupported-operation', 'The protocol version of this agent cannot list tasks by state unknown.')
 }
 
-export function withoutUndefined(members: Members): JsonObject {
-  return filterMembers(members, (value) => value !== undefined)
-}
-
-/** Also removes empty strings and lists, as ProtoJSON does. */
+/** The members that are not empty: ProtoJSON leaves out empty strings and lists. */
 export function withoutEmpty(members: Members): JsonObject {
-  return filterMembers(
-    members,
-    (value) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
-  )
-}
-
-/** What 1.0 says about every part, and older versions only about files. */
-export interface Annotations {
-  readonly mediaType?: string
-  readonly filename?: string
-  readonly metadata?: JsonObject
-}
-
-export interface WireData {
-  readonly data: JsonObject
-  readonly metadata?: JsonObject
-}
-
-/** Wraps data that is not an object into one, and writes the annotations into its metadata. */
-export function wrapData(data: Json, annotations: Annotations): WireData {
-  const metadata = encodeAnnotations(annotations)
-  if (isObject(data)) return { data, metadata }
-  return { data: { value: data }, metadata: withKeys(metadata, { [wrappedKey]: true }) }
-}
-
-/** Undoes `wrapData`. */
-export function unwrapData({ data, metadata }: WireData): Annotations & { readonly data: Json } {
-  if (metadata?.[wrappedKey] !== true || !isWrapper(data)) return { data, ...decodeAnnotations(metadata) }
-  return { data: data.value, ...decodeAnnotations(withoutKeys(metadata, { [wrappedKey]: true })) }
-}
-
-/** Returns the metadata of a part with its media type and filename in it. */
-export function encodeAnnotations({ mediaType, filename, metadata }: Annotations): JsonObject | undefined {
-  if (!mediaType && !filename) return metadata
-  return withKeys(metadata, { [mediaTypeKey]: mediaType || undefined, [filenameKey]: filename || undefined })
-}
-
-/** Undoes `encodeAnnotations`. */
-export function decodeAnnotations(metadata: JsonObject | undefined): Annotations {
-  if (metadata === undefined) return {}
-  const mediaType = nonEmptyString(metadata[mediaTypeKey])
-  const filename = nonEmptyString(metadata[filenameKey])
-  return {
-    mediaType,
-    filename,
-    metadata: withoutKeys(metadata, { [mediaTypeKey]: mediaType, [filenameKey]: filename }),
-  }
+  const isSet = (value: Json | undefined) =>
+    value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
+  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isSet(entry[1])))
 }
 
 /** Adds the keys that have a value. */
@@ -230,17 +158,4 @@ function readOrThrow<T>(schema: Schema<T>, value: unknown, toError: (violation: 
   }
 }
 
-type Members = Readonly<Record<string, Json | undefined>>
-
-function filterMembers(members: Members, isKept: (value: Json | undefined) => boolean): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isKept(entry[1])))
-}
-
-function nonEmptyString(value: Json | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-/** Objects are never wrapped: if the value is an object, another writer set the mark. */
-function isWrapper(data: JsonObject): data is { readonly value: Json } {
-  return Object.keys(data).length === 1 && data.value !== undefined && !isObject(data.value)
-}
+export type Members = Readonly<Record<string, Json | undefined>>

@@ -221,20 +221,6 @@ export function protoEnum<T extends string>(unspecified: string, names: Readonly
   }
 }
 
-/** The same enum, with 0 read as a value of its own. */
-export function withUnspecified<T extends string, U extends string>(
-  { read, names, unspecified }: ProtoEnum<T>,
-  zero: U,
-): ProtoEnum<T | U> {
-  const all = { ...names, [zero]: unspecified } as ProtoEnum<T | U>['names']
-  return {
-    read: (value) => (value === 0 || value === unspecified ? zero : read(value)),
-    node: { is: 'enum', values: Object.values(all) },
-    names: all,
-    unspecified,
-  }
-}
-
 /** Base64, standard or URL-safe, with or without padding. Read as standard base64 with padding. */
 export function bytes(): Schema<string> {
   return {

@@ -9,8 +9,9 @@ import type {
   StreamOperation,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, withoutUndefined } from '../codec.ts'
+import type { Draft } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
+import { withoutUndefined } from '../legacy-codec.ts'
 import { missingOperations } from './methods.ts'
 import { encodePart, readCarry } from './parts.ts'
 import { encodeState } from './schemas.ts'

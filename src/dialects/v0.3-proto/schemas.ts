@@ -1,4 +1,5 @@
 import type * as model from '../../protocol/model.ts'
+import { withUnspecified } from '../../schema/unions.ts'
 import {
   boolean,
   bytes,
@@ -13,7 +14,6 @@ import {
   string,
   struct,
   timestamp,
-  withUnspecified,
 } from '../../schema/values.ts'
 import { id, maxListItems } from '../codec.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'

@@ -1,5 +1,5 @@
 import { isList, isObject, type JsonObject } from '../../base/json.ts'
-import { type Clean, wrapData } from '../codec.ts'
+import { type Clean, wrapData } from '../legacy-codec.ts'
 import { standardKinds, wrapList, wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 

@@ -17,8 +17,8 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       const contentType = 'application/json'
       const body = { jsonrpc: '2.0', id: ++calls, method: dialect.methods[operation] ?? operation, params }
       const call = { url, method: 'POST', body, contentType } as const
-      if (operation !== 'getExtendedCard') return [call]
-      return [...extendedCardUrls(options).map((url) => ({ url, method: 'GET', contentType }) as const), call]
+      const pages = (operation === 'getExtendedCard' && dialect.extendedCardUrls?.(url)) || []
+      return [...pages.map((url) => ({ url, method: 'GET', contentType }) as const), call]
     },
     readResult(content, operation, { body, method }) {
       if (method === 'GET') return readPage(content)
@@ -38,13 +38,6 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       return result ?? data
     },
   })
-}
-
-/** The URLs at which an extended card may be, in versions that have it beside the agent. */
-function extendedCardUrls({ url, dialect: { extendedCardPath } }: WireClientOptions): readonly string[] {
-  if (extendedCardPath === undefined) return []
-  const { origin, pathname } = new URL(url)
-  return [...new Set([`${origin}${pathname.replace(/\/+$/, '')}`, origin])].map((base) => `${base}${extendedCardPath}`)
 }
 
 function readPage(content: ResponseContent): unknown {
