@@ -1,6 +1,6 @@
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { ResponseSummary } from '../../transports/client/read-response.ts'
-import { type FailureContext, hints, type Misconfiguration } from './hints.ts'
+import { type FailureContext, hintFor, type Misconfiguration } from './hints.ts'
 
 /** Violations of the 1.0 schema by objects of older versions: their enums, and parts with a `kind` or `type`. */
 const olderObjects = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
@@ -10,8 +10,7 @@ export function diagnose(thrown: unknown, context: FailureContext): A2AError {
   const error = thrown instanceof A2AError ? thrown : unexpectedError(thrown)
   if (error.hint !== undefined) return error
   const reason = misconfigurationIn(error, context) ?? error.reason
-  const hint = reason !== undefined && Object.hasOwn(hints, reason) ? hints[reason as Misconfiguration] : undefined
-  return withContext(error, { reason, hint: hint?.(error, context) })
+  return withContext(error, { reason, hint: reason && hintFor(reason, error, context) })
 }
 
 function unexpectedError(thrown: unknown): A2AError {

@@ -33,11 +33,11 @@ export function networkError(thrown: unknown, url: string, signal: AbortSignal):
     return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
   }
   const failure = networkFailureOf(error)
-  const problem =
-    failure === 'guarded' && error instanceof Error
-      ? `${url} is not called: ${error.message}.`
-      : `${url} cannot be reached: ${networkFailureTexts[failure]}.`
-  return new A2AError('unavailable', problem, { cause: error, url, reason: failure })
+  // A fetch that refuses to call an address says why, and how to allow it.
+  const isRefused = failure === 'guarded' && error instanceof Error
+  const problem = isRefused ? `is not called: ${error.message}` : `cannot be reached: ${networkFailureTexts[failure]}`
+  const hint = isRefused && 'hint' in error ? (error.hint as string) : undefined
+  return new A2AError('unavailable', `${url} ${problem}.`, { cause: error, url, reason: failure, hint })
 }
 
 function streamSilent(url: string, milliseconds: number): A2AError {
