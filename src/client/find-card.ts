@@ -48,12 +48,7 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   const { wire, url, headers } = await loadCard(target, options)
   const { card, evidence, alternativeVersion } = await readPeerCard(wire)
   options.trace.add({ type: 'reading', detail: evidence })
-  return {
-    card,
-    ...(url !== undefined && { cardUrl: url }),
-    ...(headers && { headers }),
-    ...(alternativeVersion !== undefined && { alternativeVersion }),
-  }
+  return { card, cardUrl: url, headers, alternativeVersion }
 }
 
 /** A cache to share between clients, of at most `limit` cards. */

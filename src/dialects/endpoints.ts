@@ -78,7 +78,7 @@ function addEndpoints(
     const isListed = endpoints.some(
       (endpoint) => endpoint.url === url && endpoint.binding === binding && isEquivalent(endpoint, dialect, binding),
     )
-    if (!isListed) endpoints.push({ url, binding, dialect, origin, ...(tenant && { tenant }) })
+    if (!isListed) endpoints.push({ url, binding, dialect, origin, tenant: tenant || undefined })
   }
 }
 

@@ -59,7 +59,7 @@ export function createConnectionTrace(): ConnectionTrace {
 }
 
 export function endpointInfo({ url, binding, dialect, tenant }: Endpoint): EndpointInfo {
-  return { url, binding, dialect: dialect.name, ...(tenant !== undefined && { tenant }) }
+  return { url, binding, dialect: dialect.name, tenant }
 }
 
 function lineOf(step: Step): string {

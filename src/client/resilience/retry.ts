@@ -1,7 +1,7 @@
 import { type Backoff, delayAfter } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
 import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { UnaryOperation } from '../../protocol/service.ts'
 
 /** The longest delay in milliseconds that an agent may request; no call waits longer. */
@@ -94,16 +94,12 @@ export function isUnsent(error: A2AError): boolean {
 
 /** The error for a send that cannot be repeated without the risk that the agent runs it twice. */
 export function mayHaveRun(failure: A2AError): A2AError {
-  const { code, message, url, status, dialect, binding } = failure
-  return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
+  return withContext(failure, {
+    message: `${failure.message} The message may have reached the agent all the same.`,
     cause: failure,
     metadata: { mayHaveRun: 'true' },
     // If a proxy has answered, the proxy is what has to be fixed.
     reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
-    url,
-    status,
-    dialect,
-    binding,
   })
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
 import { excerpt } from '../../schema/schema.ts'
 import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
@@ -76,7 +76,7 @@ function toWireError({ code, message, data }: JsonObject): WireError {
   return {
     code: typeof code === 'number' ? code : -32603,
     message: typeof message === 'string' ? message : '',
-    ...(data !== undefined && { data }),
+    data,
   }
 }
 
@@ -87,5 +87,5 @@ function toWireError({ code, message, data }: JsonObject): WireError {
 function decodeWireError(error: WireError, dialect: ClientDialect): A2AError {
   const decodedError = errorDecoderOf(dialect).decodeError(error)
   if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return decodedError
-  return new A2AError('version-not-supported', decodedError.message, { cause: error, metadata: decodedError.metadata })
+  return withContext(decodedError, { code: 'version-not-supported' })
 }
