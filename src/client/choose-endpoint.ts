@@ -4,6 +4,7 @@ import {
   type EndpointOptions,
   otherVersionEndpoints,
 } from '../dialects/endpoints.ts'
+import { neverConnected } from '../http/network-failure.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, withContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -210,15 +211,7 @@ function classifyFailure(
   return undefined
 }
 
-const unreachable: ReadonlySet<string> = new Set([
-  'connection-refused',
-  'name-not-found',
-  'host-unreachable',
-  'not-tls',
-  'not-http',
-  'bad-url',
-  'guarded',
-])
+const unreachable: ReadonlySet<string> = new Set([...neverConnected, 'not-tls', 'not-http', 'bad-url', 'guarded'])
 
 function isRead(operation: Operation): boolean {
   return operation.startsWith('get') || operation.startsWith('list') || operation === 'subscribeToTask'

@@ -1,3 +1,4 @@
+import { neverConnected } from '../../http/network-failure.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { ResponseSummary } from '../../transports/client/read-response.ts'
 import { type FailureContext, hintFor, type Misconfiguration } from './hints.ts'
@@ -52,9 +53,8 @@ function challengeOf({ metadata }: A2AError): string {
 }
 
 /** Whether the card names an address that means another machine wherever it is read. */
-function isLocalAddress({ url, reason }: A2AError, { cardUrl }: FailureContext): boolean {
-  if (url === undefined || cardUrl === undefined || !URL.canParse(url)) return false
-  if (reason !== 'connection-refused' && reason !== 'name-not-found' && reason !== 'host-unreachable') return false
+function isLocalAddress({ url, reason = '' }: A2AError, { cardUrl }: FailureContext): boolean {
+  if (url === undefined || cardUrl === undefined || !neverConnected.has(reason) || !URL.canParse(url)) return false
   const { hostname, host } = new URL(url)
   const isLocal = /^(localhost|0\.0\.0\.0|127\.|\[::1?\])|\.(local|internal|svc)$|^[^.:]+$/.test(hostname)
   return isLocal && host !== new URL(cardUrl).host

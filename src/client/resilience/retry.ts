@@ -1,6 +1,6 @@
 import { type Backoff, delayAfter } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
-import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
+import { neverConnected, permanentFailures } from '../../http/network-failure.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { UnaryOperation } from '../../protocol/service.ts'
 
@@ -77,7 +77,7 @@ export function exceedsRetryAfter({ retryAfter = 0 }: A2AError): boolean {
 
 /** Whether a repeated call may succeed. */
 export function isTransient({ code, reason = '', metadata }: A2AError): boolean {
-  if (reason === 'aborted' || reason === 'deadline' || permanentFailures.has(reason)) return false
+  if (permanentFailures.has(reason) || ['aborted', 'deadline', 'not-followed'].includes(reason)) return false
   // The next attempt has new credentials, if the caller has any. If not, it is rejected without this reason.
   if (code === 'unauthenticated') return metadata.reason === 'credentials-expired'
   return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
@@ -86,10 +86,10 @@ export function isTransient({ code, reason = '', metadata }: A2AError): boolean 
 /** Whether a repeated call may succeed and the agent has not begun to work on this one. */
 export function isUnsent(error: A2AError): boolean {
   if (!isTransient(error)) return false
-  const { code, reason, retryAfter } = error
-  if (reason === 'not-loaded') return true
-  if (reason !== undefined && networkFailures.has(reason)) return isBeforeSending(reason as NetworkFailure)
-  return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
+  const { code, reason = '', retryAfter } = error
+  if (neverConnected.has(reason) || reason === 'not-loaded' || code === 'rate-limited') return true
+  // An agent that rejects a call says when to call again.
+  return code === 'unavailable' && retryAfter !== undefined && reason !== 'connection-lost'
 }
 
 /** The error for a send that cannot be repeated without the risk that the agent runs it twice. */
@@ -102,21 +102,3 @@ export function mayHaveRun(failure: A2AError): A2AError {
     reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
   })
 }
-
-const permanentFailures: ReadonlySet<string> = new Set<NetworkFailure | 'not-followed'>([
-  'not-followed',
-  'certificate',
-  'not-tls',
-  'bad-url',
-  'redirect-loop',
-  'guarded',
-])
-
-const networkFailures: ReadonlySet<string> = new Set<NetworkFailure>([
-  'connection-refused',
-  'name-not-found',
-  'host-unreachable',
-  'connection-lost',
-  'not-http',
-  'blocked',
-])
