@@ -24,11 +24,8 @@ afterAll(() => browser?.close())
 
 const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
 
-/** The packages that the published client imports, as an application would resolve them. */
-const packages = new URL('.', import.meta.resolve('eventsource-parser'))
-const imports = { 'eventsource-parser': '/packages/index.js' }
-
-const html = `<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>
+/** No import map: the published client imports no packages. */
+const html = `<!doctype html>
 <script type="module">
 import * as client from '/client.js'
 globalThis.parley = client
@@ -41,11 +38,9 @@ declare const parley: typeof ClientModule
 async function open(): Promise<{ readonly page: Page; readonly origin: string }> {
   const folder = await temporaryDirectory()
   await buildInto(folder)
-  const read = (path: string) =>
-    readFile(path.startsWith('/packages/') ? new URL(path.slice('/packages/'.length), packages) : join(folder, path))
   const origin = await startHttpServer(async (request, response) => {
     const path = request.url ?? '/'
-    const content = path === '/' ? html : await read(path).catch(() => undefined)
+    const content = path === '/' ? html : await readFile(join(folder, path)).catch(() => undefined)
     response.writeHead(content === undefined ? 404 : 200, { 'content-type': types[extname(path)] ?? 'text/html' })
     response.end(content)
   })
