@@ -9,6 +9,7 @@ import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
 import type { Service } from '../protocol/service.ts'
 import { createJsonRpcClient } from '../transports/jsonrpc/client.ts'
 import { createRestClient } from '../transports/rest/client.ts'
+import { checkConnectOptions } from './check-options.ts'
 import { createEndpointFailover } from './choose-endpoint.ts'
 import { type Client, createClient } from './client.ts'
 import { authorizing } from './credentials/authorize.ts'
@@ -46,6 +47,7 @@ export interface Connect {
 }
 
 async function openClient(target: Target, options: ConnectOptions): Promise<Client> {
+  checkConnectOptions(options)
   const { onNotice, timeout = 60_000, clock = systemClock, peerDeduplicates } = options
   const authorize = authorizeOf(options)
   const trace = createConnectionTrace()

@@ -82,14 +82,6 @@ export function carryCodec(name: DialectName): CarryCodec {
   }
 }
 
-/** Encodes and decodes the states that a dialect does not have. */
-export interface StateCodec<S extends TaskState> {
-  /** Replaces a state that the dialect does not have, and writes it into the metadata. */
-  encodeState(fields: StateFields<TaskState>): StateFields<Exclude<TaskState, S>>
-  /** Undoes `encodeState`. */
-  decodeState(fields: StateFields<TaskState>): StateFields<TaskState>
-}
-
 /** A state, and the metadata of the task or event in that state. */
 export interface StateFields<S extends TaskState> {
   readonly state: S
@@ -101,23 +93,28 @@ export type Substitutes<S extends TaskState> = Readonly<
   Record<S, { readonly wireState: Exclude<TaskState, S>; readonly name: string }>
 >
 
-export function stateCodec<S extends TaskState>(substitutes: Substitutes<S>): StateCodec<S> {
-  const isSubstituted = (state: TaskState): state is S => Object.hasOwn(substitutes, state)
+/** Replaces a state that the dialect does not have, and writes it into the metadata. */
+export function encodeState<S extends TaskState>(
+  substitutes: Substitutes<S>,
+  { state, metadata }: StateFields<TaskState>,
+): StateFields<Exclude<TaskState, S>> {
+  const isSubstituted = (name: TaskState): name is S => Object.hasOwn(substitutes, name)
+  if (!isSubstituted(state)) return { state: state as Exclude<TaskState, S>, metadata }
+  const { wireState, name } = substitutes[state]
+  return { state: wireState, metadata: { ...metadata, [stateKey]: name } }
+}
+
+/** Undoes `encodeState`. */
+export function decodeState<S extends TaskState>(
+  substitutes: Substitutes<S>,
+  { state, metadata }: StateFields<TaskState>,
+): StateFields<TaskState> {
+  const name = metadata?.[stateKey]
+  if (name === undefined) return { state, metadata }
   const substituted = Object.keys(substitutes) as S[]
-  return {
-    encodeState({ state, metadata }) {
-      if (!isSubstituted(state)) return { state: state as Exclude<TaskState, S>, metadata }
-      const { wireState, name } = substitutes[state]
-      return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
-    },
-    decodeState({ state, metadata }) {
-      const name = metadata?.[stateKey]
-      if (name === undefined) return { state, metadata }
-      const actual = substituted.find((key) => substitutes[key].wireState === state && substitutes[key].name === name)
-      if (actual === undefined) return { state, metadata }
-      return { state: actual, metadata: withoutKeys(metadata, { [stateKey]: name }) }
-    },
-  }
+  const actual = substituted.find((key) => substitutes[key].wireState === state && substitutes[key].name === name)
+  if (actual === undefined) return { state, metadata }
+  return { state: actual, metadata: withoutKeys(metadata, { [stateKey]: name }) }
 }
 
 /** The name of a state in a list request, for versions whose lists cannot be filtered by `unknown`. */
@@ -134,12 +131,6 @@ export function withoutEmpty(members: Members): JsonObject {
   const isSet = (value: Json | undefined) =>
     value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
   return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isSet(entry[1])))
-}
-
-/** Adds the keys that have a value. */
-export function withKeys(metadata: JsonObject | undefined, keys: Members): JsonObject | undefined {
-  const added = Object.entries(keys).filter((entry): entry is [string, Json] => entry[1] !== undefined)
-  return added.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(added) }
 }
 
 /** Removes the keys that have a value. Metadata that becomes empty did not exist before `withKeys`. */

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { Schema } from '../schema/schema.ts'
-import { type Members, withKeys, withoutKeys } from './codec.ts'
+import { type Members, withoutKeys } from './codec.ts'
 
 // What the codecs of the versions before 1.0 share.
 
@@ -73,6 +73,12 @@ export function decodeAnnotations(metadata: JsonObject | undefined): Annotations
     filename,
     metadata: withoutKeys(metadata, { [mediaTypeKey]: mediaType, [filenameKey]: filename }),
   }
+}
+
+/** Adds the keys that have a value. */
+export function withKeys(metadata: JsonObject | undefined, keys: Members): JsonObject | undefined {
+  const added = Object.entries(keys).filter((entry): entry is [string, Json] => entry[1] !== undefined)
+  return added.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(added) }
 }
 
 function nonEmptyString(value: Json | undefined): string | undefined {

@@ -295,8 +295,11 @@ interface ObjectOptions {
 function toMember(name: string, field: Schema<unknown> | OptionalField<unknown>): Member {
   const snakeCase = name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
   const protoName = snakeCase === name ? undefined : snakeCase
-  if (!('schema' in field)) return { name, protoName, schema: field, isUnset: undefined, isImplicit: false }
-  const { schema, isUnset, isImplicit = false } = field
+  const {
+    schema,
+    isUnset,
+    isImplicit = false,
+  }: Partial<OptionalField<unknown>> & Pick<Member, 'schema'> = 'schema' in field ? field : { schema: field }
   return { name, protoName, schema, isUnset, isImplicit }
 }
 

@@ -4,7 +4,7 @@ import type { StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig, RequestOf, StreamOperation } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { type Draft, readResult, unknownGeneration } from '../codec.ts'
+import { type Draft, decodeState, readResult, unknownGeneration } from '../codec.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { missingOperations } from './methods.ts'
 import { decodePart, toCarry } from './parts.ts'
@@ -134,7 +134,7 @@ function decodeStatus(
   outerMetadata: JsonObject | undefined,
   decodeMessage: MessageDecoder,
 ): Omit<StatusEvent, 'type'> {
-  const { state, metadata } = wire.decodeState({ state: wireState, metadata: outerMetadata })
+  const { state, metadata } = decodeState(wire.substitutes, { state: wireState, metadata: outerMetadata })
   const status = { state, ...(timestamp !== undefined && { timestamp }) }
   return { status: message === undefined ? status : { ...status, message: decodeMessage(message) }, metadata }
 }

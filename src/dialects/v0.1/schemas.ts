@@ -16,7 +16,7 @@ import {
   struct,
   timestamp,
 } from '../../schema/values.ts'
-import { id, stateCodec } from '../codec.ts'
+import { id, type Substitutes } from '../codec.ts'
 
 // The objects of A2A 0.1; requests.ts has those that only callers send. Optional members may also be `null`.
 
@@ -161,10 +161,10 @@ export const AgentCard = object({
 })
 
 /** The states that 0.1 does not have. */
-export const { encodeState, decodeState } = stateCodec<'rejected' | 'auth-required'>({
+export const substitutes: Substitutes<'rejected' | 'auth-required'> = {
   rejected: { wireState: 'failed', name: 'TASK_STATE_REJECTED' },
   'auth-required': { wireState: 'input-required', name: 'TASK_STATE_AUTH_REQUIRED' },
-})
+}
 
 /** Also keeps unknown members: callers may add what their webhooks need. */
 function open<T extends object>(schema: Schema<T>): Schema<T> {

@@ -4,7 +4,7 @@ import type { Task } from '../../protocol/model.ts'
 import type { Outcome } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { readResult, unknownGeneration } from '../codec.ts'
+import { decodeState, readResult, unknownGeneration } from '../codec.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './card.ts'
 import * as wire from './schemas.ts'
@@ -101,6 +101,6 @@ function decodeTask(task: Infer<typeof wire.Task>): Task {
 /** Decodes the status of a task or event, whose metadata holds the state that 1.0 does not have. */
 function decodeStatus<T extends Pick<Task, 'status' | 'metadata'>>(wireObject: T): T {
   const { status } = wireObject
-  const { state, metadata } = wire.decodeState({ state: status.state, metadata: wireObject.metadata })
+  const { state, metadata } = decodeState(wire.substitutes, { state: status.state, metadata: wireObject.metadata })
   return state === status.state ? wireObject : { ...wireObject, status: { ...status, state }, metadata }
 }

@@ -15,7 +15,7 @@ import {
   struct,
   timestamp,
 } from '../../schema/values.ts'
-import { id, maxListItems, stateCodec } from '../codec.ts'
+import { id, maxListItems, type Substitutes } from '../codec.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 
 // The objects of A2A 1.0 that agents send; requests.ts has those that callers send. Names, presence and enum numbers are those of `lf.a2a.v1`.
@@ -33,9 +33,9 @@ const count = defaultsTo(int32({ min: 0 }), 0)
 const securityRequirements = implicit(list(Requirement))
 
 /** 1.0 has no state of a task that its agent has lost track of: the work is not done, and will not be. */
-export const { encodeState, decodeState } = stateCodec<'unknown'>({
+export const substitutes: Substitutes<'unknown'> = {
   unknown: { wireState: 'failed', name: 'TASK_STATE_UNSPECIFIED' },
-})
+}
 
 /** In the order of the enum numbers, from 1. */
 export const stateNames: Readonly<Record<Exclude<model.TaskState, 'unknown'>, string>> = {

@@ -150,10 +150,8 @@ export function codeOfMessage(message: string): ErrorCode | undefined {
 }
 
 const messagePatterns: readonly (readonly [RegExp, ErrorCode])[] = [
-  [/task (with id \S+ )?not found/i, 'task-not-found'],
-  [/task \S+ (was specified but )?does not exist/i, 'task-not-found'],
-  [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
-  [/task (not cancelable|cannot be canceled)/i, 'task-not-cancelable'],
+  [/task (with id \S+ )?not found|task \S+ (was specified but )?does not exist/i, 'task-not-found'],
+  [/task (\S+ (cannot be|is not) cancel|not cancelable|cannot be canceled)/i, 'task-not-cancelable'],
   [/terminal state/i, 'task-ended'],
   [/push notifications? (is|are) not supported/i, 'push-not-supported'],
 ]
