@@ -78,7 +78,7 @@ export const PushConfigRequest = object({ name: ConfigName })
 
 export const ListPushConfigsRequest = object({ parent: TaskName, pageSize: implicit(pageSize), pageToken })
 
-export const GetAgentCardRequest = struct()
+const GetAgentCardRequest = struct()
 
 /** Marks a request that came from a caller: a client that forwards it adds no defaults. */
 const asSent = toCarry({ asSent: true })
