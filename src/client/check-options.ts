@@ -7,6 +7,7 @@ import {
   group,
   having,
   integer,
+  isAbove,
   listOf,
   milliseconds,
   type OptionChecks,
@@ -23,10 +24,10 @@ export function checkConnectOptions(options: ConnectOptions, caller = 'connect')
   checkOptions(caller, options, optionChecks)
 }
 
-const atLeastOne = integer({ min: 1 })
+const aboveZero = isAbove(0)
 const timeSpan = milliseconds({ min: 1 })
 const delays = { minDelay: milliseconds(), maxDelay: milliseconds() }
-const backoff = group<Backoff>({ ...delays, tries: atLeastOne })
+const backoff = group<Backoff>({ ...delays, tries: aboveZero })
 
 const optionChecks: OptionChecks<ConnectOptions> = {
   fetch: aFunction,
@@ -50,9 +51,9 @@ const optionChecks: OptionChecks<ConnectOptions> = {
   verifyCard: aFunction,
   watch: aFunction,
   signal: having('an AbortSignal', 'aborted'),
-  answerLimit: atLeastOne,
-  eventLimit: atLeastOne,
-  jsonDepth: atLeastOne,
+  answerLimit: aboveZero,
+  eventLimit: aboveZero,
+  jsonDepth: integer({ min: 1 }),
   idle: timeSpan,
   openWithin: timeSpan,
   clock: having('a clock such as createVirtualClock()', 'now'),

@@ -232,7 +232,7 @@ describe('the options of connect', () => {
       { timeout: '10s' },
       'connect: timeout: expected a number of milliseconds of at least 1, such as 30_000, got "10s".',
     ],
-    [{ retry: { tries: 0 } }, 'connect: retry.tries: expected an integer of at least 1, got 0.'],
+    [{ retry: { tries: 0 } }, 'connect: retry.tries: expected a number above 0, got 0.'],
     [
       { fileBytes: 'bas64' },
       'connect: fileBytes: expected one of "raw", "base64", got "bas64". Did you mean "base64"?',

@@ -50,7 +50,7 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   return { card, cardUrl: url, headers, alternativeVersion }
 }
 
-/** A cache to share between clients, of at most `limit` cards. */
+/** A cache to share between clients, of at most `limit` cards: the oldest one makes room for a new one. */
 export function createCardCache(limit = 256): CardCache {
   const cards = new Map<string, CachedCard>()
   return {

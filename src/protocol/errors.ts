@@ -22,7 +22,9 @@ export interface ErrorContext {
 export function withContext(error: A2AError, changes: ErrorChanges): A2AError {
   const { code = error.code, message = error.message } = changes
   const options = Object.fromEntries(optionNames.map((name) => [name, changes[name] ?? error[name]]))
-  return Object.assign(new A2AError(code, message, options), { stack: error.stack })
+  // The stack of the original error, which begins with its message.
+  const stack = error.stack?.replace(error.message, () => message)
+  return Object.assign(new A2AError(code, message, options), { stack })
 }
 
 type ErrorChanges = A2AErrorOptions & Partial<Pick<A2AError, 'code' | 'message'>>
