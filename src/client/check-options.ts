@@ -3,6 +3,7 @@ import { isObject } from '../base/json.ts'
 import {
   aFunction,
   checkOptions,
+  clockCheck,
   flag,
   group,
   having,
@@ -56,5 +57,5 @@ const optionChecks: OptionChecks<ConnectOptions> = {
   jsonDepth: integer({ min: 1 }),
   idle: timeSpan,
   openWithin: timeSpan,
-  clock: having('a clock such as createVirtualClock()', 'now'),
+  clock: clockCheck,
 }
