@@ -33,10 +33,12 @@ createServer(async (request, response) => {
   if (typeof address === 'object') console.log(`listening on http://localhost:${address?.port}`)
 })
 
-/** The page, and the modules of the client. */
+/** The page, the modules of the client, and the package that they import. */
 function fileFor(path: string): URL | undefined {
   if (path === '/') return new URL('./index.html', import.meta.url)
   if (path === '/page.js') return new URL('./page.js', import.meta.url)
   if (/^\/client(?:\/[\w.-]+)?\.js$/.test(path)) return new URL(`../../dist${path}`, import.meta.url)
+  const [, module] = /^\/eventsource-parser\/([\w-]+\.js)$/.exec(path) ?? []
+  if (module !== undefined) return new URL(module, import.meta.resolve('eventsource-parser'))
   return undefined
 }

@@ -1,4 +1,3 @@
-import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createEventParser, EventTooLarge, type ReadEvent, readEvents, StreamSilent } from './sse-reader.ts'
@@ -25,19 +24,6 @@ describe('the event parser', () => {
         expect(parse(split)).toEqual(parse([split.join('')]))
       }),
       { numRuns: 2_000 },
-    )
-  })
-
-  it('the event parser reads what the parser of another library reads', () => {
-    const texts = fc.array(fragment, { maxLength: 60 }).map((parts) => `${parts.join('')}\n\n`)
-    fc.assert(
-      fc.property(texts, (text) => {
-        const events: Partial<ReadEvent>[] = []
-        const parser = createParser({ onEvent: ({ id, event, data }) => events.push({ id, event, data }) })
-        parser.feed(text)
-        expect(parse([text]).map(({ id, event, data }) => ({ id, event, data }))).toEqual(events)
-      }),
-      { numRuns: 5_000 },
     )
   })
 

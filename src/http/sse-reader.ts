@@ -1,3 +1,4 @@
+import { createParser } from 'eventsource-parser'
 import { unlessAborted, withDeadline } from '../base/abort.ts'
 import { systemClock, type Timers } from '../base/clock.ts'
 import { followsLabel } from './sse-writer.ts'
@@ -55,65 +56,32 @@ export async function* readEvents(
  */
 export function createEventParser(limit: number): (piece: string) => Generator<ReadEvent, void> {
   let events: ReadEvent[] = []
-  /** The fields since the last empty line. */
-  let fields: Fields = {}
   let follows: string | undefined
-  /** The start of a line whose end has not come yet. */
-  let start = ''
-  let endsInReturn = false
-  /** Characters of other lines since the last event: without data they are never emitted, and may never end. */
-  let unread = 0
   let isTooLarge = false
-
-  function readLine(line: string): void {
-    const colon = line.indexOf(':')
-    const name = colon === -1 ? line : line.slice(0, colon)
-    const value = colon === -1 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
-    if (name === 'data') {
-      fields.data = fields.data === undefined ? value : `${fields.data}\n${value}`
-      isTooLarge ||= fields.data.length > limit
-    } else if (name === '') {
+  /** Characters of other fields since the last event: without data they are never dispatched, and never end. */
+  let idle = 0
+  const parser = createParser({
+    maxBufferSize: limit + dataLabel,
+    onEvent({ id, event, data }) {
+      if (data.length > limit) isTooLarge = true
+      if (!isTooLarge) events.push({ id, event, follows, data })
+      follows = undefined
+      idle = 0
+    },
+    onComment(comment) {
       // Heartbeats are comments, and a stream may have any number of them.
-      if (value.startsWith(followsLabel)) follows = value.slice(followsLabel.length)
-    } else {
-      unread += line.length
-      if (name === 'event') fields.event = value || undefined
-      else if (name === 'id' && !value.includes('\0')) fields.id = value
-    }
-  }
-
-  function endEvent(): void {
-    const { id, event, data } = fields
-    fields = {}
-    if (data === undefined) return
-    if (!isTooLarge) events.push({ id, event, follows, data })
-    follows = undefined
-    unread = 0
-  }
-
-  /** Keeps the start of a line, but only if the line can be one that is read. */
-  function keepStart(text: string): void {
-    const isTooLong = text.length + (fields.data?.length ?? 0) > limit + longestLabel
-    const isSkipped = isTooLong && !/^(data|event|id|):/.test(text)
-    start = isSkipped ? unknownField : text
-    unread += text.length - start.length
-    isTooLarge ||= isTooLong && !isSkipped
-  }
+      idle -= comment.length
+      if (comment.startsWith(followsLabel)) follows = comment.slice(followsLabel.length)
+    },
+    onError({ type }) {
+      if (type === 'max-buffer-size-exceeded') isTooLarge = true
+    },
+  })
 
   return function* take(piece) {
-    const rest = endsInReturn && piece.startsWith('\n') ? piece.slice(1) : piece
-    if (piece !== '') endsInReturn = piece.endsWith('\r')
-    const text = rest.includes('\r') ? rest.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : rest
-    let at = 0
-    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', at)) {
-      const line = start + text.slice(at, end)
-      if (line === '') endEvent()
-      else readLine(line)
-      start = ''
-      at = end + 1
-    }
-    if (at < text.length) keepStart(start + text.slice(at))
-    isTooLarge ||= unread > 4 * limit
+    idle += piece.length
+    parser.feed(piece)
+    if (idle > 4 * limit + piece.length) isTooLarge = true
     const complete = events
     events = []
     yield* complete
@@ -121,16 +89,8 @@ export function createEventParser(limit: number): (piece: string) => Generator<R
   }
 }
 
-interface Fields {
-  id?: string
-  event?: string
-  data?: string
-}
-
-const longestLabel = 'event: '.length
-
-/** Stands for a line of any length that is not read. */
-const unknownField = 'x'
+/** The parser also counts the field name of an incomplete line. */
+const dataLabel = 'data: '.length
 
 export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge'
