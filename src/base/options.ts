@@ -37,64 +37,55 @@ export function group<T extends object>(checks: OptionChecks<T>): OptionCheck {
   return check
 }
 
-export const text: OptionCheck = (value, name) => {
-  if (typeof value !== 'string' || value === '') throw wrong(name, 'a non-empty string', value)
+/** Accepts the values for which the test holds. `expected` names them in the error. */
+export function valueThat(expected: string, isRight: (value: unknown) => boolean): OptionCheck {
+  return (value, name) => {
+    if (!isRight(value)) throw wrong(name, expected, value)
+  }
 }
 
-export const flag: OptionCheck = (value, name) => {
-  if (typeof value !== 'boolean') throw wrong(name, 'true or false', value)
-}
+export const text: OptionCheck = /* @__PURE__ */ valueThat(
+  'a non-empty string',
+  (value) => typeof value === 'string' && value !== '',
+)
 
-export const aFunction: OptionCheck = (value, name) => {
-  if (typeof value !== 'function') throw wrong(name, 'a function', value)
-}
+export const flag: OptionCheck = /* @__PURE__ */ valueThat('true or false', (value) => typeof value === 'boolean')
+
+export const aFunction: OptionCheck = /* @__PURE__ */ valueThat('a function', (value) => typeof value === 'function')
 
 /** An object whose members are checked where they are used. */
-export const object: OptionCheck = (value, name) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'an object', value)
-}
+export const object: OptionCheck = /* @__PURE__ */ valueThat('an object', isObject)
 
 /** Anything: a check that names the option follows where it is used. */
 export const anything: OptionCheck = () => {}
 
 /** A path on the server, such as `/agents/echo`. */
-export const path: OptionCheck = (value, name) => {
-  if (typeof value !== 'string' || !value.startsWith('/') || /[?#\s]/.test(value)) {
-    throw wrong(name, 'a path that starts with a slash, such as "/agents/echo"', value)
-  }
-}
+export const path: OptionCheck = /* @__PURE__ */ valueThat(
+  'a path that starts with a slash, such as "/agents/echo"',
+  (value) => typeof value === 'string' && value.startsWith('/') && !/[?#\s]/.test(value),
+)
 
 /** An absolute http or https URL. */
-export const httpUrl: OptionCheck = (value, name) => {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return
-  throw wrong(name, 'an absolute http or https URL, such as "https://agents.example.com"', value)
-}
+export const httpUrl: OptionCheck = /* @__PURE__ */ valueThat(
+  'an absolute http or https URL, such as "https://agents.example.com"',
+  (value) => typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+)
 
 export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}): OptionCheck {
   const expected =
     max === Number.MAX_SAFE_INTEGER ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`
-  return (value, name) => {
-    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
-      throw wrong(name, expected, value)
-  }
+  return valueThat(expected, (value) => Number.isInteger(value) && isBetween(min, value, max))
 }
 
 /** A time span in milliseconds. `Infinity` is allowed where it means "no limit". */
 export function milliseconds({ min = 0, infinite = true }: { min?: number; infinite?: boolean } = {}): OptionCheck {
-  return (value, name) => {
-    const isNumber = typeof value === 'number' && (infinite ? !Number.isNaN(value) : Number.isFinite(value))
-    if (!isNumber || value < min) {
-      throw wrong(name, `a number of milliseconds${min > 0 ? ` of at least ${min}` : ''}, such as 30_000`, value)
-    }
-  }
+  const expected = `a number of milliseconds${min > 0 ? ` of at least ${min}` : ''}, such as 30_000`
+  return valueThat(expected, (value) => isBetween(min, value, infinite ? Infinity : Number.MAX_VALUE))
 }
 
 /** A finite number above `min`. */
 export function isAbove(min: number): OptionCheck {
-  return (value, name) => {
-    if (!Number.isFinite(value) || (value as number) <= min) throw wrong(name, `a number above ${min}`, value)
-  }
+  return valueThat(`a number above ${min}`, (value) => value !== min && isBetween(min, value, Number.MAX_VALUE))
 }
 
 export function oneOf(...values: readonly (string | boolean)[]): OptionCheck {
@@ -141,18 +132,22 @@ export function anyOf(expected: string, ...checks: readonly OptionCheck[]): Opti
  * 'append')`.
  */
 export function having(expected: string, ...members: readonly string[]): OptionCheck {
-  return (value, name) => {
-    const isThere = typeof value === 'object' && value !== null && members.every((member) => member in value)
-    if (!isThere) throw wrong(name, expected, value)
-  }
+  return valueThat(
+    expected,
+    (value) => typeof value === 'object' && value !== null && members.every((member) => member in value),
+  )
 }
 
-export const clockCheck: OptionCheck = having('a clock such as createVirtualClock()', 'now')
+export const clockCheck: OptionCheck = /* @__PURE__ */ having('a clock such as createVirtualClock()', 'now')
 
-export const loggerCheck: OptionCheck = having(
+export const loggerCheck: OptionCheck = /* @__PURE__ */ having(
   'a logger with debug, info, warn and error',
   ...['debug', 'info', 'warn', 'error'],
 )
+
+function isBetween(min: number, value: unknown, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max
+}
 
 function accepts(check: OptionCheck, value: unknown): boolean {
   try {
@@ -178,18 +173,20 @@ function unknownOption(member: string, checks: object, nameOf: (member: string) 
   return new TypeError(`${nameOf(member)} is not an option. ${advice}`)
 }
 
-/** The option that was probably meant: of this level, or of a group below it. */
+/** The option that was probably meant: of this level, or of a group below it, also as `groupMember`. */
 function nearestOption(member: string, checks: object): string | undefined {
-  const nested = Object.entries(checks).flatMap(([name, check]) =>
-    Object.keys(groups.get(check as OptionCheck) ?? {}).map((inner) => ({ name, inner })),
-  )
-  const exact = nested.find(({ inner }) => inner === member)
-  if (exact) return `${exact.name}.${exact.inner}`
-  const paths = new Map(
-    nested.map(({ name, inner }) => [`${name}${inner[0]?.toUpperCase()}${inner.slice(1)}`, `${name}.${inner}`]),
-  )
-  const near = closest(member, [...Object.keys(checks), ...paths.keys()])
-  return near === undefined ? undefined : (paths.get(near) ?? near)
+  const paths = new Map(Object.keys(checks).map((name) => [name, name]))
+  for (const [name, check] of Object.entries(checks)) {
+    for (const inner of Object.keys(groups.get(check) ?? {})) {
+      const path = `${name}.${inner}`
+      if (inner === member) return path
+      paths.set(
+        path.replace(/\.(.)/, (_, first: string) => first.toUpperCase()),
+        path,
+      )
+    }
+  }
+  return paths.get(closest(member, [...paths.keys()]) ?? '')
 }
 
 function wrong(name: string, expected: string, value: unknown, advice = ''): TypeError {

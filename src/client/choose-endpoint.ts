@@ -4,8 +4,9 @@ import {
   type EndpointOptions,
   otherVersionEndpoints,
 } from '../dialects/endpoints.ts'
+import { neverConnected } from '../http/network-failure.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, withContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { callStream, callUnary, createService } from '../protocol/intercept.ts'
 import type {
@@ -124,10 +125,9 @@ function explainList(operation: Operation, error: A2AError): A2AError {
 }
 
 function notOffered(error: A2AError, name: string, reason: string): A2AError {
-  const { cause, metadata, url, status, dialect, binding } = error
   const answer = error.reason === 'not-in-dialect' ? error.message : `It answered: ${error.message}`
-  const problem = `The agent does not offer ${name}. ${answer}`
-  return new A2AError('unsupported-operation', problem, { cause, metadata, url, status, dialect, binding, reason })
+  const message = `The agent does not offer ${name}. ${answer}`
+  return withContext(error, { code: 'unsupported-operation', message, reason, violations: [] })
 }
 
 /**
@@ -211,15 +211,7 @@ function classifyFailure(
   return undefined
 }
 
-const unreachable: ReadonlySet<string> = new Set([
-  'connection-refused',
-  'name-not-found',
-  'host-unreachable',
-  'not-tls',
-  'not-http',
-  'bad-url',
-  'guarded',
-])
+const unreachable: ReadonlySet<string> = new Set([...neverConnected, 'not-tls', 'not-http', 'bad-url', 'guarded'])
 
 function isRead(operation: Operation): boolean {
   return operation.startsWith('get') || operation.startsWith('list') || operation === 'subscribeToTask'

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import { A2AError, type ErrorCode, withContext } from '../protocol/errors.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
 import type { Task } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
@@ -141,9 +141,6 @@ const capabilityNames: Readonly<Record<Capability, string>> = {
 }
 
 function taskTimeout(taskId: string, timeout: number, cause: A2AError): A2AError {
-  const problem = `The task ${taskId} did not end within ${timeout / 1000} seconds.`
-  const { hint, url, dialect, binding } = cause
-  return new A2AError('timeout', problem, {
-    ...{ cause, reason: 'deadline', metadata: { taskId }, hint, url, dialect, binding },
-  })
+  const message = `The task ${taskId} did not end within ${timeout / 1000} seconds.`
+  return withContext(cause, { code: 'timeout', message, cause, metadata: { taskId } })
 }

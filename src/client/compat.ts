@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import { v0_3House } from '../dialects/v0.3-house/server.ts'
+import { checkConnectOptions } from './check-options.ts'
 import type { Client } from './client.ts'
 import { connect } from './connect.ts'
 import type { ConnectOptions } from './options.ts'
@@ -37,6 +38,7 @@ export class A2AClientImpl implements A2AClient {
   readonly #connect: () => Promise<Client>
 
   constructor(baseUrl: string, token?: string, options: ConnectOptions = {}) {
+    checkConnectOptions(options, 'A2AClientImpl')
     const authorize = token === undefined ? undefined : () => ({ headers: { authorization: `Bearer ${token}` } })
     let client: Promise<Client> | undefined
     this.#connect = () => {

@@ -92,15 +92,15 @@ function nameOf(blob: Blob): string {
 
 async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
   if (content instanceof URL && isFileUrl(content)) return await pathPart({ path: content, name, mediaType })
-  const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
-  const annotations = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
+  const type = mediaType ?? (content instanceof Blob ? content.type : undefined)
+  const annotations = { filename: name || undefined, mediaType: type || undefined }
   if (content instanceof URL) return { url: content.href, ...annotations }
   return { raw: toBase64(await bytesOf(content)), ...annotations }
 }
 
 async function pathPart({ path, name = lastSegment(path), mediaType }: PathFile): Promise<Part> {
   const content = await readFile(path, maxFile)
-  return await filePart({ name, content, ...(mediaType !== undefined && { mediaType }) })
+  return await filePart({ name, content, mediaType })
 }
 
 function lastSegment(path: string | URL): string {

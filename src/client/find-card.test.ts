@@ -97,3 +97,9 @@ describe('verifyCard', () => {
     await expect(connect(changed, { verifyCard })).rejects.toMatchObject({ reason: 'card-verification-failed' })
   })
 })
+
+it('a card cache keeps the cards that came last', () => {
+  const cache = createCardCache(2)
+  for (const etag of ['a', 'b', 'a', 'c']) cache.set(`https://${etag}.test`, { etag, wire: {} })
+  expect(['a', 'b', 'c'].map((name) => cache.get(`https://${name}.test`)?.etag)).toEqual(['a', undefined, 'c'])
+})

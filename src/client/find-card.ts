@@ -1,5 +1,4 @@
 import { withDeadline } from '../base/abort.ts'
-import { BoundedMap } from '../base/bounded-map.ts'
 import type { Clock } from '../base/clock.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { clientDialects } from '../dialects/client-dialects.ts'
@@ -7,7 +6,7 @@ import { readPeerCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { decodeUtf8, JsonError, parseJsonText } from '../http/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { networkError, notA2AError } from '../transports/client/failures.ts'
 import { answerLimitsOf } from '../transports/client/http-client.ts'
 import { readResponse } from '../transports/client/read-response.ts'
@@ -48,17 +47,20 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   const { wire, url, headers } = await loadCard(target, options)
   const { card, evidence, alternativeVersion } = await readPeerCard(wire)
   options.trace.add({ type: 'reading', detail: evidence })
-  return {
-    card,
-    ...(url !== undefined && { cardUrl: url }),
-    ...(headers && { headers }),
-    ...(alternativeVersion !== undefined && { alternativeVersion }),
-  }
+  return { card, cardUrl: url, headers, alternativeVersion }
 }
 
-/** A cache to share between clients, of at most `limit` cards. */
+/** A cache to share between clients, of at most `limit` cards: the oldest one makes room for a new one. */
 export function createCardCache(limit = 256): CardCache {
-  return new BoundedMap<string, CachedCard>(limit)
+  const cards = new Map<string, CachedCard>()
+  return {
+    get: (url) => cards.get(url),
+    set(url, card) {
+      cards.delete(url)
+      cards.set(url, card)
+      for (const oldest of cards.keys()) if (cards.size > limit) cards.delete(oldest)
+    },
+  }
 }
 
 /** The verified part of a card; non-objects pass through, because no reader accepts them. */
@@ -111,17 +113,16 @@ function isModel(target: Target): target is AgentCard {
 function requireCard(target: JsonObject): JsonObject {
   if (!isObject(target)) {
     const problem = `Expected the URL of an agent, its card, or an agent of this process, got ${JSON.stringify(target)}.`
-    throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
+    throw notACard('invalid-params', problem)
   }
   if (typeof target.run !== 'function') return target
   const problem = 'This agent cannot be called: expected one made by agent() of parley-a2a, or createHandler(agent).'
-  throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
+  throw notACard('invalid-params', problem)
 }
 
 async function readCardFile(path: string | URL, options: FindCardOptions): Promise<JsonObject> {
   const url = `${path}`
-  const wire = parseFile(await readFile(path, maxCard), url)
-  if (!isObject(wire) || !isCard(wire)) throw notACardFile(url, 'has JSON that is not an agent card')
+  const wire = requireCardIn(parseFile(await readFile(path, maxCard), url), url, 'invalid-params')
   const card = await verifyCard(wire, url, options.verifyCard)
   options.trace.add({ type: 'card', url, outcome: 'found', detail: '' })
   return card
@@ -132,12 +133,21 @@ function parseFile(bytes: Uint8Array, url: string): unknown {
     return parseJsonText(decodeUtf8(bytes))
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    throw notACardFile(url, `is not JSON: ${error.message}`)
+    throw notACard('invalid-params', `${url} is not JSON: ${error.message}.`, url)
   }
 }
 
-function notACardFile(url: string, problem: string): A2AError {
-  return new A2AError('invalid-params', `${url} ${problem}.`, { reason: 'not-a-card', url })
+/** The card in the JSON of a file or an answer. Cards of every version have a name and an address; those of a mesh have an id. */
+function requireCardIn(wire: unknown, url: string, code: ErrorCode): JsonObject {
+  if (isObject(wire)) {
+    const { name, url: address = wire.supportedInterfaces, agent_id } = wire
+    if (agent_id !== undefined || (name !== undefined && address !== undefined)) return wire
+  }
+  throw notACard(code, `${url} has JSON that is not an agent card.`, url)
+}
+
+function notACard(code: ErrorCode, problem: string, url?: string): A2AError {
+  return new A2AError(code, problem, { reason: 'not-a-card', url })
 }
 
 /** Fetches the card from the first of its possible URLs that has one. Transient failures start the search anew. */
@@ -219,19 +229,10 @@ async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise
   const unchanged = content.status === 304 ? cached?.wire : undefined
   const isRefused = content.status < 200 || content.status >= 300 || content.form !== 'json'
   if (!unchanged && isRefused) throw notA2AError(content)
-  const wire = unchanged ?? content.body
-  if (!isObject(wire) || !isCard(wire)) {
-    const problem = `${requestUrl} has JSON that is not an agent card.`
-    throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url: requestUrl })
-  }
+  const wire = requireCardIn(unchanged ?? content.body, requestUrl, 'invalid-agent-response')
   const card = await verifyCard(wire, requestUrl, options.verifyCard)
   const etag = content.headers.get('etag')
   if (!unchanged && etag !== null) cache.set(requestUrl, { etag, wire })
   trace.add({ type: 'card', url: content.url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
   return { wire: card, url: content.url, headers: content.headers }
-}
-
-/** Whether JSON has the members that cards of every version have. */
-function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {
-  return agent_id !== undefined || (name !== undefined && (url !== undefined || supportedInterfaces !== undefined))
 }

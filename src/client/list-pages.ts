@@ -9,14 +9,14 @@ const maxEmptyPages = 100
 
 export function allTasks(service: Service, filter: TaskFilter, options?: CallOptions): AsyncGenerator<Task> {
   return allPages(async (pageToken) => {
-    const page = await service.listTasks({ ...filter, ...(pageToken && { pageToken }) }, callOf(options))
+    const page = await service.listTasks({ ...filter, pageToken }, callOf(options))
     return { ...page, items: page.tasks }
   })
 }
 
 export function allPushConfigs(service: Service, taskId: string, options?: CallOptions): AsyncGenerator<PushConfig> {
   return allPages(async (pageToken) => {
-    const page = await service.listPushConfigs({ taskId, ...(pageToken && { pageToken }) }, callOf(options))
+    const page = await service.listPushConfigs({ taskId, pageToken }, callOf(options))
     return { ...page, items: page.configs }
   })
 }

@@ -72,7 +72,7 @@ export async function createSendRequest(input: Input, options: SendOptions): Pro
 /** The call of a request. Its principal is anonymous: a client authenticates by the credentials of its wire requests. */
 export function callOf(options: SendOptions = {}): CallWithTimeout {
   const { signal = neverAborted, timeout, headers, idempotencyKey, extensions } = options
-  return { principal: anonymous, signal, timeout, headers, idempotencyKey, ...(extensions && { extensions }) }
+  return { principal: anonymous, signal, timeout, headers, idempotencyKey, extensions }
 }
 
 const neverAborted = new AbortController().signal

@@ -36,7 +36,7 @@ export interface TaskHandle {
 /** `requirePush` throws if the agent declares no push notifications. */
 export function createTaskHandle(service: Service, taskId: string, requirePush: () => void): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
-    service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
+    service.getTask({ taskId, historyLength }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
     // Agents reject the subscription to a task that has ended, each by another error.
     const task = await get(options)

@@ -45,7 +45,7 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
 ]
 
 /** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
-async function loadLegacy(): Promise<typeof import('./legacy.ts')> {
+export async function loadLegacy(): Promise<typeof import('./legacy.ts')> {
   try {
     return await import('./legacy.ts')
   } catch (cause) {

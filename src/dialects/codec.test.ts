@@ -1,10 +1,14 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../base/json.ts'
-import { decodeAnnotations, encodeAnnotations, id, stateCodec, unwrapData, wrapData } from './codec.ts'
+import type { TaskState } from '../protocol/model.ts'
+import { decodeState as decode, encodeState as encode, id, type StateFields, type Substitutes } from './codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from './legacy-codec.ts'
 
 describe('a state that a dialect does not have', () => {
-  const { encodeState, decodeState } = stateCodec<'unknown'>({ unknown: { wireState: 'failed', name: 'UNKNOWN' } })
+  const substitutes: Substitutes<'unknown'> = { unknown: { wireState: 'failed', name: 'UNKNOWN' } }
+  const encodeState = (fields: StateFields<TaskState>) => encode(substitutes, fields)
+  const decodeState = (fields: StateFields<TaskState>) => decode(substitutes, fields)
 
   it('the state becomes its substitute, and is read from the metadata again', () => {
     const encoded = encodeState({ state: 'unknown', metadata: { k: 1 } })

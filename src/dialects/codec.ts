@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState } from '../protocol/model.ts'
-import { type Schema, Violation, wrongValue } from '../schema/schema.ts'
-import { int32, string } from '../schema/values.ts'
+import { type Schema, Violation } from '../schema/schema.ts'
+import { string } from '../schema/values.ts'
 import type { DialectName } from './dialect.ts'
 
 // What the codecs of all dialects share.
@@ -12,16 +12,8 @@ const idString = string({ min: 1, max: 256 })
 /** Control characters and unpaired surrogates do not survive every log, header and database. */
 const idPattern = /^[^\p{Cc}\p{Cs}]*$/u
 
-// Before 1.0, only files have a name and a media type, and data must be an object. What text or data has beyond that is
-// written into its metadata, under keys that other A2A SDKs use as well, and is removed from there when it is read.
-const mediaTypeKey = 'a2a.mediaType'
-const filenameKey = 'a2a.filename'
-
 /** The metadata key of a state that the dialect does not have. */
 const stateKey = 'a2a.state'
-
-/** Marks data that was wrapped in an object. */
-const wrappedKey = 'data_part_compat'
 
 /** Reads the params of a request. Absent params count as an empty object, so that the error names the missing member. */
 export function readParams<T>(schema: Schema<T>, params: unknown = {}): T {
@@ -37,22 +29,6 @@ export function readResult<T>(schema: Schema<T>, result: unknown): T {
   )
 }
 
-/** Repairs known deviations from a schema. */
-export type Clean = (wire: unknown) => unknown
-
-export type LenientRead = <T>(schema: Schema<T>, wire: unknown, clean: Clean) => T
-
-/** Returns a reader that cleans a value only if the schema rejects it, so that valid values cost nothing more. */
-export function lenientReader(read: <T>(schema: Schema<T>, wire: unknown) => T): LenientRead {
-  return (schema, wire, clean) => {
-    try {
-      return read(schema, wire)
-    } catch {
-      return read(schema, clean(wire))
-    }
-  }
-}
-
 /** Returns a decoder that tries the lenient one only if the strict one throws. */
 export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: unknown) => T): (wire: unknown) => T {
   return (wire) => {
@@ -64,21 +40,8 @@ export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: un
   }
 }
 
-/** The kinds of parts in 0.2 and 0.3. */
-const knownKinds: readonly unknown[] = ['text', 'file', 'data']
-
-const knownKindsText = `"kind" to be one of ${knownKinds.join(', ')}`
-
-// Limits of requests in every dialect. `http/` limits body size and JSON depth before.
-
-export const maxParts = 1000
-
-/** The maximum length of other lists: extensions, output modes, references. */
+/** The maximum length of lists in messages: extensions, output modes, references. */
 export const maxListItems = 1000
-
-export const pageSize = int32({ min: 1, max: 100 })
-
-export const historyLength = int32({ min: 0 })
 
 /** The id of a message, a task or a context. */
 export const id: Schema<string> = {
@@ -89,21 +52,6 @@ export const id: Schema<string> = {
     if (!idPattern.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')
     return text
   },
-}
-
-/**
- * Rejects sent parts of an unknown `kind` in versions that do not have the member. Its other members would be read without
- * what the kind says about them.
- */
-export function withKnownKind<T>(part: Schema<T>): Schema<T> {
-  return {
-    ...part,
-    read(value) {
-      const kind = isObject(value) ? value.kind : undefined
-      if (kind !== undefined && kind !== null && !knownKinds.includes(kind)) throw wrongValue(knownKindsText, kind)
-      return part.read(value)
-    },
-  }
 }
 
 /** A wire object under construction. Always a new object, so that no other member of the model gets onto the wire. */
@@ -134,14 +82,6 @@ export function carryCodec(name: DialectName): CarryCodec {
   }
 }
 
-/** Encodes and decodes the states that a dialect does not have. */
-export interface StateCodec<S extends TaskState> {
-  /** Replaces a state that the dialect does not have, and writes it into the metadata. */
-  encodeState(fields: StateFields<TaskState>): StateFields<Exclude<TaskState, S>>
-  /** Undoes `encodeState`. */
-  decodeState(fields: StateFields<TaskState>): StateFields<TaskState>
-}
-
 /** A state, and the metadata of the task or event in that state. */
 export interface StateFields<S extends TaskState> {
   readonly state: S
@@ -153,23 +93,28 @@ export type Substitutes<S extends TaskState> = Readonly<
   Record<S, { readonly wireState: Exclude<TaskState, S>; readonly name: string }>
 >
 
-export function stateCodec<S extends TaskState>(substitutes: Substitutes<S>): StateCodec<S> {
-  const isSubstituted = (state: TaskState): state is S => Object.hasOwn(substitutes, state)
+/** Replaces a state that the dialect does not have, and writes it into the metadata. */
+export function encodeState<S extends TaskState>(
+  substitutes: Substitutes<S>,
+  { state, metadata }: StateFields<TaskState>,
+): StateFields<Exclude<TaskState, S>> {
+  const isSubstituted = (name: TaskState): name is S => Object.hasOwn(substitutes, name)
+  if (!isSubstituted(state)) return { state: state as Exclude<TaskState, S>, metadata }
+  const { wireState, name } = substitutes[state]
+  return { state: wireState, metadata: { ...metadata, [stateKey]: name } }
+}
+
+/** Undoes `encodeState`. */
+export function decodeState<S extends TaskState>(
+  substitutes: Substitutes<S>,
+  { state, metadata }: StateFields<TaskState>,
+): StateFields<TaskState> {
+  const name = metadata?.[stateKey]
+  if (name === undefined) return { state, metadata }
   const substituted = Object.keys(substitutes) as S[]
-  return {
-    encodeState({ state, metadata }) {
-      if (!isSubstituted(state)) return { state: state as Exclude<TaskState, S>, metadata }
-      const { wireState, name } = substitutes[state]
-      return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
-    },
-    decodeState({ state, metadata }) {
-      const name = metadata?.[stateKey]
-      if (name === undefined) return { state, metadata }
-      const actual = substituted.find((key) => substitutes[key].wireState === state && substitutes[key].name === name)
-      if (actual === undefined) return { state, metadata }
-      return { state: actual, metadata: withoutKeys(metadata, { [stateKey]: name }) }
-    },
-  }
+  const actual = substituted.find((key) => substitutes[key].wireState === state && substitutes[key].name === name)
+  if (actual === undefined) return { state, metadata }
+  return { state: actual, metadata: withoutKeys(metadata, { [stateKey]: name }) }
 }
 
 /** The name of a state in a list request, for versions whose lists cannot be filtered by `unknown`. */
@@ -181,65 +126,11 @@ export function encodeStateFilter(
   throw new A2AError('unsupported-operation', 'The protocol version of this agent cannot list tasks by state unknown.')
 }
 
-export function withoutUndefined(members: Members): JsonObject {
-  return filterMembers(members, (value) => value !== undefined)
-}
-
-/** Also removes empty strings and lists, as ProtoJSON does. */
+/** The members that are not empty: ProtoJSON leaves out empty strings and lists. */
 export function withoutEmpty(members: Members): JsonObject {
-  return filterMembers(
-    members,
-    (value) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
-  )
-}
-
-/** What 1.0 says about every part, and older versions only about files. */
-export interface Annotations {
-  readonly mediaType?: string
-  readonly filename?: string
-  readonly metadata?: JsonObject
-}
-
-export interface WireData {
-  readonly data: JsonObject
-  readonly metadata?: JsonObject
-}
-
-/** Wraps data that is not an object into one, and writes the annotations into its metadata. */
-export function wrapData(data: Json, annotations: Annotations): WireData {
-  const metadata = encodeAnnotations(annotations)
-  if (isObject(data)) return { data, metadata }
-  return { data: { value: data }, metadata: withKeys(metadata, { [wrappedKey]: true }) }
-}
-
-/** Undoes `wrapData`. */
-export function unwrapData({ data, metadata }: WireData): Annotations & { readonly data: Json } {
-  if (metadata?.[wrappedKey] !== true || !isWrapper(data)) return { data, ...decodeAnnotations(metadata) }
-  return { data: data.value, ...decodeAnnotations(withoutKeys(metadata, { [wrappedKey]: true })) }
-}
-
-/** Returns the metadata of a part with its media type and filename in it. */
-export function encodeAnnotations({ mediaType, filename, metadata }: Annotations): JsonObject | undefined {
-  if (!mediaType && !filename) return metadata
-  return withKeys(metadata, { [mediaTypeKey]: mediaType || undefined, [filenameKey]: filename || undefined })
-}
-
-/** Undoes `encodeAnnotations`. */
-export function decodeAnnotations(metadata: JsonObject | undefined): Annotations {
-  if (metadata === undefined) return {}
-  const mediaType = nonEmptyString(metadata[mediaTypeKey])
-  const filename = nonEmptyString(metadata[filenameKey])
-  return {
-    mediaType,
-    filename,
-    metadata: withoutKeys(metadata, { [mediaTypeKey]: mediaType, [filenameKey]: filename }),
-  }
-}
-
-/** Adds the keys that have a value. */
-export function withKeys(metadata: JsonObject | undefined, keys: Members): JsonObject | undefined {
-  const added = Object.entries(keys).filter((entry): entry is [string, Json] => entry[1] !== undefined)
-  return added.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(added) }
+  const isSet = (value: Json | undefined) =>
+    value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
+  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isSet(entry[1])))
 }
 
 /** Removes the keys that have a value. Metadata that becomes empty did not exist before `withKeys`. */
@@ -258,17 +149,4 @@ function readOrThrow<T>(schema: Schema<T>, value: unknown, toError: (violation: 
   }
 }
 
-type Members = Readonly<Record<string, Json | undefined>>
-
-function filterMembers(members: Members, isKept: (value: Json | undefined) => boolean): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isKept(entry[1])))
-}
-
-function nonEmptyString(value: Json | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-/** Objects are never wrapped: if the value is an object, another writer set the mark. */
-function isWrapper(data: JsonObject): data is { readonly value: Json } {
-  return Object.keys(data).length === 1 && data.value !== undefined && !isObject(data.value)
-}
+export type Members = Readonly<Record<string, Json | undefined>>

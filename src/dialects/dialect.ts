@@ -101,8 +101,8 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   /** Only in dialects whose servers disagree about their JSON. */
   readonly servers?: ServerVariants
   readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
-  /** Where a GET returns the extended card, at the URL of the agent or its origin: only in versions without a method for it. */
-  readonly extendedCardPath?: string
+  /** The URLs at which a GET may return the extended card of an agent. Only in versions without a method for it. */
+  extendedCardUrls?(url: string): readonly string[]
   /** Only in dialects whose errors differ from those that all versions since 0.2 share. */
   readonly errors?: ErrorDecoder
   /** Only in dialects that have a REST binding. */
@@ -116,8 +116,8 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
 /** Chooses the variant of a dialect that a server reads and writes. */
 export interface ServerVariants {
   readonly form: PeerForm
-  /** Why the client uses this form, as the end of a sentence. */
-  readonly reason: string
+  /** How the files of the server are written, and why the client thinks so, as a sentence. */
+  readonly explanation: string
   forServer(server: ServerFacts): ClientDialect
 }
 

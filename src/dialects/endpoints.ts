@@ -78,22 +78,16 @@ function addEndpoints(
     const isListed = endpoints.some(
       (endpoint) => endpoint.url === url && endpoint.binding === binding && isEquivalent(endpoint, dialect, binding),
     )
-    if (!isListed) endpoints.push({ url, binding, dialect, origin, ...(tenant && { tenant }) })
+    if (!isListed) endpoints.push({ url, binding, dialect, origin, tenant: tenant || undefined })
   }
 }
 
+/** Cards that are written by hand name bindings in many ways: `json-rpc`, `rest`, `http/json`. */
 function normalizeBinding(name: string): string {
-  return bindingAliases.get(name.toUpperCase().replaceAll(/[^A-Z]/g, '')) ?? name
+  const letters = name.toUpperCase().replaceAll(/[^A-Z]/g, '')
+  if (/^(REST|HTTP|HTTPJSON)$/.test(letters)) return 'HTTP+JSON'
+  return /^(JSONRPC|GRPC)$/.test(letters) ? letters : name
 }
-
-/** Names of bindings in cards that are written by hand. */
-const bindingAliases: ReadonlyMap<string, Binding> = new Map<string, Binding>([
-  ['JSONRPC', 'JSONRPC'],
-  ['REST', 'HTTP+JSON'],
-  ['HTTPJSON', 'HTTP+JSON'],
-  ['HTTP', 'HTTP+JSON'],
-  ['GRPC', 'GRPC'],
-])
 
 /** Over JSON-RPC, an agent that lacks the send method of one dialect also lacks the same method of another. */
 function isEquivalent(endpoint: Endpoint, dialect: DialectInfo, binding: Binding): boolean {

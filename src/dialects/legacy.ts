@@ -1,5 +1,6 @@
-/** The client dialects before 1.0: one chunk, which is loaded when an agent needs it. */
+/** What a client needs for the versions before 1.0: one chunk, which is loaded when an agent needs it. */
 
+export { detectLegacyVersions } from './legacy-versions.ts'
 export { v0_1Client } from './v0.1/client.ts'
 export { v0_2Client } from './v0.2/client.ts'
 export { v0_3Client } from './v0.3/client.ts'

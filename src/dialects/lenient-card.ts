@@ -55,16 +55,15 @@ interface CleanedSchemes {
 function cleanSchemes(wireSchemes: unknown, flows: readonly string[]): CleanedSchemes {
   const flowSchemes = new Map<string, readonly string[]>()
   if (!isObject(wireSchemes)) return { unusable: {}, flowSchemes }
-  const schemes: [string, JsonObject][] = []
-  const unusable: [string, JsonObject][] = []
+  const schemes: Named[] = []
+  const unusable: Named[] = []
   for (const [name, value] of Object.entries(wireSchemes)) {
     if (!isObject(value)) continue
-    const scheme = cleanScheme(value)
-    if (scheme === undefined || hasUnknownFlowsOnly(scheme, flows)) {
+    const [first, ...split] = splitFlows(name, cleanScheme(value), flows)
+    if (!first) {
       unusable.push([name, value])
       continue
     }
-    const [first, ...split] = splitFlows(name, scheme, flows)
     const others = split.filter(([other]) => !Object.hasOwn(wireSchemes, other))
     schemes.push(first, ...others)
     const otherNames = others.map(([other]) => other)
@@ -89,26 +88,23 @@ const memberOfType: ReadonlyMap<unknown, string> = new Map([
   ['mutualTLS', 'mtlsSecurityScheme'],
 ])
 
-function hasUnknownFlowsOnly({ oauth2SecurityScheme: oauth2 }: JsonObject, flowNames: readonly string[]): boolean {
-  if (!isObject(oauth2) || !isObject(oauth2.flows)) return false
-  const { flows } = oauth2
-  return !flowNames.some((flow) => isObject(flows[flow]))
-}
-
-/** The first flow keeps the name of the scheme. The name of each further flow is appended to it. */
-function splitFlows(
-  name: string,
-  scheme: JsonObject,
-  flowNames: readonly string[],
-): [[string, JsonObject], ...[string, JsonObject][]] {
+/**
+ * A scheme for each flow. The first one keeps the name of the scheme, the name of each further flow is appended to it. None
+ * if the type of the scheme or all its flows are unknown.
+ */
+function splitFlows(name: string, scheme: JsonObject | undefined, flowNames: readonly string[]): Named[] {
+  if (scheme === undefined) return []
   const { oauth2SecurityScheme: oauth2 } = scheme
   if (!isObject(oauth2) || !isObject(oauth2.flows)) return [[name, scheme]]
   const { flows } = oauth2
-  const [first, ...others] = flowNames.filter((flow) => isObject(flows[flow]))
-  if (first === undefined || others.length === 0) return [[name, scheme]]
-  const withFlow = (flow: string) => ({ oauth2SecurityScheme: { ...oauth2, flows: { [flow]: flows[flow] ?? {} } } })
-  return [[name, withFlow(first)], ...others.map((flow): [string, JsonObject] => [`${name}.${flow}`, withFlow(flow)])]
+  const known = flowNames.filter((flow) => isObject(flows[flow]))
+  return known.map((flow, index) => [
+    index === 0 ? name : `${name}.${flow}`,
+    { oauth2SecurityScheme: { ...oauth2, flows: { [flow]: flows[flow] ?? {} } } },
+  ])
 }
+
+type Named = [name: string, scheme: JsonObject]
 
 /** Adds alternatives with the schemes of further flows: a caller may satisfy a scheme by any of its flows. */
 function withFlowSchemes(requirement: unknown, flowSchemes: CleanedSchemes['flowSchemes']): readonly unknown[] {

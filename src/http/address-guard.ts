@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { isLoopback } from './origin.ts'
 
 /** The only IPv6 range allocated for global unicast so far (RFC 4291 §2.4). */
 const allocatedIpv6: Network = [ipaddr.parse('2000::'), 3]
@@ -59,7 +60,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
 
   function refuse(reason: RefusalReason, host: string, where = ''): void {
     if (reason === 'loopback' && loopback === 'allow') return
-    throw new RequestRefused(reason, `${host}${where} ${reasonTexts[reason]}`)
+    throw new RequestRefused(reason, `${host}${where} ${reasonTexts[reason]}`, allowHint(host))
   }
 
   function checkLiteral(host: string, address: string): void {
@@ -113,11 +114,20 @@ export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly code = 'ERR_REQUEST_REFUSED'
   readonly reason: RefusalReason
+  /** How to allow the request, if an option does. */
+  readonly hint: string | undefined
 
-  constructor(reason: RefusalReason, detail: string) {
+  constructor(reason: RefusalReason, detail: string, hint?: string) {
     super(detail)
     this.reason = reason
+    this.hint = hint
   }
+}
+
+function allowHint(host: string): string {
+  return isLoopback(host)
+    ? "If the call is intended, allow it: connect(url, { fetch: createGuardedFetch({ loopback: 'allow' }) }), of parley-a2a/node, or serve(agent, { calls: { loopback: 'allow' } })."
+    : `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${host}'] }) }, of parley-a2a/node.`
 }
 
 /** Parses an address in any notation. IPv4-mapped IPv6 addresses become IPv4. */

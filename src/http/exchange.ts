@@ -171,7 +171,7 @@ export class BodyConsumed extends Error {
   }
 }
 
-export const internalError = errorResponse(500, 'internal error')
+export const internalError = /* @__PURE__ */ errorResponse(500, 'internal error')
 
 /**
  * Adds security headers for browsers. A POST of JSON cannot come from a link, form, frame or tag (Fetch §4.8), so its

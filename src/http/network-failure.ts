@@ -26,24 +26,21 @@ export function networkFailureOf(error: unknown, depth = 0): NetworkFailure {
   return networkFailureOf(cause, depth + 1)
 }
 
-/** Whether the request certainly never reached a server, so that sending it again repeats nothing. */
-export function isBeforeSending(failure: NetworkFailure): boolean {
-  switch (failure) {
-    case 'connection-refused':
-    case 'name-not-found':
-    case 'host-unreachable':
-    case 'certificate':
-    case 'not-tls':
-    case 'bad-url':
-    case 'guarded':
-      return true
-    case 'not-http':
-    case 'redirect-loop':
-    case 'connection-lost':
-    case 'blocked':
-      return false
-  }
-}
+/** The failures of a request for which there was no connection, so that sending it again repeats nothing. */
+export const neverConnected: ReadonlySet<string> = new Set<NetworkFailure>([
+  'connection-refused',
+  'name-not-found',
+  'host-unreachable',
+])
+
+/** The failures that sending the request again does not change. */
+export const permanentFailures: ReadonlySet<string> = new Set<NetworkFailure>([
+  'certificate',
+  'not-tls',
+  'bad-url',
+  'redirect-loop',
+  'guarded',
+])
 
 const patterns: readonly (readonly [RegExp, NetworkFailure])[] = [
   [/ERR_REQUEST_REFUSED/, 'guarded'],

@@ -2,6 +2,8 @@ import { describeError, type ErrorDescription } from '../base/error-summary.ts'
 
 const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
 
+const optionNames = [...contextNames, 'cause', 'violations', 'metadata', 'retryAfter', 'challenge'] as const
+
 /** What the client adds to the error of a failed call: the endpoint that it called, and how to fix the failure. */
 export interface ErrorContext {
   /** What to do about the error, for the developer or operator of the agent or the client. */
@@ -16,13 +18,16 @@ export interface ErrorContext {
   readonly status?: number
 }
 
-/** Returns a copy of the error with more context. Members that `context` leaves out keep their values. */
-export function withContext(error: A2AError, context: ErrorContext): A2AError {
-  const merged = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
-  const { code, message, cause, violations, metadata, retryAfter, challenge, stack } = error
-  const options = { cause, violations, metadata, retryAfter, challenge, ...merged }
+/** Returns a copy of the error with more context, or other details. Members that `changes` leaves out keep their values. */
+export function withContext(error: A2AError, changes: ErrorChanges): A2AError {
+  const { code = error.code, message = error.message } = changes
+  const options = Object.fromEntries(optionNames.map((name) => [name, changes[name] ?? error[name]]))
+  // The stack of the original error, which begins with its message.
+  const stack = error.stack?.replace(error.message, () => message)
   return Object.assign(new A2AError(code, message, options), { stack })
 }
+
+type ErrorChanges = A2AErrorOptions & Partial<Pick<A2AError, 'code' | 'message'>>
 
 /** An `invalid-params` error for one field. */
 export function invalidParams(field: string, description: string): A2AError {

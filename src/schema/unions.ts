@@ -1,5 +1,5 @@
 import { type Infer, type Schema, type Variants, Violation, withPath, wrongValue } from './schema.ts'
-import { readObject } from './values.ts'
+import { type ProtoEnum, readObject } from './values.ts'
 
 /** One of these strings. */
 export function literal<const T extends string>(...values: readonly T[]): Schema<T> {
@@ -52,6 +52,20 @@ export function union<V extends Variants>(tag: string, variants: V): Schema<Infe
       return schema.read(value) as Infer<V[keyof V]>
     },
     node: { is: 'union', tag, variants },
+  }
+}
+
+/** The same enum, with 0 read as a value of its own. */
+export function withUnspecified<T extends string, U extends string>(
+  { read, names, unspecified }: ProtoEnum<T>,
+  zero: U,
+): ProtoEnum<T | U> {
+  const all = { ...names, [zero]: unspecified } as ProtoEnum<T | U>['names']
+  return {
+    read: (value) => (value === 0 || value === unspecified ? zero : read(value)),
+    node: { is: 'enum', values: Object.values(all) },
+    names: all,
+    unspecified,
   }
 }
 

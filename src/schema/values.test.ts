@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { violationOf } from '../../test/support/schema/violation-of.ts'
 import type { Infer } from './schema.ts'
+import { withUnspecified } from './unions.ts'
 import {
   boolean,
   bytes,
@@ -18,7 +19,6 @@ import {
   struct,
   timestamp,
   withHint,
-  withUnspecified,
 } from './values.ts'
 
 describe('a string', () => {

@@ -221,20 +221,6 @@ export function protoEnum<T extends string>(unspecified: string, names: Readonly
   }
 }
 
-/** The same enum, with 0 read as a value of its own. */
-export function withUnspecified<T extends string, U extends string>(
-  { read, names, unspecified }: ProtoEnum<T>,
-  zero: U,
-): ProtoEnum<T | U> {
-  const all = { ...names, [zero]: unspecified } as ProtoEnum<T | U>['names']
-  return {
-    read: (value) => (value === 0 || value === unspecified ? zero : read(value)),
-    node: { is: 'enum', values: Object.values(all) },
-    names: all,
-    unspecified,
-  }
-}
-
 /** Base64, standard or URL-safe, with or without padding. Read as standard base64 with padding. */
 export function bytes(): Schema<string> {
   return {
@@ -309,8 +295,11 @@ interface ObjectOptions {
 function toMember(name: string, field: Schema<unknown> | OptionalField<unknown>): Member {
   const snakeCase = name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
   const protoName = snakeCase === name ? undefined : snakeCase
-  if (!('schema' in field)) return { name, protoName, schema: field, isUnset: undefined, isImplicit: false }
-  const { schema, isUnset, isImplicit = false } = field
+  const {
+    schema,
+    isUnset,
+    isImplicit = false,
+  }: Partial<OptionalField<unknown>> & Pick<Member, 'schema'> = 'schema' in field ? field : { schema: field }
   return { name, protoName, schema, isUnset, isImplicit }
 }
 

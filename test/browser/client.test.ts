@@ -152,6 +152,15 @@ describe('a page in Chromium', () => {
     expect(failure).toEqual({ code: 'unavailable', reason: 'not-loaded', message })
   })
 
+  it('connect names a misspelled option, and the options that there are', async () => {
+    const { page, origin } = await open()
+    const failure = page.evaluate(async (url) => {
+      const options: object = { timout: 5 }
+      return await parley.connect(url, options).catch((error: Error) => error.message)
+    }, origin)
+    expect(await failure).toMatch(/^connect: timout is not an option\. The options are fetch, .*timeout, /)
+  })
+
   it('the client hints at CORS if an agent does not allow the origin of the page', async () => {
     const { page } = await open()
     const { server } = await startTestServer(countingAgent)

@@ -7,11 +7,17 @@ import { describeEvent } from '../contracts/service/contract.ts'
 import { collect } from '../support/async.ts'
 import { type PeerRoutes, respondWith, startHttpServer, startScriptedPeer } from '../support/servers/http-server.ts'
 
-const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
+const delays = { minDelay: 1, maxDelay: 2 }
+const quick = { tries: 2, ...delays }
 const timestamp = '2026-05-01T08:00:00.000Z'
 
 async function open(answer: NonNullable<PeerRoutes['answer']>, options: ConnectOptions = {}): Promise<Client> {
-  return await connect(await startScriptedPeer({ answer }), { retry: quick, resume: quick, polling: quick, ...options })
+  return await connect(await startScriptedPeer({ answer }), {
+    retry: quick,
+    resume: quick,
+    polling: delays,
+    ...options,
+  })
 }
 
 const status = (state: string) => ({ state: `TASK_STATE_${state}`, timestamp })
@@ -309,7 +315,7 @@ describe('REST', () => {
     capabilities: { streaming: true },
   })
   const openRest = async (answer: NonNullable<PeerRoutes['answer']>) =>
-    await connect(await startScriptedPeer({ card: restCard, answer }), { retry: quick, resume: quick, polling: quick })
+    await connect(await startScriptedPeer({ card: restCard, answer }), { retry: quick, resume: quick, polling: delays })
   const restEvent = (result: object, id?: number) =>
     `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(result)}\n\n`
 

@@ -18,7 +18,8 @@ import {
 } from '../support/servers/http-server.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 
-const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
+const delays = { minDelay: 1, maxDelay: 2 }
+const quick = { tries: 2, ...delays }
 const bearer = { authorize: () => ({ headers: { authorization: 'Bearer x' } }) }
 
 /** The error that a client gets when it connects to this origin and sends a message. */
@@ -264,7 +265,7 @@ describe('the client works around a misconfiguration and reports it', () => {
   async function noticesOf(origin: string, text: string) {
     const notices: Notice[] = []
     const client = await connect(origin, {
-      polling: quick,
+      polling: delays,
       resume: quick,
       onNotice: (notice) => notices.push(notice),
     })

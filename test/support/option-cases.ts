@@ -1,6 +1,7 @@
 import * as auth from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import * as credentials from '../../src/entries/client-auth.ts'
+import { A2AClientImpl } from '../../src/entries/client-compat.ts'
 import {
   agent,
   createHandler,
@@ -90,6 +91,7 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
     wrong: { username: 1 },
   },
   connect: { create: (more) => connect(url, more), wrong: { timeout: '10s' } },
+  A2AClientImpl: { create: (more) => new A2AClientImpl(url, undefined, more), wrong: { timeout: '10s' } },
   agent: { create: (more) => agent({ name: 'Echo', ...more }, () => ''), wrong: { recovery: 'x' } },
   skill: { create: (more) => skill({ id: 'sum', name: 'Sum', run: () => '', ...more }), wrong: { tags: 'x' } },
   skillTypesOf: { create: (more) => skillTypesOf(agentCard, more), wrong: { name: 1 } },

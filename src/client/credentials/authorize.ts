@@ -40,7 +40,7 @@ export function authorizing(fetch: Fetch, authorize: Authorize, card: () => Agen
     const response = await fetch(...withCredentials(url, init, first))
     if (response.status !== 401) return response
     const challenge = response.headers.get('www-authenticate') ?? ''
-    const retry = { ...authorization, challenge, ...(first && { refused: first }) }
+    const retry = { ...authorization, challenge, refused: first }
     const second = await obtainCredentials(authorize, retry, init.signal)
     if (second === undefined || JSON.stringify(second) === JSON.stringify(first)) return response
     await response.body?.cancel()

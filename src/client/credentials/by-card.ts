@@ -10,9 +10,7 @@ export function byCard(providers: readonly CredentialProvider[], fetch: Fetch): 
     const matches = matchesFor(card, challenge, providers)
     if (!matches) return undefined
     const credentials = await Promise.all(
-      matches.map(({ provider, scheme, scopes }) =>
-        provider.credentialsFor({ scheme, scopes, fetch, ...(refused && { refused }) }),
-      ),
+      matches.map(({ provider, scheme, scopes }) => provider.credentialsFor({ scheme, scopes, fetch, refused })),
     )
     return mergeCredentials(credentials)
   }

@@ -52,20 +52,14 @@ export function createConnectionTrace(): ConnectionTrace {
       const end = info ? `Calls go to ${describeEndpoint(info)}.` : 'No call has succeeded yet.'
       const lines = [...steps.map(lineOf), end]
       if (!dialect?.servers) return { steps: [...steps], endpoint: info, lines }
-      const { form, reason } = dialect.servers
-      const files = `Files travel as ${fileBytesTexts[form.fileBytes]}, ${reason}.`
-      return { steps: [...steps], endpoint: info, fileBytes: form.fileBytes, lines: [...lines, files] }
+      const { form, explanation } = dialect.servers
+      return { steps: [...steps], endpoint: info, fileBytes: form.fileBytes, lines: [...lines, explanation] }
     },
   }
 }
 
 export function endpointInfo({ url, binding, dialect, tenant }: Endpoint): EndpointInfo {
-  return { url, binding, dialect: dialect.name, ...(tenant !== undefined && { tenant }) }
-}
-
-const fileBytesTexts: Readonly<Record<FileBytes, string>> = {
-  raw: 'the bytes that the proto describes (raw)',
-  base64: 'a base64 text in the place of their bytes (base64)',
+  return { url, binding, dialect: dialect.name, tenant }
 }
 
 function lineOf(step: Step): string {

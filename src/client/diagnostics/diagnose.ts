@@ -1,6 +1,7 @@
+import { neverConnected } from '../../http/network-failure.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { ResponseSummary } from '../../transports/client/read-response.ts'
-import { type FailureContext, hints, type Misconfiguration } from './hints.ts'
+import { type FailureContext, hintFor, type Misconfiguration } from './hints.ts'
 
 /** Violations of the 1.0 schema by objects of older versions: their enums, and parts with a `kind` or `type`. */
 const olderObjects = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
@@ -10,8 +11,7 @@ export function diagnose(thrown: unknown, context: FailureContext): A2AError {
   const error = thrown instanceof A2AError ? thrown : unexpectedError(thrown)
   if (error.hint !== undefined) return error
   const reason = misconfigurationIn(error, context) ?? error.reason
-  const hint = reason !== undefined && Object.hasOwn(hints, reason) ? hints[reason as Misconfiguration] : undefined
-  return withContext(error, { reason, hint: hint?.(error, context) })
+  return withContext(error, { reason, hint: reason && hintFor(reason, error, context) })
 }
 
 function unexpectedError(thrown: unknown): A2AError {
@@ -53,9 +53,8 @@ function challengeOf({ metadata }: A2AError): string {
 }
 
 /** Whether the card names an address that means another machine wherever it is read. */
-function isLocalAddress({ url, reason }: A2AError, { cardUrl }: FailureContext): boolean {
-  if (url === undefined || cardUrl === undefined || !URL.canParse(url)) return false
-  if (reason !== 'connection-refused' && reason !== 'name-not-found' && reason !== 'host-unreachable') return false
+function isLocalAddress({ url, reason = '' }: A2AError, { cardUrl }: FailureContext): boolean {
+  if (url === undefined || cardUrl === undefined || !neverConnected.has(reason) || !URL.canParse(url)) return false
   const { hostname, host } = new URL(url)
   const isLocal = /^(localhost|0\.0\.0\.0|127\.|\[::1?\])|\.(local|internal|svc)$|^[^.:]+$/.test(hostname)
   return isLocal && host !== new URL(cardUrl).host

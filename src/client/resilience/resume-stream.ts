@@ -185,7 +185,7 @@ function createSources({ service, request, call, position, peer, clock, notify, 
       const after = peer.cannotResume() ? undefined : position.generation
       cursor.reopen(after === undefined ? 'snapshot' : 'next')
       try {
-        yield* service.subscribeToTask({ taskId, ...(after !== undefined && { after }) }, { ...call, signal })
+        yield* service.subscribeToTask({ taskId, after }, { ...call, signal })
       } catch (error) {
         if (!(error instanceof A2AError) || !noSubscription.has(error.code)) throw error
         // The task has ended meanwhile, or the agent has no subscriptions: either way, getTask works.

@@ -1,7 +1,7 @@
 import { type Backoff, delayAfter } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
-import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { neverConnected, permanentFailures } from '../../http/network-failure.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { UnaryOperation } from '../../protocol/service.ts'
 
 /** The longest delay in milliseconds that an agent may request; no call waits longer. */
@@ -77,7 +77,7 @@ export function exceedsRetryAfter({ retryAfter = 0 }: A2AError): boolean {
 
 /** Whether a repeated call may succeed. */
 export function isTransient({ code, reason = '', metadata }: A2AError): boolean {
-  if (reason === 'aborted' || reason === 'deadline' || permanentFailures.has(reason)) return false
+  if (permanentFailures.has(reason) || ['aborted', 'deadline', 'not-followed'].includes(reason)) return false
   // The next attempt has new credentials, if the caller has any. If not, it is rejected without this reason.
   if (code === 'unauthenticated') return metadata.reason === 'credentials-expired'
   return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
@@ -86,41 +86,19 @@ export function isTransient({ code, reason = '', metadata }: A2AError): boolean 
 /** Whether a repeated call may succeed and the agent has not begun to work on this one. */
 export function isUnsent(error: A2AError): boolean {
   if (!isTransient(error)) return false
-  const { code, reason, retryAfter } = error
-  if (reason === 'not-loaded') return true
-  if (reason !== undefined && networkFailures.has(reason)) return isBeforeSending(reason as NetworkFailure)
-  return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
+  const { code, reason = '', retryAfter } = error
+  if (neverConnected.has(reason) || reason === 'not-loaded' || code === 'rate-limited') return true
+  // An agent that rejects a call says when to call again.
+  return code === 'unavailable' && retryAfter !== undefined && reason !== 'connection-lost'
 }
 
 /** The error for a send that cannot be repeated without the risk that the agent runs it twice. */
 export function mayHaveRun(failure: A2AError): A2AError {
-  const { code, message, url, status, dialect, binding } = failure
-  return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
+  return withContext(failure, {
+    message: `${failure.message} The message may have reached the agent all the same.`,
     cause: failure,
     metadata: { mayHaveRun: 'true' },
     // If a proxy has answered, the proxy is what has to be fixed.
     reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
-    url,
-    status,
-    dialect,
-    binding,
   })
 }
-
-const permanentFailures: ReadonlySet<string> = new Set<NetworkFailure | 'not-followed'>([
-  'not-followed',
-  'certificate',
-  'not-tls',
-  'bad-url',
-  'redirect-loop',
-  'guarded',
-])
-
-const networkFailures: ReadonlySet<string> = new Set<NetworkFailure>([
-  'connection-refused',
-  'name-not-found',
-  'host-unreachable',
-  'connection-lost',
-  'not-http',
-  'blocked',
-])

@@ -3,7 +3,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Message } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { v0_1Client } from './client.ts'
-import { decodeRequest as decode, decodeRequestStrictly as decodeStrictly } from './decode.ts'
+import { decodeRequest as decode, decodeRequestStrictly as decodeStrictly } from './requests.ts'
 
 describe('decodeRequest', () => {
   const hello = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }

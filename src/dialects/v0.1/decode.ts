@@ -2,24 +2,15 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts'
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
-import type { PushConfig, RequestOf, SendRequest, StreamOperation, TaskAddress } from '../../protocol/service.ts'
+import type { PushConfig, RequestOf, StreamOperation } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { type Draft, type LenientRead, lenientReader, readParams, readResult, unknownGeneration } from '../codec.ts'
-import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { cleanSendParams, cleanTaskParams } from './lenient.ts'
+import { type Draft, decodeState, readResult, unknownGeneration } from '../codec.ts'
+import type { ClientDialect } from '../dialect.ts'
 import { missingOperations } from './methods.ts'
 import { decodePart, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 
-/** The time after which a send returns the task in its current state, in milliseconds. */
-const sendTimeout = 30_000
-
 const hashSeeds = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
-
-export const decodeRequest = createRequestDecoder(lenientReader(readParams))
-
-/** Rejects params that break the schema. */
-export const decodeRequestStrictly = createRequestDecoder(readParams)
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...missingOperations,
@@ -61,7 +52,7 @@ function decodeTaskPushConfig(result: unknown): PushConfig {
 }
 
 /** The model has one authentication scheme: the first. */
-function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
+export function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
   if (authentication === undefined) return config
   const { credentials, ...others } = authentication
   const [scheme = ''] = authentication.schemes
@@ -74,60 +65,6 @@ function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushC
 
 function isMissing(config: unknown): boolean {
   return config === null || (isObject(config) && Object.keys(config).length === 0)
-}
-
-function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
-  const decodeSend = (params: unknown, blockFor?: number): SendRequest => {
-    const request = read(wire.SendParams, params, cleanSendParams)
-    const { sessionId, message, pushNotification, historyLength = 0, acceptedOutputModes } = request
-    return {
-      alias: request.id,
-      message: {
-        // 0.1 messages have no ids: a repeated message cannot be distinguished from a new one with the same content.
-        messageId: crypto.randomUUID(),
-        role: message.role,
-        parts: message.parts.map(decodePart),
-        contextId: sessionId,
-        metadata: message.metadata,
-        ...(message.extensions && { extensions: message.extensions }),
-      },
-      configuration: {
-        historyLength,
-        acceptedOutputModes,
-        push: pushNotification && decodePushConfig(pushNotification),
-        blockFor,
-      },
-      metadata: request.metadata,
-    }
-  }
-  const readTask = (params: unknown) => toAddress(read(wire.TaskParams, params, cleanTaskParams))
-  const readQuery = (params: unknown) => read(wire.TaskQueryParams, params, cleanTaskParams)
-  return {
-    ...missingOperations,
-    sendMessage: (params) => decodeSend(params, sendTimeout),
-    // 0.1 has `input-required` instead of `auth-required`, and its streams end there.
-    streamMessage: (params) => ({ ...decodeSend(params), endOnAuth: true }),
-    getTask(params) {
-      const { historyLength = 0, ...address } = readQuery(params)
-      return { ...toAddress(address), historyLength }
-    },
-    cancelTask: readTask,
-    subscribeToTask(params) {
-      const { historyLength, ...address } = readQuery(params)
-      const carry = historyLength === undefined ? {} : toCarry({ historyLength })
-      return { ...toAddress(address), includeEnded: true, endOnAuth: true, ...carry }
-    },
-    createPushConfig(params) {
-      const request = readParams(wire.TaskPushConfig, params)
-      return { ...toAddress(request), ...decodePushConfig(request.pushNotificationConfig) }
-    },
-    getPushConfig: (params) => ({ ...readTask(params), mayBeMissing: true }),
-  }
-}
-
-/** Callers choose the ids of their tasks. */
-function toAddress({ id, metadata }: Infer<typeof wire.TaskParams>): TaskAddress {
-  return metadata === undefined ? { taskId: id, isAlias: true } : { taskId: id, isAlias: true, metadata }
 }
 
 /** A task without a session has that of the request, or else is its own session. */
@@ -197,7 +134,7 @@ function decodeStatus(
   outerMetadata: JsonObject | undefined,
   decodeMessage: MessageDecoder,
 ): Omit<StatusEvent, 'type'> {
-  const { state, metadata } = wire.decodeState({ state: wireState, metadata: outerMetadata })
+  const { state, metadata } = decodeState(wire.substitutes, { state: wireState, metadata: outerMetadata })
   const status = { state, ...(timestamp !== undefined && { timestamp }) }
   return { status: message === undefined ? status : { ...status, message: decodeMessage(message) }, metadata }
 }

@@ -9,11 +9,12 @@ import type {
   StreamOperation,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, withoutUndefined } from '../codec.ts'
+import { type Draft, encodeState } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
+import { withoutUndefined } from '../legacy-codec.ts'
 import { missingOperations } from './methods.ts'
 import { encodePart, readCarry } from './parts.ts'
-import { encodeState } from './schemas.ts'
+import { substitutes } from './schemas.ts'
 
 /** The artifact indexes of each open stream, by the request that opened it. */
 const artifactIndexes = new WeakMap<object, Map<string, number>>()
@@ -122,7 +123,7 @@ function encodeTask(task: Task, id: string): JsonObject {
 /** Encodes a status together with the metadata of its task or event, which holds states that 0.1 does not have. */
 function encodeStatus({ status, metadata: outerMetadata }: Omit<StatusEvent, 'type'>): Draft {
   const { timestamp } = status
-  const { state, metadata } = encodeState({ state: status.state, metadata: outerMetadata })
+  const { state, metadata } = encodeState(substitutes, { state: status.state, metadata: outerMetadata })
   const wire: Draft = { state }
   if (status.message !== undefined) wire.message = encodeMessage(status.message)
   if (timestamp !== undefined) wire.timestamp = timestamp

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
-import type { Clean } from '../codec.ts'
+import type { Clean } from '../legacy-codec.ts'
 
 // Repairs what 0.1 clients send although the schema does not allow it.
 

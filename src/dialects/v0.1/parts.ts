@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
-import { carryCodec, type Draft, decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../codec.ts'
+import { carryCodec, type Draft } from '../codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../legacy-codec.ts'
 import type { Part as WirePart } from './schemas.ts'
 
 /** The media type of data for a file that is only named: later versions have no such part. */

@@ -15,20 +15,14 @@ import {
   string,
   struct,
   timestamp,
-  withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, stateCodec } from '../codec.ts'
+import { id, type Substitutes } from '../codec.ts'
 
-// The objects of A2A 0.1. Optional members may also be `null`.
+// The objects of A2A 0.1; requests.ts has those that only callers send. Optional members may also be `null`.
 
 const wireStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
 
-const metadata = optional(struct())
-
-const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
-
-/** The hint for callers that mix later versions of A2A into 0.1. */
-const partHint = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
+export const metadata = optional(struct())
 
 const authenticationFields = { schemes: list(string({ min: 1 }), { min: 1 }), credentials: optional(string()) }
 
@@ -134,31 +128,6 @@ export const PushConfig = object({
 
 export const TaskPushConfig = object({ id, pushNotificationConfig: PushConfig })
 
-/** A `historyLength` of 0 or none requests no history. */
-export const SendParams = object({
-  id,
-  sessionId: implicit(id),
-  // Callers have the role of the user.
-  message: object({
-    role: withHint(literal('user'), hintForRole),
-    parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
-    // Not in the schema. 0.1 has no other way to name the extensions that an agent requires.
-    extensions: implicit(nonEmptyStrings),
-    metadata,
-  }),
-  pushNotification: optional(PushConfig),
-  historyLength: implicit(historyLength),
-  // Not in the schema, but clients send it.
-  acceptedOutputModes: implicit(nonEmptyStrings),
-  metadata,
-})
-
-/** To get a task, or to subscribe to it, which ignores `historyLength`. */
-export const TaskQueryParams = object({ id, historyLength: implicit(historyLength), metadata })
-
-/** To cancel a task, or to get its push config. */
-export const TaskParams = object({ id, metadata })
-
 export const Authentication = object({ schemes: list(string()), credentials: text })
 
 const Capabilities = object({
@@ -192,26 +161,12 @@ export const AgentCard = object({
 })
 
 /** The states that 0.1 does not have. */
-export const { encodeState, decodeState } = stateCodec<'rejected' | 'auth-required'>({
+export const substitutes: Substitutes<'rejected' | 'auth-required'> = {
   rejected: { wireState: 'failed', name: 'TASK_STATE_REJECTED' },
   'auth-required': { wireState: 'input-required', name: 'TASK_STATE_AUTH_REQUIRED' },
-})
+}
 
 /** Also keeps unknown members: callers may add what their webhooks need. */
 function open<T extends object>(schema: Schema<T>): Schema<T> {
   return { ...schema, read: (value) => ({ ...readObject(value), ...schema.read(value) }) }
-}
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
-  return `"${value}" looks like A2A 1.0; in 0.1 write "${value.slice(5).toLowerCase()}"`
-}
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || 'type' in value) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partHint}`
-  if ('text' in value || 'raw' in value || 'url' in value || 'data' in value) {
-    return `a part without "type" looks like A2A 1.0; ${partHint}`
-  }
-  return undefined
 }

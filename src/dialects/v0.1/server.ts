@@ -1,10 +1,10 @@
 import type { ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
-import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
+import { decodeRequest, decodeRequestStrictly } from './requests.ts'
 
 const wireNames = {
   'configuration.push': 'pushNotification',

@@ -10,7 +10,7 @@ export const v0_2Client: ClientDialect = {
   version: '0.2',
   bindings: ['JSONRPC'],
   methods,
-  extendedCardPath: '/agent/authenticatedExtendedCard',
+  extendedCardUrls,
   encodeRequest: {
     ...v0_3.encodeRequest,
     // Up to 0.2.5, a configuration must have the output modes.
@@ -25,4 +25,11 @@ export const v0_2Client: ClientDialect = {
       { software: /uvicorn|hypercorn|granian|gunicorn|python/i, cancelsOnLeave: true },
       agent,
     ),
+}
+
+/** The extended card is beside the agent or at its origin. */
+function extendedCardUrls(url: string): readonly string[] {
+  const { origin, pathname } = new URL(url)
+  const bases = new Set([`${origin}${pathname.replace(/\/+$/, '')}`, origin])
+  return [...bases].map((base) => `${base}/agent/authenticatedExtendedCard`)
 }

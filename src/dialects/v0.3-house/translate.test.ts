@@ -11,7 +11,7 @@ import { clientTools, toolResult, toolUse } from '../../protocol/extensions/clie
 import { jsonSchemaOf } from '../../schema/json-schema.ts'
 import type { Schema } from '../../schema/schema.ts'
 import { taggedAs } from '../../schema/unions.ts'
-import * as request from '../v0.3/schemas.ts'
+import * as request from '../v0.3/requests.ts'
 import * as wire from '../v0.3/schemas.ts'
 import { TaskPage } from '../v0.3/schemas.ts'
 import { v1_0Client } from '../v1.0/client.ts'

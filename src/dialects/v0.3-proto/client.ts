@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { withFallback } from '../codec.ts'
-import type { ClientDialect, PeerForm, ServerFacts } from '../dialect.ts'
+import type { ClientDialect, FileBytes, PeerForm, ServerFacts } from '../dialect.ts'
 import { decodeCard, decodeLenientCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
@@ -20,6 +20,11 @@ const reasons = {
   files: 'as the files of this agent are written',
   header: 'as this agent says in its answers',
   option: 'by the option fileBytes',
+}
+
+const fileBytesTexts: Readonly<Record<FileBytes, string>> = {
+  raw: 'the bytes that the proto describes (raw)',
+  base64: 'a base64 text in the place of their bytes (base64)',
 }
 
 const certainties = Object.keys(reasons)
@@ -56,7 +61,7 @@ function createClientDialect(form: KnownForm): ClientDialect {
     rest: restClientBinding,
     servers: {
       form,
-      reason: reasons[form.certainty],
+      explanation: `Files travel as ${fileBytesTexts[form.fileBytes]}, ${reasons[form.certainty]}.`,
       forServer(server) {
         const next = learnForm(form, server)
         return next === form ? dialect : createClientDialect(next)

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
-import type { Clean } from '../codec.ts'
+import type { Clean } from '../legacy-codec.ts'
 import { configName } from './resource-names.ts'
 
 // Rewrites what 0.3 clients and agents send over REST into the one form that the schemas read. Some use the names of 0.2,

@@ -2,17 +2,8 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import { type Infer, tryRead } from '../../schema/schema.ts'
 import { list } from '../../schema/values.ts'
-import {
-  carryCodec,
-  decodeAnnotations,
-  encodeAnnotations,
-  id,
-  maxListItems,
-  unwrapData,
-  withKeys,
-  withoutKeys,
-  wrapData,
-} from '../codec.ts'
+import { carryCodec, id, maxListItems, withoutKeys } from '../codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, wrapData } from '../legacy-codec.ts'
 import type * as wire from './schemas.ts'
 
 /** The metadata key of the tasks that a message refers to: the proto of 0.3 has no member for them. */

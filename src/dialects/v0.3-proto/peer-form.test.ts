@@ -181,7 +181,10 @@ describe('the files of a server', () => {
     status: {},
     artifacts: [{ artifactId: 'A', parts: [{ file: fileIn(raw) }] }],
   })
-  const formOf = (client: ClientDialect) => [client.servers?.form.fileBytes, client.servers?.reason]
+  const formOf = ({ servers }: ClientDialect) => [
+    servers?.form.fileBytes,
+    /^Files travel as .*\(\w+\), (.*)\.$/.exec(servers?.explanation ?? '')?.[1],
+  ]
 
   it('the form is that of the majority, until the server shows another one', () => {
     expect(formOf(v0_3ProtoClient)).toEqual(['base64', 'as most agents of A2A 0.3 read and write them'])

@@ -1,4 +1,5 @@
 import type * as model from '../../protocol/model.ts'
+import { withUnspecified } from '../../schema/unions.ts'
 import {
   boolean,
   bytes,
@@ -13,29 +14,21 @@ import {
   string,
   struct,
   timestamp,
-  withHint,
-  withUnspecified,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize, withKnownKind } from '../codec.ts'
+import { id, maxListItems } from '../codec.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'
-import { ConfigName, TaskName } from './resource-names.ts'
+import { ConfigName } from './resource-names.ts'
 
-// The objects of the proto of 0.3, `a2a.v1`. It has few required members. Here, members that are required in effect are
+// The objects of the proto of 0.3, `a2a.v1`; requests.ts has those that only callers send. It has few required members. Here, members that are required in effect are
 // required.
 
-const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
+export const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
-const metadata = optional(struct())
+export const metadata = optional(struct())
 
 const flag = implicit(boolean())
 
-/** The hint for callers that mix other forms of A2A into the proto of 0.3. */
-const partHint =
-  'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
-
 const count = defaultsTo(int32({ min: 0 }), 0)
-
-const pageToken = implicit(string({ max: 4096 }))
 
 const text = implicit(string())
 
@@ -65,7 +58,7 @@ const File = object(
 /** The metadata and the name of a file came after 0.3.0, but the 0.3 SDKs have them. */
 export const Part = object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } })
 
-const messageFields = {
+export const messageFields = {
   messageId: id,
   role: Role,
   contextId: implicit(id),
@@ -140,55 +133,6 @@ export const ListTasksResponse = object({
   totalSize: count,
 })
 
-const SentMessage = object({
-  ...messageFields,
-  role: withHint(Role, hintForRole),
-  content: list(withHint(withKnownKind(Part), hintForPart), { min: 1, max: maxParts }),
-})
-
-/** In the proto, `historyLength` has no presence. JSON distinguishes 0 from none: see `decodeConfiguration`. */
-const SendConfiguration = object({
-  acceptedOutputModes: implicit(nonEmptyStrings),
-  pushNotification: optional(PushConfig),
-  historyLength: optional(historyLength),
-  blocking: implicit(boolean()),
-})
-
-export const SendMessageRequest = object({
-  message: SentMessage,
-  configuration: optional(SendConfiguration),
-  metadata,
-})
-
-export const GetTaskRequest = object({ name: TaskName, historyLength: optional(historyLength) })
-
-/** To cancel a task, or to subscribe to it. */
-export const TaskRequest = object({ name: TaskName })
-
-/** As in 1.0: the proto does not have it. */
-export const ListTasksRequest = object({
-  contextId: implicit(id),
-  status: implicit(State),
-  pageSize: implicit(pageSize),
-  pageToken,
-  historyLength: optional(historyLength),
-  statusTimestampAfter: optional(timestamp({ zone: 'Z' })),
-  includeArtifacts: optional(boolean()),
-})
-
-export const CreatePushConfigRequest = object({
-  parent: TaskName,
-  configId: defaultsTo(id, ''),
-  config: object({ name: implicit(string()), pushNotificationConfig: PushConfig }),
-})
-
-/** To get or delete a config. */
-export const PushConfigRequest = object({ name: ConfigName })
-
-export const ListPushConfigsRequest = object({ parent: TaskName, pageSize: implicit(pageSize), pageToken })
-
-export const GetAgentCardRequest = struct()
-
 const addressFields = {
   url: string({ min: 1 }),
   preferredTransport: text,
@@ -213,16 +157,3 @@ export const AgentCard = object({
   securitySchemes: optional(map(schemeWith(object({}, { oneOf: v0_3Flows })))),
   security,
 })
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'user' && value !== 'agent') return undefined
-  return `"${value}" looks like A2A 0.3 over JSON-RPC; in the proto write "ROLE_${value.toUpperCase()}"`
-}
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.3 over JSON-RPC; ${partHint}`
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
-  if ('raw' in value || 'url' in value) return `a part with "raw" or "url" looks like A2A 1.0; ${partHint}`
-  return undefined
-}

@@ -10,10 +10,10 @@ import { withWireNames } from '../error-texts.ts'
 import { encodeTask as encodeTaskWithKind } from '../v0.3/encode.ts'
 import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
-import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { operations, restServerBinding, serverMethods } from './methods.ts'
 import { evidenceIn, fileBytesHeader, fileBytesKey, formOfClient, majorityForm } from './peer-form.ts'
+import { decodeRequest, decodeRequestStrictly } from './requests.ts'
 import { fromPeerForm, isBase64Text, isReadableBase64, toPeerForm } from './translate-form.ts'
 
 export interface ProtoDialectOptions {

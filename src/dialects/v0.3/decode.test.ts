@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
-import { decodeRequest as decode, decodeRequestStrictly as decodeStrictly } from './decode.ts'
+import { decodeRequest as decode, decodeRequestStrictly as decodeStrictly } from './requests.ts'
 
 const text = { kind: 'text', text: 'hi' }
 const hello = { kind: 'message', messageId: 'm-1', role: 'user', parts: [text] }

@@ -1,31 +1,17 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
-import type {
-  Outcome,
-  PushConfig,
-  PushConfigRef,
-  SendConfiguration,
-  SendRequest,
-  TaskAddress,
-} from '../../protocol/service.ts'
+import type { Outcome, PushConfig } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { list } from '../../schema/values.ts'
-import { type Draft, type LenientRead, lenientReader, readParams, readResult, unknownGeneration } from '../codec.ts'
-import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
+import { type Draft, readResult, unknownGeneration } from '../codec.ts'
+import type { ResponseDecoder } from '../dialect.ts'
+import { lenientReader } from '../legacy-codec.ts'
 import { decodeResult as decodeProtoResult } from '../v0.3-proto/decode.ts'
-import { cleanEvent, cleanPage, cleanSendParams, cleanTask, cleanTaskParams } from './lenient.ts'
+import { cleanEvent, cleanPage, cleanTask } from './lenient.ts'
 import { decodePart, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
-
-/** Marks a request that came from a caller: a client that forwards it adds no defaults. */
-const asSent = toCarry({ asSent: true })
-
-export const decodeRequest = createRequestDecoder(lenientReader(readParams))
-
-/** Rejects params that break the schema. */
-export const decodeRequestStrictly = createRequestDecoder(readParams)
 
 /** Reads answers and events, repairing common deviations from the schema. 0.2 differs in `decodeCard`. */
 export function createResponseDecoder(decodeCard: ResponseDecoder['decodeCard']): ResponseDecoder {
@@ -56,64 +42,12 @@ export function createResponseDecoder(decodeCard: ResponseDecoder['decodeCard'])
   }
 }
 
-function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
-  const decodeSend = (params: unknown): SendRequest => {
-    const { message, configuration, metadata } = read(wire.SendParams, params, cleanSendParams)
-    return {
-      message: decodeMessage(message),
-      ...(configuration !== undefined && { configuration: decodeConfiguration(configuration) }),
-      ...(metadata !== undefined && { metadata }),
-      ...asSent,
-    }
-  }
-  return {
-    sendMessage: decodeSend,
-    streamMessage: decodeSend,
-    getTask(params) {
-      const { id, ...request } = read(wire.GetTaskParams, params, cleanTaskParams)
-      return { ...request, taskId: id }
-    },
-    listTasks(params) {
-      const { status, lastUpdatedAfter, ...request } = readParams(wire.ListTasksParams, params)
-      return {
-        ...request,
-        ...(status !== undefined && { state: status }),
-        ...(lastUpdatedAfter !== undefined && { statusSince: new Date(lastUpdatedAfter).toISOString() }),
-      }
-    },
-    cancelTask: (params) => decodeTaskParams(read(wire.TaskParams, params, cleanTaskParams)),
-    subscribeToTask: (params) => ({
-      ...decodeTaskParams(read(wire.TaskParams, params, cleanTaskParams)),
-      includeEnded: true,
-    }),
-    createPushConfig: (params) => decodeNewConfig(readParams(wire.TaskPushConfig, params)),
-    getPushConfig: (params) => decodePushConfigRef(readParams(wire.GetPushConfigParams, params)),
-    listPushConfigs: (params) => decodeTaskParams(readParams(wire.TaskParams, params)),
-    deletePushConfig: (params) => decodePushConfigRef(readParams(wire.DeletePushConfigParams, params)),
-    getExtendedCard: () => ({}),
-  }
-}
-
-function decodeMessage(message: Infer<typeof wire.Message>): Message {
+export function decodeMessage(message: Infer<typeof wire.Message>): Message {
   return { ...message, parts: message.parts.map(decodePart) }
 }
 
-function decodeConfiguration({
-  blocking,
-  pushNotificationConfig,
-  ...configuration
-}: WireConfiguration): SendConfiguration {
-  return {
-    ...configuration,
-    ...(blocking !== undefined && { returnImmediately: !blocking }),
-    ...(pushNotificationConfig !== undefined && { push: decodePushConfig(pushNotificationConfig) }),
-  }
-}
-
-type WireConfiguration = NonNullable<Infer<typeof wire.SendParams>['configuration']>
-
 /** The model has one authentication scheme: the first. */
-function decodePushConfig(wireConfig: Infer<typeof wire.PushConfig>, extras: JsonObject = {}): PushConfig {
+export function decodePushConfig(wireConfig: Infer<typeof wire.PushConfig>, extras: JsonObject = {}): PushConfig {
   const { authentication, ...config } = wireConfig
   if (authentication === undefined) return { ...config, ...toCarry(extras) }
   const { schemes, ...secret } = authentication
@@ -122,22 +56,6 @@ function decodePushConfig(wireConfig: Infer<typeof wire.PushConfig>, extras: Jso
     return { ...config, ...toCarry({ ...extras, authentication: authentication as JsonObject }) }
   const carry = toCarry(others.length > 0 ? { ...extras, schemes } : extras)
   return { ...config, authentication: { scheme, ...secret }, ...carry }
-}
-
-function decodeTaskParams({ id, ...request }: Infer<typeof wire.TaskParams>): TaskAddress {
-  return { ...request, taskId: id }
-}
-
-/** A config without an id gets the id of its task, as in all 0.3 servers, so that the next one replaces it. */
-function decodeNewConfig({ taskId, pushNotificationConfig }: Infer<typeof wire.TaskPushConfig>): PushConfig {
-  if (pushNotificationConfig.id !== undefined) return { ...decodePushConfig(pushNotificationConfig), taskId }
-  return { ...decodePushConfig(pushNotificationConfig, { isUnnamed: true }), id: taskId, taskId }
-}
-
-function decodePushConfigRef(params: Infer<typeof wire.GetPushConfigParams>): PushConfigRef {
-  const { id, pushNotificationConfigId, ...request } = params
-  const ref = { ...request, taskId: id }
-  return pushNotificationConfigId === undefined ? ref : { ...ref, id: pushNotificationConfigId }
 }
 
 function decodeOutcome(outcome: Infer<typeof wire.Outcome>): Outcome {

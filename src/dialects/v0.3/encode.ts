@@ -9,8 +9,9 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, withoutUndefined } from '../codec.ts'
+import type { Draft } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import { withoutUndefined } from '../legacy-codec.ts'
 import { encodeCard } from './card.ts'
 import { encodePart, readCarry } from './parts.ts'
 

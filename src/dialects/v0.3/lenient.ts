@@ -1,11 +1,11 @@
 import { isList, isObject, type JsonObject } from '../../base/json.ts'
-import { type Clean, wrapData } from '../codec.ts'
+import { type Clean, wrapData } from '../legacy-codec.ts'
 import { standardKinds, wrapList, wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 
 // Repairs what 0.2 and 0.3 clients and agents send although the schema does not allow it.
 
-export const cleanSendParams = cleaner((params) => {
+export const cleanSendParams = /* @__PURE__ */ cleaner((params) => {
   // Some clients send the message itself as the params.
   if (params.message === undefined && params.parts !== undefined) return { message: cleanSentMessage(params) }
   const { message, messageId } = params
@@ -14,7 +14,7 @@ export const cleanSendParams = cleaner((params) => {
 })
 
 /** Everywhere else, the id of a task is called `taskId`. */
-export const cleanTaskParams = cleaner((params) => ({ id: params.taskId, ...params }))
+export const cleanTaskParams = /* @__PURE__ */ cleaner((params) => ({ id: params.taskId, ...params }))
 
 /** Cleans a stream event, or the result of a send, which is one of them. */
 export const cleanEvent = cleaner((event) => {

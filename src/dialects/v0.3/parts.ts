@@ -1,15 +1,8 @@
 import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Infer } from '../../schema/schema.ts'
-import {
-  carryCodec,
-  type Draft,
-  decodeAnnotations,
-  encodeAnnotations,
-  unwrapData,
-  type WireData,
-  wrapData,
-} from '../codec.ts'
+import { carryCodec, type Draft } from '../codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, type WireData, wrapData } from '../legacy-codec.ts'
 import type * as wire from './schemas.ts'
 
 /** The media type of a data part that holds a part of a kind that 0.3 does not have. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { type Infer, type Schema, wrongValue } from '../../schema/schema.ts'
+import type { Infer, Schema } from '../../schema/schema.ts'
 import { literal, tagged, taggedAs } from '../../schema/unions.ts'
 import {
   boolean,
@@ -14,17 +14,11 @@ import {
   string,
   struct,
   timestamp,
-  withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize } from '../codec.ts'
+import { id, maxListItems } from '../codec.ts'
 
-// The objects of A2A 0.3 in its JSON form, most of which have a `kind`. Those of 0.2 are the same.
-
-/** The hint for callers that mix other versions of A2A into 0.3. */
-const partHint = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
-
-/** The last time with a year of four digits. */
-const maxTime = Date.parse('9999-12-31T23:59:59.999Z')
+// The objects of A2A 0.3 in its JSON form, most of which have a `kind`; requests.ts has those that only callers send. Those
+// of 0.2 are the same.
 
 const text = optional(string())
 
@@ -44,7 +38,7 @@ export const states = [
   'unknown',
 ] as const satisfies readonly TaskState[]
 
-const State = literal(...states)
+export const State = literal(...states)
 
 export const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
@@ -61,7 +55,7 @@ export const Part = tagged('kind', {
   data: object({ data: struct(), metadata }),
 })
 
-const messageFields = {
+export const messageFields = {
   messageId: id,
   role: literal('user', 'agent'),
   contextId: optional(id),
@@ -132,53 +126,6 @@ export const TaskPage = object({
   pageSize: int32({ min: 0 }),
   totalSize: int32({ min: 0 }),
 })
-
-const SentMessage = taggedAs(
-  'kind',
-  'message',
-  object({
-    ...messageFields,
-    role: withHint(literal('user'), hintForRole),
-    parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
-  }),
-)
-
-const SendConfiguration = object({
-  acceptedOutputModes: optional(nonEmptyStrings),
-  blocking: optional(boolean()),
-  historyLength: optional(historyLength),
-  pushNotificationConfig: optional(PushConfig),
-})
-
-export const SendParams = object({ message: SentMessage, configuration: optional(SendConfiguration), metadata })
-
-/** To cancel a task, to subscribe to it, or to list its push configs. */
-export const TaskParams = object({ id, metadata })
-
-export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
-
-const milliseconds: Schema<number> = {
-  read(value) {
-    if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxTime) return Number(value)
-    throw wrongValue('a time in milliseconds since 1970', value)
-  },
-  node: { is: 'integer', min: 0, max: maxTime },
-}
-
-export const ListTasksParams = object({
-  contextId: optional(id),
-  status: optional(State),
-  pageSize: optional(pageSize),
-  pageToken: optional(string({ max: 4096 })),
-  historyLength: optional(historyLength),
-  lastUpdatedAfter: optional(milliseconds),
-  includeArtifacts: optional(boolean()),
-  metadata,
-})
-
-export const GetPushConfigParams = object({ id, pushNotificationConfigId: optional(id), metadata })
-
-export const DeletePushConfigParams = object({ id, pushNotificationConfigId: id, metadata })
 
 const addressFields = {
   url: string(),
@@ -257,17 +204,3 @@ export const AgentCard = object({
   securitySchemes: optional(map(SecurityScheme)),
   security: requirements,
 })
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || 'kind' in value) return undefined
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
-  if ('text' in value || 'raw' in value || 'url' in value) {
-    return `a part without "kind" looks like A2A 1.0; ${partHint}`
-  }
-  return undefined
-}
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
-  return `"${value}" looks like A2A 1.0; in 0.3 write "${value.slice(5).toLowerCase()}"`
-}

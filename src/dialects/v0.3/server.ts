@@ -1,10 +1,10 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
-import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { adaptError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations, restServerBinding } from './methods.ts'
+import { decodeRequest, decodeRequestStrictly } from './requests.ts'
 
 /** The names of 0.2 and 0.3 in JSON. */
 export const wireNames = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, SendRequest } from '../../protocol/service.ts'
 import { v1_0Client } from './client.ts'
-import { decodeRequest as decode } from './decode.ts'
+import { decodeRequest as decode } from './requests.ts'
 
 describe('decodeRequest', () => {
   const hello = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }] }

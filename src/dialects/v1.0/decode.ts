@@ -1,42 +1,15 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
-import { invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
-import type { Outcome, SendConfiguration, SendRequest } from '../../protocol/service.ts'
+import type { Outcome } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { readParams, readResult, unknownGeneration } from '../codec.ts'
-import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import { decodeState, readResult, unknownGeneration } from '../codec.ts'
+import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './card.ts'
 import * as wire from './schemas.ts'
 
 // The schemas read messages, artifacts and push configs as the model has them.
-
-export const decodeRequest: ServerDialect['decodeRequest'] = {
-  sendMessage: decodeSend,
-  streamMessage: decodeSend,
-  getTask(params) {
-    const { id, ...request } = readParams(wire.GetTaskRequest, params)
-    return { ...request, taskId: id }
-  },
-  listTasks(params) {
-    const { status, statusTimestampAfter, ...request } = readParams(wire.ListTasksRequest, params)
-    return { ...request, state: status, statusSince: statusTimestampAfter }
-  },
-  cancelTask(params) {
-    const { id, ...request } = readParams(wire.CancelTaskRequest, params)
-    return { ...request, taskId: id }
-  },
-  subscribeToTask(params) {
-    const { id, ...request } = readParams(wire.SubscribeToTaskRequest, params)
-    return { ...request, taskId: id }
-  },
-  createPushConfig: (params) => readParams(wire.CreatePushConfigRequest, params),
-  getPushConfig: (params) => readParams(wire.PushConfigRequest, params),
-  listPushConfigs: (params) => readParams(wire.ListPushConfigsRequest, params),
-  deletePushConfig: (params) => readParams(wire.PushConfigRequest, params),
-  getExtendedCard: (params) => readParams(wire.GetExtendedCardRequest, params),
-}
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanResponse(result))),
@@ -114,22 +87,6 @@ function cleanTask(wire: unknown): unknown {
   return { ...task, history: task.history.map(withId) }
 }
 
-function decodeSend(params: unknown): SendRequest {
-  const { configuration, ...request } = readParams(wire.SendMessageRequest, params)
-  if (request.message.role !== 'user') {
-    throw invalidParams('message.role', 'expected ROLE_USER, got ROLE_AGENT, which only the agent itself may be')
-  }
-  return configuration === undefined ? request : { ...request, configuration: decodeConfiguration(configuration) }
-}
-
-function decodeConfiguration({ taskPushNotificationConfig, ...configuration }: WireConfiguration): SendConfiguration {
-  return taskPushNotificationConfig === undefined
-    ? configuration
-    : { ...configuration, push: taskPushNotificationConfig }
-}
-
-type WireConfiguration = NonNullable<Infer<typeof wire.SendMessageRequest>['configuration']>
-
 function decodeOutcome(response: Infer<typeof wire.SendMessageResponse>): Outcome {
   return 'task' in response
     ? { type: 'task', task: decodeTask(response.task) }
@@ -144,6 +101,6 @@ function decodeTask(task: Infer<typeof wire.Task>): Task {
 /** Decodes the status of a task or event, whose metadata holds the state that 1.0 does not have. */
 function decodeStatus<T extends Pick<Task, 'status' | 'metadata'>>(wireObject: T): T {
   const { status } = wireObject
-  const { state, metadata } = wire.decodeState({ state: status.state, metadata: wireObject.metadata })
+  const { state, metadata } = decodeState(wire.substitutes, { state: status.state, metadata: wireObject.metadata })
   return state === status.state ? wireObject : { ...wireObject, status: { ...status, state }, metadata }
 }

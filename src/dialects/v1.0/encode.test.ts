@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Message, Part, Task, TaskState } from '../../protocol/model.ts'
-import { decodeRequest as decode } from './decode.ts'
 import { encodeResult as encode, encodeEvent } from './encode.ts'
+import { decodeRequest as decode } from './requests.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 

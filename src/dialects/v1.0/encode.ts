@@ -2,10 +2,10 @@ import type { JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, PushConfigRef, SendConfiguration, SendRequest } from '../../protocol/service.ts'
-import { type Draft, encodeStateFilter, withoutEmpty } from '../codec.ts'
+import { type Draft, encodeState, encodeStateFilter, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
-import { encodeState, roleNames, stateNames } from './schemas.ts'
+import { roleNames, stateNames, substitutes } from './schemas.ts'
 
 // Only known members are written: strict protobuf parsers fail on others. Empty strings and lists are left out, as in
 // ProtoJSON.
@@ -120,7 +120,7 @@ function encodeStatus(status: TaskStatus): JsonObject {
 /** The metadata of a task or event, which holds the state that 1.0 does not have. */
 function encodeMetadata({ status, metadata }: Pick<Task, 'status' | 'metadata'>): JsonObject | undefined {
   const { state } = status
-  return state === 'unknown' ? encodeState({ state, metadata }).metadata : metadata
+  return state === 'unknown' ? encodeState(substitutes, { state, metadata }).metadata : metadata
 }
 
 function encodeMessage(message: Message): JsonObject {

@@ -14,34 +14,28 @@ import {
   string,
   struct,
   timestamp,
-  withHint,
 } from '../../schema/values.ts'
-import { historyLength, id, maxListItems, maxParts, pageSize, stateCodec, withKnownKind } from '../codec.ts'
+import { id, maxListItems, type Substitutes } from '../codec.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 
-// The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`.
+// The objects of A2A 1.0 that agents send; requests.ts has those that callers send. Names, presence and enum numbers are those of `lf.a2a.v1`.
 
-const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
+export const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
-const tenant = implicit(string({ max: 256 }))
+export const tenant = implicit(string({ max: 256 }))
 
-const metadata = optional(struct())
+export const metadata = optional(struct())
 
 const flag = implicit(boolean())
 
 const count = defaultsTo(int32({ min: 0 }), 0)
 
-/** The hint for callers that mix older versions of A2A into 1.0. */
-const partHint = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
-
-const pageToken = implicit(string({ max: 4096 }))
-
 const securityRequirements = implicit(list(Requirement))
 
 /** 1.0 has no state of a task that its agent has lost track of: the work is not done, and will not be. */
-export const { encodeState, decodeState } = stateCodec<'unknown'>({
+export const substitutes: Substitutes<'unknown'> = {
   unknown: { wireState: 'failed', name: 'TASK_STATE_UNSPECIFIED' },
-})
+}
 
 /** In the order of the enum numbers, from 1. */
 export const stateNames: Readonly<Record<Exclude<model.TaskState, 'unknown'>, string>> = {
@@ -58,16 +52,16 @@ export const stateNames: Readonly<Record<Exclude<model.TaskState, 'unknown'>, st
 /** In the order of the enum numbers, from 1. */
 export const roleNames: Readonly<Record<model.Role, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
 
-const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
+export const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
 
-const Role = protoEnum('ROLE_UNSPECIFIED', roleNames)
+export const Role = protoEnum('ROLE_UNSPECIFIED', roleNames)
 
-const Part = object(
+export const Part = object(
   { filename: implicit(string()), mediaType: implicit(string()), metadata },
   { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
 )
 
-const messageFields = {
+export const messageFields = {
   messageId: id,
   role: Role,
   contextId: implicit(id),
@@ -123,7 +117,7 @@ export const StreamResponse = object(
   },
 )
 
-const pushFields = {
+export const pushFields = {
   tenant,
   id: implicit(id),
   url: string({ min: 1 }),
@@ -144,53 +138,6 @@ export const ListTasksResponse = object({
   pageSize: count,
   totalSize: count,
 })
-
-const SentMessage = object({
-  ...messageFields,
-  role: withHint(Role, hintForRole),
-  parts: list(withHint(withKnownKind(Part), hintForPart), { min: 1, max: maxParts }),
-})
-
-const SendConfiguration = object({
-  acceptedOutputModes: implicit(nonEmptyStrings),
-  taskPushNotificationConfig: optional(PushConfig),
-  historyLength: optional(historyLength),
-  returnImmediately: implicit(boolean()),
-})
-
-export const SendMessageRequest = object({
-  tenant,
-  message: SentMessage,
-  configuration: optional(SendConfiguration),
-  metadata,
-})
-
-export const GetTaskRequest = object({ tenant, id, historyLength: optional(historyLength) })
-
-export const ListTasksRequest = object({
-  tenant,
-  contextId: implicit(id),
-  status: implicit(State),
-  pageSize: optional(pageSize),
-  pageToken,
-  historyLength: optional(historyLength),
-  statusTimestampAfter: optional(timestamp()),
-  includeArtifacts: optional(boolean()),
-})
-
-export const CancelTaskRequest = object({ tenant, id, metadata })
-
-export const SubscribeToTaskRequest = object({ tenant, id })
-
-/** `taskId` is required. In the proto it is optional, because REST has it in the path. */
-export const CreatePushConfigRequest = object({ ...pushFields, taskId: id })
-
-/** To get or delete a config. */
-export const PushConfigRequest = object({ tenant, taskId: id, id })
-
-export const ListPushConfigsRequest = object({ tenant, taskId: id, pageSize: implicit(pageSize), pageToken })
-
-export const GetExtendedCardRequest = object({ tenant })
 
 export const AgentInterface = object({
   url: string({ min: 1 }),
@@ -218,15 +165,3 @@ export const AgentCard = object({
   securitySchemes: optional(map(Scheme)),
   securityRequirements,
 })
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'user' && value !== 'agent') return undefined
-  return `"${value}" looks like A2A 0.3 or older; in 1.0 write "ROLE_${value.toUpperCase()}"`
-}
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partHint}`
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
-  return undefined
-}

@@ -1,10 +1,10 @@
 import type { ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
-import { decodeRequest } from './decode.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError, encodeV1_0_0HttpError } from './errors.ts'
 import { methods, operations, restServerBinding } from './methods.ts'
+import { decodeRequest } from './requests.ts'
 
 /** The names of 1.0 in errors. */
 const wireNames = { 'configuration.push': 'configuration.taskPushNotificationConfig', pushConfig: '' }

@@ -1,23 +1,6 @@
-import type { Backoff } from '../../base/backoff.ts'
-import {
-  aFunction,
-  anyOf,
-  checkOptions,
-  flag,
-  group,
-  having,
-  integer,
-  isAbove,
-  listOf,
-  milliseconds,
-  type OptionChecks,
-  object,
-  oneOf,
-  text,
-} from '../../base/options.ts'
+import { checkConnectOptions } from '../../client/check-options.ts'
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
 import type { ConnectOptions, Target, Transport } from '../../client/options.ts'
-import type { PollOptions } from '../../client/resilience/poll.ts'
 import { isThisMachine, type LoopbackRule } from '../../http/address-guard.ts'
 import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts'
 
@@ -31,7 +14,7 @@ export const connect: Connect = connectBy(undefined)
 /** `connect` with a rule for this machine. Without one, the target decides. */
 export function connectBy(rule: LoopbackRule | undefined): Connect {
   return async (target: Target, options?: ConnectOptions) => {
-    if (options) checkOptions('connect', options, optionChecks)
+    if (options) checkConnectOptions(options)
     const loopback = rule ?? (isOnThisMachine(target) ? 'allow' : 'refuse')
     const { fetch = sharedFetch(loopback), bindings } = options ?? {}
     // The types of the skills exist for the compiler only.
@@ -41,37 +24,6 @@ export function connectBy(rule: LoopbackRule | undefined): Connect {
       ...(bindings && { bindings: bindings.map((binding) => transportFor(binding, loopback)) }),
     })
   }
-}
-
-const delays = { minDelay: milliseconds(), maxDelay: milliseconds() }
-const backoff = group<Backoff>({ ...delays, tries: isAbove(0) })
-
-const optionChecks: OptionChecks<ConnectOptions> = {
-  fetch: aFunction,
-  auth: listOf(object),
-  authorize: aFunction,
-  onNotice: aFunction,
-  timeout: milliseconds({ min: 1 }),
-  retry: backoff,
-  resume: backoff,
-  polling: group<PollOptions>(delays),
-  peerDeduplicates: flag,
-  dialects: listOf(oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v1.0')),
-  bindings: listOf(
-    anyOf("'JSONRPC', 'HTTP+JSON' or a transport such as grpc()", oneOf('JSONRPC', 'HTTP+JSON'), having('', 'open')),
-  ),
-  extensions: listOf(text),
-  fileBytes: oneOf('raw', 'base64'),
-  cardCache: having('a cache such as createCardCache()', 'get', 'set'),
-  verifyCard: aFunction,
-  watch: aFunction,
-  signal: having('an AbortSignal', 'aborted'),
-  answerLimit: isAbove(0),
-  eventLimit: isAbove(0),
-  jsonDepth: integer({ min: 1 }),
-  idle: milliseconds({ min: 1 }),
-  openWithin: milliseconds({ min: 1 }),
-  clock: having('a clock such as createVirtualClock()', 'now'),
 }
 
 /** A transport that calls this machine only for clients of an agent on this machine. */

@@ -4,7 +4,7 @@ import { codeOfHttpStatus, codeOfName, decodeError, decodeHttpError } from '../.
 import { BodyTooLarge } from '../../http/exchange.ts'
 import { type NetworkFailure, networkFailureOf } from '../../http/network-failure.ts'
 import { EventTooLarge, StreamSilent } from '../../http/sse-reader.ts'
-import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import { A2AError, type ErrorCode, withContext } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { excerpt } from '../../schema/schema.ts'
 import { type ResponseContent, type ResponseSummary, summarize } from './read-response.ts'
@@ -33,11 +33,11 @@ export function networkError(thrown: unknown, url: string, signal: AbortSignal):
     return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
   }
   const failure = networkFailureOf(error)
-  const problem =
-    failure === 'guarded' && error instanceof Error
-      ? `${url} is not called: ${error.message}.`
-      : `${url} cannot be reached: ${networkFailureTexts[failure]}.`
-  return new A2AError('unavailable', problem, { cause: error, url, reason: failure })
+  // A fetch that refuses to call an address says why, and how to allow it.
+  const isRefused = failure === 'guarded' && error instanceof Error
+  const problem = isRefused ? `is not called: ${error.message}` : `cannot be reached: ${networkFailureTexts[failure]}`
+  const hint = isRefused && 'hint' in error ? (error.hint as string) : undefined
+  return new A2AError('unavailable', `${url} ${problem}.`, { cause: error, url, reason: failure, hint })
 }
 
 function streamSilent(url: string, milliseconds: number): A2AError {
@@ -77,7 +77,7 @@ export function notA2AError(content: ResponseContent): A2AError {
     url,
     status,
     reason: reasonOf(summary),
-    ...(retryAfter !== undefined && { retryAfter }),
+    retryAfter,
     ...(challenge !== undefined && { metadata: { challenge } }),
   })
 }
@@ -121,35 +121,27 @@ export function withSoftware(thrown: unknown, headers: Headers): unknown {
   const names = ['server', 'x-powered-by'].map((name) => headers.get(name)?.trim()).filter(Boolean)
   if (names.length === 0 || thrown.metadata.software !== undefined) return thrown
   const software = names.join(', ').slice(0, 100)
-  const { cause, reason, url, status, metadata, retryAfter } = thrown
   const message = `${thrown.message.replace(/\.$/, '')}. The agent names its software as ${excerpt(software)}.`
-  const details = { cause, reason, url, status, retryAfter, metadata: { ...metadata, software } }
-  return new A2AError(thrown.code, message, details)
+  return withContext(thrown, { message, metadata: { ...thrown.metadata, software } })
 }
 
 /** Adds to an error of the agent what only HTTP says: the status, the challenge and `Retry-After`. */
 export function withHttpDetails(error: A2AError, content: ResponseContent): A2AError {
   const { status, url, challenge, retryAfter } = summarize(content)
-  const { code, message, violations, metadata } = error
+  const { code, message, metadata } = error
   const isVague = code === 'internal' || code === 'invalid-request'
-  return new A2AError(isVague ? (httpCodes.get(status) ?? codeOfMessage(message) ?? code) : code, message, {
-    cause: error.cause,
-    violations,
-    metadata: challenge === undefined ? metadata : { ...metadata, challenge },
+  const precise = preciseStatuses.has(status) ? codeOfHttpStatus(status) : codeOfMessage(message)
+  return withContext(error, {
+    ...(isVague && { code: precise }),
+    ...(challenge !== undefined && { metadata: { ...metadata, challenge } }),
     retryAfter: error.retryAfter ?? retryAfter,
     url,
     status,
   })
 }
 
-const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
-  [401, 'unauthenticated'],
-  [403, 'forbidden'],
-  [413, 'payload-too-large'],
-  [429, 'rate-limited'],
-  [503, 'unavailable'],
-  [504, 'timeout'],
-])
+/** The statuses that say more than a vague error code. */
+const preciseStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429, 503, 504])
 
 /** Several releases of the official SDKs report every error as an internal one; their messages still say which it is. */
 export function codeOfMessage(message: string): ErrorCode | undefined {
@@ -158,10 +150,8 @@ export function codeOfMessage(message: string): ErrorCode | undefined {
 }
 
 const messagePatterns: readonly (readonly [RegExp, ErrorCode])[] = [
-  [/task (with id \S+ )?not found/i, 'task-not-found'],
-  [/task \S+ (was specified but )?does not exist/i, 'task-not-found'],
-  [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
-  [/task (not cancelable|cannot be canceled)/i, 'task-not-cancelable'],
+  [/task (with id \S+ )?not found|task \S+ (was specified but )?does not exist/i, 'task-not-found'],
+  [/task (\S+ (cannot be|is not) cancel|not cancelable|cannot be canceled)/i, 'task-not-cancelable'],
   [/terminal state/i, 'task-ended'],
   [/push notifications? (is|are) not supported/i, 'push-not-supported'],
 ]

@@ -38,14 +38,13 @@ export interface ResponseSummary {
 export function summarize({ headers, start, form, ...content }: ResponseContent): ResponseSummary {
   const excerpt = new TextDecoder().decode(start).replace(/\s+/g, ' ').trim()
   const isHtml = headers.get('content-type')?.includes('html') || /^<(!doctype|html|head|body)/i.test(excerpt)
-  const challenge = headers.get('www-authenticate')
   const retryAfter = parseRetryAfter(headers.get('retry-after'), Date.now())
   return {
     ...content,
     form: form !== 'other' ? form : isHtml ? 'html' : 'text',
     excerpt,
-    ...(challenge !== null && { challenge }),
-    ...(retryAfter !== undefined && { retryAfter: retryAfter / 1000 }),
+    challenge: headers.get('www-authenticate') ?? undefined,
+    retryAfter: retryAfter === undefined ? undefined : retryAfter / 1000,
   }
 }
 

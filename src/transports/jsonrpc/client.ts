@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
 import { excerpt } from '../../schema/schema.ts'
 import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
@@ -17,8 +17,8 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       const contentType = 'application/json'
       const body = { jsonrpc: '2.0', id: ++calls, method: dialect.methods[operation] ?? operation, params }
       const call = { url, method: 'POST', body, contentType } as const
-      if (operation !== 'getExtendedCard') return [call]
-      return [...extendedCardUrls(options).map((url) => ({ url, method: 'GET', contentType }) as const), call]
+      const pages = (operation === 'getExtendedCard' && dialect.extendedCardUrls?.(url)) || []
+      return [...pages.map((url) => ({ url, method: 'GET', contentType }) as const), call]
     },
     readResult(content, operation, { body, method }) {
       if (method === 'GET') return readPage(content)
@@ -38,13 +38,6 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       return result ?? data
     },
   })
-}
-
-/** The URLs at which an extended card may be, in versions that have it beside the agent. */
-function extendedCardUrls({ url, dialect: { extendedCardPath } }: WireClientOptions): readonly string[] {
-  if (extendedCardPath === undefined) return []
-  const { origin, pathname } = new URL(url)
-  return [...new Set([`${origin}${pathname.replace(/\/+$/, '')}`, origin])].map((base) => `${base}${extendedCardPath}`)
 }
 
 function readPage(content: ResponseContent): unknown {
@@ -83,7 +76,7 @@ function toWireError({ code, message, data }: JsonObject): WireError {
   return {
     code: typeof code === 'number' ? code : -32603,
     message: typeof message === 'string' ? message : '',
-    ...(data !== undefined && { data }),
+    data,
   }
 }
 
@@ -94,5 +87,5 @@ function toWireError({ code, message, data }: JsonObject): WireError {
 function decodeWireError(error: WireError, dialect: ClientDialect): A2AError {
   const decodedError = errorDecoderOf(dialect).decodeError(error)
   if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return decodedError
-  return new A2AError('version-not-supported', decodedError.message, { cause: error, metadata: decodedError.metadata })
+  return withContext(decodedError, { code: 'version-not-supported' })
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { v0_1Client } from '../../../../src/dialects/v0.1/client.ts'
+import * as request from '../../../../src/dialects/v0.1/requests.ts'
 import * as wire from '../../../../src/dialects/v0.1/schemas.ts'
 import { v0_1, v0_1Strict } from '../../../../src/dialects/v0.1/server.ts'
 import { arbitraryWireValues } from '../arbitrary-wire-values.ts'
@@ -9,12 +10,12 @@ export const v0_1WireObjects: WireObjects = {
   servers: [v0_1, v0_1Strict],
   client: v0_1Client,
   requests: {
-    ...unaryAndStream(arbitraryWireValues(wire.SendParams)),
-    getTask: arbitraryWireValues(wire.TaskQueryParams),
-    cancelTask: arbitraryWireValues(wire.TaskParams),
-    subscribeToTask: arbitraryWireValues(wire.TaskQueryParams),
+    ...unaryAndStream(arbitraryWireValues(request.SendParams)),
+    getTask: arbitraryWireValues(request.TaskQueryParams),
+    cancelTask: arbitraryWireValues(request.TaskParams),
+    subscribeToTask: arbitraryWireValues(request.TaskQueryParams),
     createPushConfig: arbitraryWireValues(wire.TaskPushConfig),
-    getPushConfig: arbitraryWireValues(wire.TaskParams),
+    getPushConfig: arbitraryWireValues(request.TaskParams),
   },
   results: {
     sendMessage: arbitraryWireValues(wire.Task),

@@ -2,13 +2,9 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { JsonObject } from '../../../../src/base/json.ts'
 import { id } from '../../../../src/dialects/codec.ts'
 import { v0_3ProtoClient } from '../../../../src/dialects/v0.3-proto/client.ts'
-import {
-  decodeEvent,
-  decodeRequest,
-  decodeRequestStrictly,
-  decodeResult,
-} from '../../../../src/dialects/v0.3-proto/decode.ts'
+import { decodeEvent, decodeResult } from '../../../../src/dialects/v0.3-proto/decode.ts'
 import { encodeEvent, encodeRequest, encodeResult } from '../../../../src/dialects/v0.3-proto/encode.ts'
+import * as request from '../../../../src/dialects/v0.3-proto/requests.ts'
 import { configName, taskName } from '../../../../src/dialects/v0.3-proto/resource-names.ts'
 import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
 import { v0_3Proto } from '../../../../src/dialects/v0.3-proto/server.ts'
@@ -29,10 +25,10 @@ const cards = withUnknownSchemes(arbitraryWireValues(wire.AgentCard), [
 ])
 
 /** The newest proto of 0.3, without the translation into the form of a peer: `src/dialects/v0.3-proto/` tests that. */
-const server = { ...v0_3Proto, decodeRequest, encodeResult, encodeEvent }
+const server = { ...v0_3Proto, decodeRequest: request.decodeRequest, encodeResult, encodeEvent }
 
 export const v0_3ProtoWireObjects: WireObjects = {
-  servers: [server, { ...server, decodeRequest: decodeRequestStrictly }],
+  servers: [server, { ...server, decodeRequest: request.decodeRequestStrictly }],
   client: {
     ...v0_3ProtoClient,
     encodeRequest,
@@ -40,15 +36,15 @@ export const v0_3ProtoWireObjects: WireObjects = {
     decodeEvent,
   },
   requests: {
-    ...unaryAndStream(arbitraryWireValues(wire.SendMessageRequest).map(asUser)),
-    getTask: withNames(wire.GetTaskRequest, { name: taskNames }),
-    listTasks: arbitraryWireValues(wire.ListTasksRequest),
-    cancelTask: withNames(wire.TaskRequest, { name: taskNames }),
-    subscribeToTask: withNames(wire.TaskRequest, { name: taskNames }),
-    createPushConfig: withNames(wire.CreatePushConfigRequest, { parent: taskNames }),
-    getPushConfig: withNames(wire.PushConfigRequest, { name: configNames }),
-    listPushConfigs: withNames(wire.ListPushConfigsRequest, { parent: taskNames }),
-    deletePushConfig: withNames(wire.PushConfigRequest, { name: configNames }),
+    ...unaryAndStream(arbitraryWireValues(request.SendMessageRequest).map(asUser)),
+    getTask: withNames(request.GetTaskRequest, { name: taskNames }),
+    listTasks: arbitraryWireValues(request.ListTasksRequest),
+    cancelTask: withNames(request.TaskRequest, { name: taskNames }),
+    subscribeToTask: withNames(request.TaskRequest, { name: taskNames }),
+    createPushConfig: withNames(request.CreatePushConfigRequest, { parent: taskNames }),
+    getPushConfig: withNames(request.PushConfigRequest, { name: configNames }),
+    listPushConfigs: withNames(request.ListPushConfigsRequest, { parent: taskNames }),
+    deletePushConfig: withNames(request.PushConfigRequest, { name: configNames }),
     getExtendedCard: fc.constant({}),
   },
   results: {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { v0_3Client } from '../../../../src/dialects/v0.3/client.ts'
+import * as request from '../../../../src/dialects/v0.3/requests.ts'
 import * as wire from '../../../../src/dialects/v0.3/schemas.ts'
 import { v0_3, v0_3Strict } from '../../../../src/dialects/v0.3/server.ts'
 import { arbitraryWireValues, withUnknownSchemes } from '../arbitrary-wire-values.ts'
@@ -15,15 +16,15 @@ export const v0_3WireObjects: WireObjects = {
   servers: [v0_3, v0_3Strict],
   client: v0_3Client,
   requests: {
-    ...unaryAndStream(arbitraryWireValues(wire.SendParams)),
-    getTask: arbitraryWireValues(wire.GetTaskParams),
-    listTasks: arbitraryWireValues(wire.ListTasksParams),
-    cancelTask: arbitraryWireValues(wire.TaskParams),
-    subscribeToTask: arbitraryWireValues(wire.TaskParams),
+    ...unaryAndStream(arbitraryWireValues(request.SendParams)),
+    getTask: arbitraryWireValues(request.GetTaskParams),
+    listTasks: arbitraryWireValues(request.ListTasksParams),
+    cancelTask: arbitraryWireValues(request.TaskParams),
+    subscribeToTask: arbitraryWireValues(request.TaskParams),
     createPushConfig: arbitraryWireValues(wire.TaskPushConfig),
-    getPushConfig: arbitraryWireValues(wire.GetPushConfigParams),
-    listPushConfigs: arbitraryWireValues(wire.TaskParams),
-    deletePushConfig: arbitraryWireValues(wire.DeletePushConfigParams),
+    getPushConfig: arbitraryWireValues(request.GetPushConfigParams),
+    listPushConfigs: arbitraryWireValues(request.TaskParams),
+    deletePushConfig: arbitraryWireValues(request.DeletePushConfigParams),
     getExtendedCard: fc.constant({}),
   },
   results: {

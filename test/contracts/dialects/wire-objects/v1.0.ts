@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { JsonObject } from '../../../../src/base/json.ts'
 import { v1_0Client } from '../../../../src/dialects/v1.0/client.ts'
+import * as request from '../../../../src/dialects/v1.0/requests.ts'
 import * as wire from '../../../../src/dialects/v1.0/schemas.ts'
 import { v1_0 } from '../../../../src/dialects/v1.0/server.ts'
 import { arbitraryWireValues, withUnknownSchemes } from '../arbitrary-wire-values.ts'
@@ -16,16 +17,16 @@ export const v1_0WireObjects: WireObjects = {
   servers: [v1_0],
   client: v1_0Client,
   requests: {
-    ...unaryAndStream(arbitraryWireValues(wire.SendMessageRequest).map(asUser)),
-    getTask: arbitraryWireValues(wire.GetTaskRequest),
-    listTasks: arbitraryWireValues(wire.ListTasksRequest),
-    cancelTask: arbitraryWireValues(wire.CancelTaskRequest),
-    subscribeToTask: arbitraryWireValues(wire.SubscribeToTaskRequest),
-    createPushConfig: arbitraryWireValues(wire.CreatePushConfigRequest),
-    getPushConfig: arbitraryWireValues(wire.PushConfigRequest),
-    listPushConfigs: arbitraryWireValues(wire.ListPushConfigsRequest),
-    deletePushConfig: arbitraryWireValues(wire.PushConfigRequest),
-    getExtendedCard: arbitraryWireValues(wire.GetExtendedCardRequest),
+    ...unaryAndStream(arbitraryWireValues(request.SendMessageRequest).map(asUser)),
+    getTask: arbitraryWireValues(request.GetTaskRequest),
+    listTasks: arbitraryWireValues(request.ListTasksRequest),
+    cancelTask: arbitraryWireValues(request.CancelTaskRequest),
+    subscribeToTask: arbitraryWireValues(request.SubscribeToTaskRequest),
+    createPushConfig: arbitraryWireValues(request.CreatePushConfigRequest),
+    getPushConfig: arbitraryWireValues(request.PushConfigRequest),
+    listPushConfigs: arbitraryWireValues(request.ListPushConfigsRequest),
+    deletePushConfig: arbitraryWireValues(request.PushConfigRequest),
+    getExtendedCard: arbitraryWireValues(request.GetExtendedCardRequest),
   },
   results: {
     sendMessage: arbitraryWireValues(wire.SendMessageResponse),
