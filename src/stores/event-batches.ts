@@ -1,3 +1,4 @@
+import { SlotMap } from '../base/slot-map.ts'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
 import { readLimit, type TaskHead } from '../tasks/log.ts'
@@ -98,7 +99,7 @@ export interface RecentEvents {
 
 export function createRecentEvents(): RecentEvents {
   /** In the order of the last append: the first is dropped first. */
-  const tasks = new Map<string, CachedTask>()
+  const tasks = new SlotMap<string, CachedTask>()
   const ended: string[] = []
   let bytes = 0
 

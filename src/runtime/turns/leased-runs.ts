@@ -1,4 +1,5 @@
 import { setReferenced, type Timer } from '../../base/clock.ts'
+import { SlotMap } from '../../base/slot-map.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import type { HeldLease } from '../../tasks/log.ts'
 import type { OpenStreams } from '../open-streams.ts'
@@ -29,7 +30,7 @@ export interface Runs {
 
 export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams, 'failTask' | 'failAll'>): Runs {
   const { clock } = settings
-  const runs = new Map<string, Run>()
+  const runs = new SlotMap<string, Run>()
   const renewal = createLeaseRenewal({
     settings,
     leases: heldLeases,
