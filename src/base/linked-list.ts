@@ -5,10 +5,9 @@ export class Linked {
 }
 
 /**
- * Members in the order in which they were added, for members that come and go all the time. V8 replaces the table of a
- * `Set` or `Map` after some deletions, and each replaced table refers to its members and to the next table. Once one table has
- * reached the old generation, it keeps all later tables and their former members until the next full collection: about 8 KiB
- * for every HTTP/2 request, and a tenth of the CPU time for copying them.
+ * Members in the order in which they were added, for members that come and go all the time. V8 replaces the table of a `Set`
+ * or `Map` after some deletions, and each replaced table still refers to its members and to the next table. Once one table is
+ * in the old generation, it keeps all later ones and their former members alive until the next full collection.
  */
 export class LinkedList<T extends Linked> {
   #first: T | undefined

@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts'
 
 /**
  * Reads a protobuf message as ProtoJSON, without the message object that the library builds in between: a short text message
- * takes 1 µs instead of 4. It reads only plain messages. Undefined for every other one, also for an invalid one:
+ * takes 0.7 µs instead of 2.8. It reads only plain messages. Undefined for every other one, also for an invalid one:
  * the library reads it, or says what is wrong with it.
  */
 export function readPlain(type: DescMessage, bytes: Uint8Array): Json | undefined {
