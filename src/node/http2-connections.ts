@@ -1,9 +1,10 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { Linked, LinkedList } from '../base/linked-list.ts'
 
 /** The open HTTP/2 connections. */
 export interface Http2Connections {
-  add(session: ServerHttp2Session, socket: Socket): void
+  add(session: ServerHttp2Session, socket: Socket): Http2Connection
   /** Accepts no new streams on the open connections, and ends each after its last stream. New ones may follow. */
   drain(): void
   /** The same, and no connection follows. */
@@ -11,15 +12,30 @@ export interface Http2Connections {
   destroy(): void
 }
 
+export interface Http2ConnectionsOptions {
+  /** How long an idle connection stays open, in milliseconds. */
+  readonly keepAliveTimeout: number
+  /** Timeout in milliseconds for receiving a complete request. */
+  readonly requestTimeout: number
+}
+
 /**
  * Closes connections that are idle for `keepAliveTimeout` milliseconds, and connections whose peer does not respond to a
- * ping: while a stream is silent, only a ping shows whether its reader is still there.
+ * ping: while a stream is silent, only a ping shows whether its reader is still there. Cancels requests that are not
+ * complete within `requestTimeout` milliseconds.
  */
-export function createHttp2Connections(keepAliveTimeout: number): Http2Connections {
-  const connections = new Set<Connection>()
-  const sweep = setInterval(() => {
-    for (const connection of connections) check(connection, keepAliveTimeout)
+export function createHttp2Connections({
+  keepAliveTimeout,
+  requestTimeout,
+}: Http2ConnectionsOptions): Http2Connections {
+  const connections = new Set<Http2Connection>()
+  const idleSweep = setInterval(() => {
+    for (const connection of connections) connection.check(keepAliveTimeout)
   }, keepAliveTimeout / 2).unref()
+  const slowSweep = setInterval(() => {
+    const latest = performance.now() - requestTimeout
+    for (const connection of connections) connection.cancelSlow(latest)
+  }, sweepInterval(requestTimeout)).unref()
 
   function drain(): void {
     for (const { session } of connections) session.close()
@@ -28,14 +44,14 @@ export function createHttp2Connections(keepAliveTimeout: number): Http2Connectio
   return {
     drain,
     add(session, socket) {
-      const streams = new Set<ServerHttp2Stream>()
-      const connection: Connection = { session, socket, streams, idleSince: performance.now(), awaitsPong: false }
+      const connection = new Http2Connection(session, socket)
       connections.add(connection)
-      session.on('stream', (stream) => track(connection, stream))
       socket.once('close', () => connections.delete(connection))
+      return connection
     },
     close() {
-      clearInterval(sweep)
+      clearInterval(idleSweep)
+      clearInterval(slowSweep)
       drain()
     },
     destroy() {
@@ -45,76 +61,87 @@ export function createHttp2Connections(keepAliveTimeout: number): Http2Connectio
   }
 }
 
-export interface SlowRequests {
-  watch(stream: ServerHttp2Stream): void
-  /** Stops watching a request that was answered. */
-  forget(stream: ServerHttp2Stream): void
-  stop(): void
-}
-
-/** Cancels requests that are not complete within `timeout` milliseconds. One timer serves all of them. */
-export function createSlowRequests(timeout: number): SlowRequests {
-  const startTimes = new Map<ServerHttp2Stream, number>()
-  const sweep = setInterval(() => {
-    const latest = performance.now() - timeout
-    for (const [stream, start] of startTimes) {
-      // A map keeps its order, so all others started later.
-      if (start > latest) return
-      startTimes.delete(stream)
-      if (!stream.readableEnded) stream.close(constants.NGHTTP2_CANCEL)
-    }
-  }, sweepInterval(timeout)).unref()
-
-  return {
-    watch(stream) {
-      if (!stream.endAfterHeaders) startTimes.set(stream, performance.now())
-    },
-    forget: (stream) => void startTimes.delete(stream),
-    stop: () => clearInterval(sweep),
-  }
-}
-
-interface Connection {
+/** A connection and its open streams. */
+export class Http2Connection {
   readonly session: ServerHttp2Session
   readonly socket: Socket
-  /** The open streams. */
-  readonly streams: Set<ServerHttp2Stream>
-  idleSince: number
+  readonly #streams = new LinkedList<OpenStream>()
+  #idleSince = performance.now()
   /** Whether a ping was sent and not yet acknowledged. */
-  awaitsPong: boolean
-}
+  #awaitsPong = false
 
-function check(connection: Connection, keepAliveTimeout: number): void {
-  const { session, socket, streams, idleSince, awaitsPong } = connection
-  if (awaitsPong || session.closed || session.destroyed) {
-    socket.destroy()
-  } else if (streams.size > 0) {
-    for (const stream of streams) if (stream.writableEnded) cutUnread(stream)
-    connection.awaitsPong = session.ping(() => {
-      connection.awaitsPong = false
-    })
-  } else if (performance.now() - idleSince >= keepAliveTimeout) {
-    session.close()
+  constructor(session: ServerHttp2Session, socket: Socket) {
+    this.session = session
+    this.socket = socket
+  }
+
+  /** Follows a stream until it closes. */
+  track(stream: ServerHttp2Stream): OpenStream {
+    const open = new OpenStream(stream)
+    this.#streams.add(open)
+    stream.on('close', () => this.#forget(open))
+    return open
+  }
+
+  #forget(open: OpenStream): void {
+    this.#streams.remove(open)
+    this.#idleSince = performance.now()
+  }
+
+  /** Closes the connection if it is idle or its peer does not respond. */
+  check(keepAliveTimeout: number): void {
+    if (this.#awaitsPong || this.session.closed || this.session.destroyed) {
+      this.socket.destroy()
+    } else if (!this.#streams.isEmpty) {
+      for (const open of this.#streams) open.cutUnread()
+      this.#awaitsPong = this.session.ping(() => {
+        this.#awaitsPong = false
+      })
+    } else if (performance.now() - this.#idleSince >= keepAliveTimeout) {
+      this.session.close()
+    }
+  }
+
+  /** Cancels incomplete requests that started at `latest` or before. */
+  cancelSlow(latest: number): void {
+    for (const open of this.#streams) {
+      if (open.start > latest) return
+      open.cancelIncomplete()
+    }
   }
 }
 
-/** How many sweeps have found the complete response of a stream still unread. */
-const unreadSweeps = new WeakMap<ServerHttp2Stream, number>()
+/** A stream that is not closed yet. */
+export class OpenStream extends Linked {
+  readonly start = performance.now()
+  readonly #stream: ServerHttp2Stream
+  #awaitsBody: boolean
+  /** How many sweeps have found the complete response still unread. */
+  #unreadSweeps = 0
 
-/** A caller that acknowledges pings may still never read, and the server would hold its response for any time. */
-function cutUnread(stream: ServerHttp2Stream): void {
-  const sweeps = (unreadSweeps.get(stream) ?? 0) + 1
-  unreadSweeps.set(stream, sweeps)
-  // The first sweeps may find a stream that was read completely and is about to close.
-  if (sweeps > 2) stream.destroy()
-}
+  constructor(stream: ServerHttp2Stream) {
+    super()
+    this.#stream = stream
+    this.#awaitsBody = !stream.endAfterHeaders
+  }
 
-function track(connection: Connection, stream: ServerHttp2Stream): void {
-  connection.streams.add(stream)
-  stream.once('close', () => {
-    connection.streams.delete(stream)
-    connection.idleSince = performance.now()
-  })
+  /** The request was answered: its body may be incomplete. */
+  answered(): void {
+    this.#awaitsBody = false
+  }
+
+  cancelIncomplete(): void {
+    if (this.#awaitsBody && !this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_CANCEL)
+    this.#awaitsBody = false
+  }
+
+  /** A caller that acknowledges pings may still never read, and the server would hold its response for any time. */
+  cutUnread(): void {
+    if (!this.#stream.writableEnded) return
+    this.#unreadSweeps++
+    // The first sweeps may find a stream that was read completely and is about to close.
+    if (this.#unreadSweeps > 2) this.#stream.destroy()
+  }
 }
 
 /** As often as Node checks HTTP/1.1 requests, or more often for short timeouts. */

@@ -54,6 +54,11 @@ const settings = Buffer.from('000000040000000000', 'hex')
 /** A HEADERS frame: GET / */
 const headers = Buffer.from('000006010500000001828684010161', 'hex')
 
+/** POST / with a body that has not ended, and RST_STREAM with CANCEL. */
+const post = Buffer.from('000006010400000001838684010161', 'hex')
+const data = Buffer.from('000003000000000001616263', 'hex')
+const reset = Buffer.from('00000403000000000100000008', 'hex')
+
 describe('the protocol of a connection', () => {
   test('the first bytes select HTTP/1.1 or HTTP/2', async () => {
     const { url, port } = await serve()
@@ -166,6 +171,40 @@ describe('an HTTP/2 connection', () => {
     const [response] = await once(stream, 'response')
     expect(response[':status']).toBe(413)
     expect(await get(session, '/')).toBe('0')
+  })
+
+  test.each([
+    ['at once', [[]]],
+    ['in one piece', [['abc']]],
+    ['in several frames', [['ab', 'c', 'def']]],
+    ['piece by piece', [['a'], ['bc'], ['d']]],
+    ['after the headers', [[], ['ab', 'c']]],
+    ['before its end', [['ab'], []]],
+  ])('a body that arrives %s is read completely', async (_, groups) => {
+    const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `<${await bytes(100)}>` })
+    const { url } = await serve(read)
+    const stream = openHttp2(url).request({ ':method': 'POST', ':path': '/' })
+    stream.setEncoding('utf8')
+    for (const [n, pieces] of groups.entries()) {
+      if (n > 0) await sleep(20)
+      for (const piece of pieces) stream.write(piece)
+    }
+    stream.end()
+    expect((await stream.toArray()).join('')).toBe(`<${groups.flat().join('')}>`)
+  })
+
+  test.each([0, 20])('a body that its caller breaks off after %i ms is not taken for complete', async (wait) => {
+    const bodies: string[] = []
+    const read: Exchange = async ({ bytes }) => {
+      bodies.push(await bytes(100).then(String, (error: Error) => error.message))
+      return { status: 200, headers: {} }
+    }
+    const { port } = await serve(read)
+    const socket = await open(port, preface)
+    socket.write(Buffer.concat([settings, post, data]))
+    if (wait > 0) await sleep(wait)
+    socket.write(reset)
+    await expect.poll(() => bodies, { timeout: 1_000 }).toEqual(['the caller left before its body had come'])
   })
 
   test('a stream whose source fails is broken off and reported', async () => {

@@ -7,29 +7,12 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { isTimeout } from '../base/clock.ts'
-import {
-  BodyTooLarge,
-  type Exchange,
-  isComplete,
-  isShort,
-  type PeerCertificate,
-  runExchange,
-  slicesOf,
-  withSecurityHeaders,
-} from '../http/exchange.ts'
+import { type Exchange, isComplete, isShort, runExchange, slicesOf, withSecurityHeaders } from '../http/exchange.ts'
 import type { Load } from '../http/load.ts'
-import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
-import { createHttp2Connections, createSlowRequests, type Http2Connections } from './http2-connections.ts'
-import {
-  byteLength,
-  CountedRequest,
-  callerLeft,
-  certificateOf,
-  collectBody,
-  isBodiless,
-  joinedHeader,
-  nextIteration,
-} from './incoming.ts'
+import type { GrpcExchange, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
+import { createHttp2Connections, type Http2Connection, type Http2Connections } from './http2-connections.ts'
+import { Http2Incoming, type RequestContext } from './http2-incoming.ts'
+import { byteLength, isBodiless, nextIteration } from './incoming.ts'
 
 export interface Http2Options {
   readonly exchange: Exchange
@@ -52,20 +35,20 @@ export interface Http2 extends Pick<Http2Connections, 'drain' | 'close' | 'destr
 
 /** HTTP/2 without its own port: gRPC, and everything that HTTP/1.1 serves. */
 export function createHttp2(options: Http2Options): Http2 {
-  const { requestTimeout, keepAliveTimeout, onError, load } = options
-  const connections = createHttp2Connections(keepAliveTimeout)
-  const slowRequests = createSlowRequests(requestTimeout)
+  const { onError, load } = options
+  const connections = createHttp2Connections(options)
 
   async function onStream(
+    connection: Http2Connection,
+    context: RequestContext,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    _flags: number,
     rawHeaders: readonly string[],
   ): Promise<void> {
     // An error also closes the stream, and `aborted` reports that.
-    stream.on('error', () => {})
-    slowRequests.watch(stream)
-    const incoming = new Http2Incoming(stream, headers, rawHeaders, load)
+    stream.on('error', ignore)
+    const open = connection.track(stream)
+    const incoming = new Http2Incoming(stream, headers, rawHeaders, context)
     load?.begin()
     try {
       if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, options)
@@ -75,7 +58,7 @@ export function createHttp2(options: Http2Options): Http2 {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     } finally {
       incoming.end()
-      slowRequests.forget(stream)
+      open.answered()
     }
   }
 
@@ -83,84 +66,30 @@ export function createHttp2(options: Http2Options): Http2 {
     accept(socket) {
       const session = performServerHandshake(socket, sessionOptions)
       // A protocol error of the peer closes its connection and affects no other.
-      session.on('error', () => {})
-      session.on('stream', onStream)
-      connections.add(session, socket)
+      session.on('error', ignore)
+      const connection = connections.add(session, socket)
+      const context: RequestContext = { secure: session.encrypted === true, load }
+      session.on('stream', (stream, headers, _flags, rawHeaders) => {
+        void onStream(connection, context, stream, headers, rawHeaders)
+      })
       // HTTP/1.1 servers keep half-open connections. In HTTP/2, responses would wait for a caller that has left.
       socket.once('end', () => socket.destroy())
     },
     drain: connections.drain,
-    close() {
-      slowRequests.stop()
-      connections.close()
-    },
+    close: connections.close,
     destroy: connections.destroy,
   }
 }
+
+const ignore = (): void => {}
 
 const sessionOptions: ServerOptions = {
   // The number of calls that may run at once on one connection. The caller queues more.
   settings: { maxConcurrentStreams: 1_000 },
 }
 
-/** A view of an HTTP/2 request, plain or gRPC. A class for the same reason as `Http1Incoming`. */
-class Http2Incoming extends CountedRequest implements GrpcIncoming {
-  readonly method: string
-  readonly path: string
-  readonly query: string
-  readonly base = ''
-  readonly secure: boolean
-  readonly header: GrpcIncoming['header']
-  readonly bytes: GrpcIncoming['bytes']
-  readonly chunks: GrpcIncoming['chunks']
-  readonly #stream: ServerHttp2Stream
-  #signal: AbortSignal | undefined
-
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], load?: Load) {
-    super(load)
-    const target = headers[':path'] ?? '/'
-    const mark = target.indexOf('?')
-    this.method = headers[':method'] ?? 'GET'
-    this.path = mark < 0 ? target : target.slice(0, mark)
-    this.query = mark < 0 ? '' : target.slice(mark + 1)
-    this.secure = stream.session?.encrypted === true
-    this.header = (name) => {
-      if (name === 'authorization') return joinedHeader(rawHeaders, name)
-      // RFC 9113 §8.3.1: `:authority` replaces `Host`.
-      const value = (name === 'host' ? headers[':authority'] : undefined) ?? headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    }
-    this.bytes = (limit) => {
-      if (Number(headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
-      return stream.aborted ? Promise.reject(callerLeft()) : collectBody(stream, limit, this, 'aborted')
-    }
-    this.chunks = () => stream.iterator({ destroyOnReturn: false })
-    this.#stream = stream
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= signalOf(this.#stream)
-    return this.#signal
-  }
-
-  certificate(): PeerCertificate | undefined {
-    return certificateOf(this.#stream.session?.socket)
-  }
-
-  address(): string | undefined {
-    return this.#stream.session?.socket.remoteAddress
-  }
-}
-
-/** Node aborts a stream that the caller ends before the response is complete. */
-function signalOf(stream: ServerHttp2Stream): AbortSignal {
-  const controller = new AbortController()
-  if (stream.aborted) controller.abort()
-  else stream.once('aborted', () => controller.abort())
-  return controller.signal
-}
-
 function isGrpc(contentType: string | undefined): boolean {
+  if (contentType === 'application/grpc') return true
   return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)
 }
 
@@ -170,8 +99,18 @@ async function answerGrpc(
   { grpc, unreadTimeout }: Http2Options,
 ): Promise<void> {
   const outgoing = await grpc(incoming)
-  if ('rest' in outgoing) await sendGrpcStream(stream, outgoing, unreadTimeout)
-  else await sendGrpcMessage(stream, outgoing, unreadTimeout)
+  if ('rest' in outgoing) {
+    await sendGrpcStream(stream, outgoing, unreadTimeout)
+  } else if (!stream.closed) {
+    const { headers, message, trailers } = outgoing
+    if (message) {
+      respondWithTrailers(stream, headers, () => trailers)
+      if (message.length > sliceBytes) await writeAll(stream, toIterator([message]), unreadTimeout)
+      stream.end(message.length > sliceBytes ? undefined : message)
+    } else {
+      stream.respond({ ...headers, ...trailers }, { endStream: true })
+    }
+  }
   cancelRequest(stream)
 }
 
@@ -191,27 +130,13 @@ async function sendGrpcStream(
   stream.end()
 }
 
-async function sendGrpcMessage(
-  stream: ServerHttp2Stream,
-  { headers, message, trailers }: Exclude<GrpcOutgoing, GrpcStream>,
-  unreadTimeout: number,
-): Promise<void> {
-  await nextIteration()
-  if (stream.closed) return
-  if (message) {
-    respondWithTrailers(stream, headers, () => trailers)
-    if (message.length <= sliceBytes) return void stream.end(message)
-    await writeAll(stream, toIterator([message]), unreadTimeout)
-    stream.end()
-  } else {
-    stream.respond({ ':status': 200, ...headers, ...trailers }, { endStream: true })
-  }
+/** Node adds the status 200, and asks for the trailers once. */
+function respondWithTrailers(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
+  stream.on('wantTrailers', () => stream.sendTrailers(trailers()))
+  stream.respond(headers, withTrailers)
 }
 
-function respondWithTrailers(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
-  stream.once('wantTrailers', () => stream.sendTrailers(trailers()))
-  stream.respond({ ':status': 200, ...headers }, { waitForTrailers: true })
-}
+const withTrailers = { waitForTrailers: true } as const
 
 /** Answers an HTTP/2 request that is not gRPC in the same way as HTTP/1.1. */
 async function answerHttp(

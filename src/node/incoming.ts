@@ -160,6 +160,15 @@ function defer(work: () => void): void {
 }
 
 /**
+ * The bytes of a body that have arrived by the next iteration of the event loop. If they are the whole body,
+ * `readableEnded` is true then: a short body needs no listeners.
+ */
+export function arrivedBytes(source: Readable): Promise<Uint8Array | null> {
+  // The promise settles after the tick in which the source ends.
+  return new Promise((resolve) => defer(() => resolve(source.read())))
+}
+
+/**
  * Resolves in the next iteration of the event loop. Responses that wait for it leave in as few writes as there are
  * connections.
  */

@@ -1,4 +1,5 @@
 import { base64Encode } from '@bufbuild/protobuf/wire'
+import type { Json } from '../../base/json.ts'
 import { type Incoming, reserveResponse } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { toCallerError } from '../server/call.ts'
@@ -27,7 +28,9 @@ export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: Answe
   try {
     requireProtobuf(incoming.header('content-type'))
     requireEncoding(incoming.header('grpc-encoding'))
-    return rpc.type === 'unary' ? await answerUnary(rpc, call) : await answerStream(rpc, call)
+    if (rpc.type !== 'unary') return await answerStream(rpc, call)
+    const result = await deadline.limit(rpc.answer(() => readRequest(call), deadline.incoming, call))
+    return unaryReply(result, call)
   } catch (error) {
     deadline.release()
     return refusal(error, call)
@@ -112,13 +115,13 @@ type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
 
 /** Rejects subtypes that name another encoding of the messages, such as JSON. */
 function requireProtobuf(contentType = ''): void {
+  if (contentType === 'application/grpc') return
   if (/^application\/grpc(?:\+proto)?\s*(?:;|$)/i.test(contentType)) return
   throw new StatusError('UNIMPLEMENTED', 'The messages must be protobuf, with Content-Type: application/grpc+proto.')
 }
 
-async function answerUnary(rpc: RpcOf<'unary'>, call: RunningCall): Promise<GrpcOutgoing> {
-  const { deadline } = call
-  const result = await deadline.limit(rpc.answer(() => readRequest(call), deadline.incoming, call))
+function unaryReply(result: Json, call: RunningCall): GrpcOutgoing {
+  const { rpc, deadline } = call
   requireTime(deadline)
   deadline.release()
   const message = encodeFrame(rpc.method.output, result)

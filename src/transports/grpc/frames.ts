@@ -18,7 +18,12 @@ export function encodeFrame(type: DescMessage, json: Json, numbers?: EventNumber
 
 /** Reads the one message of a unary call or a server stream. */
 export async function readMessage(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
-  const body = await readBody(incoming, limit)
+  let body: Uint8Array
+  try {
+    body = await incoming.bytes(frameHeadLength + limit)
+  } catch (error) {
+    throw bodyError(error, limit)
+  }
   const frame = takeFrame(body, limit)
   if (frame === undefined) throw body.length === 0 ? notOneMessage() : cutOff()
   if (frame.end !== body.length) throw notOneMessage()
@@ -89,13 +94,9 @@ export async function inflate(message: Uint8Array, encoding: string | undefined,
   return new Uint8Array(await new Blob(chunks).arrayBuffer())
 }
 
-async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
-  try {
-    return await incoming.bytes(frameHeadLength + limit)
-  } catch (error) {
-    if (error instanceof Overloaded) throw overloaded(error)
-    throw error instanceof BodyTooLarge ? tooLong(limit) : error
-  }
+function bodyError(error: unknown, limit: number): unknown {
+  if (error instanceof Overloaded) return overloaded(error)
+  return error instanceof BodyTooLarge ? tooLong(limit) : error
 }
 
 interface Frame {

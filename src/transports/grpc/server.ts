@@ -133,7 +133,9 @@ function a2aRpcs(
       const reason = named === undefined ? ', the version of calls that name none' : ''
       throw versionNotSupported(`${name} does not speak A2A ${version}${reason}`, { dialects: [dialect] })
     }
-    const principal = await authenticate(incoming)
+    const identified = authenticate(incoming)
+    // Most principals are known without waiting.
+    const principal = identified instanceof Promise ? await identified : identified
     const call = new WireCall(incoming, principal, { originOf, tenant })
     const params = withoutZeroPageSize(await read())
     return { dialect: chooseVariant(dialect, params, incoming, principal), operation, params, call }
