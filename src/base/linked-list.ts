@@ -5,9 +5,8 @@ export class Linked {
 }
 
 /**
- * Members in the order in which they were added, for members that come and go all the time. V8 replaces the table of a `Set`
- * or `Map` after some deletions, and each replaced table still refers to its members and to the next table. Once one table is
- * in the old generation, it keeps all later ones and their former members alive until the next full collection.
+ * Members in the order in which they were added, for members that come and go all the time. The tables of a `Set` would keep
+ * removed members alive, for the reason that `SlotMap` has; a list refers to its current members only.
  */
 export class LinkedList<T extends Linked> {
   #first: T | undefined

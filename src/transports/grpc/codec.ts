@@ -2,7 +2,6 @@ import { type DescMessage, fromBinary, type JsonValue, toJson } from '@bufbuild/
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Json } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { readPlain } from './plain-reader.ts'
 import { registry } from './proto-registry.ts'
 import { messageWriter, ProtobufWriter } from './protobuf-writer.ts'
 
@@ -15,12 +14,6 @@ export interface EventNumbers {
 
 /** Decodes a message to ProtoJSON. Unset fields are absent, as are defaults of fields without presence. */
 export function decodeMessage(type: DescMessage, bytes: Uint8Array): Json {
-  const plain = readPlain(type, bytes)
-  return plain === undefined ? decodeAny(type, bytes) : plain
-}
-
-/** Decodes every message, by the library. */
-export function decodeAny(type: DescMessage, bytes: Uint8Array): Json {
   try {
     return toJson(type, fromBinary(type, bytes, { readUnknownFields: false }), { registry })
   } catch (error) {
