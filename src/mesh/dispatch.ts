@@ -1,4 +1,5 @@
-import { unlessAborted, withDeadline } from '../base/abort.ts'
+import { unlessAborted } from '../base/abort.ts'
+import { isTimeout } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { observe } from '../protocol/telemetry.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
@@ -108,13 +109,17 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
 
 /** Runs `work` with a time limit and aborts its signal when the time is up. */
 async function withTimeout<T>(milliseconds: number, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
-  const timeoutError = () => new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`)
-  const deadline = withDeadline(undefined, milliseconds, timeoutError)
+  const controller = new AbortController()
+  const result = work(controller.signal)
+  // A method that is not asynchronous has blocked every timer until now.
+  if (!isThenable(result)) return result
+  const expire = () =>
+    controller.abort(new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`))
+  const timer = isTimeout(milliseconds) ? setTimeout(expire, milliseconds) : undefined
   try {
-    const result = work(deadline.signal)
-    return isThenable(result) ? await unlessAborted(Promise.resolve(result), deadline.signal) : result
+    return await unlessAborted(Promise.resolve(result), controller.signal)
   } finally {
-    deadline.release()
+    clearTimeout(timer)
   }
 }
 

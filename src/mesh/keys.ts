@@ -53,11 +53,7 @@ export async function generateSigningKey(kind: KeyKind = 'Ed25519'): Promise<Mes
     'sign',
     'verify',
   ])) as CryptoKeyPair
-  return toSigningKey(
-    await toKey(kind, publicKey, {}),
-    privateKey,
-    await crypto.subtle.exportKey('jwk', privateKey),
-  )
+  return toSigningKey(await toKey(kind, publicKey, {}), privateKey, await crypto.subtle.exportKey('jwk', privateKey))
 }
 
 export interface KeyOptions {

@@ -77,10 +77,7 @@ export interface MeshPlatform {
 }
 
 /** Creates a peer from options that were checked, among others. */
-export function createObservedPeer(
-  options: MeshPeerOptions,
-  { observer, createPost }: MeshPlatform = {},
-): MeshPeer {
+export function createObservedPeer(options: MeshPeerOptions, { observer, createPost }: MeshPlatform = {}): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = true, timeout = 30_000 } = options
   requireCardAndKeys(options, requireAuth)

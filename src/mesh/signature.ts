@@ -96,7 +96,8 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
     }
     if (auth.agent_id !== sender_id) throw authenticationError('AGENT_MISMATCH', 'auth.agent_id is not the sender_id.')
     checkFresh(auth.timestamp, now(), 'AUTHENTICATION_FAILED')
-    if (Math.abs(Date.parse(auth.timestamp) - Date.parse(envelope.timestamp)) > maxAhead) {
+    const isSameTime = auth.timestamp === envelope.timestamp
+    if (!isSameTime && Math.abs(Date.parse(auth.timestamp) - Date.parse(envelope.timestamp)) > maxAhead) {
       throw authenticationError('TIMESTAMP_MISMATCH', 'auth.timestamp and timestamp are more than 60 seconds apart.')
     }
     const senderKeys = await keysOf(sender_id)
@@ -148,20 +149,20 @@ export function checkFresh(timestamp: string, now: number, code: StandardCode = 
 export function signedBytes(envelope: MeshEnvelope): Uint8Array<ArrayBuffer> {
   const { auth } = envelope
   if (auth === undefined) throw new TypeError('An envelope without auth has no signature.')
-  const { signature: _, ...tag } = auth
-  return encoder.encode(canonicalText(envelope, tag))
+  return encoder.encode(canonicalText(envelope, auth))
 }
 
 /** How the canonical form begins: it orders members by name. */
 const canonicalStart = '{"auth":{'
 
 /**
- * The canonical form of an envelope with this tag. The order of its own members is known, so that only the payload has to
- * be sorted. An envelope with any other member is sorted as a whole.
+ * The canonical form of an envelope with this tag, without its signature. The order of these members is known, so that
+ * only the payload has to be sorted. An envelope with any other member is sorted as a whole.
  */
-function canonicalText(envelope: MeshEnvelope, tag: UnsignedTag): string {
+function canonicalText(envelope: MeshEnvelope, tag: MeshAuth | UnsignedTag): string {
   if (!hasOnly(envelope, envelopeMembers) || !hasOnly(tag, tagMembers)) {
-    return canonicalize({ ...envelope, auth: tag }) ?? ''
+    const { signature: _, ...auth } = tag as MeshAuth
+    return canonicalize({ ...envelope, auth }) ?? ''
   }
   const { agent_id, nonce, public_key_fingerprint, timestamp } = tag
   const { correlation_id, message_id, message_type, recipient_id, sender_id } = envelope
@@ -186,6 +187,7 @@ const tagMembers: ReadonlySet<string> = new Set([
   'agent_id',
   'nonce',
   'public_key_fingerprint',
+  'signature',
   'timestamp',
 ] satisfies (keyof MeshAuth)[])
 

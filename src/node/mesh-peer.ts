@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { hostOf } from '../http/address-guard.ts'
 import { BodyTooLarge } from '../http/exchange.ts'
 import { redirectStatuses } from '../http/redirect.ts'
@@ -12,19 +12,14 @@ import { http } from './http-module.ts'
  */
 export const createMeshPeer: CreateMeshPeer = createMeshPeerBy({ createPost })
 
-/** Sends `POST` requests to one endpoint, over the connections of the global agent. */
+/** Sends `POST` requests to one endpoint, over connections that are kept. */
 export function createPost(endpoint: string): Post {
   let target: Target | undefined
-  return async (request) => {
-    target ??= readTarget(endpoint)
-    try {
-      return await send(target, request)
-    } catch (error) {
-      // The peer had closed the idle connection. It handles an envelope once, and repeats its answer for the same bytes.
-      if (!(error instanceof StaleConnection) || request.signal.aborted) throw error
-      return await send(target, request)
-    }
-  }
+  return (request) =>
+    new Promise((resolve, reject) => {
+      target ??= readTarget(endpoint)
+      send(target, request, { resolve, reject })
+    })
 }
 
 interface Target {
@@ -41,38 +36,69 @@ function readTarget(endpoint: string): Target {
   // The functions are read at each call, because instrumentation replaces them.
   if (protocol === 'https:') return { options, open: (all) => process.getBuiltinModule('node:https').request(all) }
   // An empty name, or the agent would derive one for TLS from every request.
-  return { options: { ...options, servername: '' } as RequestOptions, open: (all) => http.request(all) }
+  return { options: { ...options, servername: '' } as RequestOptions, open: (all) => http.request(withAgent(all)) }
 }
 
-/** A kept connection was closed before it carried a response. */
-class StaleConnection extends Error {
-  override readonly name = 'StaleConnection'
+/** With the options that the types of Node do not list. */
+type ProxyAgent = Agent & { readonly options?: { readonly proxyEnv?: unknown } }
+
+let keptConnections: Agent | undefined
+
+/**
+ * The global agent sets a timer for every request. It is used only if the process has replaced it, or configured it for a
+ * proxy; otherwise the peer decides how long an idle connection stays open.
+ */
+function withAgent(options: RequestOptions): RequestOptions {
+  const agent: ProxyAgent = http.globalAgent
+  if (agent.options?.proxyEnv || agent.constructor !== http.Agent) return options
+  keptConnections ??= new http.Agent({ keepAlive: true })
+  return { ...options, agent: keptConnections }
 }
 
-function send({ options, open }: Target, { headers, body, signal, maxBytes }: PostRequest): Promise<PostResponse> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const length = Buffer.byteLength(body)
-    const request = open({ ...options, headers: { ...headers, 'content-length': length } })
-    const abort = (): void => {
-      request.destroy(signal.reason)
+interface Outcome {
+  resolve(response: PostResponse): void
+  reject(error: unknown): void
+}
+
+function send(target: Target, request: PostRequest, { resolve, reject }: Outcome, mayRepeat = true): void {
+  const { headers, body, signal, maxBytes } = request
+  signal.throwIfAborted()
+  const options = {
+    ...target.options,
+    headers: { ...headers, 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body) },
+  }
+  const outgoing = target.open(options)
+  const abort = (): void => {
+    outgoing.destroy(signal.reason)
+  }
+  const release = (): void => signal.removeEventListener('abort', abort)
+  const fail = (error: unknown): void => {
+    release()
+    reject(error)
+  }
+  let isRepeated = !mayRepeat
+  signal.addEventListener('abort', abort)
+  // More than one error may follow a connection that is destroyed.
+  outgoing.on('error', (error) => {
+    if (isRepeated || signal.aborted || !isStale(outgoing, error)) {
+      fail(error)
+      return
     }
-    const fail = (error: unknown): void => {
-      signal.removeEventListener('abort', abort)
-      reject(error)
-    }
-    signal.addEventListener('abort', abort)
-    request.once('error', (error) => fail(isStale(request, error) ? new StaleConnection('', { cause: error }) : error))
-    request.once('response', (response) => {
-      readResponse(response, maxBytes, fail, (bytes) => {
-        signal.removeEventListener('abort', abort)
-        resolve({ status: response.statusCode ?? 0, bytes })
-      })
-    })
-    request.end(body)
+    // The peer had closed the idle connection. It handles an envelope once, and repeats its answer for the same bytes.
+    isRepeated = true
+    release()
+    send(target, request, { resolve, reject }, false)
   })
+  outgoing.once('response', (response) => {
+    readResponse(response, maxBytes, fail, (bytes) => {
+      release()
+      resolve({ status: response.statusCode ?? 0, bytes })
+    })
+  })
+  outgoing.end(body)
 }
 
+/** Whether a kept connection was closed before it carried a response. */
 function isStale({ reusedSocket, res }: ClientRequest & { readonly res?: unknown }, error: Error): boolean {
   return reusedSocket && !res && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
@@ -88,10 +114,16 @@ function readResponse(
     response.destroy()
   }
   const { statusCode = 0, headers } = response
-  if (redirectStatuses.has(statusCode)) return fail(new Error(`The peer redirects (${statusCode}).`))
+  if (redirectStatuses.has(statusCode)) {
+    fail(new Error(`The peer redirects (${statusCode}).`))
+    return
+  }
   const encoding = headers['content-encoding'] ?? 'identity'
   // The request accepts none.
-  if (encoding !== 'identity') return fail(new Error(`The response is compressed (${encoding}).`))
+  if (encoding !== 'identity') {
+    fail(new Error(`The response is compressed (${encoding}).`))
+    return
+  }
   const chunks: Uint8Array[] = []
   let length = 0
   response.on('data', (chunk: Uint8Array) => {
@@ -99,6 +131,6 @@ function readResponse(
     if (length > maxBytes) fail(new BodyTooLarge(maxBytes))
     else chunks.push(chunk)
   })
-  response.once('error', reject)
+  response.on('error', reject)
   response.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
 }
