@@ -55,12 +55,14 @@ export interface MeshPeer {
 }
 
 /** Creates a mesh peer: it answers the envelopes of other peers with its methods, and opens links to call them. */
-export const createMeshPeer: CreateMeshPeer = createMeshPeerBy()
+export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
+  return createMeshPeerBy({})(options)
+}
 
 export type CreateMeshPeer = (options: MeshPeerOptions) => MeshPeer
 
 /** `createMeshPeer` for a platform. */
-export function createMeshPeerBy(platform?: MeshPlatform): CreateMeshPeer {
+export function createMeshPeerBy(platform: MeshPlatform): CreateMeshPeer {
   return (options) => {
     // The card has a schema of its own.
     checkOptions('createMeshPeer', options, { ...meshPeerChecks, card: anything, directory: anything })
