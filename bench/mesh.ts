@@ -98,7 +98,7 @@ export const mesh: Benchmark = {
           detail(`bare Ed25519 ${baseline}`, 'bare'),
         ],
         notes: [
-          'A request and its response need two signatures and two verifications; the baseline makes one of each. Other load on the machine affects its requests/s more than those of Parley, which signs on other threads; CPU seconds are not affected.',
+          'A request and its response need two signatures and two verifications; the baseline makes one of each. A process that is pinned to one core signs in its own thread. Other load on the machine affects requests/s more than CPU seconds.',
         ],
       }
     } finally {

@@ -34,6 +34,8 @@ describe('the public API', () => {
       // The same function, with the guarded `fetch` of Node.
       agent: ['local-agent.node.ts', 'local-agent.ts'],
       connect: ['client/connect.ts', 'node/guarded-fetch/connect.ts'],
+      // The same function, whose links send by `node:http`.
+      createMeshPeer: ['mesh/peer.ts', 'node/mesh-peer.ts'],
       // The class that code for another loop expects.
       AgentLoop: ['loop/agent-loop.ts', 'loop/compat.ts'],
     })

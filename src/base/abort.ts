@@ -13,15 +13,15 @@ export interface Deadline {
  * them.
  */
 export function withDeadline(
-  caller: AbortSignal,
+  caller: AbortSignal | undefined,
   milliseconds: number,
   expired: () => unknown,
   timers: Timers = systemClock,
 ): Deadline {
   const controller = new AbortController()
-  const abort = () => controller.abort(caller.reason)
-  if (caller.aborted) abort()
-  caller.addEventListener('abort', abort)
+  const abort = () => controller.abort(caller?.reason)
+  if (caller?.aborted) abort()
+  caller?.addEventListener('abort', abort)
   const timer = isTimeout(milliseconds) ? timers.setTimeout(() => controller.abort(expired()), milliseconds) : undefined
   const extend = () => timers.clearTimeout(timer)
   return {
@@ -29,7 +29,7 @@ export function withDeadline(
     extend,
     release() {
       extend()
-      caller.removeEventListener('abort', abort)
+      caller?.removeEventListener('abort', abort)
     },
   }
 }

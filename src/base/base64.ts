@@ -5,7 +5,10 @@ export type Bytes = ReturnType<Uint8Array['slice']>
 export function toBase64(bytes: Uint8Array): string {
   let binary = ''
   const step = 0x8000 // an argument count that every engine accepts
-  for (let at = 0; at < bytes.length; at += step) binary += String.fromCharCode(...bytes.subarray(at, at + step))
+  for (let at = 0; at < bytes.length; at += step) {
+    // Spreading would iterate, which takes five times as long.
+    binary += String.fromCharCode.apply(null, bytes.subarray(at, at + step) as unknown as number[])
+  }
   return btoa(binary)
 }
 

@@ -106,7 +106,7 @@ export async function openMeshEndpoint(
     },
     logger,
   }
-  const peer = createObservedPeer(completeOptions, record)
+  const peer = createObservedPeer(completeOptions, { observer: record })
   const fingerprint = peerOptions.key?.fingerprint
   const sockets = new Set<MeshSocket>()
   const link = registry && peer.link({ agentId: 'registry', ...registry })

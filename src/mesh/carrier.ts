@@ -12,7 +12,27 @@ export interface HttpCarrierOptions {
   readonly read: ReadEnvelope
   /** Pass a guarded fetch if the endpoint comes from another party. */
   readonly fetch?: Fetch
+  /** Sends the requests if there is no `fetch`. Defaults to the global `fetch`. */
+  readonly createPost?: CreatePost | undefined
   readonly maxBytes?: number
+}
+
+/** Prepares requests to one endpoint. Throws nothing: an endpoint that cannot be used fails when it is called. */
+export type CreatePost = (endpoint: string) => Post
+
+/** Sends one `POST` and reads its response. Follows no redirects; throws `BodyTooLarge` beyond `maxBytes`. */
+export type Post = (request: PostRequest) => Promise<PostResponse>
+
+export interface PostRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+}
+
+export interface PostResponse {
+  readonly status: number
+  readonly bytes: Uint8Array
 }
 
 export interface OutgoingEnvelope {
@@ -35,17 +55,13 @@ export interface Carrier {
 
 /** Sends each envelope as an HTTP `POST`. */
 export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
-  const { endpoint, read, fetch = globalThis.fetch, maxBytes = defaultMaxBytes } = options
+  const { endpoint, read, fetch, createPost, maxBytes = defaultMaxBytes } = options
+  const send = createPost && !fetch ? createPost(endpoint) : postByFetch(endpoint, fetch)
 
-  async function post(
-    text: string,
-    signal: AbortSignal,
-    trace?: Trace,
-  ): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
+  async function post(text: string, signal: AbortSignal, trace?: Trace): Promise<PostResponse> {
     const headers = { 'content-type': 'application/json', accept: 'application/json', ...traceHeaders(trace) }
     try {
-      const response = await fetch(endpoint, { method: 'POST', headers, body: text, signal, redirect: 'error' })
-      return { status: response.status, bytes: await readLimited(response.body, maxBytes) }
+      return await send({ headers, body: text, signal, maxBytes })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof BodyTooLarge)
@@ -69,6 +85,13 @@ export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
       if (status >= 400) throw decodePlainError(bytes) ?? unavailable(`${endpoint} answered ${status}.`)
     },
     close() {},
+  }
+}
+
+function postByFetch(endpoint: string, fetch: Fetch = globalThis.fetch): Post {
+  return async ({ maxBytes, ...init }) => {
+    const response = await fetch(endpoint, { method: 'POST', ...init, redirect: 'error' })
+    return { status: response.status, bytes: await readLimited(response.body, maxBytes) }
   }
 }
 

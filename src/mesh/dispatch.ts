@@ -1,4 +1,5 @@
-import { unlessAborted, withDeadline } from '../base/abort.ts'
+import { unlessAborted } from '../base/abort.ts'
+import { isTimeout } from '../base/clock.ts'
 import { isObject } from '../base/json.ts'
 import { observe } from '../protocol/telemetry.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
@@ -36,7 +37,7 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
       const activity = { type: 'mesh', side: 'server', method: payload.method, peer: call.from } as const
       const data = await observe(options.telemetry, activity, call.trace, (span) => {
         const trace = span?.trace ?? call.trace
-        return withTimeout(call, timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal, trace }))
+        return withTimeout(timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal, trace }))
       })
       if (!isObject(data)) throw new TypeError(`The method ${payload.method} did not return an object.`)
       return { ...answer, payload: { status: 'success', data } }
@@ -78,7 +79,7 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
       sender_id: 'registry',
       recipient_id: call.from,
       correlation_id: message_id,
-      payload: await withTimeout(call, timeout, () => directory.discover(payload, call)),
+      payload: await withTimeout(timeout, () => directory.discover(payload, call)),
     }
   }
 
@@ -107,16 +108,21 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
 }
 
 /** Runs `work` with a time limit and aborts its signal when the time is up. */
-async function withTimeout<T>(
-  { signal }: MeshCall,
-  milliseconds: number,
-  work: (signal: AbortSignal) => Promise<T> | T,
-): Promise<T> {
-  const timeoutError = () => new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`)
-  const deadline = withDeadline(signal, milliseconds, timeoutError)
+async function withTimeout<T>(milliseconds: number, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+  const controller = new AbortController()
+  const result = work(controller.signal)
+  // A method that is not asynchronous has blocked every timer until now.
+  if (!isThenable(result)) return result
+  const expire = () =>
+    controller.abort(new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`))
+  const timer = isTimeout(milliseconds) ? setTimeout(expire, milliseconds) : undefined
   try {
-    return await unlessAborted(Promise.resolve(work(deadline.signal)), deadline.signal)
+    return await unlessAborted(Promise.resolve(result), controller.signal)
   } finally {
-    deadline.release()
+    clearTimeout(timer)
   }
+}
+
+function isThenable<T>(value: Promise<T> | T): value is Promise<T> {
+  return typeof (value as { readonly then?: unknown } | undefined)?.then === 'function'
 }

@@ -1,6 +1,7 @@
 import { type Bytes, fromBase64 } from '../base/base64.ts'
 import { toHex } from '../base/hash.ts'
 import { checkOptions, flag, type OptionChecks } from '../base/options.ts'
+import { createSignHere, createVerifyHere } from '../base/signatures.ts'
 
 const supported = 'Use an Ed25519 key, an ECDSA key on P-256, or an RSA key of 2048 bits or more.'
 
@@ -33,12 +34,13 @@ export async function importSigningKey(material: KeyMaterial): Promise<MeshSigni
     const kind = kindOfJwk(material)
     const { key_ops: _, use: __, alg: ___, ...jwk } = material
     const privateKey = await crypto.subtle.importKey('jwk', jwk, importAlgorithms[kind], false, ['sign'])
-    return toSigningKey(await importPublicKey(material), privateKey)
+    return toSigningKey(await importPublicKey(material), privateKey, jwk)
   }
   const der = derOf(material)
   const kind = kindOfDer(der)
-  const secret = await crypto.subtle.importKey('pkcs8', der, importAlgorithms[kind], true, ['sign'])
-  return toSigningKey(await importPublicKey(await crypto.subtle.exportKey('jwk', secret)), secret)
+  const privateKey = await crypto.subtle.importKey('pkcs8', der, importAlgorithms[kind], true, ['sign'])
+  const jwk = await crypto.subtle.exportKey('jwk', privateKey)
+  return toSigningKey(await importPublicKey(jwk), privateKey, jwk)
 }
 
 /** Creates a key whose private half cannot leave this process. */
@@ -47,8 +49,11 @@ export async function generateSigningKey(kind: KeyKind = 'Ed25519'): Promise<Mes
     kind === 'RSA'
       ? { ...importAlgorithms.RSA, modulusLength: minRsaBits, publicExponent: new Uint8Array([1, 0, 1]) }
       : importAlgorithms[kind]
-  const pair = (await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])) as CryptoKeyPair
-  return toSigningKey(await toKey(kind, pair.publicKey, {}), pair.privateKey)
+  const { publicKey, privateKey } = (await crypto.subtle.generateKey(algorithm, true, [
+    'sign',
+    'verify',
+  ])) as CryptoKeyPair
+  return toSigningKey(await toKey(kind, publicKey, {}), privateKey, await crypto.subtle.exportKey('jwk', privateKey))
 }
 
 export interface KeyOptions {
@@ -113,15 +118,17 @@ async function toKey(kind: KeyKind, key: CryptoKey, { allowPkcs1 = false }: KeyO
   const spki = await crypto.subtle.exportKey('spki', key)
   const pkcs1Key =
     kind === 'RSA' && allowPkcs1 ? await crypto.subtle.importKey('spki', spki, pkcs1, false, ['verify']) : undefined
+  const jwk = publicJwkOf(await crypto.subtle.exportKey('jwk', key))
   const algorithm = signAlgorithms[kind]
+  const verifyHere = createVerifyHere(jwk)
   return {
     kind,
     fingerprint: `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', spki)))}`,
-    jwk: publicJwkOf(await crypto.subtle.exportKey('jwk', key)),
+    jwk,
     async verify(data, signature) {
       const raw = kind === 'P-256' && signature.length !== 64 ? decodeDerSignature(signature) : signature
       if (raw === undefined) return false
-      if (await crypto.subtle.verify(algorithm, key, raw, data)) return true
+      if (verifyHere?.(data, raw) ?? (await crypto.subtle.verify(algorithm, key, raw, data))) return true
       return pkcs1Key !== undefined && (await crypto.subtle.verify(pkcs1, pkcs1Key, raw, data))
     },
   }
@@ -180,7 +187,11 @@ function kindOfJwk({ kty, crv }: JsonWebKey): KeyKind {
   throw new TypeError(`The JWK has the type ${String(kty)} and the curve ${String(crv)}. ${supported}`)
 }
 
-function toSigningKey(publicKey: MeshKey, privateKey: CryptoKey): MeshSigningKey {
+function toSigningKey(publicKey: MeshKey, privateKey: CryptoKey, jwk: JsonWebKey): MeshSigningKey {
   const algorithm = signAlgorithms[publicKey.kind]
-  return { ...publicKey, sign: async (data) => new Uint8Array(await crypto.subtle.sign(algorithm, privateKey, data)) }
+  const signHere = createSignHere(jwk)
+  return {
+    ...publicKey,
+    sign: async (data) => signHere?.(data) ?? new Uint8Array(await crypto.subtle.sign(algorithm, privateKey, data)),
+  }
 }

@@ -14,8 +14,6 @@ import type { Session, Sessions } from './sessions.ts'
 import { type Authenticate, checkFresh } from './signature.ts'
 import { cardFor, negotiateVersions, supportsTraceFrames } from './versions.ts'
 
-const neverAborted = new AbortController().signal
-
 export interface LinkOptions {
   /** The id of the peer. Answers from other agents are rejected. */
   readonly agentId: string
@@ -64,7 +62,7 @@ export function createLink(options: LinkOptions): MeshLink {
   async function call<Type extends MeshEnvelope['message_type']>(
     draft: EnvelopeDraft,
     expected: Type,
-    { signal = neverAborted, timeout = options.timeout, trace }: MeshRequestOptions = {},
+    { signal, timeout = options.timeout, trace }: MeshRequestOptions = {},
   ): Promise<Extract<MeshEnvelope, { message_type: Type }>> {
     const timeoutError = () => new MeshError('TIMEOUT', `${agentId} did not answer within ${timeout / 1000} seconds.`)
     const deadline = withDeadline(signal, timeout, timeoutError)
@@ -149,7 +147,7 @@ export function createLink(options: LinkOptions): MeshLink {
       const draft = { message_type: 'discover_agents', recipient_id: agentId, payload: query } as const
       return (await call(draft, 'agent_announcement', callOptions)).payload
     },
-    async goodbye({ reason, reconnectAfter } = {}, { signal = neverAborted, timeout = options.timeout } = {}) {
+    async goodbye({ reason, reconnectAfter } = {}, { signal, timeout = options.timeout } = {}) {
       const payload = {
         ...(reason !== undefined && { reason }),
         ...(reconnectAfter !== undefined && { reconnect_after: reconnectAfter }),

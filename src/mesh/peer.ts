@@ -2,7 +2,7 @@ import { anything, checkOptions } from '../base/options.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Fetch, toFetch } from '../http/fetch.ts'
-import { createHttpCarrier } from './carrier.ts'
+import { type CreatePost, createHttpCarrier } from './carrier.ts'
 import { createDispatch } from './dispatch.ts'
 import { createEnvelopeReader, createEnvelopeWriter } from './envelope-codec.ts'
 import { createMeshExchange } from './http-server.ts'
@@ -56,13 +56,30 @@ export interface MeshPeer {
 
 /** Creates a mesh peer: it answers the envelopes of other peers with its methods, and opens links to call them. */
 export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
-  // The card has a schema of its own.
-  checkOptions('createMeshPeer', options, { ...meshPeerChecks, card: anything, directory: anything })
-  return createObservedPeer(options)
+  return createMeshPeerBy({})(options)
 }
 
-/** Creates a peer from options that were checked, among others, and may observe its envelopes and sessions. */
-export function createObservedPeer(options: MeshPeerOptions, observer?: MeshObserver): MeshPeer {
+export type CreateMeshPeer = (options: MeshPeerOptions) => MeshPeer
+
+/** `createMeshPeer` for a platform. */
+export function createMeshPeerBy(platform: MeshPlatform): CreateMeshPeer {
+  return (options) => {
+    // The card has a schema of its own.
+    checkOptions('createMeshPeer', options, { ...meshPeerChecks, card: anything, directory: anything })
+    return createObservedPeer(options, platform)
+  }
+}
+
+/** What a peer does not take from its user. */
+export interface MeshPlatform {
+  /** Observes its envelopes and sessions. */
+  readonly observer?: MeshObserver
+  /** Sends the requests of links without a `fetch`. Defaults to the global `fetch`. */
+  readonly createPost?: CreatePost
+}
+
+/** Creates a peer from options that were checked, among others. */
+export function createObservedPeer(options: MeshPeerOptions, { observer, createPost }: MeshPlatform = {}): MeshPeer {
   const { key, keys, firstHandshake, maxBytes, now = Date.now, lenientIds = false } = options
   const { requireAuth = true, timeout = 30_000 } = options
   requireCardAndKeys(options, requireAuth)
@@ -90,7 +107,7 @@ export function createObservedPeer(options: MeshPeerOptions, observer?: MeshObse
     accept: (socket, socketOptions) =>
       attachSession(socket, { ...socketOptions, read, receive, maxBytes, isServer: true }),
     link({ agentId: peerId, timeout: linkTimeout = timeout, ...httpOptions }) {
-      const carrier = createHttpCarrier({ ...httpOptions, read, maxBytes })
+      const carrier = createHttpCarrier({ ...httpOptions, createPost, read, maxBytes })
       return createLink({ ...linkOptions, agentId: peerId, carrier, timeout: linkTimeout })
     },
     connect({ agentId: peerId, timeout: linkTimeout = timeout, url, open = openGlobal, ...socketOptions }) {

@@ -76,7 +76,7 @@ export function createReceive(options: ReceiveOptions): Receive {
       throw new MeshError('NOT_FOUND', 'The recipient is not here.', { details: { what: 'recipient' } })
     }
     const identity = await authenticate(envelope)
-    const message = await toSeenMessage(envelope, identity, bytes, now())
+    const message = toSeenMessage(envelope, identity, now()) ?? (await toUnsignedMessage(envelope, bytes, now()))
     const claim = await replayCache.claim(message)
     const from = envelope.sender_id
     if (claim === 'new') return await answerOnce(message, { envelope, from, identity, signal: neverAborted, trace })
@@ -187,18 +187,19 @@ function errorPayload({ code, message, details, retryAfter }: MeshError, url: st
 }
 
 /** A verified signature covers the entire message, so it also identifies it. */
-async function toSeenMessage(
+function toSeenMessage(
   { message_id, sender_id, auth }: MeshEnvelope,
   identity: MeshIdentity | undefined,
-  bytes: Uint8Array,
   now: number,
-): Promise<SeenMessage> {
-  const message = { messageId: message_id, until: now + replayWindow }
-  if (identity && auth) {
-    return { ...message, nonce: `${sender_id} ${identity.fingerprint} ${auth.nonce}`, digest: auth.signature }
-  }
+): SeenMessage | undefined {
+  if (!identity || !auth) return undefined
+  const nonce = `${sender_id} ${identity.fingerprint} ${auth.nonce}`
+  return { messageId: message_id, until: now + replayWindow, nonce, digest: auth.signature }
+}
+
+async function toUnsignedMessage({ message_id }: MeshEnvelope, bytes: Uint8Array, now: number): Promise<SeenMessage> {
   const digest = await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes))
-  return { ...message, digest: toHex(new Uint8Array(digest)) }
+  return { messageId: message_id, until: now + replayWindow, digest: toHex(new Uint8Array(digest)) }
 }
 
 function replayError(): MeshError {

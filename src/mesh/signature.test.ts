@@ -1,7 +1,8 @@
+import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { MeshEnvelope } from './envelope.ts'
-import { createEnvelopeReader } from './envelope-codec.ts'
+import { createEnvelopeReader, createEnvelopeWriter } from './envelope-codec.ts'
 import type { KeyKind } from './keys.ts'
 import { generateSigningKey, type MeshSigningKey } from './keys.ts'
 import { isEnvelopeSignedBy, signEnvelope, signedBytes } from './signature.ts'
@@ -101,4 +102,37 @@ it('a signature covers all other members in the canonical form of RFC 8785', asy
   expect(text).toMatch(/^\{"auth":\{"agent_id":"shop-agent","nonce":"[0-9a-f]{32}","public_key_fingerprint":"sha256:/)
   expect(text).not.toContain('"signature"')
   expect(text).toContain('"parameters":{"\\r":null,"a":"€","b":1,"€":1e+21}')
+})
+
+it('the signed bytes of every envelope are what the library makes of it, also with unknown members', async () => {
+  const members = fc.record(
+    { correlation_id: fc.option(fc.string()), sender_id: fc.string(), zone: fc.string(), a_first: parameters },
+    { requiredKeys: [] },
+  )
+  const tag = fc.record(
+    { agent_id: fc.string(), nonce: fc.string(), public_key_fingerprint: fc.string(), extra: fc.string() },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(parameters, members, tag, (values, more, auth) => {
+      const envelope = { ...request(values), ...more, auth: { ...auth, signature: 'AAAA' } } as unknown as MeshEnvelope
+      expect(new TextDecoder().decode(signedBytes(envelope))).toBe(canonicalize({ ...envelope, auth }))
+    }),
+  )
+})
+
+it('a written envelope has a valid signature and a nonce of its own', async () => {
+  const key = await generateSigningKey()
+  const write = createEnvelopeWriter({ agentId: 'shop-agent', key, now: Date.now })
+  const { payload } = request({ b: 1, a: '€ "quoted"', 10: [null, {}], 9: false })
+  const nonces = new Set<string | undefined>()
+  for (let round = 0; round < 200; round++) {
+    const draft = { message_type: 'request', recipient_id: 'price-agent', payload } as never
+    const { text, messageId } = await write(draft)
+    const { envelope } = read(new TextEncoder().encode(text))
+    expect(envelope).toMatchObject({ message_id: messageId, correlation_id: null, payload })
+    expect(envelope && (await isEnvelopeSignedBy(envelope, key))).toBe(true)
+    nonces.add(envelope?.auth?.nonce)
+  }
+  expect(nonces.size).toBe(200)
 })

@@ -16,10 +16,11 @@ import type { MeshCard } from '../mesh/envelope.ts'
 import { firstHandshakeKeys } from '../mesh/key-sources.ts'
 import { generateSigningKey, type MeshSigningKey } from '../mesh/keys.ts'
 import { type MeshPeerOptions, meshPeerChecks } from '../mesh/options.ts'
-import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
+import type { MeshPeer } from '../mesh/peer.ts'
 import type { MeshSocket, SocketOptions } from '../mesh/websocket.ts'
 import { loggedError } from '../protocol/errors.ts'
 import { type ListenOptions, listen } from './listen.ts'
+import { createMeshPeer } from './mesh-peer.ts'
 import { type SocketServer, socketsAt } from './websocket-upgrade.ts'
 
 /** Options of `servePeer`. */

@@ -1,0 +1,2 @@
+export { createMeshPeer } from '../node/mesh-peer.ts'
+export * from './mesh.ts'
