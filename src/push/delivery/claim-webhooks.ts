@@ -5,7 +5,7 @@ import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
 import type { PushLease, PushStore, StoredWebhook, WebhookKey } from '../store.ts'
-import { createCheckpoints, serializeKey } from './checkpoints.ts'
+import { type Checkpoint, createCheckpoints, serializeKey } from './checkpoints.ts'
 import { createDeliverySlots } from './concurrency.ts'
 import { type DeliveryContext, deliverWebhook } from './deliver-webhook.ts'
 import type { PayloadEncoder } from './payload.ts'
@@ -51,7 +51,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const checkpoints = createCheckpoints({ store, lease, logger, clock })
   const requests = new AbortController()
   const slots = createDeliverySlots({ ...concurrency, isBusy: options.isBusy })
-  const shared = { log, store, encoder, slots, checkpoints, settings, logger, clock, telemetry }
+  const shared = { log, store, encoder, slots, settings, logger, clock, telemetry }
   const context: DeliveryContext = { ...shared, requestSignal: requests.signal }
   const active = new Map<string, ActiveWebhook>()
   let isClosed = false
@@ -61,18 +61,31 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   function start(stored: StoredWebhook): void {
     const name = serializeKey(stored)
     const stopping = new AbortController()
-    const { taskId, webhook } = stored
-    const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
-    checkpoints.track(stored, () => stopping.abort())
-    const done = deliverWebhook(stored, context, stopping.signal)
-      .catch((error) => taskLogger.error({ error: loggedError(error) }, 'failed to deliver to a webhook; will retry'))
-      .then(() => checkpoints.release(stored))
-      .catch((error) => taskLogger.error({ error: loggedError(error) }, 'failed to release the lease of a webhook'))
-      .finally(() => {
-        active.delete(name)
-        if (stopping.signal.aborted) void claimDue()
-      })
+    const checkpoint = checkpoints.track(stored, () => stopping.abort())
+    const done = deliver(stored, checkpoint, stopping.signal).then(() => {
+      active.delete(name)
+      if (stopping.signal.aborted) void claimDue()
+    })
     active.set(name, { done, stop: () => stopping.abort() })
+  }
+
+  /** Delivers what there is, and releases the lease. Never rejects. */
+  async function deliver(stored: StoredWebhook, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
+    const { taskId, webhook } = stored
+    const logError = (error: unknown, message: string) => {
+      const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
+      taskLogger.error({ error: loggedError(error) }, message)
+    }
+    try {
+      await deliverWebhook(stored, checkpoint, context, signal)
+    } catch (error) {
+      logError(error, 'failed to deliver to a webhook; will retry')
+    }
+    try {
+      await checkpoint.release()
+    } catch (error) {
+      logError(error, 'failed to release the lease of a webhook')
+    }
   }
 
   const freeCapacity = () => concurrency.webhooks - active.size
