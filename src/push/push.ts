@@ -113,8 +113,8 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   async function register(registration: Registration): Promise<PushConfig> {
     const { task, owner, config, after, alias, trace, knowsRequests } = registration
     const { taskId, contextId, phase } = task
-    const { url, token, authentication, tenant, carry, dialect } = config
-    const newConfig = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
+    const { dialect } = config
+    const newConfig = storedConfigOf(config)
     const isOver = phase === 'expired' || (phase !== undefined && isEnded(phase))
     let isFirst = registration.isFirst === true
     for (;;) {
@@ -131,7 +131,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
       }
       const fresh: Webhook = {
         uid: crypto.randomUUID(),
-        traceId: trace ? traceIdOf(trace) : randomHex(16),
+        traceId: trace ? traceIdOf(trace) : crypto.randomUUID().replaceAll('-', ''),
         created: clock.now(),
         recent: [],
         dead: [],
@@ -210,6 +210,13 @@ export async function eraseWebhooks(store: PushStore, erasure: WebhookErasure): 
     after = webhooks.at(-1)?.place
     if (webhooks.length < pageSize) return removed
   }
+}
+
+/** As JSON: without undefined members, and independent of the request. */
+function storedConfigOf({ url, token, authentication, tenant, carry }: PushConfig): Webhook['config'] {
+  const rest = { token, authentication, tenant, carry }
+  const isPlain = Object.values(rest).every((value) => value === undefined)
+  return isPlain ? { url } : (JSON.parse(JSON.stringify({ url, ...rest })) as Webhook['config'])
 }
 
 /** The config as its owner reads it: without the secrets that only the receiver may see. */

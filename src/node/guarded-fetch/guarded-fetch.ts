@@ -18,7 +18,7 @@ import {
 import { createGuard, type GuardOptions, RequestRefused } from '../../http/address-guard.ts'
 import { type Hop, nextHop, redirectStatuses } from '../../http/redirect.ts'
 import { pinnedLookup, type Resolve, systemResolve } from './pinned-lookup.ts'
-import { createSendPost, rememberTargets, type SendPost } from './post.ts'
+import { createSendPost, createTargets, type SendPost } from './post.ts'
 import {
   createResponseBody,
   type GuardLimits,
@@ -90,7 +90,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     lookup: pinnedLookup(guard, resolve),
   }
 
-  const targetOf = rememberTargets(guard)
+  const targets = createTargets(guard)
 
   async function guardedFetch(address: string | URL, init: RequestInit = {}): Promise<Response> {
     const { hop: first, signal, redirect } = await readRequest(address, init)
@@ -139,7 +139,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
 
   const fetch: GuardedFetch = Object.assign(guardedFetch, {
     async check(address: string | URL) {
-      const { host } = targetOf(`${address}`)
+      const { host } = targets.check(`${address}`)
       if (isIP(host) === 0) for (const { address } of await resolve(host)) guard.checkAddress(host, address)
     },
     close() {
@@ -149,7 +149,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   })
   if (redirects > 0) return fetch
   return Object.defineProperty(fetch, 'post', {
-    value: createSendPost({ targetOf, sender, limits: limitsOf(options, false) }),
+    value: createSendPost({ targets, sender, limits: limitsOf(options, false) }),
   })
 }
 

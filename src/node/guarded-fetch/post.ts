@@ -49,12 +49,12 @@ export interface SentPost {
 export type SendPost = (request: PostRequest) => SentPost
 
 export interface SendPostOptions {
-  readonly targetOf: (address: string) => Target
+  readonly targets: Targets
   readonly sender: Sender
   readonly limits: Required<GuardLimits>
 }
 
-export function createSendPost({ targetOf, sender, limits }: SendPostOptions): SendPost {
+export function createSendPost({ targets, sender, limits }: SendPostOptions): SendPost {
   const total = Math.min(limits.totalTimeout, limits.headersTimeout)
 
   function open({ headers, body }: PostRequest, { isTls, authority, host, port, path }: Target): ClientRequest {
@@ -73,7 +73,7 @@ export function createSendPost({ targetOf, sender, limits }: SendPostOptions): S
     let request: ClientRequest
     let target: Target
     try {
-      target = targetOf(post.url)
+      target = targets.open(post.url)
       request = open(post, target)
     } catch (error) {
       reject(error)
@@ -97,8 +97,10 @@ export function createSendPost({ targetOf, sender, limits }: SendPostOptions): S
         message.destroy()
         return reject(problem)
       }
-      const { statusCode: status = 0, headers } = message
-      resolve({ status, retryAfter: headers['retry-after'], discarded: discardBody(message) })
+      const { statusCode: status = 0 } = message
+      // Node parses the headers when they are read.
+      const retryAfter = status >= 300 ? message.headers['retry-after'] : undefined
+      resolve({ status, retryAfter, discarded: discardBody(message) })
     })
     request.on('error', (error) => {
       settle()
@@ -123,22 +125,38 @@ export interface Target {
   readonly authority: string
 }
 
+/** Parses and checks URLs. */
+export interface Targets {
+  /** Throws if the guard refuses the URL. */
+  check(address: string): Target
+  /** The same, and remembers the target. */
+  open(address: string): Target
+}
+
 /**
- * Parses and checks URLs, and remembers those that the guard allows: it decides by the text alone. The addresses of a
- * host name are not remembered; the lookup of each connection checks them.
+ * A target that was checked stays allowed, because the guard decides about a URL by its text alone. The addresses of a host
+ * name are not remembered: the lookup of each connection checks them.
  */
-export function rememberTargets(guard: Guard): (address: string) => Target {
+export function createTargets(guard: Guard): Targets {
   const targets = new BoundedMap<string, Target>(maxTargets)
-  return (address) => {
+
+  function check(address: string): Target {
     const cached = targets.get(address)
     if (cached) return cached
     const url = parseUrl(address)
     guard.checkUrl(url)
     const isTls = url.protocol === 'https:'
     const path = `${url.pathname}${url.search}`
-    const target = { isTls, host: hostOf(url), port: portOf(url), path, authority: url.host }
-    targets.set(address, target)
-    return target
+    return { isTls, host: hostOf(url), port: portOf(url), path, authority: url.host }
+  }
+
+  return {
+    check,
+    open(address) {
+      const target = check(address)
+      targets.set(address, target)
+      return target
+    },
   }
 }
 
@@ -169,11 +187,12 @@ function limitConnect(request: ClientRequest, socket: Socket, isTls: boolean, mi
 }
 
 /** Why a response is none; undefined if it is one. */
-function problemOf({ statusCode = 0, headers }: IncomingMessage, { authority }: Target): Error | undefined {
+function problemOf(message: IncomingMessage, { authority }: Target): Error | undefined {
+  const { statusCode = 0 } = message
   if (statusCode < 200 || statusCode > 599) {
     return Object.assign(new Error('the head of the answer is none of HTTP'), { code: 'HPE_HEAD' })
   }
-  if (headers.location === undefined || !redirectStatuses.has(statusCode)) return undefined
+  if (!redirectStatuses.has(statusCode) || message.headers.location === undefined) return undefined
   return new RequestRefused('redirect', `${authority} redirects, which is not followed here`)
 }
 

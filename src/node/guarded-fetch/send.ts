@@ -102,7 +102,8 @@ export async function readRequest(address: string | URL, init: RequestInit): Pro
 }
 
 export function parseUrl(address: string | URL): URL {
-  if (URL.canParse(`${address}`)) return new URL(address)
+  const url = URL.parse(`${address}`)
+  if (url) return url
   throw new RequestRefused('bad-url', 'the address is not a valid URL')
 }
 

@@ -6,7 +6,7 @@ import { createStartThrottle, type StartThrottle } from './throttle.ts'
  * How long a webhook may keep its slot for further requests, in milliseconds. To send several events in a row takes one
  * read of the log, one connection and one checkpoint.
  */
-const maxHoldTime = 250
+const maxHoldTime = 400
 
 /** Number of slow receivers that are remembered. */
 const maxSlowReceivers = 10_000
@@ -36,6 +36,11 @@ export interface Slot {
 export interface DeliverySlots {
   /** Resolves when a slot for a request to this host is free; undefined if the signal aborts first. */
   acquire(host: string, receiver: string, signal: AbortSignal): Promise<Slot | undefined>
+  /**
+   * The number of requests that wait for a slot. Requests to slow receivers, and those beyond the limit of their host, are
+   * not counted: they do not delay others.
+   */
+  waiting(): number
 }
 
 export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlots {
@@ -85,6 +90,7 @@ export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlot
       const pool = slowReceivers.has(receiver) ? slowPool : fastPool
       return (await pool.acquire(host, signal)) ? hold(host, receiver, pool) : undefined
     },
+    waiting: fastPool.waiting,
   }
 }
 
@@ -94,6 +100,8 @@ interface SlotPool {
   tryAcquire(host: string): boolean
   acquire(host: string, signal: AbortSignal): Promise<boolean>
   release(host: string): void
+  /** The number of requests that wait, at most `perHost` of each host. */
+  waiting(): number
 }
 
 function createSlotPool(total: number, perHost: number, throttle?: StartThrottle): SlotPool {
@@ -101,6 +109,7 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
   /** Waiting requests by host. The host that was served last comes last. */
   const waiting = new Map<string, (() => void)[]>()
   let used = 0
+  let waitingCount = 0
 
   const isFull = (): boolean => used >= total || throttle?.mayStart === false
 
@@ -118,6 +127,7 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
       if (isFull()) break
       if (!tryAcquire(host)) continue
       const next = queue.shift()
+      if (queue.length < perHost) waitingCount--
       waiting.delete(host)
       if (queue.length > 0) waiting.set(host, queue)
       next?.()
@@ -141,10 +151,12 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
         const cancel = () => {
           const at = queue.indexOf(grant)
           if (at >= 0) queue.splice(at, 1)
+          if (queue.length < perHost) waitingCount--
           if (queue.length === 0 && waiting.get(host) === queue) waiting.delete(host)
           resolve(false)
         }
         queue.push(grant)
+        if (queue.length <= perHost) waitingCount++
         signal.addEventListener('abort', cancel, { once: true })
       })
     },
@@ -155,5 +167,6 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
       else usedByHost.delete(host)
       grantWaiting()
     },
+    waiting: () => waitingCount,
   }
 }

@@ -77,7 +77,8 @@ class WebhookDelivery {
     while (!this.#signal.aborted) {
       const [redriven] = this.#webhook.redriven
       if (!redriven && this.#webhook.state !== 'active') return
-      if (!(await this.#waitForRetry(redriven ?? this.#webhook.failing))) return
+      const delay = this.#delayBefore(redriven ?? this.#webhook.failing)
+      if (delay > 0 && !(await this.#sleep(delay))) return
       if (!(await this.#takeSlot())) return
       if (redriven) {
         if (!(await this.#redrive(redriven.generation))) return
@@ -109,30 +110,31 @@ class WebhookDelivery {
     this.#mayStart = false
   }
 
+  #delayBefore(retry: Delivery | undefined): number {
+    return retry?.nextTry === undefined ? 0 : retry.nextTry - this.#context.clock.now()
+  }
+
   /** Returns false if the delivery to this webhook must stop. */
-  async #waitForRetry(failing: Delivery | undefined): Promise<boolean> {
-    const { clock } = this.#context
-    const delay = (failing?.nextTry ?? 0) - clock.now()
-    if (delay <= 0) return true
+  async #sleep(delay: number): Promise<boolean> {
     this.releaseSlot()
     if (delay > maxSleep) return false
-    await sleep(delay, this.#signal, clock)
+    await sleep(delay, this.#signal, this.#context.clock)
     return !this.#signal.aborted
   }
 
   /** Waits until a request may start. Returns false if the delivery to this webhook must stop. */
   async #takeSlot(): Promise<boolean> {
-    if (this.#mayStart || (await this.#keepSlot())) return true
+    if (this.#slot && (await this.#keepSlot())) return true
     const { url } = this.#webhook.config
     this.#slot = await this.#context.slots.acquire(new URL(url).host, url, this.#signal)
     this.#mayStart = this.#slot !== undefined
     return this.#mayStart
   }
 
-  /** Returns false if there is no slot in which another request may start. */
+  /** Waits until a request may start in the slot. Returns false if the slot had to be released. */
   async #keepSlot(): Promise<boolean> {
-    if (!this.#slot) return false
-    this.#mayStart = await this.#slot.next(this.#signal)
+    if (this.#mayStart) return true
+    this.#mayStart = (await this.#slot?.next(this.#signal)) ?? false
     if (!this.#mayStart) this.releaseSlot()
     return this.#mayStart
   }
@@ -141,7 +143,8 @@ class WebhookDelivery {
   async #deliverPage(page: readonly StoredEvent[]): Promise<boolean> {
     for (const stored of page) {
       if (this.#context.encoder.isDelivered(this.#webhook, stored.event)) {
-        if (!this.#mayStart && !(await this.#keepSlot())) break
+        // Events are not held in memory while the webhook waits for a slot; it reads them again.
+        if (!(await this.#keepSlot())) break
         if (!(await this.#deliver(stored))) return false
         if (pendingDelivery(this.#webhook, stored.generation)) break
       } else this.#webhook = advanceCursor(this.#webhook, stored.generation)

@@ -1,8 +1,8 @@
 /** Interval at which the event loop is measured and new starts are granted, in milliseconds. */
-const tick = 10
+const tick = 20
 
 /**
- * Starts per tick while turns are running. The lower number is a guarantee: however busy the process is, 200 requests
+ * Starts per tick while turns are running. The lower number is a guarantee: however busy the process is, 100 requests
  * start per second. The higher one keeps the requests of one tick from blocking the event loop for long.
  */
 const startsPerTick = { min: 2, max: 32 }
@@ -17,10 +17,10 @@ const utilizationLimits = { idle: 0.25, busy: 0.6 }
  * Weight of the last tick in the average utilization. Turns that wait for the disk leave single idle ticks between busy
  * ones, so one tick says little; the average follows a change within about 100 milliseconds.
  */
-const lastTickWeight = 0.15
+const lastTickWeight = 0.25
 
 /** Ticks without a turn after which the process counts as idle: a busy process may have no turn for a moment. */
-const idleTicks = 5
+const idleTicks = 3
 
 /** Where the utilization is unknown, the loop counts as busy if a timer is late by so many milliseconds. */
 const maxTimerDelay = 4
