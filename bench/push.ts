@@ -177,10 +177,10 @@ function createMessageReader(onMessage: (message: string) => void): (chunk: Buff
     rest = bytes
     const headEnd = bytes.indexOf('\r\n\r\n')
     if (headEnd < 0) return
-    const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.latin1Slice(0, headEnd))?.[1]
+    const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.toString('latin1', 0, headEnd))?.[1]
     if (length === undefined) throw new Error('expected a message with a length')
     if (bytes.length < headEnd + 4 + Number(length)) return
     rest = undefined
-    onMessage(bytes.latin1Slice())
+    onMessage(bytes.toString('latin1'))
   }
 }

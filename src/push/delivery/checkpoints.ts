@@ -157,7 +157,8 @@ export function createCheckpoints({ store, lease, logger, clock }: CheckpointsOp
         },
       }
     },
-    flush: () => (unwritten.size > 0 ? enqueue(writeAll) : Promise.resolve()),
+    // Without progress to write, a write may still be under way.
+    flush: () => enqueue(async () => (unwritten.size > 0 ? await writeAll() : undefined)),
     renew: () => enqueue(renewAll),
   }
 }

@@ -54,4 +54,26 @@ describe('createDeliverySlots', () => {
     expect(again).not.toBe('waits')
     expect(await tryAcquire(slots, 'quick')).not.toBe('waits')
   })
+
+  it('a receiver that responds fast sends its next requests in the same slot', async () => {
+    const slots = createDeliverySlots({ total: 1, perHost: 1, slow: 1, slowAfter: 20 })
+    const slot = await slots.acquire('a', 'a', signal)
+    expect(await slot?.next(signal)).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve, 40))
+    expect(await slot?.next(signal)).toBe(false)
+  })
+
+  it('requests beyond the limit of their host, and those to slow receivers, do not count as waiting', async () => {
+    const slots = createDeliverySlots({ total: 2, perHost: 1, slow: 1, slowAfter: 20 })
+    const slow = await slots.acquire('slow', 'slow', signal)
+    await slots.acquire('a', 'a', signal)
+    await slots.acquire('b', 'b', signal) // when the slow request has left its slot
+    const canceling = new AbortController()
+    const waiting = ['slow', 'c', 'c', 'c', 'd'].map((host) => slots.acquire(host, host, canceling.signal))
+    expect(slots.waiting()).toBe(2)
+    canceling.abort()
+    await Promise.all(waiting)
+    expect(slots.waiting()).toBe(0)
+    slow?.release()
+  })
 })

@@ -205,6 +205,8 @@ class WebhookDelivery {
       await sleep(100, this.#signal, clock)
     }
     const payload = await encoder.encode({ ...this.#leased, webhook: this.#webhook }, stored)
+    // The webhook may have been changed while the event was read.
+    if (this.#signal.aborted) return undefined
     if (!payload) return 'no-payload'
     this.#mayStart = false
     return await this.#post(payload, stored.generation, attempt)

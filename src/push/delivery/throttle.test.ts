@@ -57,4 +57,34 @@ describe('createStartThrottle', () => {
     await until(() => ticks.at(-1) === 16)
     stop()
   })
+
+  it('a request in a slot that waits for the next start gets it before requests without a slot', async () => {
+    const { signal } = new AbortController()
+    let granted = 0
+    const throttle = createStartThrottle({
+      total: 16,
+      isBusy: () => true,
+      onTick() {
+        for (; throttle.mayStart; granted++) throttle.take()
+        return granted < 3
+      },
+    })
+    throttle.start()
+    const [first, second, third] = [throttle.next(signal), throttle.next(signal), throttle.next(signal)]
+    expect(await Promise.all([first, second])).toEqual([true, true])
+    expect(granted).toBe(0)
+    expect(await third).toBe(true)
+    await until(() => granted >= 3)
+  })
+
+  it('a wait for a start ends when its signal aborts', async () => {
+    const canceling = new AbortController()
+    const throttle = createStartThrottle({ total: 1, isBusy: () => true, onTick: () => false })
+    throttle.start()
+    expect(await throttle.next(canceling.signal)).toBe(true)
+    const waiting = throttle.next(canceling.signal)
+    canceling.abort()
+    expect(await waiting).toBe(false)
+    expect(await throttle.next(canceling.signal)).toBe(false)
+  })
 })
