@@ -9,9 +9,9 @@ const startsPerTick = { min: 2, max: 32 }
 
 /**
  * Utilization of the event loop up to which `max` requests start per tick, and from which on only `min` do. In between,
- * the number falls evenly. Requests count as use, so that the number settles where they fill the loop to about a half.
+ * the number falls evenly. Requests count as use, so that the number settles where they fill the loop to about a third.
  */
-const utilizationLimits = { idle: 0.25, busy: 0.6 }
+const utilizationLimits = { idle: 0.2, busy: 0.5 }
 
 /**
  * Weight of the last tick in the average utilization. Turns that wait for the disk leave single idle ticks between busy
