@@ -63,7 +63,7 @@ const deliveredAfter = (milliseconds: number) => ({
 /** Tasks per second while deliveries, if there are webhooks, are far behind. */
 async function sampleRate(hasWebhooks: boolean): Promise<number> {
   await using receivers = await startReceivers(rateTasks)
-  return await withServer(hasWebhooks, async (port) => {
+  return await withServer(async (port) => {
     const start = performance.now()
     await run(port, rateTasks, (index) => (hasWebhooks ? receivers.urlOf(index) : undefined))
     return rateTasks / ((performance.now() - start) / 1_000)
@@ -73,7 +73,7 @@ async function sampleRate(hasWebhooks: boolean): Promise<number> {
 /** Milliseconds until every responding receiver has every event. */
 async function sampleDelivery(oneHangingIn?: number): Promise<number> {
   await using receivers = await startReceivers(tasks, oneHangingIn)
-  return await withServer(true, async (port) => {
+  return await withServer(async (port) => {
     const start = performance.now()
     await run(port, tasks, receivers.urlOf)
     await receivers.complete
@@ -82,11 +82,11 @@ async function sampleDelivery(oneHangingIn?: number): Promise<number> {
 }
 
 /** Uses a new server for each sample, so that deliveries that are left do not affect the next one. */
-function withServer<T>(hasWebhooks: boolean, measure: (port: number) => Promise<T>): Promise<T> {
+function withServer<T>(measure: (port: number) => Promise<T>): Promise<T> {
   return withDirectory(async (directory) => {
     const server = await startServer(new URL('./servers/parley-push.ts', import.meta.url), directory)
     try {
-      await warmUp(server, hasWebhooks)
+      await warmUp(server)
       return await measure(server.port)
     } finally {
       await server.stop()
@@ -94,12 +94,15 @@ function withServer<T>(hasWebhooks: boolean, measure: (port: number) => Promise<
   })
 }
 
-/** Excludes the modules that load with the first webhook, most of the compiling, and the garbage of both. */
-async function warmUp(server: ServerProcess, hasWebhooks: boolean): Promise<void> {
+/**
+ * Excludes the modules that load with the first webhook, most of the compiling, and the garbage of both. The same for every
+ * sample: a server that has sent webhooks has compiled more, and its heap has grown.
+ */
+async function warmUp(server: ServerProcess): Promise<void> {
   const count = 500
   await using receivers = await startReceivers(count)
-  await run(server.port, count, (index) => (hasWebhooks ? receivers.urlOf(index) : undefined))
-  if (hasWebhooks) await receivers.complete
+  await run(server.port, count, receivers.urlOf)
+  await receivers.complete
   await server.read('usageCollected')
 }
 
