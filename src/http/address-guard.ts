@@ -63,9 +63,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
     throw new RequestRefused(reason, `${host}${where} ${reasonTexts[reason]}`, allowHint(host))
   }
 
-  function checkLiteral(host: string, address: string): void {
-    const parsed = parseAddress(address)
-    if (!parsed) throw new RequestRefused('bad-url', `${host} resolves to ${address}, which is not an address`)
+  function checkParsed(host: string, address: string, parsed: Address): void {
     const reason = refusalReasonOf(parsed)
     if (reason === undefined) return
     const isListed = allowed.some(
@@ -75,7 +73,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   function checkHost(host: string): void {
-    if (parseAddress(host)) checkLiteral(host, host)
+    const parsed = parseAddress(host)
+    if (parsed) checkParsed(host, host, parsed)
     else if (isLocalName(host)) refuse('loopback', host)
     else if (metadataNames.has(host)) refuse('metadata', host)
   }
@@ -104,7 +103,10 @@ export function createGuard(options: GuardOptions = {}): Guard {
       if (!isSchemeAllowed) throw wrongScheme(protocol)
     },
     checkAddress(host, address) {
-      if (!isHostAllowed(host, allowed)) checkLiteral(host, address)
+      if (isHostAllowed(host, allowed)) return
+      const parsed = parseAddress(address)
+      if (!parsed) throw new RequestRefused('bad-url', `${host} resolves to ${address}, which is not an address`)
+      checkParsed(host, address, parsed)
     },
   }
 }
@@ -130,8 +132,13 @@ function allowHint(host: string): string {
     : `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${host}'] }) }, of parley-a2a/node.`
 }
 
+/** An IPv4 address as URLs and resolvers write it: no octet has a leading zero, which would make it octal. */
+const dottedDecimal = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
+
 /** Parses an address in any notation. IPv4-mapped IPv6 addresses become IPv4. */
 export function parseAddress(text: string): Address | undefined {
+  // The usual form. The library parses it three times, with patterns for every other notation.
+  if (dottedDecimal.test(text)) return new ipaddr.IPv4(text.split('.').map(Number))
   const bare = text.replace(/^\[(.*)\]$/, '$1')
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
 }

@@ -12,13 +12,15 @@ import {
 } from '../base/options.ts'
 import type { PushKind } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/fetch.ts'
-import type { SignPush } from './request.ts'
+import type { SendPost, SignPush } from './request.ts'
 import type { PushStore } from './store.ts'
 
 /** A `fetch` that calls only permitted addresses; create one with `createPushFetch` of `parley-a2a/node`. */
 export interface PushFetch extends Fetch {
   /** Rejects with `RequestRefused` if the URL, or an address its host resolves to, is forbidden. */
   check(url: string): Promise<void>
+  /** Sends a delivery for less CPU time than a call. Deliveries use it if it exists. */
+  readonly post?: SendPost
 }
 
 /** All times are in milliseconds. */

@@ -113,8 +113,8 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   async function register(registration: Registration): Promise<PushConfig> {
     const { task, owner, config, after, alias, trace, knowsRequests } = registration
     const { taskId, contextId, phase } = task
-    const { url, token, authentication, tenant, carry, dialect } = config
-    const newConfig = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
+    const { dialect } = config
+    const newConfig = storedConfigOf(config)
     const isOver = phase === 'expired' || (phase !== undefined && isEnded(phase))
     let isFirst = registration.isFirst === true
     for (;;) {
@@ -129,14 +129,8 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
           `task ${taskId} has ${existing.length} webhooks already: delete one first, or reuse its id`,
         )
       }
-      const fresh: Webhook = {
-        uid: crypto.randomUUID(),
-        traceId: trace ? traceIdOf(trace) : randomHex(16),
-        created: clock.now(),
-        recent: [],
-        dead: [],
-        redriven: [],
-        ...before?.webhook,
+      const webhook: Webhook = {
+        ...(before ? withoutFailing(before.webhook) : newHistory(trace, clock.now())),
         config: newConfig,
         contextId,
         ...(dialect !== undefined && { dialect }),
@@ -147,7 +141,6 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
         cursor: before && before.webhook.state !== 'done' ? before.webhook.cursor : after,
         givenUp: 0,
       }
-      const { failing: _, ...webhook } = fresh
       const next = { ...key, webhook, due: dueOf(webhook) }
       const lease = deliverer.lease()
       const stored = before
@@ -212,6 +205,24 @@ export async function eraseWebhooks(store: PushStore, erasure: WebhookErasure): 
   }
 }
 
+type History = Pick<Webhook, 'uid' | 'traceId' | 'created' | 'recent' | 'dead' | 'redriven'>
+
+function newHistory(trace: Trace | undefined, now: number): History {
+  const traceId = trace ? traceIdOf(trace) : crypto.randomUUID().replaceAll('-', '')
+  return { uid: crypto.randomUUID(), traceId, created: now, recent: [], dead: [], redriven: [] }
+}
+
+function withoutFailing({ failing: _, ...webhook }: Webhook): Webhook {
+  return webhook
+}
+
+/** As JSON: without undefined members, and independent of the request. */
+function storedConfigOf({ url, token, authentication, tenant, carry }: PushConfig): Webhook['config'] {
+  const rest = { token, authentication, tenant, carry }
+  const isPlain = Object.values(rest).every((value) => value === undefined)
+  return isPlain ? { url } : (JSON.parse(JSON.stringify({ url, ...rest })) as Webhook['config'])
+}
+
 /** The config as its owner reads it: without the secrets that only the receiver may see. */
 function visible({ taskId, id, webhook }: StoredWebhook): PushConfig {
   const { url, authentication, tenant, carry } = webhook.config
@@ -231,11 +242,26 @@ function withoutSecrets(carry: JsonObject): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
+/** Whether a promise is settled already, as the check of an address is, which needs no resolver and no timer. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let isDone = false
+  const settle = () => {
+    isDone = true
+  }
+  promise.then(settle, settle)
+  await undefined
+  return isDone
+}
+
 function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }: PushSettings): CheckConfig {
   /** A host that cannot be resolved now, or not in time, passes: every delivery checks its address again. */
   async function requireAllowed(url: string, field: string): Promise<void> {
     try {
-      await withTimeout(fetch.check(url), resolveTimeout, () => new Error('the host was not resolved in time'))
+      const checked = fetch.check(url)
+      if (!(await isSettled(checked))) {
+        await withTimeout(checked, resolveTimeout, () => new Error('the host was not resolved in time'))
+      }
+      await checked
     } catch (error) {
       // The answer does not reveal which address a name resolves to.
       if (isRequestRefused(error))

@@ -31,3 +31,22 @@ export interface PushRequest<Body = string> {
 
 /** Returns headers that authenticate the sender. Called for every attempt. */
 export type SignPush<Body = string> = (request: PushRequest<Body>) => Promise<Readonly<Record<string, string>>>
+
+/** A delivery attempt that is under way. */
+export interface SentPost {
+  readonly response: Promise<PostResponse>
+  /** Ends the request. If there is no response yet, it rejects with the reason. */
+  abort(reason: unknown): void
+}
+
+/** The head of a receiver's response. */
+export interface PostResponse {
+  readonly status: number
+  /** The header `Retry-After`. */
+  readonly retryAfter: string | undefined
+  /** Resolves when the body was read and discarded, up to a limit. It never rejects. */
+  readonly discarded: Promise<void>
+}
+
+/** Sends one `POST` whose response body does not matter. */
+export type SendPost = (request: PushRequest) => SentPost

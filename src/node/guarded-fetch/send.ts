@@ -46,7 +46,7 @@ export function sendHop(
     const isTls = url.protocol === 'https:'
     const options = {
       host: hostOf(url),
-      port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+      port: portOf(url),
       path: `${url.pathname}${url.search}`,
       method,
       headers: { host: url.host, ...Object.fromEntries(headers), ...lengthOf(body, method) },
@@ -102,8 +102,19 @@ export async function readRequest(address: string | URL, init: RequestInit): Pro
 }
 
 export function parseUrl(address: string | URL): URL {
-  if (URL.canParse(`${address}`)) return new URL(address)
+  const url = URL.parse(`${address}`)
+  if (url) return url
   throw new RequestRefused('bad-url', 'the address is not a valid URL')
+}
+
+export function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
+}
+
+/** A header of the connection. A caller that could set one could smuggle in a second request (RFC 9112 §11.2). */
+export function isConnectionHeader(name: string): boolean {
+  return connectionHeaders.has(name)
 }
 
 export interface ResponseBodyOptions {
@@ -184,8 +195,8 @@ function lengthOf(body: Uint8Array | undefined, method: string): Record<string, 
   return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }
 }
 
-/** Host names only: RFC 6066 §3 does not allow addresses. */
-function serverNameOf(host: string): string {
+/** The server name of TLS. Host names only: RFC 6066 §3 does not allow addresses. */
+export function serverNameOf(host: string): string {
   return /^[\d.]+$|:/.test(host) ? '' : host
 }
 
@@ -199,8 +210,7 @@ function limitConnect(request: ClientRequest, milliseconds: number, isTls: boole
   return clear
 }
 
-/** Headers of the connection. A caller that could set them could smuggle in a second request (RFC 9112 §11.2). */
-const connectionHeaders = [
+const connectionHeaders: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'expect',
@@ -212,7 +222,7 @@ const connectionHeaders = [
   'upgrade',
   'proxy-authorization',
   'proxy-connection',
-]
+])
 
 async function readBody(body: BodyInit | null | undefined, headers: Headers): Promise<Uint8Array | undefined> {
   if (body === null || body === undefined) return undefined

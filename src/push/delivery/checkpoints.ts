@@ -23,25 +23,31 @@ export interface CheckpointsOptions {
  */
 export interface Checkpoints {
   /** Tracks a leased webhook. `onLost` is called when its lease is lost or it was edited. */
-  track(stored: StoredWebhook, onLost: () => void): void
-  /** Records the progress of a webhook, to be written soon. */
-  record(key: WebhookKey, webhook: Webhook): void
+  track(stored: StoredWebhook, onLost: () => void): Checkpoint
   /** Writes all recorded progress. */
   flush(): Promise<void>
-  /** Writes the recorded progress of a webhook and releases its lease. */
-  release(key: WebhookKey): Promise<void>
-  /** Whether the lease lasts for at least this many milliseconds. */
-  isHeld(key: WebhookKey, milliseconds: number): boolean
   /** Renews all leases. */
   renew(): Promise<void>
   /** The number of tracked webhooks. */
   readonly size: number
 }
 
+/** The progress of one webhook. */
+export interface Checkpoint {
+  /** Records the progress, to be written soon. */
+  record(webhook: Webhook): void
+  /** Whether the lease lasts for at least this many milliseconds. */
+  isHeld(milliseconds: number): boolean
+  /** Writes the recorded progress and releases the lease. */
+  release(): Promise<void>
+}
+
 export function createCheckpoints({ store, lease, logger, clock }: CheckpointsOptions): Checkpoints {
   const { holder, ttl } = lease
-  const checkpoints = new Map<string, Checkpoint>()
-  let unwritten = new Set<Checkpoint>()
+  const tracked = new Map<string, TrackedWebhook>()
+  let unwritten = new Set<TrackedWebhook>()
+  let unreleased: TrackedWebhook[] = []
+  let releasing: Promise<void> | undefined
   let isScheduled = false
   /** Serialises calls to the store, so that the revisions are known. */
   let queue: Promise<unknown> = Promise.resolve()
@@ -52,30 +58,29 @@ export function createCheckpoints({ store, lease, logger, clock }: CheckpointsOp
     return done
   }
 
+  const isTracked = (webhook: TrackedWebhook): boolean => tracked.get(webhook.name) === webhook
+
   function drop(key: WebhookKey): void {
     const name = serializeKey(key)
-    const checkpoint = checkpoints.get(name)
-    checkpoints.delete(name)
-    checkpoint?.onLost()
+    const lost = tracked.get(name)
+    tracked.delete(name)
+    lost?.onLost()
   }
 
   async function writeAll(): Promise<void> {
     const all = [...unwritten]
     unwritten = new Set()
-    for (let at = 0; at < all.length; at += batchSize) await writeBatch(all.slice(at, at + batchSize))
+    for (const batch of batchesOf(all)) await writeBatch(batch)
   }
 
-  async function writeBatch(batch: readonly Checkpoint[]): Promise<void> {
-    const held = batch.filter((checkpoint) => checkpoints.get(serializeKey(checkpoint.stored)) === checkpoint)
-    const settled = held.map(({ stored, webhook }) => ({ ...stored, webhook, due: dueOf(webhook) }))
+  async function writeBatch(batch: readonly TrackedWebhook[]): Promise<void> {
+    const held = batch.filter(isTracked)
     try {
-      const refused = await store.settle(holder, settled)
-      for (const checkpoint of held) {
-        checkpoint.stored = { ...checkpoint.stored, revision: checkpoint.stored.revision + 1 }
-      }
+      const refused = await store.settle(holder, held.map(settledOf))
+      for (const webhook of held) webhook.stored = { ...webhook.stored, revision: webhook.stored.revision + 1 }
       for (const key of refused) drop(key)
     } catch (error) {
-      for (const checkpoint of held) unwritten.add(checkpoint)
+      for (const webhook of held) unwritten.add(webhook)
       throw error
     }
   }
@@ -94,51 +99,66 @@ export function createCheckpoints({ store, lease, logger, clock }: CheckpointsOp
     }, writeDelay)
   }
 
+  /** Releases all leases that are no longer needed by now, in one write or two. */
+  async function releaseAll(): Promise<void> {
+    releasing = undefined
+    const all = unreleased
+    unreleased = []
+    await Promise.all(batchesOf(all).map(releaseBatch))
+  }
+
+  async function releaseBatch(batch: readonly TrackedWebhook[]): Promise<void> {
+    const changed: TrackedWebhook[] = []
+    const unchanged: WebhookKey[] = []
+    for (const webhook of batch) {
+      const isHeld = isTracked(webhook)
+      if (isHeld) tracked.delete(webhook.name)
+      if (unwritten.delete(webhook) && isHeld) changed.push(webhook)
+      else unchanged.push(webhook.stored)
+    }
+    const settled = changed.map((webhook) => ({ ...settledOf(webhook), isReleased: true }))
+    const refused = settled.length > 0 ? await store.settle(holder, settled) : []
+    const keys = [...unchanged, ...refused]
+    if (keys.length > 0) await store.release(holder, keys)
+  }
+
   async function renewAll(): Promise<void> {
-    const all = [...checkpoints.values()]
-    for (let at = 0; at < all.length; at += batchSize) {
-      const batch = all.slice(at, at + batchSize)
+    for (const batch of batchesOf([...tracked.values()])) {
       const renewedAt = performance.now()
       const lost = await store.renew(
         lease,
         batch.map(({ stored }) => stored),
       )
-      for (const checkpoint of batch) checkpoint.renewedAt = renewedAt
+      for (const webhook of batch) webhook.renewedAt = renewedAt
       for (const key of lost) drop(key)
     }
   }
 
   return {
     get size() {
-      return checkpoints.size
+      return tracked.size
     },
     track(stored, onLost) {
-      const { webhook } = stored
-      checkpoints.set(serializeKey(stored), { stored, webhook, renewedAt: performance.now(), onLost })
+      const name = serializeKey(stored)
+      const webhook: TrackedWebhook = { name, stored, webhook: stored.webhook, renewedAt: performance.now(), onLost }
+      tracked.set(name, webhook)
+      return {
+        record(changed) {
+          if (!isTracked(webhook)) return
+          webhook.webhook = changed
+          unwritten.add(webhook)
+          scheduleWrite()
+        },
+        isHeld: (milliseconds) => isTracked(webhook) && performance.now() - webhook.renewedAt + milliseconds < ttl,
+        release() {
+          unreleased.push(webhook)
+          releasing ??= enqueue(releaseAll)
+          return releasing
+        },
+      }
     },
-    record(key, webhook) {
-      const checkpoint = checkpoints.get(serializeKey(key))
-      if (!checkpoint) return
-      checkpoint.webhook = webhook
-      unwritten.add(checkpoint)
-      scheduleWrite()
-    },
-    isHeld(key, milliseconds) {
-      const checkpoint = checkpoints.get(serializeKey(key))
-      return checkpoint !== undefined && performance.now() - checkpoint.renewedAt + milliseconds < ttl
-    },
-    async release(key) {
-      await enqueue(async () => {
-        const name = serializeKey(key)
-        const checkpoint = checkpoints.get(name)
-        checkpoints.delete(name)
-        if (!checkpoint || !unwritten.delete(checkpoint)) return await store.release(holder, [key])
-        const { stored, webhook } = checkpoint
-        const refused = await store.settle(holder, [{ ...stored, webhook, due: dueOf(webhook), isReleased: true }])
-        if (refused.length > 0) await store.release(holder, [key])
-      })
-    },
-    flush: () => (unwritten.size > 0 ? enqueue(writeAll) : Promise.resolve()),
+    // Without progress to write, a write may still be under way.
+    flush: () => enqueue(async () => (unwritten.size > 0 ? await writeAll() : undefined)),
     renew: () => enqueue(renewAll),
   }
 }
@@ -147,10 +167,21 @@ export function serializeKey({ taskId, owner, id }: WebhookKey): string {
   return JSON.stringify([taskId, owner, id])
 }
 
-interface Checkpoint {
+interface TrackedWebhook {
+  readonly name: string
   stored: StoredWebhook
   webhook: Webhook
   /** When the lease was last acquired or renewed, by the monotonic clock. */
   renewedAt: number
   readonly onLost: () => void
+}
+
+function settledOf({ stored, webhook }: TrackedWebhook): StoredWebhook {
+  return { ...stored, webhook, due: dueOf(webhook) }
+}
+
+function batchesOf<T>(all: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(all.length / batchSize) }, (_, at) =>
+    all.slice(at * batchSize, (at + 1) * batchSize),
+  )
 }

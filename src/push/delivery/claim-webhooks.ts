@@ -5,7 +5,7 @@ import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
 import type { PushLease, PushStore, StoredWebhook, WebhookKey } from '../store.ts'
-import { createCheckpoints, serializeKey } from './checkpoints.ts'
+import { type Checkpoint, createCheckpoints, serializeKey } from './checkpoints.ts'
 import { createDeliverySlots } from './concurrency.ts'
 import { type DeliveryContext, deliverWebhook } from './deliver-webhook.ts'
 import type { PayloadEncoder } from './payload.ts'
@@ -15,6 +15,12 @@ const claimInterval = 1_000
 
 /** Maximum number of webhooks claimed in one call to the store. */
 const claimLimit = 500
+
+/**
+ * Webhooks that may wait for a slot in memory, per slot. Further ones wait in the store, where they cost nothing and
+ * other processes can claim them: the cursors of webhooks are the queue, and the log is what they queue for.
+ */
+const waitingPerSlot = 2
 
 export interface DelivererOptions {
   readonly log: TaskLog
@@ -30,7 +36,7 @@ export interface DelivererOptions {
 
 /** Claims due webhooks and delivers to each until it has nothing left to send. */
 export interface Deliverer {
-  /** The lease to add new webhooks with, so that no other process claims them; undefined at capacity. */
+  /** The lease to add new webhooks with, so that no other process claims them; undefined if they have to wait in the store. */
   lease(): PushLease | undefined
   /** Delivers to a webhook that was added with the lease. */
   start(stored: StoredWebhook): void
@@ -48,34 +54,51 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const { log, store, encoder, settings, logger, holder, clock, telemetry } = options
   const { leaseTtl, concurrency } = settings
   const lease = { holder, ttl: leaseTtl }
+  const maxWaiting = waitingPerSlot * concurrency.total
   const checkpoints = createCheckpoints({ store, lease, logger, clock })
   const requests = new AbortController()
   const slots = createDeliverySlots({ ...concurrency, isBusy: options.isBusy })
-  const shared = { log, store, encoder, slots, checkpoints, settings, logger, clock, telemetry }
+  const shared = { log, store, encoder, slots, settings, logger, clock, telemetry }
   const context: DeliveryContext = { ...shared, requestSignal: requests.signal }
   const active = new Map<string, ActiveWebhook>()
   let isClosed = false
   let isClaiming = false
   let mustClaimAgain = false
+  /** Whether the store may have due webhooks that this process had no capacity for. */
+  let isStoreAhead = false
 
   function start(stored: StoredWebhook): void {
     const name = serializeKey(stored)
     const stopping = new AbortController()
-    const { taskId, webhook } = stored
-    const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
-    checkpoints.track(stored, () => stopping.abort())
-    const done = deliverWebhook(stored, context, stopping.signal)
-      .catch((error) => taskLogger.error({ error: loggedError(error) }, 'failed to deliver to a webhook; will retry'))
-      .then(() => checkpoints.release(stored))
-      .catch((error) => taskLogger.error({ error: loggedError(error) }, 'failed to release the lease of a webhook'))
-      .finally(() => {
-        active.delete(name)
-        if (stopping.signal.aborted) void claimDue()
-      })
+    const checkpoint = checkpoints.track(stored, () => stopping.abort())
+    const done = deliver(stored, checkpoint, stopping.signal).then(() => {
+      active.delete(name)
+      if (stopping.signal.aborted || (isStoreAhead && capacity() > maxWaiting / 2)) void claimDue()
+    })
     active.set(name, { done, stop: () => stopping.abort() })
   }
 
-  const freeCapacity = () => concurrency.webhooks - active.size
+  /** Delivers what there is, and releases the lease. Never rejects. */
+  async function deliver(stored: StoredWebhook, checkpoint: Checkpoint, signal: AbortSignal): Promise<void> {
+    const { taskId, webhook } = stored
+    const logError = (error: unknown, message: string) => {
+      const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
+      taskLogger.error({ error: loggedError(error) }, message)
+    }
+    try {
+      await deliverWebhook(stored, checkpoint, context, signal)
+    } catch (error) {
+      logError(error, 'failed to deliver to a webhook; will retry')
+    }
+    try {
+      await checkpoint.release()
+    } catch (error) {
+      logError(error, 'failed to release the lease of a webhook')
+    }
+  }
+
+  /** How many more webhooks this process can take over now. */
+  const capacity = () => Math.min(concurrency.webhooks - active.size, maxWaiting - slots.waiting())
 
   async function claimDue(): Promise<void> {
     if (isClaiming || isClosed) {
@@ -86,11 +109,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     try {
       do {
         mustClaimAgain = false
-        const limit = Math.min(claimLimit, freeCapacity())
-        const claimed = limit > 0 ? await store.claim(lease, limit) : []
+        const limit = Math.min(claimLimit, capacity())
+        if (limit <= 0) break
+        const claimed = await store.claim(lease, limit)
         for (const stored of claimed) if (!active.has(serializeKey(stored))) start(stored)
-        if (claimed.length === claimLimit) mustClaimAgain = true
-      } while (mustClaimAgain && !isClosed)
+        isStoreAhead = claimed.length === limit
+      } while ((mustClaimAgain || isStoreAhead) && !isClosed)
     } catch (error) {
       logger.error({ error: loggedError(error) }, 'failed to claim due webhooks; will retry')
     } finally {
@@ -112,7 +136,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   void claimDue()
 
   return {
-    lease: () => (isClosed || freeCapacity() <= 0 ? undefined : lease),
+    lease() {
+      if (isClosed) return undefined
+      if (capacity() > 0) return lease
+      isStoreAhead = true
+      return undefined
+    },
     start(stored) {
       if (!isClosed) start(stored)
     },

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { until } from '../../../test/support/async.ts'
-import { createDeliverySlots, createStartThrottle, type DeliverySlots, type Slot } from './concurrency.ts'
+import { createDeliverySlots, type DeliverySlots, type Slot } from './concurrency.ts'
 
 describe('createDeliverySlots', () => {
   const { signal } = new AbortController()
@@ -55,61 +54,26 @@ describe('createDeliverySlots', () => {
     expect(again).not.toBe('waits')
     expect(await tryAcquire(slots, 'quick')).not.toBe('waits')
   })
-})
 
-describe('createStartThrottle', () => {
-  /** A throttle and the number of starts in each tick, when every start is taken. */
-  function startThrottle(isBusy: () => boolean) {
-    let isWorking = true
-    const ticks: number[] = []
-    const takeAll = () => {
-      let taken = 0
-      for (; taken < 100 && throttle.mayStart; taken++) throttle.take()
-      return taken
-    }
-    const throttle = createStartThrottle({
-      total: 16,
-      isBusy,
-      onTick() {
-        ticks.push(takeAll())
-        return isWorking
-      },
-    })
-    const stop = () => {
-      isWorking = false
-    }
-    throttle.start()
-    return { ticks, first: takeAll(), stop }
-  }
-
-  /** Keeps the event loop busy until it is stopped. */
-  function keepBusy(): () => void {
-    let isStopped = false
-    const work = () => {
-      const end = performance.now() + 30
-      while (performance.now() < end);
-      if (!isStopped) setImmediate(work)
-    }
-    work()
-    return () => {
-      isStopped = true
-    }
-  }
-
-  it('requests are not throttled while no turn is running', () => {
-    const { first, stop } = startThrottle(() => false)
-    expect(first).toBe(100)
-    stop()
+  it('a receiver that responds fast sends its next requests in the same slot', async () => {
+    const slots = createDeliverySlots({ total: 1, perHost: 1, slow: 1, slowAfter: 20 })
+    const slot = await slots.acquire('a', 'a', signal)
+    expect(await slot?.next(signal)).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve, 40))
+    expect(await slot?.next(signal)).toBe(false)
   })
 
-  it('many requests start per tick while turns wait, and few while turns keep the event loop busy', async () => {
-    const { ticks, first, stop } = startThrottle(() => true)
-    expect(first).toBe(2)
-    await until(() => ticks.at(-1) === 16)
-    const rest = keepBusy()
-    await until(() => ticks.at(-1) === 2)
-    rest()
-    await until(() => ticks.at(-1) === 16)
-    stop()
+  it('requests beyond the limit of their host, and those to slow receivers, do not count as waiting', async () => {
+    const slots = createDeliverySlots({ total: 2, perHost: 1, slow: 1, slowAfter: 20 })
+    const slow = await slots.acquire('slow', 'slow', signal)
+    await slots.acquire('a', 'a', signal)
+    await slots.acquire('b', 'b', signal) // when the slow request has left its slot
+    const canceling = new AbortController()
+    const waiting = ['slow', 'c', 'c', 'c', 'd'].map((host) => slots.acquire(host, host, canceling.signal))
+    expect(slots.waiting()).toBe(2)
+    canceling.abort()
+    await Promise.all(waiting)
+    expect(slots.waiting()).toBe(0)
+    slow?.release()
   })
 })

@@ -1,20 +1,12 @@
 import { BoundedMap } from '../../base/bounded-map.ts'
 import type { ConcurrencyOptions } from '../options.ts'
-
-/** Interval at which the event loop is measured and new starts are granted, in milliseconds. */
-const tick = 20
+import { createStartThrottle, type StartThrottle } from './throttle.ts'
 
 /**
- * Below this share of busy time, or timer delay where utilization is unknown, the event loop counts as idle. Sending to a
- * webhook takes about as much CPU as a small task, so requests must not take what turns that wait for the disk need next.
+ * How long a webhook may keep its slot for further requests, in milliseconds. To send several events in a row takes one
+ * read of the log, one connection and one checkpoint.
  */
-const idleLimit = { share: 0.5, milliseconds: 4 }
-
-/**
- * Starts per tick while turns are running: few while the loop is busy, so that an always busy process still sends a
- * hundred requests a second, and never so many that they block the loop for long.
- */
-const startsPerTick = { min: 2, max: 16 }
+const maxHoldTime = 400
 
 /** Number of slow receivers that are remembered. */
 const maxSlowReceivers = 10_000
@@ -27,7 +19,12 @@ export interface DeliverySlotsOptions extends Pick<Required<ConcurrencyOptions>,
 }
 
 export interface Slot {
-  /** Called when the request has ended. */
+  /**
+   * Resolves when the next request to the same receiver may start in this slot. False if the slot has to be released
+   * first, because the receiver is slow or others wait, or if the signal aborts.
+   */
+  next(signal: AbortSignal): Promise<boolean>
+  /** Called when the last request has ended. */
   release(): void
 }
 
@@ -39,6 +36,11 @@ export interface Slot {
 export interface DeliverySlots {
   /** Resolves when a slot for a request to this host is free; undefined if the signal aborts first. */
   acquire(host: string, receiver: string, signal: AbortSignal): Promise<Slot | undefined>
+  /**
+   * The number of requests that wait for a slot. Requests to slow receivers, and those beyond the limit of their host, are
+   * not counted: they do not delay others.
+   */
+  waiting(): number
 }
 
 export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlots {
@@ -48,111 +50,48 @@ export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlot
   const slowPool = createSlotPool(slow, Math.max(perHost, Math.ceil(slow / 8)))
   const slowReceivers = new BoundedMap<string, true>(maxSlowReceivers)
 
+  function hold(host: string, receiver: string, acquired: SlotPool): Slot {
+    const heldUntil = performance.now() + maxHoldTime
+    let pool = acquired
+    let isSlow = false
+    let timer = setTimeout(onSlow, slowAfter)
+
+    function onSlow(): void {
+      isSlow = true
+      slowReceivers.set(receiver, true)
+      if (pool === slowPool || !slowPool.tryAcquire(host)) return
+      pool.release(host)
+      pool = slowPool
+    }
+
+    function endRequest(): void {
+      clearTimeout(timer)
+      if (!isSlow) slowReceivers.delete(receiver)
+    }
+
+    return {
+      async next(signal) {
+        endRequest()
+        if (isSlow || pool === slowPool || performance.now() > heldUntil) return false
+        if (!(await throttle.next(signal))) return false
+        timer = setTimeout(onSlow, slowAfter)
+        return true
+      },
+      release() {
+        endRequest()
+        pool.release(host)
+      },
+    }
+  }
+
   return {
     async acquire(host, receiver, signal) {
       throttle.start()
-      let pool = slowReceivers.has(receiver) ? slowPool : fastPool
-      if (!(await pool.acquire(host, signal))) return undefined
-      let isSlow = false
-      const timer = setTimeout(() => {
-        isSlow = true
-        slowReceivers.set(receiver, true)
-        if (pool === slowPool || !slowPool.tryAcquire(host)) return
-        pool.release(host)
-        pool = slowPool
-      }, slowAfter)
-      return {
-        release() {
-          clearTimeout(timer)
-          if (!isSlow) slowReceivers.delete(receiver)
-          pool.release(host)
-        },
-      }
+      const pool = slowReceivers.has(receiver) ? slowPool : fastPool
+      return (await pool.acquire(host, signal)) ? hold(host, receiver, pool) : undefined
     },
+    waiting: fastPool.waiting,
   }
-}
-
-export interface StartThrottleOptions {
-  /** Maximum number of concurrent requests. */
-  readonly total: number
-  /** Whether turns are running. */
-  readonly isBusy: () => boolean
-  /** Called when new starts are available; returns whether requests are still waiting or in flight. */
-  readonly onTick: () => boolean
-}
-
-/**
- * Limits how many requests start while the process has other work. Turns take priority: while they keep the event loop
- * busy, only a few requests start per tick, however fast their receivers respond. No event is lost by that, because
- * deliveries read from the log.
- */
-export interface StartThrottle {
-  /** Whether another request may start in this tick. */
-  readonly mayStart: boolean
-  /** Uses one of the starts of this tick. */
-  take(): void
-  /** Measures the event loop from now on, as requests are waiting or in flight. */
-  start(): void
-}
-
-export function createStartThrottle({ total, isBusy, onTick }: StartThrottleOptions): StartThrottle {
-  const lowest = Math.min(startsPerTick.min, total)
-  const highest = Math.min(startsPerTick.max, total)
-  let perTick = lowest
-  let left = 0
-  /** Whether no turn was running at the last tick: a busy process may have none for a moment. */
-  let wasIdle = true
-  let timer: ReturnType<typeof setTimeout> | undefined
-
-  function refill(): void {
-    const isIdle = !isBusy()
-    left = isIdle && wasIdle ? Number.POSITIVE_INFINITY : perTick
-    wasIdle = isIdle
-  }
-
-  function scheduleTick(): void {
-    const hasTime = measureLoop()
-    timer = setTimeout(() => {
-      timer = undefined
-      // Turns that wait for the disk leave single idle ticks between busy ones, so one busy tick ends the increase.
-      perTick = hasTime() ? Math.min(highest, perTick * 2) : lowest
-      refill()
-      if (onTick()) scheduleTick()
-    }, tick)
-  }
-
-  return {
-    get mayStart() {
-      if (left > perTick && isBusy()) left = perTick
-      return left > 0
-    },
-    take() {
-      left--
-    },
-    start() {
-      if (timer !== undefined) return
-      perTick = lowest
-      wasIdle = true
-      refill()
-      scheduleTick()
-    },
-  }
-}
-
-/** Starts a measurement; the returned function says whether the event loop was idle enough since. */
-function measureLoop(): () => boolean {
-  const loop: LoopUtilization = performance
-  const before = loop.eventLoopUtilization?.()
-  const startedAt = performance.now()
-  return () => {
-    const used = before && loop.eventLoopUtilization?.(before)
-    return used ? used.utilization < idleLimit.share : performance.now() - startedAt - tick < idleLimit.milliseconds
-  }
-}
-
-/** Node's event loop utilization, which is more exact than the delay of a timer. */
-interface LoopUtilization extends Pick<Performance, 'now'> {
-  eventLoopUtilization?(since?: object): { readonly utilization: number }
 }
 
 interface SlotPool {
@@ -161,6 +100,8 @@ interface SlotPool {
   tryAcquire(host: string): boolean
   acquire(host: string, signal: AbortSignal): Promise<boolean>
   release(host: string): void
+  /** The number of requests that wait, at most `perHost` of each host. */
+  waiting(): number
 }
 
 function createSlotPool(total: number, perHost: number, throttle?: StartThrottle): SlotPool {
@@ -168,6 +109,7 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
   /** Waiting requests by host. The host that was served last comes last. */
   const waiting = new Map<string, (() => void)[]>()
   let used = 0
+  let waitingCount = 0
 
   const isFull = (): boolean => used >= total || throttle?.mayStart === false
 
@@ -185,6 +127,7 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
       if (isFull()) break
       if (!tryAcquire(host)) continue
       const next = queue.shift()
+      if (queue.length < perHost) waitingCount--
       waiting.delete(host)
       if (queue.length > 0) waiting.set(host, queue)
       next?.()
@@ -208,10 +151,12 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
         const cancel = () => {
           const at = queue.indexOf(grant)
           if (at >= 0) queue.splice(at, 1)
+          if (queue.length < perHost) waitingCount--
           if (queue.length === 0 && waiting.get(host) === queue) waiting.delete(host)
           resolve(false)
         }
         queue.push(grant)
+        if (queue.length <= perHost) waitingCount++
         signal.addEventListener('abort', cancel, { once: true })
       })
     },
@@ -222,5 +167,6 @@ function createSlotPool(total: number, perHost: number, throttle?: StartThrottle
       else usedByHost.delete(host)
       grantWaiting()
     },
+    waiting: () => waitingCount,
   }
 }

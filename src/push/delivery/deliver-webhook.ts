@@ -6,9 +6,9 @@ import { isEnded } from '../../protocol/states.ts'
 import type { Span, Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
-import type { PushStore, StoredWebhook, Webhook } from '../store.ts'
-import type { Checkpoints } from './checkpoints.ts'
-import type { DeliverySlots } from './concurrency.ts'
+import type { Delivery, PushStore, StoredWebhook, Webhook } from '../store.ts'
+import type { Checkpoint } from './checkpoints.ts'
+import type { DeliverySlots, Slot } from './concurrency.ts'
 import { type EncodedPayload, isFinalEvent, type PayloadEncoder } from './payload.ts'
 import { type AttemptResult, encodeRequest, sendRequest } from './send.ts'
 import { advanceCursor, afterAttempt, pendingDelivery } from './webhook-state.ts'
@@ -16,8 +16,8 @@ import { advanceCursor, afterAttempt, pendingDelivery } from './webhook-state.ts
 /** Longest delay to sleep through, in milliseconds; for longer ones the lease is released until the retry is due. */
 const maxSleep = 10_000
 
-/** Number of events that a webhook holds in memory while it waits for a slot. */
-const pageSize = 8
+/** Number of events that a webhook with a slot holds in memory. */
+const pageSize = 32
 
 /** What all deliveries of this process share. */
 export interface DeliveryContext {
@@ -25,7 +25,6 @@ export interface DeliveryContext {
   readonly store: PushStore
   readonly encoder: PayloadEncoder
   readonly slots: DeliverySlots
-  readonly checkpoints: Checkpoints
   readonly settings: PushSettings
   readonly logger: Logger
   readonly clock: Clock
@@ -37,30 +36,39 @@ export interface DeliveryContext {
 /** Delivers the events of a task to one webhook, in order, until none is left to send or the signal aborts. */
 export async function deliverWebhook(
   leased: StoredWebhook,
+  checkpoint: Checkpoint,
   context: DeliveryContext,
   signal: AbortSignal,
 ): Promise<void> {
-  await new WebhookDelivery(leased, context, signal).run()
+  const delivery = new WebhookDelivery(leased, checkpoint, context, signal)
+  try {
+    await delivery.run()
+  } finally {
+    delivery.releaseSlot()
+  }
 }
 
 /** One webhook whose lease this process holds. */
 class WebhookDelivery {
   readonly #leased: StoredWebhook
+  readonly #checkpoint: Checkpoint
   readonly #context: DeliveryContext
   readonly #signal: AbortSignal
-  readonly #logger: TaskLogger
   /** As it is after the last attempt, stored or not. */
   #webhook: Webhook
+  #slot: Slot | undefined
+  /** Whether a request may start in the slot. */
+  #mayStart = false
 
-  constructor(leased: StoredWebhook, context: DeliveryContext, signal: AbortSignal) {
-    const { taskId, webhook } = leased
+  constructor(leased: StoredWebhook, checkpoint: Checkpoint, context: DeliveryContext, signal: AbortSignal) {
     this.#leased = leased
+    this.#checkpoint = checkpoint
     this.#context = context
     this.#signal = signal
-    this.#webhook = webhook
-    this.#logger = new TaskLogger(context.logger, { taskId, contextId: webhook.contextId }, webhook.trace)
+    this.#webhook = leased.webhook
   }
 
+  /** Reads the log only with a slot: a webhook that waits for its turn costs next to nothing. */
   async run(): Promise<void> {
     const { log, store } = this.#context
     const { taskId } = this.#leased
@@ -68,17 +76,21 @@ class WebhookDelivery {
     let isWoken = false
     while (!this.#signal.aborted) {
       const [redriven] = this.#webhook.redriven
+      if (!redriven && this.#webhook.state !== 'active') return
+      const delay = this.#delayBefore(redriven ?? this.#webhook.failing)
+      if (delay > 0 && !(await this.#sleep(delay))) return
+      if (!(await this.#takeSlot())) return
       if (redriven) {
         if (!(await this.#redrive(redriven.generation))) return
         continue
       }
-      if (this.#webhook.state !== 'active') return
       const page = (await log.read(taskId, this.#webhook.cursor)).slice(0, pageSize)
       if (page.length > 0) {
         if (!(await this.#deliverPage(page))) return
         isWoken = false
         continue
       }
+      this.releaseSlot()
       // Once is enough: if the task ends later, its final event says so. Woken without events, the task may be removed.
       if (!isHeadRead || isWoken) {
         const head = await log.head(taskId)
@@ -92,11 +104,49 @@ class WebhookDelivery {
     }
   }
 
+  releaseSlot(): void {
+    this.#slot?.release()
+    this.#slot = undefined
+    this.#mayStart = false
+  }
+
+  #delayBefore(retry: Delivery | undefined): number {
+    return retry?.nextTry === undefined ? 0 : retry.nextTry - this.#context.clock.now()
+  }
+
+  /** Returns false if the delivery to this webhook must stop. */
+  async #sleep(delay: number): Promise<boolean> {
+    this.releaseSlot()
+    if (delay > maxSleep) return false
+    await sleep(delay, this.#signal, this.#context.clock)
+    return !this.#signal.aborted
+  }
+
+  /** Waits until a request may start. Returns false if the delivery to this webhook must stop. */
+  async #takeSlot(): Promise<boolean> {
+    if (this.#slot && (await this.#keepSlot())) return true
+    const { url } = this.#webhook.config
+    this.#slot = await this.#context.slots.acquire(new URL(url).host, url, this.#signal)
+    this.#mayStart = this.#slot !== undefined
+    return this.#mayStart
+  }
+
+  /** Waits until a request may start in the slot. Returns false if the slot had to be released. */
+  async #keepSlot(): Promise<boolean> {
+    if (this.#mayStart) return true
+    this.#mayStart = (await this.#slot?.next(this.#signal)) ?? false
+    if (!this.#mayStart) this.releaseSlot()
+    return this.#mayStart
+  }
+
   /** Returns false if the delivery to this webhook must stop. */
   async #deliverPage(page: readonly StoredEvent[]): Promise<boolean> {
     for (const stored of page) {
       if (this.#context.encoder.isDelivered(this.#webhook, stored.event)) {
+        // Events are not held in memory while the webhook waits for a slot; it reads them again.
+        if (!(await this.#keepSlot())) break
         if (!(await this.#deliver(stored))) return false
+        if (pendingDelivery(this.#webhook, stored.generation)) break
       } else this.#webhook = advanceCursor(this.#webhook, stored.generation)
       if (isFinalEvent(stored)) this.#record({ ...this.#webhook, state: 'done' })
       if (this.#signal.aborted || this.#webhook.state !== 'active') break
@@ -111,25 +161,15 @@ class WebhookDelivery {
     return true
   }
 
-  /** Sends one event, with retries. Returns false if the delivery to this webhook must stop. */
+  /** Sends one event once. Returns false if the delivery to this webhook must stop. */
   async #deliver(stored: StoredEvent): Promise<boolean> {
-    const { clock } = this.#context
     const { generation } = stored
-    for (;;) {
-      const previous = pendingDelivery(this.#webhook, generation)
-      const delay = (previous?.nextTry ?? 0) - clock.now()
-      if (delay > maxSleep) return false
-      if (delay > 0) await sleep(delay, this.#signal, clock)
-      if (this.#signal.aborted) return false
-      const result = await this.#send(stored, (previous?.attempts ?? 0) + 1)
-      if (!result) return false
-      if (result === 'no-payload') {
-        this.#record(advanceCursor(this.#webhook, generation))
-        return true
-      }
-      if (!(await this.#applyResult(generation, result))) return false
-      if (!pendingDelivery(this.#webhook, generation)) return true
-    }
+    const attempt = (pendingDelivery(this.#webhook, generation)?.attempts ?? 0) + 1
+    const result = await this.#send(stored, attempt)
+    if (!result) return false
+    if (result !== 'no-payload') return await this.#applyResult(generation, result)
+    this.#record(advanceCursor(this.#webhook, generation))
+    return true
   }
 
   /** Records what an attempt means for the webhook. Returns false if the delivery to this webhook must stop. */
@@ -139,7 +179,7 @@ class WebhookDelivery {
     if (result.isGone) {
       await store.remove(this.#leased)
       telemetry?.record?.({ type: 'push', what: 'gone' })
-      this.#logger.info({ webhook: id }, 'removed a webhook because its receiver is gone (410)')
+      this.#logger().info({ webhook: id }, 'removed a webhook because its receiver is gone (410)')
       return false
     }
     const { givenUp } = this.#webhook
@@ -149,7 +189,7 @@ class WebhookDelivery {
     if (this.#webhook.state !== 'paused') return true
     telemetry?.record?.({ type: 'push', what: 'paused' })
     const { problem } = result
-    this.#logger.warn({ webhook: id, problem }, 'paused a webhook because its receiver keeps failing')
+    this.#logger().warn({ webhook: id, problem }, 'paused a webhook because its receiver keeps failing')
     return false
   }
 
@@ -158,21 +198,18 @@ class WebhookDelivery {
    * deliveries hold little memory.
    */
   async #send(stored: StoredEvent, attempt: number): Promise<AttemptResult | 'no-payload' | undefined> {
-    const { slots, checkpoints, encoder, settings, clock } = this.#context
-    const { url } = this.#webhook.config
-    const slot = await slots.acquire(new URL(url).host, url, this.#signal)
-    if (!slot) return undefined
-    try {
-      // No other process may take over the webhook while the request is in flight.
-      while (!checkpoints.isHeld(this.#leased, settings.timeout)) {
-        if (this.#signal.aborted) return undefined
-        await sleep(100, this.#signal, clock)
-      }
-      const payload = await encoder.encode({ ...this.#leased, webhook: this.#webhook }, stored)
-      return payload ? await this.#post(payload, stored.generation, attempt) : 'no-payload'
-    } finally {
-      slot.release()
+    const { encoder, settings, clock } = this.#context
+    // No other process may take over the webhook while the request is in flight.
+    while (!this.#checkpoint.isHeld(settings.timeout)) {
+      if (this.#signal.aborted) return undefined
+      await sleep(100, this.#signal, clock)
     }
+    const payload = await encoder.encode({ ...this.#leased, webhook: this.#webhook }, stored)
+    // The webhook may have been changed while the event was read.
+    if (this.#signal.aborted) return undefined
+    if (!payload) return 'no-payload'
+    this.#mayStart = false
+    return await this.#post(payload, stored.generation, attempt)
   }
 
   async #post(payload: EncodedPayload, generation: number, attempt: number): Promise<AttemptResult | undefined> {
@@ -180,8 +217,10 @@ class WebhookDelivery {
     const { timeout, fetch, sign } = settings
     const { contextId, trace, config } = this.#webhook
     const { taskId } = this.#leased
-    const { host } = new URL(config.url)
-    const span = telemetry?.begin({ type: 'delivery', taskId, contextId, host, generation, attempt }, trace)
+    const span = telemetry?.begin(
+      { type: 'delivery', taskId, contextId, host: new URL(config.url).host, generation, attempt },
+      trace,
+    )
     const content = { generation, attempt, trace: span?.trace ?? trace, ...payload }
     const request = encodeRequest(this.#leased, this.#webhook, content)
     const options = { fetch, timeout, signal: requestSignal, clock, ...(sign && { sign }) }
@@ -193,7 +232,12 @@ class WebhookDelivery {
 
   #record(changed: Webhook): void {
     this.#webhook = changed
-    this.#context.checkpoints.record(this.#leased, changed)
+    this.#checkpoint.record(changed)
+  }
+
+  #logger(): TaskLogger {
+    const { taskId, webhook } = this.#leased
+    return new TaskLogger(this.#context.logger, { taskId, contextId: webhook.contextId }, webhook.trace)
   }
 
   /** Back-off bounds how often a webhook fails, and so the number of lines. */
@@ -201,8 +245,8 @@ class WebhookDelivery {
     const { host } = new URL(this.#webhook.config.url)
     const next = pendingDelivery(this.#webhook, generation)
     const fields = { webhook: this.#leased.id, host, generation, status, problem: redactSecrets(problem) }
-    if (next) this.#logger.warn({ ...fields, attempt: next.attempts }, 'a webhook request failed; it is retried')
-    else this.#logger.warn(fields, 'a webhook request failed; the event is given up')
+    if (next) this.#logger().warn({ ...fields, attempt: next.attempts }, 'a webhook request failed; it is retried')
+    else this.#logger().warn(fields, 'a webhook request failed; the event is given up')
   }
 }
 

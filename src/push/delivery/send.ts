@@ -1,12 +1,11 @@
-import { withDeadline } from '../../base/abort.ts'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, isTimeout } from '../../base/clock.ts'
 import { toHex } from '../../base/hash.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
 import { parseRetryAfter } from '../../http/response-headers.ts'
 import type { PushFetch } from '../options.ts'
-import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
+import { type PostResponse, type PushRequest, pushHeaders, type SentPost, type SignPush } from '../request.ts'
 import type { Webhook, WebhookKey } from '../store.ts'
 
 /** Limits for reading a response body, which is discarded; reading it lets the connection be reused. */
@@ -31,7 +30,7 @@ export function encodeRequest(key: WebhookKey, webhook: Webhook, content: Delive
     [pushHeaders.previous]: `${previousOf(webhook, generation)}`,
     [pushHeaders.taskId]: encodeURI(webhook.alias ?? key.taskId),
     [pushHeaders.attempt]: `${attempt}`,
-    [pushHeaders.traceparent]: trace?.traceparent ?? `00-${webhook.traceId}-${randomHex(8)}-00`,
+    [pushHeaders.traceparent]: trace?.traceparent ?? `00-${webhook.traceId}-${randomSpanId()}-00`,
   }
   if (trace?.tracestate !== undefined) headers[pushHeaders.tracestate] = trace.tracestate
   if (token !== undefined) headers[pushHeaders.token] = token
@@ -70,15 +69,26 @@ export async function sendRequest(request: PushRequest, options: AttemptOptions)
   const at = clock.now()
   const started = performance.now()
   const latency = () => Math.round((performance.now() - started) * 10) / 10
-  const timedOut = () => new Error(`no answer within ${timeout / 1000} seconds`)
-  const deadline = withDeadline(signal, timeout, timedOut, clock)
+  let sent: SentPost | undefined
+  let reason: unknown
+  const abort = (error: unknown) => {
+    reason ??= error
+    sent?.abort(error)
+  }
+  const shutDown = () => abort(signal.reason)
+  const expire = () => abort(new Error(`no answer within ${timeout / 1000} seconds`))
+  const timer = isTimeout(timeout) ? clock.setTimeout(expire, timeout) : undefined
+  signal.addEventListener('abort', shutDown)
   try {
-    const response = await post(request, fetch, sign, deadline.signal)
-    const { status, headers } = response
+    const signed = sign ? { ...request, headers: { ...request.headers, ...(await sign(request)) } } : request
+    if (signal.aborted) shutDown()
+    if (reason !== undefined) throw reason
+    sent = fetch.post ? fetch.post(signed) : postWith(fetch, signed)
+    const { status, retryAfter: header, discarded } = await sent.response
     const result = { at, latency: latency(), status }
-    await discardBody(response)
-    if (response.ok) return result
-    const retryAfter = parseRetryAfter(headers.get('retry-after'), clock.now())
+    await discarded
+    if (status >= 200 && status < 300) return result
+    const retryAfter = parseRetryAfter(header ?? null, clock.now())
     return {
       ...result,
       problem: `answered with ${status}`,
@@ -86,9 +96,10 @@ export async function sendRequest(request: PushRequest, options: AttemptOptions)
       ...(retryAfter !== undefined && { retryAfter }),
     }
   } catch (error) {
-    return { at, latency: latency(), problem: problemOf(error) }
+    return { at, latency: latency(), problem: problemOf(reason ?? error) }
   } finally {
-    deadline.release()
+    clock.clearTimeout(timer)
+    signal.removeEventListener('abort', shutDown)
   }
 }
 
@@ -101,16 +112,33 @@ export function randomHex(bytes: number): string {
   return toHex(crypto.getRandomValues(new Uint8Array(bytes)))
 }
 
-/** The last event before this one that was delivered or given up, as far as remembered; 0 if there is none. */
-function previousOf({ recent, dead }: Webhook, generation: number): number {
-  const generations = [...recent, ...dead].map((delivery) => delivery.generation)
-  return Math.max(0, ...generations.filter((earlier) => earlier < generation))
+/** The random half of a UUID: platforms make UUIDs from random bytes that they draw in advance. */
+function randomSpanId(): string {
+  const uuid = crypto.randomUUID()
+  return `${uuid.slice(0, 8)}${uuid.slice(-8)}`
 }
 
-async function post(request: PushRequest, send: Fetch, sign: SignPush | undefined, signal: AbortSignal) {
-  const { url, headers, body } = request
-  const signed = sign ? { ...headers, ...(await sign(request)) } : headers
-  return await send(url, { method: 'POST', headers: signed, body, signal, redirect: 'follow' })
+/** The last event before this one that was delivered or given up, as far as remembered; 0 if there is none. */
+function previousOf({ recent, dead }: Webhook, generation: number): number {
+  let previous = 0
+  for (const deliveries of [recent, dead]) {
+    for (const { generation: earlier } of deliveries) {
+      if (earlier < generation && earlier > previous) previous = earlier
+    }
+  }
+  return previous
+}
+
+/** For a fetch without `post`, such as one of the user. */
+function postWith(send: Fetch, { url, headers, body }: PushRequest): SentPost {
+  const controller = new AbortController()
+  async function respond(): Promise<PostResponse> {
+    const { signal } = controller
+    const response = await send(url, { method: 'POST', headers, body, signal, redirect: 'follow' })
+    const { status, headers: responseHeaders } = response
+    return { status, retryAfter: responseHeaders.get('retry-after') ?? undefined, discarded: discardBody(response) }
+  }
+  return { response: respond(), abort: (reason) => controller.abort(reason) }
 }
 
 /** Reads the body within limits. Failures are ignored, because the status has already decided the attempt. */
