@@ -190,36 +190,36 @@ function noCommonInterface(): never {
   throw new A2AError('unsupported-operation', problem, { reason: 'no-common-interface' })
 }
 
-const knownOptions: Readonly<Record<keyof ConnectOptions, 1>> = {
-  fetch: 1,
-  auth: 1,
-  authorize: 1,
-  onNotice: 1,
-  timeout: 1,
-  retry: 1,
-  resume: 1,
-  polling: 1,
-  peerDeduplicates: 1,
-  dialects: 1,
-  bindings: 1,
-  extensions: 1,
-  fileBytes: 1,
-  cardCache: 1,
-  verifyCard: 1,
-  watch: 1,
-  signal: 1,
-  answerLimit: 1,
-  eventLimit: 1,
-  jsonDepth: 1,
-  idle: 1,
-  openWithin: 1,
-  clock: 1,
-}
+/** The names of all options of `connect`. */
+export const optionNames = [
+  'fetch',
+  'auth',
+  'authorize',
+  'onNotice',
+  'timeout',
+  'retry',
+  'resume',
+  'polling',
+  'peerDeduplicates',
+  'dialects',
+  'bindings',
+  'extensions',
+  'fileBytes',
+  'cardCache',
+  'verifyCard',
+  'watch',
+  'signal',
+  'answerLimit',
+  'eventLimit',
+  'jsonDepth',
+  'idle',
+  'openWithin',
+  'clock',
+] as const satisfies readonly (keyof ConnectOptions)[]
 
 /** Checks the names alone: the values are checked on Node, since those checks would be 1.3 kB of a page. */
 function requireKnown(options: ConnectOptions): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(knownOptions, name))
-  if (unknown === undefined) return
-  const names = Object.keys(knownOptions).join(', ')
-  throw new TypeError(`connect: ${unknown} is not an option. The options are ${names}.`)
+  const names: readonly string[] = optionNames
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  if (unknown) throw new TypeError(`connect: ${unknown} is not an option. The options are ${names.join(', ')}.`)
 }

@@ -118,3 +118,26 @@ describe('connect on Node', () => {
     fetch.close()
   })
 })
+
+describe('the options of connect on Node', () => {
+  it.each([
+    [{ timout: 3 }, 'connect: timout is not an option. Did you mean timeout?'],
+    [{ tries: 3 }, 'connect: tries is not an option. Did you mean retry.tries?'],
+    [{ resume: { maxDealy: 3 } }, 'connect: resume.maxDealy is not an option. Did you mean maxDelay?'],
+    [
+      { timeout: '10s' },
+      'connect: timeout: expected a number of milliseconds of at least 1, such as 30_000, got "10s".',
+    ],
+    [{ retry: { tries: 0 } }, 'connect: retry.tries: expected a number above 0, got 0.'],
+    [
+      { fileBytes: 'bas64' },
+      'connect: fileBytes: expected one of "raw", "base64", got "bas64". Did you mean "base64"?',
+    ],
+    [{ bindings: ['GRPC'] }, "connect: bindings[0]: expected 'JSONRPC', 'HTTP+JSON' or a transport such as grpc()"],
+    [{ auth: { bearer: 'x' } }, 'connect: auth: expected a list, got an object with bearer.'],
+    [{ signal: true }, 'connect: signal: expected an AbortSignal, got true.'],
+    ['https://agent.example.com', 'connect: expected an object of options, got "https://agent.example.com".'],
+  ])('%j is refused with a sentence that names the option, before any request', async (options, message) => {
+    await expect(connect('https://agent.example.com', options as never)).rejects.toThrow(message)
+  })
+})
