@@ -24,13 +24,6 @@ export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: Mes
   return { ...envelope, auth: { ...tag, signature: toBase64(signature) } }
 }
 
-/** The JSON text of `signEnvelope`. It repeats the text that was signed, with the signature as first member of `auth`. */
-export async function writeSigned(envelope: MeshEnvelope, key: MeshSigningKey): Promise<string> {
-  const text = canonicalText(envelope, createTag(envelope, key))
-  const signature = await key.sign(encoder.encode(text))
-  return `${canonicalStart}"signature":"${toBase64(signature)}",${text.slice(canonicalStart.length)}`
-}
-
 type UnsignedTag = Omit<MeshAuth, 'signature'>
 
 function createTag({ sender_id, timestamp }: MeshEnvelope, key: MeshSigningKey): UnsignedTag {
@@ -151,9 +144,6 @@ export function signedBytes(envelope: MeshEnvelope): Uint8Array<ArrayBuffer> {
   if (auth === undefined) throw new TypeError('An envelope without auth has no signature.')
   return encoder.encode(canonicalText(envelope, auth))
 }
-
-/** How the canonical form begins: it orders members by name. */
-const canonicalStart = '{"auth":{'
 
 /**
  * The canonical form of an envelope with this tag, without its signature. The order of these members is known, so that
