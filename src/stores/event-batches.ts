@@ -1,4 +1,3 @@
-import { SlotMap } from '../base/slot-map.ts'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
 import { readLimit, type TaskHead } from '../tasks/log.ts'
@@ -99,21 +98,28 @@ export interface RecentEvents {
 
 export function createRecentEvents(): RecentEvents {
   /** In the order of the last append: the first is dropped first. */
-  const tasks = new SlotMap<string, CachedTask>()
+  const tasks = new Map<string, CachedTask>()
   const ended: string[] = []
   let bytes = 0
 
-  function drop(taskId: string) {
-    bytes -= tasks.get(taskId)?.bytes ?? 0
+  function take(taskId: string): CachedTask | undefined {
+    const task = tasks.get(taskId)
+    bytes -= task?.bytes ?? 0
     tasks.delete(taskId)
+    return task
+  }
+
+  /** Empties what is dropped: replaced tables of the map may still refer to it, as `RunMap` of the runtime explains. */
+  function drop(taskId: string): void {
+    const task = take(taskId)
+    if (task) task.events.length = 0
   }
 
   return {
     drop,
     add(taskId, after, batch) {
-      const cached = tasks.get(taskId)
+      const cached = take(taskId)
       const task = cached?.events.at(-1)?.stored.generation === after ? cached : { events: [], bytes: 0 }
-      drop(taskId)
       extend(task, after, batch)
       if (task.events.length === 0) return
       tasks.set(taskId, task)

@@ -11,11 +11,6 @@ import type { OutputEvent } from './journal.ts'
  * leaves a trace: another fence, or a status of its writer.
  */
 
-/** Marks a status that pauses its task. */
-export function withPause<E extends OutputEvent>(event: E, fence: number): E {
-  return event.type === 'status' && isInterrupted(event.status.state) ? { ...event, pausedUnder: fence } : event
-}
-
 /** What the log of a task holds about its end. */
 export interface UnfinishedTask {
   readonly isCanceled: boolean

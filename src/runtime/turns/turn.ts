@@ -16,7 +16,6 @@ import type { NewTask } from '../../tasks/log.ts'
 import { createCalls, type TurnCalls } from '../calls/calls.ts'
 import { type RuntimeSettings, workingAfter } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
-import { withPause } from '../recovery/paused-tasks.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
 import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
 import { contextHistory } from './context-history.ts'
@@ -265,7 +264,8 @@ export class TurnExecution {
       if (!isInProgress(event.status.state)) this.#hasStatus = true
     } else this.#start(true)
     const isHeld = isAwaited || this.#settings.recovery.isJournaled || this.#executor?.isAsking()
-    const output = this.#redact(isHeld ? event : withPause(event, writer.fence))
+    const isPause = !isHeld && event.type === 'status' && isInterrupted(event.status.state)
+    const output = this.#redact(isPause ? { ...event, pausedUnder: writer.fence } : event)
     return this.#executor ? this.#executor.emit(output) : writer.write(output)
   }
 
