@@ -2,7 +2,6 @@ import type { StoredEvent } from '../../protocol/events.ts'
 import { isInterrupted, type Phase } from '../../protocol/states.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { QueuedMessage } from '../turns/message-queue.ts'
-import type { OutputEvent } from './journal.ts'
 
 /**
  * A task without a journal pauses when its agent emits `input-required` or `auth-required` and returns: the next message
