@@ -76,6 +76,8 @@ export interface WebhookErasure {
 /** Registers webhooks and delivers events to them in the background. */
 export interface Push {
   readonly check: CheckConfig
+  /** Whether a webhook that is registered once the write of its task has begun is never stored before the task. */
+  readonly isStoredAfterTask: boolean
   /** Stores a checked webhook, which then receives all events after generation `after`. */
   register(registration: Registration): Promise<PushConfig>
   get(key: WebhookKey): Promise<PushConfig | undefined>
@@ -158,6 +160,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
 
   return {
     check: createCheckConfig(settings),
+    isStoredAfterTask: store === log.webhooks && store.keepsOrder === true,
     register,
     async get(key) {
       const stored = await store.get(key)
@@ -208,8 +211,9 @@ export async function eraseWebhooks(store: PushStore, erasure: WebhookErasure): 
 type History = Pick<Webhook, 'uid' | 'traceId' | 'created' | 'recent' | 'dead' | 'redriven'>
 
 function newHistory(trace: Trace | undefined, now: number): History {
-  const traceId = trace ? traceIdOf(trace) : crypto.randomUUID().replaceAll('-', '')
-  return { uid: crypto.randomUUID(), traceId, created: now, recent: [], dead: [], redriven: [] }
+  const uid = crypto.randomUUID()
+  const traceId = trace ? traceIdOf(trace) : uid.replaceAll('-', '')
+  return { uid, traceId, created: now, recent: [], dead: [], redriven: [] }
 }
 
 function withoutFailing({ failing: _, ...webhook }: Webhook): Webhook {

@@ -92,6 +92,11 @@ export interface Settled extends StoredWebhook {
  * write is durable when its promise resolves.
  */
 export interface PushStore {
+  /**
+   * Set if writes of the log and of this store are stored in the order in which they begin. A webhook can then be added
+   * while its task is being stored. Otherwise it is added afterwards: a webhook without a task is removed.
+   */
+  readonly keepsOrder?: true
   /** Adds a webhook, leased if `lease` is passed; returns undefined if the key exists. */
   add(webhook: NewWebhook, lease?: PushLease): Promise<StoredWebhook | undefined>
   /** Replaces a webhook if it still has this revision, regardless of its lease; returns undefined if it has not. */

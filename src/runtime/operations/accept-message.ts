@@ -2,7 +2,7 @@ import { createAgentEvents } from '../../agent/content.ts'
 import type { AgentExtension } from '../../protocol/card.ts'
 import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
-import { clientTools, requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
+import { requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
 import { extractCredentials, type InBand } from '../../protocol/extensions/in-task-credentials.ts'
 import { checkLineage, lineageExtension, readLineage, withHops } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
@@ -27,7 +27,7 @@ import {
 } from './idempotency.ts'
 import { findWaitingTask, hasResults, rejectResults, requireOpenRequests } from './input-requests.ts'
 import { requireUrlSchemes } from './media-types.ts'
-import { traceOfTask } from './push-configs.ts'
+import { registerInline } from './push-configs.ts'
 import { requireQueueSpace, waitUntilDequeued } from './queue-limit.ts'
 
 export interface AcceptContext extends OperationContext {
@@ -40,6 +40,8 @@ interface MessageContext extends AcceptContext {
   readonly inBand?: readonly InBand[]
   /** The parts of an answer to a sensitive question. */
   readonly sensitiveParts?: readonly Part[]
+  /** Called when the write of a new task has begun, for what is stored in the same transaction. */
+  readonly onCreating?: (task: NewTask) => void
 }
 
 /** Stores a message, at most once, and starts a run that answers it unless one is working on the task. */
@@ -94,20 +96,14 @@ async function acceptWithPush(request: SendRequest, call: Call, context: Message
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
   await push.check(config, 'configuration.push.url')
-  const message = await routeMessage(request, call, context)
-  const { dialect, alias, tenant } = request
-  const isFirst = message.generation === 1 && !message.isRepeated
-  await push.register({
-    task: message.task,
-    owner: log.owner,
-    config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
-    after: message.generation,
-    isInline: true,
-    isFirst,
-    ...(alias !== undefined && { alias }),
-    trace: isFirst ? call.trace : await traceOfTask(message.task.taskId, log),
-    knowsRequests: call.extensions?.includes(clientTools),
-  })
+  const register = (message: AcceptedMessage) => registerInline(config, message, { request, call, push, log })
+  let registered: Promise<unknown> | undefined
+  const onCreating = (task: NewTask) => {
+    registered = register({ task, generation: 1 })
+    registered.catch(() => {}) // awaited below, unless the task could not be stored
+  }
+  const message = await routeMessage(request, call, push.isStoredAfterTask ? { ...context, onCreating } : context)
+  await (registered ?? register(message))
   return message
 }
 
@@ -166,13 +162,19 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   const options = { lease: { holder, ttl: leaseTtl }, claims }
   const taskAfter = context.isStreamed ? settings.taskAfterInStreams : settings.taskAfter
   if (isStoredWithAnswer({ isTask, claims }, settings)) {
-    const creation = new TaskCreation(events, (all) => log.create(task, all, options))
+    const creation = new TaskCreation(events, (all) => {
+      const created = log.create(task, all, options)
+      context.onCreating?.(task)
+      return created
+    })
     const message = { event, generation: 1 }
     runs.start({ task, generation: 1, fence: 1, phase: 'received', creation, message, taskAfter, onDone: release })
     await creation.stored
     return { task, generation: 1 }
   }
   const storing = log.create(task, events, options)
+  // With claims, the message may belong to another task.
+  if (claims.length === 0) context.onCreating?.(task)
   const created = await (release ? releaseOnError(storing, release) : storing)
   if (created.type === 'known') {
     release?.()

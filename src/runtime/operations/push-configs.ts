@@ -1,10 +1,11 @@
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
-import type { Call, Operation, PushConfigRef, Service } from '../../protocol/service.ts'
+import type { Call, Operation, PushConfig, PushConfigRef, SendRequest, Service } from '../../protocol/service.ts'
 import type { Push, RegisteredConfig } from '../../push/push.ts'
 import type { FoldedLog } from '../../tasks/fold.ts'
 import type { CallerLog, VisibleHead } from '../caller-log.ts'
+import type { AcceptedMessage } from './idempotency.ts'
 
 /** The operations on the webhooks of tasks. Webhooks that the caller must not see do not exist for it. */
 export function createPushOperations(
@@ -83,8 +84,35 @@ export function createPushOperations(
   }
 }
 
+interface InlineContext {
+  readonly request: SendRequest
+  readonly call: Call
+  readonly push: Pick<Push, 'register'>
+  readonly log: CallerLog
+}
+
+/** Registers the webhook that came with a message. */
+export async function registerInline(
+  config: PushConfig,
+  { task, generation, isRepeated }: AcceptedMessage,
+  { request: { dialect, alias, tenant }, call, push, log }: InlineContext,
+): Promise<void> {
+  const isFirst = generation === 1 && !isRepeated
+  await push.register({
+    task,
+    owner: log.owner,
+    config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
+    after: generation,
+    isInline: true,
+    isFirst,
+    ...(alias !== undefined && { alias }),
+    trace: isFirst ? call.trace : await traceOfTask(task.taskId, log),
+    knowsRequests: call.extensions?.includes(clientTools),
+  })
+}
+
 /** The trace of the message that created a task. All deliveries of the task belong to it. */
-export async function traceOfTask(taskId: string, log: Pick<FoldedLog, 'read'>): Promise<Trace | undefined> {
+async function traceOfTask(taskId: string, log: Pick<FoldedLog, 'read'>): Promise<Trace | undefined> {
   const [first] = await log.read(taskId, 0)
   return first?.event.type === 'message' ? first.event.trace : undefined
 }

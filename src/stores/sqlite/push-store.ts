@@ -25,6 +25,7 @@ export function createSqlitePushStore(
 ): PushStore {
   const webhooks = createWebhookTable(db, clock, leaseTime)
   return {
+    keepsOrder: true,
     add(webhook, lease) {
       const text = JSON.stringify(webhook.webhook)
       return write(() => webhooks.add(webhook, text, lease))
