@@ -9,7 +9,7 @@ import { withDirectory } from './work-directory.ts'
 /** Tasks whose deliveries are awaited. */
 const tasks = 1_000
 /** Tasks whose rate is measured: enough that garbage collection takes the same share of every sample. */
-const rateTasks = 3_000
+const rateTasks = 2_000
 /** The chunks and three status updates: submitted, working, completed. */
 const events = 20
 const plan = JSON.stringify({ chunks: events - 3, bytes: 100, window: events })
@@ -20,33 +20,45 @@ const hangingShare = 0.05
 export const push: Benchmark = {
   name: 'push',
   async run(): Promise<BenchmarkResult> {
-    const rounds = await interleave(5, {
-      none: () => sampleRate(false),
-      busy: () => sampleRate(true),
+    const deliveries = await interleave(5, {
       healthy: () => sampleDelivery(),
       hanging: () => sampleDelivery(Math.round(1 / hangingShare)),
     })
-    const medianOf = (name: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[name]))
+    const rates = await withServer(async (port) => {
+      const candidates = { none: () => sampleRate(port, false), busy: () => sampleRate(port, true) }
+      await interleave(2, candidates) // compiles what both need
+      // A sample is short, and the speed of a shared machine changes by half within seconds.
+      return await interleave(21, candidates)
+    })
+    const tasksPerSecond = (name: 'none' | 'busy') => ({
+      'tasks/s': Math.round(median(rates.map((round) => round[name]))),
+      'best round': Math.round(Math.max(...rates.map((round) => round[name]))),
+    })
+    const deliveredAfter = (name: 'healthy' | 'hanging') => ({
+      [`${tasks * events} events delivered after s`]: Number(
+        (median(deliveries.map((round) => round[name])) / 1_000).toPrecision(3),
+      ),
+    })
     return {
       title: `Tasks with a webhook each and ${events} events each, SQLite log`,
       comparisons: [
         {
           label: 'time until all healthy receivers have all events, 5 % hanging : none hanging',
-          values: rounds.map(({ healthy, hanging }) => hanging / healthy),
+          values: deliveries.map(({ healthy, hanging }) => hanging / healthy),
           unit: 'x',
           target: { atMost: 1.3 },
         },
         {
           label: 'tasks/s, webhooks : no webhooks',
-          values: rounds.map(({ none, busy }) => busy / none),
+          values: rates.map(({ none, busy }) => busy / none),
           unit: 'x',
           target: { atLeast: 0.9 },
         },
       ],
       details: [
-        { webhooks: 'none', 'tasks/s': Math.round(medianOf('none')) },
-        { webhooks: 'one each', 'tasks/s': Math.round(medianOf('busy')), ...deliveredAfter(medianOf('healthy')) },
-        { webhooks: 'one each, 5 % hang', ...deliveredAfter(medianOf('hanging')) },
+        { webhooks: 'none', ...tasksPerSecond('none') },
+        { webhooks: 'one each', ...tasksPerSecond('busy'), ...deliveredAfter('healthy') },
+        { webhooks: 'one each, 5 % hang', ...deliveredAfter('hanging') },
       ],
       notes: [
         `${callers} callers wait for their tasks: ${rateTasks} for the rate, and ${tasks} until all events are delivered. Every receiver is a separate host. A hanging receiver hangs for longer than the run.`,
@@ -56,18 +68,14 @@ export const push: Benchmark = {
   },
 }
 
-const deliveredAfter = (milliseconds: number) => ({
-  [`${tasks * events} events delivered after s`]: Number((milliseconds / 1_000).toPrecision(3)),
-})
-
-/** Tasks per second while deliveries, if there are webhooks, are far behind. */
-async function sampleRate(hasWebhooks: boolean): Promise<number> {
+/** Tasks per second while deliveries, if there are webhooks, are far behind. Waits for them afterwards. */
+async function sampleRate(port: number, hasWebhooks: boolean): Promise<number> {
   await using receivers = await startReceivers(rateTasks)
-  return await withServer(async (port) => {
-    const start = performance.now()
-    await run(port, rateTasks, (index) => (hasWebhooks ? receivers.urlOf(index) : undefined))
-    return rateTasks / ((performance.now() - start) / 1_000)
-  })
+  const start = performance.now()
+  await run(port, rateTasks, (index) => (hasWebhooks ? receivers.urlOf(index) : undefined))
+  const seconds = (performance.now() - start) / 1_000
+  if (hasWebhooks) await receivers.complete
+  return rateTasks / seconds
 }
 
 /** Milliseconds until every responding receiver has every event. */
@@ -81,7 +89,7 @@ async function sampleDelivery(oneHangingIn?: number): Promise<number> {
   })
 }
 
-/** Uses a new server for each sample, so that deliveries that are left do not affect the next one. */
+/** Runs a new server, so that deliveries that are left do not affect the next sample. */
 function withServer<T>(measure: (port: number) => Promise<T>): Promise<T> {
   return withDirectory(async (directory) => {
     const server = await startServer(new URL('./servers/parley-push.ts', import.meta.url), directory)
