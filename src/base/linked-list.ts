@@ -6,7 +6,7 @@ export class Linked {
 
 /**
  * Members in the order in which they were added, for members that come and go all the time. The tables of a `Set` would keep
- * removed members alive, for the reason that `runtime/turns/leased-runs.ts` gives; a list refers to its current members only.
+ * removed members alive, for the reason that `slot-map.ts` gives; a list refers to its current members only.
  */
 export class LinkedList<T extends Linked> {
   #first: T | undefined

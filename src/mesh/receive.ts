@@ -1,6 +1,7 @@
 import { summarizeError } from '../base/error-summary.ts'
 import { toHex } from '../base/hash.ts'
 import { consoleLogger } from '../base/logger.ts'
+import { SlotMap } from '../base/slot-map.ts'
 import type { Trace } from '../base/trace-context.ts'
 import { loggedError, StoreUnavailable } from '../protocol/errors.ts'
 import type { MeshEnvelope } from './envelope.ts'
@@ -68,7 +69,7 @@ export function createReceive(options: ReceiveOptions): Receive {
     rateLimit = createRateLimit({ limit: 1000, window: 1 }),
   } = options
   const { replayCache = createReplayCache({ now }) } = options
-  const inFlight = new Map<string, Promise<MeshReply>>()
+  const inFlight = new SlotMap<string, Promise<MeshReply>>()
 
   async function handle(envelope: MeshEnvelope, bytes: Uint8Array, trace: Trace | undefined): Promise<MeshReply> {
     checkFresh(envelope.timestamp, now())

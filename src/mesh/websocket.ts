@@ -1,4 +1,5 @@
 import { delayAfter } from '../base/backoff.ts'
+import { SlotMap } from '../base/slot-map.ts'
 import type { Trace } from '../base/trace-context.ts'
 import { type Carrier, unavailable } from './carrier.ts'
 import type { MeshEnvelope, MessageType } from './envelope.ts'
@@ -56,7 +57,7 @@ export interface SocketCarrierOptions extends SocketOptions {
  */
 export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
   const { open, maxPending = 1024, reconnectDelay = 100, maxBuffered = 2 ** 24 } = options
-  const pending = new Map<string, PendingRequest>()
+  const pending = new SlotMap<string, PendingRequest>()
   let current: MeshSocket | undefined
   let attempts = 0
   let isClosed = false

@@ -1,5 +1,6 @@
 import { linkSignals } from '../base/abort.ts'
 import { type Clock, isTimeout } from '../base/clock.ts'
+import { SlotMap } from '../base/slot-map.ts'
 import { A2AError, StoreUnavailable } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Principal } from '../protocol/model.ts'
@@ -29,7 +30,7 @@ export interface OpenStreams {
 export type Open<T> = (call: Call, stream: OpenStream) => AsyncGenerator<T, void>
 
 export function createOpenStreams(closing: AbortSignal, clock: Clock): OpenStreams {
-  const streams = new Map<OpenStream, (error: unknown) => void>()
+  const streams = new SlotMap<OpenStream, (error: unknown) => void>()
 
   return {
     async *open(call, open) {

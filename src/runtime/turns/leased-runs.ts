@@ -1,4 +1,5 @@
 import { setReferenced, type Timer } from '../../base/clock.ts'
+import { SlotMap } from '../../base/slot-map.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import type { HeldLease } from '../../tasks/log.ts'
 import type { OpenStreams } from '../open-streams.ts'
@@ -29,7 +30,7 @@ export interface Runs {
 
 export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams, 'failTask' | 'failAll'>): Runs {
   const { clock } = settings
-  const runs = new RunMap()
+  const runs = new SlotMap<string, Run>()
   const renewal = createLeaseRenewal({
     settings,
     leases: heldLeases,
@@ -135,40 +136,6 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
       }
       for (const timer of timers) clock.clearTimeout(timer)
     },
-  }
-}
-
-/**
- * The runs by the ids of their tasks. V8 replaces the table of a `Map` after some deletions, and a replaced table still refers
- * to the values that it had then, and to the next table. As soon as one of them is in the old generation, it keeps all
- * later ones alive until the next full collection, and with them every run that was in the map when a table was replaced:
- * a third of all runs under load. Here the tables refer to slots, and the slot of a run that is over is empty.
- */
-class RunMap {
-  readonly #slots = new Map<string, { run: Run | undefined }>()
-
-  get size(): number {
-    return this.#slots.size
-  }
-
-  get(taskId: string): Run | undefined {
-    return this.#slots.get(taskId)?.run
-  }
-
-  set(taskId: string, run: Run): void {
-    const slot = this.#slots.get(taskId)
-    if (slot) slot.run = run
-    else this.#slots.set(taskId, { run })
-  }
-
-  delete(taskId: string): void {
-    const slot = this.#slots.get(taskId)
-    if (slot) slot.run = undefined
-    this.#slots.delete(taskId)
-  }
-
-  *values(): Generator<Run> {
-    for (const { run } of this.#slots.values()) if (run) yield run
   }
 }
 
