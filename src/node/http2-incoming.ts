@@ -1,16 +1,8 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
-import { type Load, Overloaded } from '../http/load.ts'
+import type { Load } from '../http/load.ts'
 import type { GrpcIncoming } from '../transports/grpc/rpc.ts'
-import {
-  arrivedBytes,
-  type BodyBudget,
-  CountedRequest,
-  callerLeft,
-  certificateOf,
-  collectBody,
-  joinedHeader,
-} from './incoming.ts'
+import { CountedRequest, certificateOf, joinedHeader, readSource } from './incoming.ts'
 
 /** What the requests of a connection have in common. */
 export interface RequestContext {
@@ -47,7 +39,7 @@ export class Http2Incoming extends CountedRequest implements GrpcIncoming {
     this.header = headerReader(headers, rawHeaders)
     this.bytes = (limit) => {
       const isTooLarge = Number(headers['content-length']) > limit
-      return isTooLarge ? Promise.reject(new BodyTooLarge(limit)) : readBody(stream, limit, this)
+      return isTooLarge ? Promise.reject(new BodyTooLarge(limit)) : readSource(stream, limit, this, 'aborted')
     }
     this.#stream = stream
   }
@@ -68,20 +60,6 @@ export class Http2Incoming extends CountedRequest implements GrpcIncoming {
   address(): string | undefined {
     return this.#stream.session?.socket.remoteAddress
   }
-}
-
-/** Reads a short body without listeners, and any other one as it arrives. */
-async function readBody(stream: ServerHttp2Stream, limit: number, budget: BodyBudget): Promise<Uint8Array> {
-  const bytes = (await arrivedBytes(stream)) ?? new Uint8Array()
-  if (stream.aborted) throw callerLeft()
-  if (!stream.readableEnded) {
-    if (bytes.length > 0) stream.unshift(bytes)
-    return await collectBody(stream, limit, budget, 'aborted')
-  }
-  const hasRoom = budget.take(bytes.length)
-  if (bytes.length > limit) throw new BodyTooLarge(limit)
-  if (!hasRoom) throw new Overloaded()
-  return bytes
 }
 
 /** Refers only to the headers: whatever keeps it does not keep the stream. */

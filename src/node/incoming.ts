@@ -45,7 +45,7 @@ export function readBody(
   if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
   const source = passed?.source ?? request
   if (!source.readableDidRead) {
-    return source.destroyed ? Promise.reject(callerLeft()) : collectBody(source, limit, budget, 'error')
+    return source.destroyed ? Promise.reject(callerLeft()) : readSource(source, limit, budget, 'error')
   }
   return encodeParsed(passed ? passed.body : (rawBodyOf(request) ?? request.body), request, limit)
 }
@@ -76,16 +76,33 @@ function stringify(body: unknown): string {
 }
 
 /**
- * Reads a whole body. Past `limit`, or when the budget is used up, it stops reading and keeps nothing. A caller that
- * disconnects is noticed by `goneEvent`: `error` in HTTP/1.1, `aborted` in HTTP/2, where the stream also ends as if it
- * were complete.
+ * Reads a short body without listeners, and any other one as it arrives. V8 may take the objects of a listener for
+ * long-lived ones when the server starts under load: it then creates them in the old generation, where they keep their
+ * requests alive until the next full collection.
  */
-export function collectBody(
+export async function readSource(
   source: Readable,
   limit: number,
   budget: BodyBudget,
-  goneEvent: 'error' | 'aborted',
+  goneEvent: GoneEvent,
 ): Promise<Uint8Array> {
+  const bytes = (await arrivedBytes(source)) ?? new Uint8Array()
+  if (source.readableAborted || ('aborted' in source && source.aborted)) throw callerLeft()
+  if (!source.readableEnded) {
+    if (bytes.length > 0) source.unshift(bytes)
+    return await collectBody(source, limit, budget, goneEvent)
+  }
+  const hasRoom = budget.take(bytes.length)
+  if (bytes.length > limit) throw new BodyTooLarge(limit)
+  if (!hasRoom) throw new Overloaded()
+  return bytes
+}
+
+/** How a caller that disconnects is noticed: by `error` in HTTP/1.1, and by `aborted` in HTTP/2, where the stream also ends. */
+type GoneEvent = 'error' | 'aborted'
+
+/** Reads a whole body. Past `limit`, or when the budget is used up, it stops reading and keeps nothing. */
+function collectBody(source: Readable, limit: number, budget: BodyBudget, goneEvent: GoneEvent): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let length = 0
@@ -147,7 +164,7 @@ function releaseOnce(release: () => void, pending: Set<() => void>): () => void 
   return finish
 }
 
-export function callerLeft(): Error {
+function callerLeft(): Error {
   return new Error('the caller left before its body had come')
 }
 
@@ -163,7 +180,7 @@ function defer(work: () => void): void {
  * The bytes of a body that have arrived by the next iteration of the event loop. If they are the whole body,
  * `readableEnded` is true then: a short body needs no listeners.
  */
-export function arrivedBytes(source: Readable): Promise<Uint8Array | null> {
+function arrivedBytes(source: Readable): Promise<Uint8Array | null> {
   // The promise settles after the tick in which the source ends.
   return new Promise((resolve) => defer(() => resolve(source.read())))
 }

@@ -189,9 +189,9 @@ class Http1Incoming extends CountedRequest implements Incoming {
   readonly base: string
   readonly secure: boolean
   readonly header: Incoming['header']
-  readonly bytes: Incoming['bytes']
   readonly #request: ExpressRequest
   readonly #response: ServerResponse
+  readonly #passed: PassedRequest | undefined
   #signal: AbortSignal | undefined
 
   constructor(request: ExpressRequest, response: ServerResponse, load?: Load, passed?: PassedRequest) {
@@ -205,16 +205,14 @@ class Http1Incoming extends CountedRequest implements Incoming {
     this.query = mark < 0 ? '' : target.slice(mark + 1)
     this.base = passed?.base ?? request.baseUrl ?? ''
     this.secure = (request.socket as TLSSocket).encrypted === true
-    this.header = (name) => {
-      // Node keeps only the first of several; a proxy in front may have checked another one.
-      if (name === 'authorization') return joinedHeader(request.rawHeaders, name)
-      if (name === 'host' && host !== undefined) return host
-      const value = request.headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    }
-    this.bytes = (limit) => readBody(request, limit, this, passed)
+    this.header = headerReader(request, host)
     this.#request = request
     this.#response = response
+    this.#passed = passed
+  }
+
+  bytes(limit: number): Promise<Uint8Array> {
+    return readBody(this.#request, limit, this, this.#passed)
   }
 
   get signal(): AbortSignal {
@@ -228,6 +226,17 @@ class Http1Incoming extends CountedRequest implements Incoming {
 
   address(): string | undefined {
     return this.#request.socket.remoteAddress
+  }
+}
+
+/** Refers only to the headers: whatever keeps it does not keep the request. */
+function headerReader({ headers, rawHeaders }: IncomingMessage, host: string | undefined): Incoming['header'] {
+  return (name) => {
+    // Node keeps only the first of several; a proxy in front may have checked another one.
+    if (name === 'authorization') return joinedHeader(rawHeaders, name)
+    if (name === 'host' && host !== undefined) return host
+    const value = headers[name]
+    return Array.isArray(value) ? value.join(', ') : value
   }
 }
 
