@@ -80,22 +80,24 @@ function stringify(body: unknown): string {
  * long-lived ones when the server starts under load: it then creates them in the old generation, where they keep their
  * requests alive until the next full collection.
  */
-export async function readSource(
+export function readSource(
   source: Readable,
   limit: number,
   budget: BodyBudget,
   goneEvent: GoneEvent,
 ): Promise<Uint8Array> {
-  const bytes = (await arrivedBytes(source)) ?? new Uint8Array()
-  if (source.readableAborted || ('aborted' in source && source.aborted)) throw callerLeft()
-  if (!source.readableEnded) {
-    if (bytes.length > 0) source.unshift(bytes)
-    return await collectBody(source, limit, budget, goneEvent)
-  }
-  const hasRoom = budget.take(bytes.length)
-  if (bytes.length > limit) throw new BodyTooLarge(limit)
-  if (!hasRoom) throw new Overloaded()
-  return bytes
+  return arrivedBytes(source).then((arrived) => {
+    const bytes = arrived ?? new Uint8Array()
+    if (source.readableAborted || ('aborted' in source && source.aborted)) throw callerLeft()
+    if (!source.readableEnded) {
+      if (bytes.length > 0) source.unshift(bytes)
+      return collectBody(source, limit, budget, goneEvent)
+    }
+    const hasRoom = budget.take(bytes.length)
+    if (bytes.length > limit) throw new BodyTooLarge(limit)
+    if (!hasRoom) throw new Overloaded()
+    return bytes
+  })
 }
 
 /** How a caller that disconnects is noticed: by `error` in HTTP/1.1, and by `aborted` in HTTP/2, where the stream also ends. */

@@ -1,3 +1,4 @@
+import { toHex } from '../base/hash.ts'
 import { taskExpired, taskNotFound } from '../protocol/errors.ts'
 import type { TaskEvent } from '../protocol/events.ts'
 import type { TaskState } from '../protocol/model.ts'
@@ -165,22 +166,27 @@ export function isId(text: string): boolean {
  * which makes creating a task on SQLite a third cheaper.
  */
 function newId(): string {
-  return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
+  const now = Date.now()
+  if (now !== prefixTime) {
+    prefixTime = now
+    prefix = `${now.toString(16).padStart(12, '0')}-`
+  }
+  if (usedDigits === randomDigits.length) {
+    randomDigits = toHex(crypto.getRandomValues(randomBytes))
+    usedDigits = 0
+  }
+  usedDigits += 32
+  return prefix + randomDigits.slice(usedDigits - 32, usedDigits)
 }
+
+/** The beginning of the ids of the current millisecond. Numbers take long to convert. */
+let prefix = ''
+
+let prefixTime = 0
 
 /** Reading many random bytes at once costs as much as reading few. */
-const randomBytes = new Uint8Array(4096)
+const randomBytes = new Uint8Array(1024)
 
-let nextByte = randomBytes.length
+let randomDigits = ''
 
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-function random128(): string {
-  if (nextByte === randomBytes.length) {
-    crypto.getRandomValues(randomBytes)
-    nextByte = 0
-  }
-  let text = ''
-  for (const end = nextByte + 16; nextByte < end; nextByte++) text += hex[randomBytes[nextByte] ?? 0]
-  return text
-}
+let usedDigits = 0

@@ -15,6 +15,7 @@ export class TaskCreation {
   readonly #due = Promise.withResolvers<void>()
   readonly #stored = Promise.withResolvers<void>()
   #isPending = true
+  #isDue = false
 
   /** `events` precede those of the run. */
   constructor(events: readonly TaskEvent[], create: (events: readonly TaskEvent[]) => Promise<Created>) {
@@ -40,6 +41,9 @@ export class TaskCreation {
 
   /** Lets the write begin. */
   begin(): void {
+    // Resolving a promise again costs Node a call.
+    if (this.#isDue) return
+    this.#isDue = true
     this.#due.resolve()
   }
 
