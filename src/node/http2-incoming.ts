@@ -19,8 +19,8 @@ export class Http2Incoming extends CountedRequest implements GrpcIncoming {
   readonly base = ''
   readonly secure: boolean
   readonly header: GrpcIncoming['header']
-  readonly bytes: GrpcIncoming['bytes']
   readonly #stream: ServerHttp2Stream
+  readonly #length: number
   #signal: AbortSignal | undefined
 
   constructor(
@@ -37,11 +37,13 @@ export class Http2Incoming extends CountedRequest implements GrpcIncoming {
     this.query = mark < 0 ? '' : target.slice(mark + 1)
     this.secure = secure
     this.header = headerReader(headers, rawHeaders)
-    this.bytes = (limit) => {
-      const isTooLarge = Number(headers['content-length']) > limit
-      return isTooLarge ? Promise.reject(new BodyTooLarge(limit)) : readSource(stream, limit, this, 'aborted')
-    }
     this.#stream = stream
+    this.#length = Number(headers['content-length'] ?? 0)
+  }
+
+  bytes(limit: number): Promise<Uint8Array> {
+    if (this.#length > limit) return Promise.reject(new BodyTooLarge(limit))
+    return readSource(this.#stream, limit, this, 'aborted')
   }
 
   get signal(): AbortSignal {

@@ -189,9 +189,9 @@ class Http1Incoming extends CountedRequest implements Incoming {
   readonly base: string
   readonly secure: boolean
   readonly header: Incoming['header']
-  readonly bytes: Incoming['bytes']
   readonly #request: ExpressRequest
   readonly #response: ServerResponse
+  readonly #passed: PassedRequest | undefined
   #signal: AbortSignal | undefined
 
   constructor(request: ExpressRequest, response: ServerResponse, load?: Load, passed?: PassedRequest) {
@@ -208,7 +208,11 @@ class Http1Incoming extends CountedRequest implements Incoming {
     this.header = headerReader(request, host)
     this.#request = request
     this.#response = response
-    this.bytes = (limit) => readBody(request, limit, this, passed)
+    this.#passed = passed
+  }
+
+  bytes(limit: number): Promise<Uint8Array> {
+    return readBody(this.#request, limit, this, this.#passed)
   }
 
   get signal(): AbortSignal {

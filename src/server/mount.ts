@@ -101,7 +101,7 @@ export function withPath(incoming: Incoming, path: string, base = incoming.base)
     base,
     secure: incoming.secure,
     header: incoming.header,
-    bytes: incoming.bytes,
+    bytes: (limit) => incoming.bytes(limit),
     certificate: () => incoming.certificate(),
     address: () => incoming.address?.(),
     reserve: (response, caller) => reserveResponse(incoming, response, caller),
