@@ -26,7 +26,7 @@ export interface Incoming {
   readonly base: string
   /** Whether the connection itself is encrypted. */
   readonly secure: boolean
-  /** By lower-case name; repeated headers are joined with a comma. */
+  /** By lower-case name; repeated headers are joined with a comma. Unlike the other methods, it needs no receiver. */
   header(name: string): string | undefined
   /** Reads the body; throws `BodyTooLarge` as soon as it is known to exceed `limit`. */
   bytes(limit: number): Promise<Uint8Array>

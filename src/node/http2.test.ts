@@ -137,7 +137,7 @@ describe('an HTTP/2 connection', () => {
   })
 
   test('an incomplete request is cancelled after requestTimeout', async () => {
-    const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `${await bytes(100)}` })
+    const read: Exchange = async (incoming) => ({ status: 200, headers: {}, body: `${await incoming.bytes(100)}` })
     const { url } = await serve(read, { requestTimeout: 100 })
     const stream = openHttp2(url).request({ ':method': 'POST', ':path': '/' })
     stream.on('error', () => {})
@@ -162,7 +162,11 @@ describe('an HTTP/2 connection', () => {
   })
 
   test('a body over the limit is rejected without being read to its end', async () => {
-    const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `${(await bytes(100)).length}` })
+    const read: Exchange = async (incoming) => ({
+      status: 200,
+      headers: {},
+      body: `${(await incoming.bytes(100)).length}`,
+    })
     const { url } = await serve(read)
     const session = openHttp2(url)
     const stream = session.request({ ':method': 'POST', ':path': '/' })
@@ -181,7 +185,7 @@ describe('an HTTP/2 connection', () => {
     ['after the headers', [[], ['ab', 'c']]],
     ['before its end', [['ab'], []]],
   ])('a body that arrives %s is read completely', async (_, groups) => {
-    const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `<${await bytes(100)}>` })
+    const read: Exchange = async (incoming) => ({ status: 200, headers: {}, body: `<${await incoming.bytes(100)}>` })
     const { url } = await serve(read)
     const stream = openHttp2(url).request({ ':method': 'POST', ':path': '/' })
     stream.setEncoding('utf8')
@@ -195,8 +199,8 @@ describe('an HTTP/2 connection', () => {
 
   test.each([0, 20])('a body that its caller breaks off after %i ms is not taken for complete', async (wait) => {
     const bodies: string[] = []
-    const read: Exchange = async ({ bytes }) => {
-      bodies.push(await bytes(100).then(String, (error: Error) => error.message))
+    const read: Exchange = async (incoming) => {
+      bodies.push(await incoming.bytes(100).then(String, (error: Error) => error.message))
       return { status: 200, headers: {} }
     }
     const { port } = await serve(read)

@@ -56,9 +56,12 @@ test('an address of another machine fails with an error that says so', async () 
 })
 
 test('an incomplete request is cut off after requestTimeout', async () => {
-  const { port } = await serve(async ({ bytes }) => ({ status: 200, headers: {}, body: `${await bytes(10)}` }), {
-    requestTimeout: 100,
-  })
+  const { port } = await serve(
+    async (incoming) => ({ status: 200, headers: {}, body: `${await incoming.bytes(10)}` }),
+    {
+      requestTimeout: 100,
+    },
+  )
   const socket = await open(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
   await once(socket, 'close')
   expect(socket.received).not.toMatch(/^HTTP\/1.1 200/)
