@@ -158,6 +158,27 @@ it('an error of a scheme rejects the caller and is logged', async () => {
   expect(logged).toMatchObject([{ scheme: 'scheme', error: { message: 'the directory is down' } }])
 })
 
+it('what was decided about a principal of one scheme does not count for another scheme', async () => {
+  const admin = { id: 'admin' }
+  const schemeIn = (header: string): Scheme => ({
+    ...one,
+    authenticate: (request) => (request.header(header) === undefined ? undefined : { principal: admin }),
+  })
+  const schemes = { strong: schemeIn('x-strong'), weak: schemeIn('x-weak') }
+  const auth = createAuth({ schemes, require: [{ strong: [] }] }, { realm: 'x', logger: silentLogger })
+  const requestWith = (...names: readonly string[]) =>
+    credentialsIn({ headers: Object.fromEntries(names.map((name) => [name, 'x'])) })
+  const strong = await auth.authenticate(requestWith('x-strong'))
+  expect(strong).toMatchObject({ id: 'admin', grants: { strong: [] } })
+  expect(await auth.authenticate(requestWith('x-strong'))).toBe(strong)
+  for (let repeated = 0; repeated < 2; repeated++) {
+    await expect(async () => await auth.authenticate(requestWith('x-weak'))).rejects.toMatchObject({
+      code: 'unauthenticated',
+    })
+  }
+  expect(await auth.authenticate(requestWith('x-weak', 'x-strong'))).toMatchObject({ grants: { strong: [], weak: [] } })
+})
+
 it('the card says that credentials are optional where they are', () => {
   const { security, securitySchemes } = createAuth(
     { schemes: { one }, anonymous: true },

@@ -71,6 +71,12 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
   const invalidChallenge = challengeFor(required, 'invalid_token')
   const missingChallenge = challengeFor(required)
   const names = schemes.map(([name]) => name)
+  /**
+   * What was decided about the principals of each scheme, for callers with one credential: schemes return the same
+   * principal for a token that they have verified before.
+   */
+  const decided = schemes.map(() => new WeakMap<Principal, Principal>())
+  const valid = new WeakSet<Principal>()
 
   // Not async: credentials that were verified before are known at once.
   function resultOf(name: string, scheme: Scheme, request: AuthRequest): AuthResult | Promise<AuthResult> {
@@ -88,10 +94,11 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
 
   /** Also rejects principals that cannot own tasks, and logs the reason of every failure. */
   function checkResult(name: string, result: AuthResult, request: AuthRequest): AuthResult {
-    if (result === undefined) return undefined
+    if (result === undefined || ('principal' in result && valid.has(result.principal))) return result
     const problem = 'principal' in result ? problemIn(result.principal) : undefined
     const failure = problem !== undefined ? authFailure(problem) : 'reason' in result ? result : undefined
     if (failure) report(name, failure, request)
+    else if ('principal' in result) valid.add(result.principal)
     return failure ?? result
   }
 
@@ -107,6 +114,18 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
   }
 
   function decide(results: readonly AuthResult[], request: AuthRequest): Principal {
+    const at = onlyCredential(results)
+    const result = at === undefined ? undefined : results[at]
+    if (at === undefined || result === undefined || 'reason' in result) return combine(results, request)
+    const known = decided[at]?.get(result.principal)
+    if (known) return known
+    const principal = combine(results, request)
+    decided[at]?.set(result.principal, principal)
+    return principal
+  }
+
+  /** The principal of all credentials of a request. Throws unless they meet the requirements. */
+  function combine(results: readonly AuthResult[], request: AuthRequest): Principal {
     const grants: Record<string, readonly string[]> = {}
     let first: Principal | undefined
     let expires = Number.POSITIVE_INFINITY
@@ -161,6 +180,12 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
     // Every caller meets an empty requirement.
     security: acceptsAnonymous && schemes.length > 0 ? [...required, {}] : required,
   }
+}
+
+/** The index of the only scheme that found credentials. */
+function onlyCredential(results: readonly AuthResult[]): number | undefined {
+  const first = results.findIndex((result) => result !== undefined)
+  return first < 0 || results.some((result, at) => at > first && result !== undefined) ? undefined : first
 }
 
 export type Grants = NonNullable<Principal['grants']>

@@ -47,6 +47,23 @@ export function apiKey(options: ApiKeyOptions): Scheme {
   })
   const { in: location = 'header', name = 'X-API-Key', keys, description } = options
   const find = typeof keys === 'function' ? keys : indexKeys(keys)
+  /** One principal per key, so that what is known of it need not be found out again. */
+  const principals = new WeakMap<StoredKey, Principal>()
+
+  function principalOf(stored: StoredKey): Principal {
+    const known = principals.get(stored)
+    if (known) return known
+    const { hash: _, ...principal } = stored
+    principals.set(stored, principal)
+    return principal
+  }
+
+  /** The duration of the lookup reveals something about a hash, which the caller cannot choose, and nothing about a key. */
+  function checkKey(stored: StoredKey | undefined, digest: Uint8Array): AuthResult {
+    const storedDigest = stored && fromHex(stored.hash)
+    if (!stored || !storedDigest || !isEqual(storedDigest, digest)) return authFailure('the key is unknown')
+    return { principal: principalOf(stored) }
+  }
 
   return {
     card: { type: 'api-key', name, location, ...(description !== undefined && { description }) },
@@ -70,12 +87,4 @@ function indexKeys(keys: readonly StoredKey[]): (hash: string) => StoredKey | un
   }
   const byHash = new Map(keys.map((key) => [key.hash.toLowerCase(), key]))
   return (hash) => byHash.get(hash)
-}
-
-/** The duration of the lookup reveals something about a hash, which the caller cannot choose, and nothing about a key. */
-function checkKey(stored: StoredKey | undefined, digest: Uint8Array): AuthResult {
-  const storedDigest = stored && fromHex(stored.hash)
-  if (!stored || !storedDigest || !isEqual(storedDigest, digest)) return authFailure('the key is unknown')
-  const { hash: _, ...principal } = stored
-  return { principal }
 }
