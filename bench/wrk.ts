@@ -11,26 +11,30 @@ export interface WrkOptions {
   readonly port: number
   readonly connections: number
   readonly seconds: number
+  /** A request whose message id is replaced by a new one each time. Defaults to a small task in 1.0. */
+  readonly body?: string
+  readonly version?: string
   /** Where its script is written. */
   readonly directory: string
 }
 
 /** Sends small tasks with new message ids from one thread of wrk, which uses a tenth of the CPU of a generator in JavaScript. */
-export async function loadWithWrk({ port, connections, seconds, directory }: WrkOptions): Promise<Load> {
+export async function loadWithWrk(options: WrkOptions): Promise<Load> {
+  const { port, connections, seconds, directory, body = sendBody('Hello', 'SendMessage'), version = '1.0' } = options
   const script = join(directory, 'send.lua')
-  await writeFile(script, scriptOf(sendBody('Hello', 'SendMessage')))
+  await writeFile(script, scriptOf(body, version))
   const output = await run(['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `http://127.0.0.1:${port}/`])
   const requests = Number(/(\d+) requests in/.exec(output)?.[1])
   if (/Non-2xx|Socket errors/.test(output) || !(requests > 0)) throw new Error(`wrk failed: ${output}`)
   return { requests, seconds: requests / Number(/Requests\/sec: *([\d.]+)/.exec(output)?.[1]) }
 }
 
-function scriptOf(body: string): string {
+function scriptOf(body: string, version: string): string {
   const [before, after] = body.split('m-00000000')
   return `
     local count = 0
     local run = os.time() .. '-' .. math.floor(os.clock() * 1000000)
-    local headers = { ['content-type'] = 'application/json', ['a2a-version'] = '1.0' }
+    local headers = { ['content-type'] = 'application/json', ['a2a-version'] = '${version}' }
     request = function()
       count = count + 1
       return wrk.format('POST', '/', headers, '${before}m-' .. run .. '-' .. count .. '${after}')
