@@ -1,7 +1,7 @@
-import { fromHex, isEqual, sha256, toHex } from '../../base/hash.ts'
+import { fromHex, isEqual, sha256, sha256Key, toHex } from '../../base/hash.ts'
 import { anything, checkOptions, oneOf, text } from '../../base/options.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { type AuthResult, authFailure, challengeOf, credentialIn, type Scheme } from '../scheme.ts'
+import { type AuthResult, type AuthSuccess, authFailure, challengeOf, credentialIn, type Scheme } from '../scheme.ts'
 
 /** Hashes an API key for storage, by SHA-256. Keys must be random and long, as `newApiKey` creates them. */
 export async function hashApiKey(key: string): Promise<string> {
@@ -46,45 +46,50 @@ export function apiKey(options: ApiKeyOptions): Scheme {
     description: text,
   })
   const { in: location = 'header', name = 'X-API-Key', keys, description } = options
-  const find = typeof keys === 'function' ? keys : indexKeys(keys)
-  /** One principal per key, so that what is known of it need not be found out again. */
-  const principals = new WeakMap<StoredKey, Principal>()
-
-  function principalOf(stored: StoredKey): Principal {
-    const known = principals.get(stored)
-    if (known) return known
-    const { hash: _, ...principal } = stored
-    principals.set(stored, principal)
-    return principal
-  }
-
-  /** The duration of the lookup reveals something about a hash, which the caller cannot choose, and nothing about a key. */
-  function checkKey(stored: StoredKey | undefined, digest: Uint8Array): AuthResult {
-    const storedDigest = stored && fromHex(stored.hash)
-    if (!stored || !storedDigest || !isEqual(storedDigest, digest)) return authFailure('the key is unknown')
-    return { principal: principalOf(stored) }
-  }
+  const check = typeof keys === 'function' ? checkByLookup(keys) : checkInList(keys)
 
   return {
     card: { type: 'api-key', name, location, ...(description !== undefined && { description }) },
     challenge: ({ realm }) => challengeOf('ApiKey', { realm, in: location, name }),
     authenticate(request) {
       const key = credentialIn(request, location, name)
-      if (typeof key !== 'string') return key
-      const digest = sha256(key)
-      const stored = find(toHex(digest))
-      return stored instanceof Promise ? stored.then((late) => checkKey(late, digest)) : checkKey(stored, digest)
+      return typeof key === 'string' ? check(key) : key
     },
   }
 }
 
-function indexKeys(keys: readonly StoredKey[]): (hash: string) => StoredKey | undefined {
+type CheckKey = (key: string) => AuthResult | Promise<AuthResult>
+
+/**
+ * Finds keys by their digests. The duration of the lookup reveals something about a digest, which the caller cannot choose,
+ * and nothing about a key.
+ */
+function checkInList(keys: readonly StoredKey[]): CheckKey {
   if (!Array.isArray(keys)) {
     throw new TypeError('apiKey(): expected keys as a list of { id, hash } or a function that finds one by its hash')
   }
-  for (const { id, hash } of keys) {
-    if (fromHex(hash)?.length !== 32) throw new TypeError(`apiKey(): expected the hash of ${id} as hashApiKey gives it`)
+  const results = new Map<string, AuthSuccess>()
+  for (const key of keys as readonly StoredKey[]) {
+    const digest = fromHex(key.hash)
+    if (digest?.length !== 32) throw new TypeError(`apiKey(): expected the hash of ${key.id} as hashApiKey gives it`)
+    results.set(String.fromCharCode(...digest), successOf(key))
   }
-  const byHash = new Map(keys.map((key) => [key.hash.toLowerCase(), key]))
-  return (hash) => byHash.get(hash)
+  return (key) => results.get(sha256Key(key)) ?? authFailure('the key is unknown')
+}
+
+function checkByLookup(find: Extract<ApiKeyOptions['keys'], (...values: never[]) => unknown>): CheckKey {
+  function compare(stored: StoredKey | undefined, digest: Uint8Array): AuthResult {
+    const storedDigest = stored && fromHex(stored.hash)
+    if (!stored || !storedDigest || !isEqual(storedDigest, digest)) return authFailure('the key is unknown')
+    return successOf(stored)
+  }
+  return (key) => {
+    const digest = sha256(key)
+    const stored = find(toHex(digest))
+    return stored instanceof Promise ? stored.then((late) => compare(late, digest)) : compare(stored, digest)
+  }
+}
+
+function successOf({ hash: _, ...principal }: StoredKey): AuthSuccess {
+  return { principal }
 }
