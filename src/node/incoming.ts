@@ -29,6 +29,9 @@ export interface PassedRequest {
   readonly onResponse?: () => void
 }
 
+/** Bodies up to this length mostly arrive together with their headers. In bytes. */
+const shortBody = 16 * 1024
+
 /** Counts the body bytes of a request against the load of the server. */
 export interface BodyBudget {
   /** False if the server has no room for these bytes. */
@@ -42,10 +45,13 @@ export function readBody(
   budget: BodyBudget,
   passed?: PassedRequest,
 ): Promise<Uint8Array> {
-  if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
+  const length = Number(request.headers['content-length'])
+  if (length > limit) return Promise.reject(new BodyTooLarge(limit))
   const source = passed?.source ?? request
   if (!source.readableDidRead) {
-    return source.destroyed ? Promise.reject(callerLeft()) : readSource(source, limit, budget, 'error')
+    if (source.destroyed) return Promise.reject(callerLeft())
+    // A long body is read from its first byte on, so that the first callers are not refused for the sake of later ones.
+    return (length <= shortBody ? readSource : collectBody)(source, limit, budget, 'error')
   }
   return encodeParsed(passed ? passed.body : (rawBodyOf(request) ?? request.body), request, limit)
 }
