@@ -4,7 +4,7 @@ import { silentLogger } from '../../test/support/logger.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { AuthOptions } from './auth.ts'
 import { createAuth } from './auth.ts'
-import type { Scheme } from './scheme.ts'
+import type { AuthSuccess, Scheme } from './scheme.ts'
 import { custom } from './schemes/custom.ts'
 
 /** Reads the principal from a header as `id scope scope`, and rejects `bad`. */
@@ -158,13 +158,15 @@ it('an error of a scheme rejects the caller and is logged', async () => {
   expect(logged).toMatchObject([{ scheme: 'scheme', error: { message: 'the directory is down' } }])
 })
 
-it('what was decided about a principal of one scheme does not count for another scheme', async () => {
-  const admin = { id: 'admin' }
-  const schemeIn = (header: string): Scheme => ({
-    ...one,
-    authenticate: (request) => (request.header(header) === undefined ? undefined : { principal: admin }),
-  })
-  const schemes = { strong: schemeIn('x-strong'), weak: schemeIn('x-weak') }
+/** Accepts requests with a header, each with the same result. */
+const resultFor = (header: string, result: AuthSuccess): Scheme => ({
+  ...one,
+  authenticate: (request) => (request.header(header) === undefined ? undefined : result),
+})
+
+it('what was decided about a result of one scheme does not count for another scheme', async () => {
+  const admin = { principal: { id: 'admin' }, isKept: true } as const
+  const schemes = { strong: resultFor('x-strong', admin), weak: resultFor('x-weak', admin) }
   const auth = createAuth({ schemes, require: [{ strong: [] }] }, { realm: 'x', logger: silentLogger })
   const requestWith = (...names: readonly string[]) =>
     credentialsIn({ headers: Object.fromEntries(names.map((name) => [name, 'x'])) })
@@ -177,6 +179,19 @@ it('what was decided about a principal of one scheme does not count for another 
     })
   }
   expect(await auth.authenticate(requestWith('x-weak', 'x-strong'))).toMatchObject({ grants: { strong: [], weak: [] } })
+})
+
+it('a scheme that changes the result it returns is asked again each time', async () => {
+  const user = { id: 'ada', scopes: ['write'] }
+  const auth = createAuth(
+    { schemes: { one: resultFor('one', { principal: user }) }, require: [{ one: ['write'] }] },
+    { realm: 'x', logger: silentLogger },
+  )
+  const request = credentialsIn({ headers: { one: 'x' } })
+  const first = await auth.authenticate(request)
+  expect(await auth.authenticate(request)).not.toBe(first)
+  user.scopes = []
+  await expect(async () => await auth.authenticate(request)).rejects.toMatchObject({ code: 'forbidden' })
 })
 
 it('the card says that credentials are optional where they are', () => {

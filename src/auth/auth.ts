@@ -9,6 +9,7 @@ import {
   type AuthFailure,
   type AuthRequest,
   type AuthResult,
+  type AuthSuccess,
   authFailure,
   challengesOf,
   type NetworkOf,
@@ -72,11 +73,11 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
   const missingChallenge = challengeFor(required)
   const names = schemes.map(([name]) => name)
   /**
-   * What was decided about the principals of each scheme, for callers with one credential: schemes return the same
-   * principal for a token that they have verified before.
+   * What was decided about results that a scheme keeps, for callers with one credential. Not about others: a custom scheme
+   * may return one object for several tokens, or change it when it revokes a scope.
    */
-  const decided = schemes.map(() => new WeakMap<Principal, Principal>())
-  const valid = new WeakSet<Principal>()
+  const decided = schemes.map(() => new WeakMap<AuthSuccess, Principal>())
+  const valid = new WeakSet<AuthSuccess>()
 
   // Not async: credentials that were verified before are known at once.
   function resultOf(name: string, scheme: Scheme, request: AuthRequest): AuthResult | Promise<AuthResult> {
@@ -94,11 +95,11 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
 
   /** Also rejects principals that cannot own tasks, and logs the reason of every failure. */
   function checkResult(name: string, result: AuthResult, request: AuthRequest): AuthResult {
-    if (result === undefined || ('principal' in result && valid.has(result.principal))) return result
+    if (result === undefined || ('principal' in result && valid.has(result))) return result
     const problem = 'principal' in result ? problemIn(result.principal) : undefined
     const failure = problem !== undefined ? authFailure(problem) : 'reason' in result ? result : undefined
     if (failure) report(name, failure, request)
-    else if ('principal' in result) valid.add(result.principal)
+    else if ('principal' in result && result.isKept) valid.add(result)
     return failure ?? result
   }
 
@@ -116,11 +117,12 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
   function decide(results: readonly AuthResult[], request: AuthRequest): Principal {
     const at = onlyCredential(results)
     const result = at === undefined ? undefined : results[at]
-    if (at === undefined || result === undefined || 'reason' in result) return combine(results, request)
-    const known = decided[at]?.get(result.principal)
+    if (at === undefined || result === undefined || 'reason' in result || !result.isKept)
+      return combine(results, request)
+    const known = decided[at]?.get(result)
     if (known) return known
     const principal = combine(results, request)
-    decided[at]?.set(result.principal, principal)
+    decided[at]?.set(result, principal)
     return principal
   }
 

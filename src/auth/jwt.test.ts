@@ -114,6 +114,7 @@ describe('a token', () => {
     const expires = expect.any(Number)
     expect(await principalWith({ principal: ({ sub }) => ({ id: `${sub}!` }) })).toEqual({
       principal: { id: 'alice!', expires },
+      isKept: true,
     })
     expect(await principalWith({ principal: () => undefined })).toHaveProperty('reason')
   })

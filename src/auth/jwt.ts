@@ -59,7 +59,8 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
     const value = readClaims(payload as JWTPayload & JsonObject, rules)
     if (!value || 'reason' in value) return { value }
     const expires = ((payload.exp ?? 0) + clockSkew) * 1000
-    return { value: withExpiry(value, expires), until: Math.min(expires, Date.now() + cacheTokensFor * 1000) }
+    const kept = { ...withExpiry(value, expires), isKept: true } as const
+    return { value: kept, until: Math.min(expires, Date.now() + cacheTokensFor * 1000) }
   }
 
   return (token) =>

@@ -35,6 +35,8 @@ export interface AuthSuccess {
   readonly principal: Principal
   /** The key to which the credentials are bound: the `cnf` claim (RFC 7800). */
   readonly confirmation?: Json
+  /** The scheme returns this object, unchanged, for the same credentials only. What follows from it is then found out once. */
+  readonly isKept?: true
 }
 
 export interface AuthFailure {

@@ -13,7 +13,7 @@ it.each([
   ['a cookie', { in: 'cookie', name: 'key' }, { headers: { cookie: `a=b; key=${key}; c` } }],
 ] as const)('a key in %s is accepted', async (_, options, request) => {
   const scheme = apiKey({ ...options, keys: [stored] })
-  expect(await scheme.authenticate(credentialsIn(request))).toEqual(ci)
+  expect(await scheme.authenticate(credentialsIn(request))).toEqual({ ...ci, isKept: true })
   expect(await scheme.authenticate(credentialsIn())).toBeUndefined()
 })
 

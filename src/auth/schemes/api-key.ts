@@ -72,7 +72,7 @@ function checkInList(keys: readonly StoredKey[]): CheckKey {
   for (const key of keys as readonly StoredKey[]) {
     const digest = fromHex(key.hash)
     if (digest?.length !== 32) throw new TypeError(`apiKey(): expected the hash of ${key.id} as hashApiKey gives it`)
-    results.set(String.fromCharCode(...digest), successOf(key))
+    results.set(String.fromCharCode(...digest), { ...successOf(key), isKept: true })
   }
   return (key) => results.get(sha256Key(key)) ?? authFailure('the key is unknown')
 }
