@@ -27,8 +27,12 @@ const nodeTests = [
 const withoutPostgres = ['--testNamePattern', '^(?!.*PostgreSQL)']
 
 describe.skipIf(!hasPrograms)('the lowest supported versions of Node', () => {
+  // Concurrent, because each waits for processes and timers for a part of its time.
   for (const node of oldNodes) {
-    it(`stores, listeners, transports and clients work: ${node}`, { timeout: 600_000 }, async ({ signal }) => {
+    it.concurrent(`stores, listeners, transports and clients work: ${node}`, { timeout: 600_000 }, async ({
+      signal,
+      expect,
+    }) => {
       const { passed, output } = await runSuiteOn(node, [...nodeTests, ...withoutPostgres], { signal })
       expect(passed, output).toBe(true)
       expect(output).toMatch(/^[1-9]\d{2,} passed, 0 failed/m)
