@@ -21,7 +21,7 @@ export function sha256Key(text: string): string {
 
 export function toHex(bytes: Uint8Array): string {
   let text = ''
-  for (const byte of bytes) text += hex[byte]
+  for (let at = 0; at < bytes.length; at++) text += hex[bytes[at] as number]
   return text
 }
 

@@ -4,7 +4,7 @@ import { createEnvelopeSchemas, type EnvelopeRules, type MeshEnvelope } from './
 import { MeshError } from './errors.ts'
 import type { MeshSigningKey } from './keys.ts'
 import { AgentId, LenientId, MessageId } from './payloads.ts'
-import { signEnvelope } from './signature.ts'
+import { signedText } from './signature.ts'
 
 /** JSON readers disagree on whether to skip it. */
 const byteOrderMark = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
@@ -86,7 +86,7 @@ export function createEnvelopeWriter({ agentId, key, now }: WriteOptions): Write
       payload: draft.payload,
       correlation_id: draft.correlation_id ?? null,
     } as MeshEnvelope
-    return { messageId, text: JSON.stringify(key ? await signEnvelope(envelope, key) : envelope) }
+    return { messageId, text: key ? await signedText(envelope, key) : JSON.stringify(envelope) }
   }
 }
 

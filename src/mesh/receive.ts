@@ -82,7 +82,7 @@ export function createReceive(options: ReceiveOptions): Receive {
     const from = envelope.sender_id
     if (claim === 'new') return await answerOnce(message, { envelope, from, identity, signal: neverAborted, trace })
     if (claim === 'replay') throw replayError()
-    if (claim !== 'pending') return 'reply' in claim ? JSON.parse(claim.reply) : throwCacheFull(claim.retryAfter)
+    if (claim !== 'pending') return 'reply' in claim ? decodeReply(claim.reply) : throwCacheFull(claim.retryAfter)
     const pending = inFlight.get(envelope.message_id)
     if (pending) return await pending
     throw new MeshError('SERVICE_UNAVAILABLE', 'This message is already being handled.', { retryAfter: 1 })
@@ -100,7 +100,7 @@ export function createReceive(options: ReceiveOptions): Receive {
     inFlight.set(messageId, pending)
     try {
       const reply = await pending
-      await replayCache.settle(messageId, JSON.stringify(reply))
+      await replayCache.settle(messageId, encodeReply(reply))
       return reply
     } finally {
       inFlight.delete(messageId)
@@ -173,6 +173,22 @@ export function createReceive(options: ReceiveOptions): Receive {
 
   const receive = async (bytes: Uint8Array, trace?: Trace) => await process(read(bytes), bytes, trace)
   return Object.assign(receive, { process })
+}
+
+/** The status and the time to wait in the first line, then the text as it is: as a JSON string it would be copied. */
+function encodeReply({ status, text = '', retryAfter }: MeshReply): string {
+  return `${status} ${retryAfter ?? ''}\n${text}`
+}
+
+function decodeReply(reply: string): MeshReply {
+  const end = reply.indexOf('\n')
+  const [status, retryAfter] = reply.slice(0, end).split(' ')
+  const text = reply.slice(end + 1)
+  return {
+    status: Number(status),
+    ...(text !== '' && { text }),
+    ...(retryAfter !== '' && { retryAfter: Number(retryAfter) }),
+  }
 }
 
 function errorPayload({ code, message, details, retryAfter }: MeshError, url: string | undefined) {

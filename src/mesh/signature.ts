@@ -24,6 +24,18 @@ export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: Mes
   return { ...envelope, auth: { ...tag, signature: toBase64(signature) } }
 }
 
+/**
+ * The JSON text of an envelope with the same tag. It is the signed text with the signature in its place, so the envelope
+ * is written only once. The envelope must have no other members than those of its type.
+ */
+export async function signedText(envelope: MeshEnvelope, key: MeshSigningKey): Promise<string> {
+  const text = canonicalText(envelope, createTag(envelope, key))
+  const signature = toBase64(await key.sign(encoder.encode(text)))
+  // The first timestamp is that of the tag: its members come first, and quotes in their values are escaped.
+  const at = text.indexOf(',"timestamp":')
+  return `${text.slice(0, at)},"signature":"${signature}"${text.slice(at)}`
+}
+
 type UnsignedTag = Omit<MeshAuth, 'signature'>
 
 function createTag({ sender_id, timestamp }: MeshEnvelope, key: MeshSigningKey): UnsignedTag {

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { describe, expect, it } from 'vitest'
-import { createRateLimit, generateSigningKey, MeshRefusal, signEnvelope } from '../../src/entries/mesh.ts'
+import { createRateLimit, generateSigningKey, MeshError, MeshRefusal, signEnvelope } from '../../src/entries/mesh.ts'
 import { meshPair, meshRequest, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString()
@@ -215,6 +215,25 @@ describe('a posted message', () => {
     expect(otherNonce.status).toBe(401)
     expect(otherNonce.body.payload?.error).toMatchObject({ details: { reason: 'REPLAY' } })
     expect(calls).toBe(1)
+  })
+
+  it('a repeated message gets the same error with its retry time, and a repeated goodbye the same status', async () => {
+    let calls = 0
+    const busy = () => {
+      calls++
+      throw new MeshError('SERVICE_UNAVAILABLE', 'Busy: line 1\nline 2', { retryAfter: 7 })
+    }
+    const { price, shopKey } = await meshPair({ methods: { get_price: busy } })
+    const { endpoint } = await startMeshServer(price)
+    const request = await signedRequest(shopKey)
+    const [first, second] = [await post(endpoint, request), await post(endpoint, request)]
+    expect([first.status, first.headers.get('retry-after')]).toEqual([503, '7'])
+    expect([second.status, second.headers.get('retry-after'), second.text]).toEqual([503, '7', first.text])
+    expect(calls).toBe(1)
+    const goodbye = await signedRequest(shopKey, { message_type: 'goodbye', payload: {} })
+    for (const answer of [await post(endpoint, goodbye), await post(endpoint, goodbye)]) {
+      expect([answer.status, answer.headers.get('retry-after'), answer.text]).toEqual([202, null, ''])
+    }
   })
 
   it('a rate-limited message gets a retry time in body and header, and may be repeated unchanged', async () => {
