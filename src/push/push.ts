@@ -296,10 +296,12 @@ function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }
     const { url, token, authentication } = config
     if (url.length > maxLength.url) throw invalidParams(field, `expected at most ${maxLength.url} characters`)
     const sibling = (name: string) => field.replace(/url$/, name)
-    requireHeaderValue(token, sibling('token'))
-    requireHeaderValue(authentication?.credentials, sibling('authentication.credentials'))
-    if (authentication?.credentials !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(authentication.scheme)) {
-      throw invalidParams(sibling('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
+    if (token !== undefined) requireHeaderValue(token, sibling('token'))
+    if (authentication?.credentials !== undefined) {
+      requireHeaderValue(authentication.credentials, sibling('authentication.credentials'))
+      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(authentication.scheme)) {
+        throw invalidParams(sibling('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
+      }
     }
     await requireAllowed(url, field)
     if (proveOwnership) await proveReceiver(url, field)
@@ -325,8 +327,7 @@ const refusalTexts: Readonly<Record<RefusalReason, string>> = {
 }
 
 /** Tokens and credentials of callers are sent as header values. */
-function requireHeaderValue(text: string | undefined, field: string): void {
-  if (text === undefined) return
+function requireHeaderValue(text: string, field: string): void {
   const isValid = text.length <= maxLength.secret && /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
   if (!isValid) throw invalidParams(field, `expected at most ${maxLength.secret} characters that are valid in a header`)
 }
