@@ -54,6 +54,20 @@ describe.each(kinds)('an envelope signed with a key of %s', (kind) => {
     )
   })
 
+  it('a written envelope has a valid signature, and its payload keeps the order of its members', async () => {
+    const write = createEnvelopeWriter({ agentId: 'shop-agent', key, now: Date.now })
+    await fc.assert(
+      fc.asyncProperty(parameters, async (values) => {
+        const payload = { method: 'get_price', parameters: { z: ',"timestamp":', ...values, a: 1 } as never }
+        const { text } = await write({ message_type: 'request', recipient_id: 'price-agent', payload } as never)
+        const { envelope } = read(new TextEncoder().encode(text))
+        expect(envelope && (await isEnvelopeSignedBy(envelope, key))).toBe(true)
+        expect(JSON.stringify(envelope?.payload)).toBe(JSON.stringify(payload))
+      }),
+      { numRuns: 40 },
+    )
+  })
+
   it('the signature is invalid if any byte changes', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plainParameters, fc.integer({ min: 1, max: 255 }), async (values, change) => {

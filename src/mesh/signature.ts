@@ -25,15 +25,16 @@ export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: Mes
 }
 
 /**
- * The JSON text of an envelope with the same tag. It is the signed text with the signature in its place, so the envelope
- * is written only once. The envelope must have no other members than those of its type.
+ * The JSON text of an envelope with the same tag, whose payload keeps the order of its members. The envelope must have no
+ * other members than those of its type: then the signed text has all others as they are sent, and they are written once.
  */
 export async function signedText(envelope: MeshEnvelope, key: MeshSigningKey): Promise<string> {
-  const text = canonicalText(envelope, createTag(envelope, key))
-  const signature = toBase64(await key.sign(encoder.encode(text)))
+  const { start, end } = textAround(envelope, createTag(envelope, key))
+  const signed = `${start}${canonicalize(envelope.payload)}${end}`
+  const signature = toBase64(await key.sign(encoder.encode(signed)))
   // The first timestamp is that of the tag: its members come first, and quotes in their values are escaped.
-  const at = text.indexOf(',"timestamp":')
-  return `${text.slice(0, at)},"signature":"${signature}"${text.slice(at)}`
+  const at = start.indexOf(',"timestamp":')
+  return `${start.slice(0, at)},"signature":"${signature}"${start.slice(at)}${JSON.stringify(envelope.payload)}${end}`
 }
 
 type UnsignedTag = Omit<MeshAuth, 'signature'>
@@ -166,12 +167,18 @@ function canonicalText(envelope: MeshEnvelope, tag: MeshAuth | UnsignedTag): str
     const { signature: _, ...auth } = tag as MeshAuth
     return canonicalize({ ...envelope, auth }) ?? ''
   }
+  const { start, end } = textAround(envelope, tag)
+  return `${start}${canonicalize(envelope.payload)}${end}`
+}
+
+/** The canonical form before and after the payload. */
+function textAround(envelope: MeshEnvelope, tag: MeshAuth | UnsignedTag) {
   const { agent_id, nonce, public_key_fingerprint, timestamp } = tag
   const { correlation_id, message_id, message_type, recipient_id, sender_id } = envelope
   const auth = { agent_id, nonce, public_key_fingerprint, timestamp }
   const start = JSON.stringify({ auth, correlation_id, message_id, message_type })
   const end = JSON.stringify({ recipient_id, sender_id, timestamp: envelope.timestamp })
-  return `${start.slice(0, -1)},"payload":${canonicalize(envelope.payload)},${end.slice(1)}`
+  return { start: `${start.slice(0, -1)},"payload":`, end: `,${end.slice(1)}` }
 }
 
 const envelopeMembers: ReadonlySet<string> = new Set([

@@ -36,7 +36,9 @@ test('a held connection runs one statement at a time, and keeps the process aliv
   expect(await running).toEqual({ rows: [1] })
   await held.idle()
   expect(connection.holdsProcess).toBe(false)
-  expect(held.query({ text: 'SELECT 2' })).toBeInstanceOf(Promise)
+  const next = held.query({ text: 'SELECT 2' })
+  answer(1).resolve({ rows: [2] })
+  expect(await next).toEqual({ rows: [2] })
 })
 
 test('a statement that the server rejects does not break the connection', async () => {
