@@ -72,8 +72,6 @@ export default defineConfig({
           include: ['src/**/*.test.ts', ...unitTests],
           pool: 'forks',
           maxWorkers: '100%',
-          // Each file would otherwise load the sources again, which takes a third of the time.
-          isolate: false,
           ...unitTimeouts,
           env: environment,
         },
