@@ -68,6 +68,16 @@ describe.each(kinds)('an envelope signed with a key of %s', (kind) => {
     )
   })
 
+  it('a payload that changes while it is signed is sent as it was', async () => {
+    const write = createEnvelopeWriter({ agentId: 'shop-agent', key, now: Date.now })
+    const payload = { method: 'get_price', parameters: { symbol: 'TEA' } }
+    const writing = write({ message_type: 'request', recipient_id: 'price-agent', payload } as never)
+    payload.parameters.symbol = 'OIL'
+    const { envelope } = read(new TextEncoder().encode((await writing).text))
+    expect(envelope?.payload).toMatchObject({ parameters: { symbol: 'TEA' } })
+    expect(envelope && (await isEnvelopeSignedBy(envelope, key))).toBe(true)
+  })
+
   it('the signature is invalid if any byte changes', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(plainParameters, fc.integer({ min: 1, max: 255 }), async (values, change) => {

@@ -31,10 +31,12 @@ export async function signEnvelope<E extends MeshEnvelope>(envelope: E, key: Mes
 export async function signedText(envelope: MeshEnvelope, key: MeshSigningKey): Promise<string> {
   const { start, end } = textAround(envelope, createTag(envelope, key))
   const signed = `${start}${canonicalize(envelope.payload)}${end}`
-  const signature = toBase64(await key.sign(encoder.encode(signed)))
   // The first timestamp is that of the tag: its members come first, and quotes in their values are escaped.
   const at = start.indexOf(',"timestamp":')
-  return `${start.slice(0, at)},"signature":"${signature}"${start.slice(at)}${JSON.stringify(envelope.payload)}${end}`
+  // Written before the signature is awaited: its author may change the payload meanwhile.
+  const rest = `${start.slice(at)}${JSON.stringify(envelope.payload)}${end}`
+  const signature = toBase64(await key.sign(encoder.encode(signed)))
+  return `${start.slice(0, at)},"signature":"${signature}"${rest}`
 }
 
 type UnsignedTag = Omit<MeshAuth, 'signature'>
