@@ -68,13 +68,15 @@ function send(target: Target, request: PostRequest, { resolve, reject }: Outcome
     headers: { ...headers, 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body) },
   }
   const outgoing = target.open(options)
-  const abort = (): void => {
-    outgoing.destroy(signal.reason)
-  }
   const release = (): void => signal.removeEventListener('abort', abort)
   const fail = (error: unknown): void => {
     release()
     reject(error)
+  }
+  const abort = (): void => {
+    fail(signal.reason)
+    // Without the reason: the error of a socket whose response is being discarded may have no listener.
+    outgoing.destroy()
   }
   let isRepeated = !mayRepeat
   signal.addEventListener('abort', abort)

@@ -111,7 +111,14 @@ export function createSendPost({ targets, sender, limits }: SendPostOptions): Se
       settle()
       reject(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }))
     })
-    return { response, abort: (reason) => void request.destroy(reason) }
+    return {
+      response,
+      abort(reason) {
+        reject(reason)
+        // Without the reason: the error of a socket whose response is being discarded may have no listener.
+        request.destroy()
+      },
+    }
   }
 }
 

@@ -39,7 +39,7 @@ export function sendHop(
   hop: Hop,
   { plain, tls, lookup }: Sender,
   { connectTimeout, headersTimeout }: Required<GuardLimits>,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { url, method, headers, body } = hop
@@ -51,7 +51,6 @@ export function sendHop(
       method,
       headers: { host: url.host, ...Object.fromEntries(headers), ...lengthOf(body, method) },
       lookup,
-      ...(signal && { signal }),
     }
     const request = isTls
       ? tlsRequest({ ...options, agent: tls, servername: serverNameOf(options.host) })
@@ -64,6 +63,10 @@ export function sendHop(
       clearConnect()
       clearHeaders()
     }
+    // Neither the option `signal` nor a reason: both end the socket with an error. The first outlives the request in the
+    // agent's pool, and destroying a request discards its response, after which nothing listens to errors of the socket.
+    const abort = () => void request.destroy()
+    signal.addEventListener('abort', abort)
     request.once('response', (message) => {
       settle()
       resolve(message)
@@ -75,6 +78,7 @@ export function sendHop(
     })
     request.once('close', () => {
       settle()
+      signal.removeEventListener('abort', abort)
       reject(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }))
     })
     request.end(body)

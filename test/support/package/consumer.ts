@@ -20,6 +20,13 @@ export async function createConsumer(
   files: Readonly<Record<string, string>>,
 ): Promise<string> {
   const project = await temporaryDirectory()
+  await installPackage(project, packages)
+  for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text)
+  return project
+}
+
+/** Puts the built package, its dependencies and the given packages into a folder. */
+export async function installPackage(project: string, packages: readonly string[]): Promise<void> {
   const modules = join(project, 'node_modules')
   const installed = join(modules, manifest.name)
   await mkdir(installed, { recursive: true })
@@ -30,6 +37,4 @@ export async function createConsumer(
     await symlink(join(root, 'node_modules', name), link)
   }
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
-  for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text)
-  return project
 }
