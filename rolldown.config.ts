@@ -42,11 +42,11 @@ const refuseOldNodes: Plugin = {
   name: 'refuse-old-nodes',
   transform: {
     filter: { id: /src\/entries\/[^/]+\.ts$/ },
-    handler: (code) => ({ code: `${code}\nimport '${resolve('src/base/node-version.ts')}'`, map: null }),
+    handler: (code) => ({ code: `${code}\nimport '${resolve('src/core/base/node-version.ts')}'`, map: null }),
   },
 }
 
-const treeshake = { moduleSideEffects: [{ test: /src\/base\/node-version\.ts$/, sideEffects: true }] }
+const treeshake = { moduleSideEffects: [{ test: /src\/core\/base\/node-version\.ts$/, sideEffects: true }] }
 
 /** Packages and Node's own modules are never bundled. */
 const external = (id: string) => !id.startsWith('.') && !isAbsolute(id)
@@ -87,7 +87,7 @@ export default defineConfig([
       // handler, and the rest of a server.
       codeSplitting: {
         groups: [
-          { name: 'base', test: /src\/(base|protocol)\/|src\/http\/(exchange|read-limited)/, priority: 3 },
+          { name: 'base', test: /src\/core\/(base|protocol)\/|src\/core\/http\/(exchange|read-limited)/, priority: 3 },
           { name: 'common', test: (id) => serverFiles.has(id) && clientFiles.has(id), priority: 2 },
           { name: 'server', test: (id) => serverFiles.has(id) && handlerFiles.has(id), priority: 1 },
           { name: 'serve', test: (id) => serverFiles.has(id), priority: 0 },

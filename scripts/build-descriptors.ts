@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Compiles `proto/` into `src/transports/grpc/descriptors.ts`. Run this script after every change to `proto/`. */
+/** Compiles `proto/` into `src/core/transports/grpc/descriptors.ts`. Run this script after every change to `proto/`. */
 
 const root = new URL('../', import.meta.url)
-const target = new URL('src/transports/grpc/descriptors.ts', root)
+const target = new URL('src/core/transports/grpc/descriptors.ts', root)
 
 export async function compileDescriptors(): Promise<string> {
   const args = ['build', 'proto', '--as-file-descriptor-set', '--exclude-source-info', '-o', '-#format=binpb']

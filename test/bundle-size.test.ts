@@ -5,7 +5,8 @@ import { type Bundle, bundle } from './support/package/bundle.ts'
 const limits = { first: 34, allVersions: 50 }
 
 /** Folders, files and packages that a client must not contain. */
-const serverSide = /^src\/(agent|node|push|runtime|server|stores|tasks)\/|\/(grpc|requests|server)[./]|node_modules/
+const serverSide =
+  /^src\/(core\/(agent|node|push|runtime|server|tasks)|stores|operator|serve)\/|\/(grpc|requests|server)[./]|node_modules/
 
 it(`the client is at most ${limits.first} kB at first and ${limits.allVersions} kB with all versions, without the server`, {
   timeout: 30_000,

@@ -32,10 +32,10 @@ describe('the public API', () => {
   it('a name means the same in every entry', () => {
     expect(ambiguousNames()).toEqual({
       // The same function, with the guarded `fetch` of Node.
-      agent: ['local-agent.node.ts', 'local-agent.ts'],
-      connect: ['client/connect.ts', 'node/guarded-fetch/connect.ts'],
+      agent: ['core/node/local-agent.node.ts', 'core/server/local-agent.ts'],
+      connect: ['core/client/connect.ts', 'core/node/guarded-fetch/connect.ts'],
       // The same function, whose links send by `node:http`.
-      createMeshPeer: ['mesh/peer.ts', 'node/mesh-peer.ts'],
+      createMeshPeer: ['mesh/peer.ts', 'serve/mesh-peer.ts'],
       // The class that code for another loop expects.
       AgentLoop: ['loop/agent-loop.ts', 'loop/compat.ts'],
     })

@@ -1,4 +1,4 @@
-import { isObject } from '../../src/base/json.ts'
+import { isObject } from '../../src/core/base/json.ts'
 
 /** The base URL of all published schemas. It never changes. */
 export const base = 'https://parley.dev/schemas'

@@ -1,7 +1,7 @@
+import { jsonSchemaOf } from '../../src/core/schema/json-schema.ts'
+import { object } from '../../src/core/schema/values.ts'
 import { baseMembers, type MessageType, membersByType, messageTypes } from '../../src/mesh/envelope.ts'
 import type { SchemaVersion } from '../../src/mesh/payloads.ts'
-import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
-import { object } from '../../src/schema/values.ts'
 import { isSchema, type Schema } from './base.ts'
 import { signature, specimens } from './specimens.ts'
 

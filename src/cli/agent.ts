@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import type { JsonObject } from '../base/json.ts'
-import { isList, isObject } from '../base/json.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import { isList, isObject } from '../core/base/json.ts'
+import { createGuardedFetch, type GuardedFetchOptions } from '../core/node/guarded-fetch/guarded-fetch.ts'
+import { A2AError } from '../core/protocol/errors.ts'
 import { type AgentCard, type Client, type ConnectOptions, connect, type Notice } from '../entries/client.ts'
 import { apiKeyCredentials, bearer, type CredentialProvider, certificateCredentials } from '../entries/client-auth.ts'
-import { createGuardedFetch, type GuardedFetchOptions } from '../node/guarded-fetch/guarded-fetch.ts'
-import { A2AError } from '../protocol/errors.ts'
 import { type AgentReference, agentKey, readAgentReference } from './agent-reference.ts'
 import { createCardFileCache } from './cards/card-cache.ts'
 import type { Context } from './command.ts'
@@ -259,7 +259,7 @@ function insecureBy({ settings }: Context): string | undefined {
 
 /** gRPC, which needs much more code than the other bindings. */
 export async function openGrpc(context: Context, reference: string): Promise<Exclude<Transport, string>> {
-  const { grpc } = await import('../node/grpc-client.ts')
+  const { grpc } = await import('../core/node/grpc-client.ts')
   const parsed = readAgentReference(reference)
   const hostname = parsed.type === 'file' ? undefined : new URL(parsed.url).hostname
   const isLoopback = parsed.type === 'file' || /^(localhost|127\..*|\[::1\])$/.test(hostname ?? '')

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { closest } from '../base/closest.ts'
+import { closest } from '../core/base/closest.ts'
 import type { Argument, Option, Positional } from './command.ts'
 import { usageError } from './errors.ts'
 

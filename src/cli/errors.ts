@@ -1,5 +1,5 @@
-import type { JsonObject } from '../base/json.ts'
-import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import { A2AError, type ErrorCode } from '../core/protocol/errors.ts'
 
 /** The failures of the command line itself, and their exit codes. Protocol errors keep their A2A names. */
 const exitCodes = {

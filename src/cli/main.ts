@@ -9,7 +9,7 @@ if ((only === '--version' || only === '-v') && others.length === 0) {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   process.stdout.write(`${version}\n`)
 } else {
-  await import('../base/node-version.ts').catch(({ message }: Error) => {
+  await import('../core/base/node-version.ts').catch(({ message }: Error) => {
     process.stderr.write(`${message}\n`)
     process.exit(1)
   })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { Json } from '../base/json.ts'
+import type { Json } from '../core/base/json.ts'
 import type { Part } from '../entries/client.ts'
 import type { Argument, Context, Option } from './command.ts'
 import { usageError } from './errors.ts'

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import type { Json, JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../core/base/json.ts'
 import { type Failure, toEnvelope } from './errors.ts'
 
 /** Credentials shorter than this are removed from diagnostics only: they may occur in an answer by chance. */

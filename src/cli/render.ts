@@ -1,9 +1,9 @@
-import type { Json, JsonObject } from '../base/json.ts'
-import { encodeEvent, encodeResult } from '../dialects/v1.0/encode.ts'
-import { stateNames } from '../dialects/v1.0/schemas.ts'
+import type { Json, JsonObject } from '../core/base/json.ts'
+import { encodeEvent, encodeResult } from '../core/dialects/v1.0/encode.ts'
+import { stateNames } from '../core/dialects/v1.0/schemas.ts'
+import { inputRequestIn } from '../core/protocol/extensions/client-tools.ts'
+import type { Outcome } from '../core/protocol/service.ts'
 import type { Artifact, ClientEvent, Message, Part, Task, TaskPage, TaskState } from '../entries/client.ts'
-import { inputRequestIn } from '../protocol/extensions/client-tools.ts'
-import type { Outcome } from '../protocol/service.ts'
 import type { Output } from './output.ts'
 
 /** The metadata of a task whose agent does not say its state. */

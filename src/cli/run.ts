@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { closest } from '../base/closest.ts'
+import { closest } from '../core/base/closest.ts'
 import { type Arguments, leadingWords, parseArguments } from './arguments.ts'
 import { agentOptions, type CommandEntry, type Context, globalOptions, type Positional } from './command.ts'
 import { commands, commandsBelow, findCommand } from './commands.ts'

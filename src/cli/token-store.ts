@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { A2AError } from '../core/protocol/errors.ts'
 import {
   apiKeyCredentials,
   authorizationCode,
@@ -10,7 +11,6 @@ import {
   type OAuthClient,
   type Token,
 } from '../entries/client-auth.ts'
-import { A2AError } from '../protocol/errors.ts'
 import type { Context } from './command.ts'
 import { configFolder } from './settings.ts'
 

@@ -1,11 +1,8 @@
+import { hideQuery, secretHeaders } from '../conformance/doctor/recorder.ts'
 import type { Output } from './output.ts'
 
 /** Characters of a body that are shown. */
 const maxBody = 20_000
-
-/** Headers whose values are credentials, whatever a card says. */
-export const secretHeaders =
-  /^(authorization|proxy-authorization|cookie|set-cookie|.*(api-?key|token|secret|signature).*)$/i
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -35,11 +32,6 @@ function showHeaders(mark: string, headers: Headers, output: Output): void {
   for (const [name, value] of headers) {
     output.debug(`${mark} ${name}: ${secretHeaders.test(name) ? '[redacted]' : value}`)
   }
-}
-
-/** Parameters that look like credentials, even if the command did not set them. */
-export function hideQuery(url: string): string {
-  return url.replace(/([?&][^=&#]*(?:key|token|secret|code|password)[^=&#]*=)[^&#]*/gi, '$1[redacted]')
 }
 
 function sizeOf(body: unknown): number | string {

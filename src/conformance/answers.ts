@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject } from '../base/json.ts'
+import { isList, isObject, type JsonObject } from '../core/base/json.ts'
 import type { Interface } from './interface.ts'
 import { expectThat, Violation } from './verdict.ts'
 import type { Exchange, OpenStream, StreamEvent } from './wire.ts'

@@ -10,9 +10,9 @@ import {
   oneOf,
   recordOf,
   text,
-} from '../base/options.ts'
-import type { Fetch } from '../http/fetch.ts'
-import { A2AError } from '../protocol/errors.ts'
+} from '../core/base/options.ts'
+import type { Fetch } from '../core/http/fetch.ts'
+import { A2AError } from '../core/protocol/errors.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
 import type { Binding, Interface, Subject, Version } from './interface.ts'
 import { requiredExtensions } from './interface.ts'

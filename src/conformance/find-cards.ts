@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../base/json.ts'
-import type { Fetch } from '../http/fetch.ts'
-import { readLimited } from '../http/read-limited.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { isObject, type JsonObject } from '../core/base/json.ts'
+import type { Fetch } from '../core/http/fetch.ts'
+import { readLimited } from '../core/http/read-limited.ts'
+import { A2AError } from '../core/protocol/errors.ts'
 import { type Interface, interfacesOf, type Version } from './interface.ts'
 import type { ServedCard } from './session.ts'
 

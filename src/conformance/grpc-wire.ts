@@ -1,9 +1,9 @@
 import { type DescMethod, fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuild/protobuf'
 import { base64Decode } from '@bufbuild/protobuf/wire'
-import type { JsonObject } from '../base/json.ts'
-import { trailersOf } from '../http/fetch.ts'
-import { messageNamed, methodNamed, pathOf, registry, serviceNamed } from '../transports/grpc/proto-registry.ts'
-import { type StatusName, statusCodes } from '../transports/grpc/status.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import { trailersOf } from '../core/http/fetch.ts'
+import { messageNamed, methodNamed, pathOf, registry, serviceNamed } from '../core/transports/grpc/proto-registry.ts'
+import { type StatusName, statusCodes } from '../core/transports/grpc/status.ts'
 import { methodOf, type Operation } from './requests.ts'
 import type { Exchange, RequestChanges, StreamEvent, Wire, WireOptions } from './wire.ts'
 

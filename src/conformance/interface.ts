@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject } from '../base/json.ts'
+import { isList, isObject, type JsonObject } from '../core/base/json.ts'
 
 export type Version = '1.0' | '0.3' | '0.2' | '0.1'
 

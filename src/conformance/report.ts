@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../core/base/json.ts'
 import type { Subject, Version } from './interface.ts'
 import type { Level } from './rule.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../core/base/json.ts'
 import type { Interface } from './interface.ts'
 
 export type Operation =

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../base/json.ts'
-import { isObject } from '../base/json.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import { isObject } from '../core/base/json.ts'
 import { describe, isInterrupted, isTerminal, listOf, sentMessage, sentTask, type TaskAnswer } from './answers.ts'
 import { type MessageInput, messageParams } from './requests.ts'
 import { measureIf, NotMeasured } from './verdict.ts'

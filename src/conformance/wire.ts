@@ -1,7 +1,7 @@
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
-import type { Fetch } from '../http/fetch.ts'
-import { readLimited } from '../http/read-limited.ts'
-import { readEvents } from '../http/sse-reader.ts'
+import { isObject, type Json, type JsonObject } from '../core/base/json.ts'
+import type { Fetch } from '../core/http/fetch.ts'
+import { readLimited } from '../core/http/read-limited.ts'
+import { readEvents } from '../core/http/sse-reader.ts'
 import type { Interface } from './interface.ts'
 import { methodOf, type Operation, restCallOf } from './requests.ts'
 

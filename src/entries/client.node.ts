@@ -1,2 +1,2 @@
-export { connect } from '../node/guarded-fetch/connect.ts'
+export { connect } from '../core/node/guarded-fetch/connect.ts'
 export * from './client.ts'

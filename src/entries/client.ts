@@ -1,18 +1,18 @@
 /** Calls any A2A agent: `connect`, and the objects of the protocol. Runs in browsers and every JavaScript runtime. */
 
-export type { Json, JsonObject } from '../base/json.ts'
-export type { Client } from '../client/client.ts'
-export { connect } from '../client/connect.ts'
-export type { Conversation } from '../client/conversation.ts'
-export type { Authorize } from '../client/credentials/authorize.ts'
-export type { Explanation } from '../client/diagnostics/connection-trace.ts'
-export type { InputFile } from '../client/files.ts'
-export { createCardCache } from '../client/find-card.ts'
-export type { CardCache, ConnectOptions, Notice, Target, Transport } from '../client/options.ts'
-export type { ClientEvent, Output, Reply } from '../client/reply.ts'
-export type { SendOptions } from '../client/send-request.ts'
-export { data, type Input } from '../client/send-request.ts'
-export type { PushHandle, TaskHandle } from '../client/task-handle.ts'
+export type { Json, JsonObject } from '../core/base/json.ts'
+export type { Client } from '../core/client/client.ts'
+export { connect } from '../core/client/connect.ts'
+export type { Conversation } from '../core/client/conversation.ts'
+export type { Authorize } from '../core/client/credentials/authorize.ts'
+export type { Explanation } from '../core/client/diagnostics/connection-trace.ts'
+export type { InputFile } from '../core/client/files.ts'
+export { createCardCache } from '../core/client/find-card.ts'
+export type { CardCache, ConnectOptions, Notice, Target, Transport } from '../core/client/options.ts'
+export type { ClientEvent, Output, Reply } from '../core/client/reply.ts'
+export type { SendOptions } from '../core/client/send-request.ts'
+export { data, type Input } from '../core/client/send-request.ts'
+export type { PushHandle, TaskHandle } from '../core/client/task-handle.ts'
 export type {
   AgentCapabilities,
   AgentCard,
@@ -24,9 +24,9 @@ export type {
   OAuthFlow,
   SecurityRequirement,
   SecurityScheme,
-} from '../protocol/card.ts'
-export type { CredentialProvider, Credentials } from '../protocol/credentials.ts'
-export { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
+} from '../core/protocol/card.ts'
+export type { CredentialProvider, Credentials } from '../core/protocol/credentials.ts'
+export { A2AError, type ErrorCode, type FieldViolation } from '../core/protocol/errors.ts'
 export type {
   ArtifactEvent,
   MessageEvent,
@@ -35,9 +35,9 @@ export type {
   StreamEvent,
   TaskEvent,
   TaskRef,
-} from '../protocol/events.ts'
-export { credentialsExtension, credentialsPart } from '../protocol/extensions/in-task-credentials.ts'
-export type { SkillMap, SkillType } from '../protocol/extensions/typed-skills.ts'
+} from '../core/protocol/events.ts'
+export { credentialsExtension, credentialsPart } from '../core/protocol/extensions/in-task-credentials.ts'
+export type { SkillMap, SkillType } from '../core/protocol/extensions/typed-skills.ts'
 export type {
   Artifact,
   DataPart,
@@ -51,5 +51,5 @@ export type {
   TaskStatus,
   TextPart,
   UrlPart,
-} from '../protocol/model.ts'
-export type { Call, Operation, PushConfig, SendRequest, Service, TaskPage } from '../protocol/service.ts'
+} from '../core/protocol/model.ts'
+export type { Call, Operation, PushConfig, SendRequest, Service, TaskPage } from '../core/protocol/service.ts'

@@ -1,3 +1,3 @@
 /** A Hono handler that serves an agent. Works without importing Hono. Needs no Node. */
 
-export { type HonoContext, honoHandler } from '../integrations/hono.ts'
+export { type HonoContext, honoHandler } from '../integrations/web/hono.ts'

@@ -1,3 +1,3 @@
 /** Koa middleware that serves an agent. Works without importing Koa. */
 
-export { type KoaContext, koaMiddleware } from '../integrations/koa.ts'
+export { type KoaContext, koaMiddleware } from '../integrations/web/koa.ts'

@@ -1,3 +1,3 @@
 /** Agents as an MCP server. */
 
-export { type AgentMcpServer, createMcpServer } from '../mcp/mcp-server.ts'
+export { type AgentMcpServer, createMcpServer } from '../loop/mcp-server/mcp-server.ts'

@@ -1,2 +1,2 @@
-export { createMeshPeer } from '../node/mesh-peer.ts'
+export { createMeshPeer } from '../serve/mesh-peer.ts'
 export * from './mesh.ts'

@@ -1,6 +1,6 @@
 /** A client of the operator API, which the console uses too. */
 
-export { createOperatorClient, type OperatorClient, OperatorError, type StreamItem } from '../server/operator/client.ts'
+export { createOperatorClient, type OperatorClient, OperatorError, type StreamItem } from '../operator/client.ts'
 export type {
   AgentCards,
   AgentSummary,
@@ -18,7 +18,7 @@ export type {
   TaskQuery,
   TaskRow,
   Waiting,
-} from '../server/operator/contract.ts'
+} from '../operator/contract.ts'
 export type {
   AgentOverview,
   CheckProgress,
@@ -34,4 +34,4 @@ export type {
   WireBinding,
   WireFrame,
   WireRequest,
-} from '../server/operator/contract-tools.ts'
+} from '../operator/contract-tools.ts'

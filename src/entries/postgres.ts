@@ -1,9 +1,9 @@
 /** Stores in PostgreSQL, for any number of replicas: task log, limits, registry, replay cache. */
 
-export type { LogAdmin, LogStats, MigrationPlan } from '../stores/log-admin.ts'
 export { createPostgresAdmin } from '../stores/postgres/admin.ts'
 export type { PostgresPool } from '../stores/postgres/connection.ts'
 export { createPostgresLimits, type PostgresLimits } from '../stores/postgres/limit-store.ts'
 export { createPostgresLog, type PostgresLog } from '../stores/postgres/postgres-log.ts'
 export { createPostgresRegistryStore } from '../stores/postgres/registry-store.ts'
 export { createPostgresReplayCache, type PostgresReplayCache } from '../stores/postgres/replay-cache.ts'
+export type { LogAdmin, LogStats, MigrationPlan } from '../stores/shared/log-admin.ts'

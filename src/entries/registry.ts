@@ -1,6 +1,6 @@
 /** A directory of A2A and mesh agents. */
 
-export type { Exchange } from '../http/exchange.ts'
+export type { Exchange } from '../core/http/exchange.ts'
 export type { RegistryChange } from '../registry/changes.ts'
 export type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../registry/entry.ts'
 export type { FindQuery, FoundAgent } from '../registry/find.ts'

@@ -1,22 +1,21 @@
 /** Writes agents, and serves them wherever `fetch` is spoken. Needs no Node. */
 
-export type { Agent, AgentProfile, RecoveryPolicy } from '../agent/agent.ts'
-export type { AgentFunction } from '../agent/agent-function.ts'
-export type { Answer } from '../agent/ask.ts'
-export type { CallAnswer, CallTarget, ResolveAgent } from '../agent/call-agent.ts'
-export { CallFailed } from '../agent/call-agent.ts'
-export type { Content, ContentItem, File, MessageContent } from '../agent/content.ts'
-export { type Skill, type SkillOptions, type SkillTypes, skill } from '../agent/skill.ts'
-export { skillTypesOf } from '../agent/skill-types.ts'
-export { typeBoxSchema } from '../agent/standard-schema.ts'
-export type { ArtifactWriter, Turn } from '../agent/turn.ts'
-export type { Json, JsonObject } from '../base/json.ts'
-export type { Logger, LogLevel } from '../base/logger.ts'
-export type { Trace } from '../base/trace-context.ts'
-export type { Exchange } from '../http/exchange.ts'
-export type { LimitStore } from '../limits/limit-store.ts'
-export { createMemoryLimits } from '../limits/limit-store.ts'
-export { agent, type LocalAgent } from '../local-agent.ts'
+export type { Agent, AgentProfile, RecoveryPolicy } from '../core/agent/agent.ts'
+export type { AgentFunction } from '../core/agent/agent-function.ts'
+export type { Answer } from '../core/agent/ask.ts'
+export type { CallAnswer, CallTarget, ResolveAgent } from '../core/agent/call-agent.ts'
+export { CallFailed } from '../core/agent/call-agent.ts'
+export type { Content, ContentItem, File, MessageContent } from '../core/agent/content.ts'
+export { type Skill, type SkillOptions, type SkillTypes, skill } from '../core/agent/skill.ts'
+export { skillTypesOf } from '../core/agent/skill-types.ts'
+export { typeBoxSchema } from '../core/agent/standard-schema.ts'
+export type { ArtifactWriter, Turn } from '../core/agent/turn.ts'
+export type { Json, JsonObject } from '../core/base/json.ts'
+export type { Logger, LogLevel } from '../core/base/logger.ts'
+export type { Trace } from '../core/base/trace-context.ts'
+export type { Exchange } from '../core/http/exchange.ts'
+export type { LimitStore } from '../core/limits/limit-store.ts'
+export { createMemoryLimits } from '../core/limits/limit-store.ts'
 export type {
   AgentCapabilities,
   AgentCard,
@@ -28,9 +27,9 @@ export type {
   OAuthFlow,
   SecurityRequirement,
   SecurityScheme,
-} from '../protocol/card.ts'
-export type { CredentialProvider, Credentials, TokenExchange } from '../protocol/credentials.ts'
-export { A2AError, type ErrorCode, type FieldViolation, StoreUnavailable } from '../protocol/errors.ts'
+} from '../core/protocol/card.ts'
+export type { CredentialProvider, Credentials, TokenExchange } from '../core/protocol/credentials.ts'
+export { A2AError, type ErrorCode, type FieldViolation, StoreUnavailable } from '../core/protocol/errors.ts'
 export type {
   ArtifactEvent,
   MessageEvent,
@@ -39,10 +38,10 @@ export type {
   StreamEvent,
   TaskEvent,
   TaskRef,
-} from '../protocol/events.ts'
-export { inputRequestIn } from '../protocol/extensions/client-tools.ts'
-export { lineageExtension } from '../protocol/extensions/lineage.ts'
-export type { SkillMap, SkillType } from '../protocol/extensions/typed-skills.ts'
+} from '../core/protocol/events.ts'
+export { inputRequestIn } from '../core/protocol/extensions/client-tools.ts'
+export { lineageExtension } from '../core/protocol/extensions/lineage.ts'
+export type { SkillMap, SkillType } from '../core/protocol/extensions/typed-skills.ts'
 export type {
   Artifact,
   DataPart,
@@ -56,19 +55,20 @@ export type {
   TaskStatus,
   TextPart,
   UrlPart,
-} from '../protocol/model.ts'
-export { anonymous } from '../protocol/model.ts'
-export type { Call, Operation, PushConfig, SendRequest, Service, TaskPage } from '../protocol/service.ts'
-export type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../protocol/telemetry.ts'
-export type { PushAdmin } from '../push/admin.ts'
-export type { PushFetch } from '../push/options.ts'
-export type { PushRequest, SignPush } from '../push/request.ts'
-export type { PushStore } from '../push/store.ts'
-export type { Policy } from '../runtime/options.ts'
-export { StepFailed } from '../runtime/turns/durable-steps.ts'
-export { createHandler, type Handler } from '../server/handler.ts'
-export { createHost, type Host } from '../server/host.ts'
-export type { HostedAgent } from '../server/hosted-agent.ts'
-export type { HandlerOptions } from '../server/options.ts'
-export type { TaskLog } from '../tasks/log.ts'
-export { createMemoryLog, type MemoryLog } from '../tasks/memory-log.ts'
+} from '../core/protocol/model.ts'
+export { anonymous } from '../core/protocol/model.ts'
+export type { Call, Operation, PushConfig, SendRequest, Service, TaskPage } from '../core/protocol/service.ts'
+export type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../core/protocol/telemetry.ts'
+export type { PushAdmin } from '../core/push/admin.ts'
+export type { PushFetch } from '../core/push/options.ts'
+export type { PushRequest, SignPush } from '../core/push/request.ts'
+export type { PushStore } from '../core/push/store.ts'
+export type { Policy } from '../core/runtime/options.ts'
+export { StepFailed } from '../core/runtime/turns/durable-steps.ts'
+export { createHandler, type Handler } from '../core/server/handler.ts'
+export { createHost, type Host } from '../core/server/host.ts'
+export type { HostedAgent } from '../core/server/hosted-agent.ts'
+export { agent, type LocalAgent } from '../core/server/local-agent.ts'
+export type { HandlerOptions } from '../core/server/options.ts'
+export type { TaskLog } from '../core/tasks/log.ts'
+export { createMemoryLog, type MemoryLog } from '../core/tasks/memory-log.ts'

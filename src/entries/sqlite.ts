@@ -1,6 +1,6 @@
 /** Stores in SQLite files: task log, registry, backups and checks. */
 
-export type { LogAdmin, LogStats, MigrationPlan } from '../stores/log-admin.ts'
+export type { LogAdmin, LogStats, MigrationPlan } from '../stores/shared/log-admin.ts'
 export { createSqliteAdmin, type SqliteAdmin } from '../stores/sqlite/admin.ts'
 export type { SqliteDriver } from '../stores/sqlite/connection.ts'
 export { createSqliteRegistryStore } from '../stores/sqlite/registry-store.ts'

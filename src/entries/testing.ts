@@ -1,8 +1,8 @@
 /** Helpers for tests: a client and an agent without a socket, scripted agents, virtual time, faults, conformance. */
 
-export type { Clock } from '../base/clock.ts'
 export { conformance } from '../conformance/conformance.ts'
 export type { Check, ConformanceReport } from '../conformance/report.ts'
+export type { Clock } from '../core/base/clock.ts'
 export { type Fault, fault } from '../testing/faults.ts'
 export { createPair, type Pair } from '../testing/pair.ts'
 export { type ScriptedAgent, scripted } from '../testing/scripted.ts'

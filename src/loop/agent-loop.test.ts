@@ -10,9 +10,9 @@ import {
   textReply,
   toolCalls,
 } from '../../test/support/models/scripted-model.ts'
-import { agent } from '../local-agent.node.ts'
-import { inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'
-import { progressKey } from '../protocol/extensions/progress.ts'
+import { agent } from '../core/node/local-agent.node.ts'
+import { inputRequestIn, toolResult, toolUse } from '../core/protocol/extensions/client-tools.ts'
+import { progressKey } from '../core/protocol/extensions/progress.ts'
 import { createPair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
 import type { LoopEvent } from './run-loop.ts'

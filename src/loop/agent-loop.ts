@@ -1,8 +1,8 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { MonoTypeOperatorFunction } from 'rxjs'
-import type { Invocation } from '../agent/agent-function.ts'
-import type { OnTimeout } from '../agent/ask.ts'
-import { createAgentEvents } from '../agent/content.ts'
+import type { Invocation } from '../core/agent/agent-function.ts'
+import type { OnTimeout } from '../core/agent/ask.ts'
+import { createAgentEvents } from '../core/agent/content.ts'
 import {
   aFunction,
   checkOptions,
@@ -13,12 +13,12 @@ import {
   object,
   oneOf,
   text,
-} from '../base/options.ts'
-import type { AgentExtension } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
-import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
-import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../protocol/model.ts'
-import type { Telemetry } from '../protocol/telemetry.ts'
+} from '../core/base/options.ts'
+import type { AgentExtension } from '../core/protocol/card.ts'
+import { A2AError } from '../core/protocol/errors.ts'
+import { clientToolsExtension } from '../core/protocol/extensions/client-tools.ts'
+import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../core/protocol/model.ts'
+import type { Telemetry } from '../core/protocol/telemetry.ts'
 import { type LoopObserver, modelFailed, observeLoop } from './call-model.ts'
 import { createObservableEvents, type ObservableEvents, withOperators } from './observable-events.ts'
 import { createFailureLog, type ReportFailure, requireModel } from './report.ts'

@@ -5,16 +5,16 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
 } from '@ai-sdk/provider'
-import type { Invocation, JournalStep } from '../agent/agent-function.ts'
-import type { Turn } from '../agent/turn.ts'
-import { toBase64 } from '../base/base64.ts'
-import { sleep, systemClock } from '../base/clock.ts'
-import type { JsonObject } from '../base/json.ts'
-import type { Trace } from '../base/trace-context.ts'
-import { A2AError } from '../protocol/errors.ts'
-import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import type { Part } from '../protocol/model.ts'
-import { observe, type Telemetry } from '../protocol/telemetry.ts'
+import type { Invocation, JournalStep } from '../core/agent/agent-function.ts'
+import type { Turn } from '../core/agent/turn.ts'
+import { toBase64 } from '../core/base/base64.ts'
+import { sleep, systemClock } from '../core/base/clock.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import type { Trace } from '../core/base/trace-context.ts'
+import { A2AError } from '../core/protocol/errors.ts'
+import type { ArtifactEvent, StatusEvent } from '../core/protocol/events.ts'
+import type { Part } from '../core/protocol/model.ts'
+import { observe, type Telemetry } from '../core/protocol/telemetry.ts'
 import {
   type AbortListeners,
   type ModelListener,

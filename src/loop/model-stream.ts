@@ -8,7 +8,7 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError } from '../core/protocol/errors.ts'
 
 export interface ModelListener {
   readonly onText: (delta: string) => void

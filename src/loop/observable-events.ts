@@ -1,5 +1,5 @@
 import type { MonoTypeOperatorFunction } from 'rxjs'
-import type { Subscribable } from '../agent/observable.ts'
+import type { Subscribable } from '../core/agent/observable.ts'
 
 /** Receives the events of `loop.invoke().subscribe()`. */
 export interface EventObserver<T> {

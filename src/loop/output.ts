@@ -1,8 +1,8 @@
-import type { AgentEvents } from '../agent/content.ts'
-import type { JsonObject } from '../base/json.ts'
-import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { progressKey } from '../protocol/extensions/progress.ts'
-import { type Artifact, type Part, toTimestamp } from '../protocol/model.ts'
+import type { AgentEvents } from '../core/agent/content.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import type { ArtifactEvent, StatusEvent } from '../core/protocol/events.ts'
+import { progressKey } from '../core/protocol/extensions/progress.ts'
+import { type Artifact, type Part, toTimestamp } from '../core/protocol/model.ts'
 
 /** Emits the model's text as chunks of one artifact. */
 export interface ResponseArtifact {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { isProgress } from '../protocol/extensions/progress.ts'
-import type { Message, Part } from '../protocol/model.ts'
+import { isProgress } from '../core/protocol/extensions/progress.ts'
+import type { Message, Part } from '../core/protocol/model.ts'
 
 export interface PromptOptions {
   readonly instructions: string | undefined

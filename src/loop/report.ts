@@ -1,5 +1,5 @@
-import type { Invocation } from '../agent/agent-function.ts'
-import { describeError, redactSecrets } from '../base/error-summary.ts'
+import type { Invocation } from '../core/agent/agent-function.ts'
+import { describeError, redactSecrets } from '../core/base/error-summary.ts'
 
 /** The failure of a model, a tool or a source of tools, for the operator. */
 export interface LoopFailure {

@@ -1,5 +1,5 @@
-import { isObject } from '../base/json.ts'
-import { JsonError, parseJson } from '../http/json.ts'
+import { isObject } from '../core/base/json.ts'
+import { JsonError, parseJson } from '../core/http/json.ts'
 import { createEnvelopeSchemas, type EnvelopeRules, type MeshEnvelope } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import type { MeshSigningKey } from './keys.ts'

@@ -1,7 +1,7 @@
-import type { Infer, Schema } from '../schema/schema.ts'
-import { nullable, nullValue, type StrictSchema, strict } from '../schema/strict.ts'
-import { literal } from '../schema/unions.ts'
-import { type Fields, object, optional, struct } from '../schema/values.ts'
+import type { Infer, Schema } from '../core/schema/schema.ts'
+import { nullable, nullValue, type StrictSchema, strict } from '../core/schema/strict.ts'
+import { literal } from '../core/schema/unions.ts'
+import { type Fields, object, optional, struct } from '../core/schema/values.ts'
 import {
   AgentAnnouncementPayload,
   type AgentCard,

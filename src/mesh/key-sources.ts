@@ -1,5 +1,5 @@
-import { BoundedMap } from '../base/bounded-map.ts'
-import { aFunction, checkOptions, integer, milliseconds, type OptionChecks } from '../base/options.ts'
+import { BoundedMap } from '../core/base/bounded-map.ts'
+import { aFunction, checkOptions, integer, milliseconds, type OptionChecks } from '../core/base/options.ts'
 import { importPublicKey, type KeyMaterial, type KeyOptions, keyChecks, type MeshKey } from './keys.ts'
 
 /** Looks up the keys of other agents. */

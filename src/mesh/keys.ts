@@ -1,7 +1,7 @@
-import { type Bytes, fromBase64 } from '../base/base64.ts'
-import { toHex } from '../base/hash.ts'
-import { checkOptions, flag, type OptionChecks } from '../base/options.ts'
-import { createSignHere, createVerifyHere } from '../base/signatures.ts'
+import { type Bytes, fromBase64 } from '../core/base/base64.ts'
+import { toHex } from '../core/base/hash.ts'
+import { checkOptions, flag, type OptionChecks } from '../core/base/options.ts'
+import { createSignHere, createVerifyHere } from '../core/base/signatures.ts'
 
 const supported = 'Use an Ed25519 key, an ECDSA key on P-256, or an RSA key of 2048 bits or more.'
 

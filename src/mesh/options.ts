@@ -1,5 +1,5 @@
-import type { JsonObject } from '../base/json.ts'
-import type { Logger } from '../base/logger.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import type { Logger } from '../core/base/logger.ts'
 import {
   aFunction,
   flag,
@@ -10,9 +10,9 @@ import {
   type OptionChecks,
   object,
   recordOf,
-} from '../base/options.ts'
-import type { Trace } from '../base/trace-context.ts'
-import type { Telemetry } from '../protocol/telemetry.ts'
+} from '../core/base/options.ts'
+import type { Trace } from '../core/base/trace-context.ts'
+import type { Telemetry } from '../core/protocol/telemetry.ts'
 import type { EnvelopeRules, MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
 import type { StandardCode } from './errors.ts'
 import type { FirstHandshakeKeys, MeshKeySource } from './key-sources.ts'

@@ -1,6 +1,6 @@
-import { number, strict, titled, withDefault } from '../schema/strict.ts'
-import { literal, union } from '../schema/unions.ts'
-import { boolean, list, object, optional, string, struct } from '../schema/values.ts'
+import { number, strict, titled, withDefault } from '../core/schema/strict.ts'
+import { literal, union } from '../core/schema/unions.ts'
+import { boolean, list, object, optional, string, struct } from '../core/schema/values.ts'
 
 /** Schemas of the eight mesh messages. Patterns alone define formats, so that every language reads them alike. */
 

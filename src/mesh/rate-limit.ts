@@ -1,5 +1,5 @@
-import { aFunction, checkOptions, having, integer, isAbove } from '../base/options.ts'
-import { createMemoryLimits, type LimitStore, type RateLimit as Rate } from '../limits/limit-store.ts'
+import { aFunction, checkOptions, having, integer, isAbove } from '../core/base/options.ts'
+import { createMemoryLimits, type LimitStore, type RateLimit as Rate } from '../core/limits/limit-store.ts'
 
 /** The same `limit` and `window` as in the quotas of `serve`. */
 export interface RateLimitOptions extends Rate {

@@ -1,9 +1,9 @@
-import { summarizeError } from '../base/error-summary.ts'
-import { toHex } from '../base/hash.ts'
-import { consoleLogger } from '../base/logger.ts'
-import { SlotMap } from '../base/slot-map.ts'
-import type { Trace } from '../base/trace-context.ts'
-import { loggedError, StoreUnavailable } from '../protocol/errors.ts'
+import { summarizeError } from '../core/base/error-summary.ts'
+import { toHex } from '../core/base/hash.ts'
+import { consoleLogger } from '../core/base/logger.ts'
+import { SlotMap } from '../core/base/slot-map.ts'
+import type { Trace } from '../core/base/trace-context.ts'
+import { loggedError, StoreUnavailable } from '../core/protocol/errors.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import {
   defaultMaxBytes,

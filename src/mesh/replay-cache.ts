@@ -1,4 +1,4 @@
-import { aFunction, checkOptions, integer } from '../base/options.ts'
+import { aFunction, checkOptions, integer } from '../core/base/options.ts'
 /** Options of `createReplayCache`. */
 export interface ReplayCacheOptions {
   /**

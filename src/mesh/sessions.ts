@@ -1,4 +1,4 @@
-import { BoundedMap } from '../base/bounded-map.ts'
+import { BoundedMap } from '../core/base/bounded-map.ts'
 import type { MeshCard } from './envelope.ts'
 import type { VersionAgreement } from './versions.ts'
 

@@ -1,4 +1,4 @@
-import { readTrace, type Trace, traceHeaders } from '../base/trace-context.ts'
+import { readTrace, type Trace, traceHeaders } from '../core/base/trace-context.ts'
 import type { MeshCard } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import type { SchemaVersion } from './payloads.ts'

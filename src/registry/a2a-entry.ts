@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../core/base/json.ts'
 import type { A2AEntry, CardSummary, SkillInfo } from './entry.ts'
 import type { CheckedCard } from './read-card.ts'
 

@@ -1,4 +1,4 @@
-import { linkSignals } from '../base/abort.ts'
+import { linkSignals } from '../core/base/abort.ts'
 import type { RegistryStore, StoredChange } from './entry.ts'
 
 const pageSize = 100

@@ -1,6 +1,6 @@
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
-import { isRequestRefused } from '../http/address-guard.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { isObject, type Json, type JsonObject } from '../core/base/json.ts'
+import { isRequestRefused } from '../core/http/address-guard.ts'
+import { A2AError } from '../core/protocol/errors.ts'
 
 const maxMessageLength = 300
 

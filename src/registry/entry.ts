@@ -1,5 +1,5 @@
-import type { JsonObject } from '../base/json.ts'
-import type { OperatorState } from '../base/operator-state.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import type { OperatorState } from '../core/base/operator-state.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 
 /** A registered agent: a mesh peer or an A2A agent. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/logger.ts'
-import { loggedError } from '../protocol/errors.ts'
+import type { Clock } from '../core/base/clock.ts'
+import type { Logger } from '../core/base/logger.ts'
+import { loggedError } from '../core/protocol/errors.ts'
 import type { EntryKind, RegistryEntry, RegistryStore } from './entry.ts'
 import type { MaintenanceOptions } from './options.ts'
 

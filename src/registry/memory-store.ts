@@ -1,5 +1,5 @@
-import { createMemoryOperatorState } from '../base/operator-state.ts'
-import { checkOptions, integer } from '../base/options.ts'
+import { createMemoryOperatorState } from '../core/base/operator-state.ts'
+import { checkOptions, integer } from '../core/base/options.ts'
 import type {
   ChangePage,
   ChangeType,

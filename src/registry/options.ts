@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../core/base/clock.ts'
 import {
   aFunction,
   anyOf,
@@ -13,9 +13,9 @@ import {
   object,
   oneOf,
   text,
-} from '../base/options.ts'
-import type { ConnectOptions, VerifyCard } from '../client/options.ts'
-import type { Fetch } from '../http/fetch.ts'
+} from '../core/base/options.ts'
+import type { ConnectOptions, VerifyCard } from '../core/client/options.ts'
+import type { Fetch } from '../core/http/fetch.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import { type MeshPeerOptions, meshPeerChecks } from '../mesh/options.ts'
 import type { CatalogOptions } from './catalog/walk-catalogs.ts'

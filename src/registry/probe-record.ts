@@ -1,5 +1,5 @@
-import { createMemoryOperatorState, type OperatorRecord, type OperatorRecords } from '../base/operator-state.ts'
-import { createRecordBatch } from '../base/record-batch.ts'
+import { createMemoryOperatorState, type OperatorRecord, type OperatorRecords } from '../core/base/operator-state.ts'
+import { createRecordBatch } from '../core/base/record-batch.ts'
 import type { RegistryEntry } from './entry.ts'
 
 /** Probes that are kept of an agent. */

@@ -1,5 +1,5 @@
-import { fromBase64Url, toBase64Url } from '../base/base64.ts'
-import { invalidParams } from '../protocol/errors.ts'
+import { fromBase64Url, toBase64Url } from '../core/base/base64.ts'
+import { invalidParams } from '../core/protocol/errors.ts'
 import {
   type AgentListing,
   type EntryKind,

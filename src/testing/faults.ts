@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../core/base/clock.ts'
 
 /** A fault of a call. */
 export interface CallFault {

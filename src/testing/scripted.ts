@@ -1,10 +1,10 @@
-import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
-import type { Content } from '../agent/content.ts'
-import type { Turn } from '../agent/turn.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
-import type { Json } from '../base/json.ts'
-import { clockCheck } from '../base/options.ts'
-import type { Message, TaskState } from '../protocol/model.ts'
+import { type Agent, type AgentProfile, agent } from '../core/agent/agent.ts'
+import type { Content } from '../core/agent/content.ts'
+import type { Turn } from '../core/agent/turn.ts'
+import { type Clock, systemClock } from '../core/base/clock.ts'
+import type { Json } from '../core/base/json.ts'
+import { clockCheck } from '../core/base/options.ts'
+import type { Message, TaskState } from '../core/protocol/model.ts'
 
 /** One action of a scripted agent. */
 export type Step =

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../core/base/clock.ts'
 
 /** Iterations of the event loop after which all work without timers is assumed to be done. */
 const turns = 50

@@ -1,5 +1,5 @@
 import { methodOf, type Operation } from '../../src/conformance/requests.ts'
-import { createEventParser } from '../../src/http/sse-reader.ts'
+import { createEventParser } from '../../src/core/http/sse-reader.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: faults change the members that they name.
 export type Json = any

@@ -1,8 +1,8 @@
 import { type DescMessage, type DescMethod, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import { base64Decode, base64Encode } from '@bufbuild/protobuf/wire'
 import { methodOf } from '../../src/conformance/requests.ts'
-import { type Fetch, trailersOf, withTrailers } from '../../src/http/fetch.ts'
-import { messageNamed, methodNamed, registry, serviceNamed } from '../../src/transports/grpc/proto-registry.ts'
+import { type Fetch, trailersOf, withTrailers } from '../../src/core/http/fetch.ts'
+import { messageNamed, methodNamed, registry, serviceNamed } from '../../src/core/transports/grpc/proto-registry.ts'
 import { type Answer, type Call, type Fault, type Json, operations } from './faulty-agent.ts'
 
 const service = serviceNamed('lf.a2a.v1.A2AService')

@@ -5,7 +5,7 @@ import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { agent, serve } from '../../src/entries/index.ts'
 import { createOperatorClient } from '../../src/entries/operator.ts'
-import type { ServeOptions } from '../../src/serve-options.ts'
+import type { ServeOptions } from '../../src/serve/options.ts'
 import { createRecordingLogger } from '../support/logger.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 

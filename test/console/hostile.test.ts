@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { apiKey, basic, custom, hashApiKey, hashPassword } from '../../src/entries/auth.ts'
 import { createOperatorClient, OperatorError } from '../../src/entries/operator.ts'
-import type { ServeOptions } from '../../src/serve-options.ts'
+import type { ServeOptions } from '../../src/serve/options.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 

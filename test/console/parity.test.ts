@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { operatorCommands } from '../../src/cli/commands/operate/operator/commands.ts'
 import type { OperatorCommand } from '../../src/cli/commands/operate/operator/operation.ts'
 import { createOperatorClient, type OperatorClient } from '../../src/entries/operator.ts'
-import { operatorRoutes } from '../../src/server/operator/console.ts'
-import { createReceivers } from '../../src/server/operator/receivers.ts'
-import { matchRoute } from '../../src/server/operator/routes.ts'
+import { operatorRoutes } from '../../src/operator/console.ts'
+import { createReceivers } from '../../src/operator/receivers.ts'
+import { matchRoute } from '../../src/operator/routes.ts'
 
 const task = { agent: 'a', taskId: 't' }
 const webhook = { ...task, id: 'w' }

@@ -3,11 +3,11 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { agent } from '../../src/agent/agent.ts'
-import { createConsoleFiles } from '../../src/node/console-files.ts'
-import { toListener } from '../../src/node/listener.ts'
-import { serve } from '../../src/serve.ts'
-import { createPages } from '../../src/server/operator/pages.ts'
+import { agent } from '../../src/core/agent/agent.ts'
+import { toListener } from '../../src/core/node/listener.ts'
+import { createPages } from '../../src/operator/pages.ts'
+import { createConsoleFiles } from '../../src/serve/console-files.ts'
+import { serve } from '../../src/serve/serve.ts'
 import { echo } from '../support/agents/echo-agent.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
@@ -186,7 +186,7 @@ it('a server whose console is not opened loads none of its code', async () => {
     const { result } = JSON.parse(await readFile(join(directory, report), 'utf8')) as { result: { url: string }[] }
     return result
       .map(({ url }) => url)
-      .filter((url) => url.includes('/server/operator/') || url.includes('console-files'))
+      .filter((url) => /\/src\/operator\/(?!(?:options|recorder|task-lines)\.ts$)|console-files/.test(url))
   }
   const isOptions = (url: string) => url.endsWith('/operator/options.ts')
   expect((await loaded(false)).filter((url) => !isOptions(url))).toEqual([])

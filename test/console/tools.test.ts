@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { agent, serve } from '../../src/entries/index.ts'
@@ -10,9 +11,8 @@ import {
   type WireFrame,
   type WireRequest,
 } from '../../src/entries/operator.ts'
-import type { ServeOptions } from '../../src/serve-options.ts'
-import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { floorMinute, percentileOf, rollUpMinutes } from '../../src/tasks/operator-minutes.ts'
+import { floorMinute, percentileOf, rollUpMinutes } from '../../src/operator/minutes.ts'
+import type { ServeOptions } from '../../src/serve/options.ts'
 import { createTask, status } from '../contracts/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { NewRecord, OperatorState } from '../../src/base/operator-state.ts'
+import type { NewRecord, OperatorState } from '../../src/core/base/operator-state.ts'
 
 /** What operators share. Every store that has it behaves like this. */
 export function operatorStateContract(open: () => Promise<OperatorState>): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { NewWebhook, PushStore, StoredWebhook, Webhook } from '../../src/push/store.ts'
+import type { NewWebhook, PushStore, StoredWebhook, Webhook } from '../../src/core/push/store.ts'
 import { until } from '../support/async.ts'
 
 /** Empty storage. Stores that are opened twice behave as in two processes, if they can be shared. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:https'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connect } from '../../src/client/connect.ts'
+import { connect } from '../../src/core/client/connect.ts'
 import { apiKeyCredentials, basicCredentials, clientCredentials } from '../../src/entries/client-auth.ts'
 import { createCertificate } from '../support/auth/certificates.ts'
 import {

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { agent } from '../../src/agent/agent.ts'
+import { agent } from '../../src/core/agent/agent.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { serve } from '../../src/serve.ts'
+import { serve } from '../../src/serve/serve.ts'
 
 /** Two workers on one port and one file, as docs/guides/scaling.md describes it. Reports the port to the test. */
 const [directory = ''] = process.argv.slice(2)

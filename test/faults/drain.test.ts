@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { TaskLog } from '../../src/tasks/log.ts'
-import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import type { TaskLog } from '../../src/core/tasks/log.ts'
+import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
 import { createTestRuntime, send, taskOf } from '../support/agents/test-runtime.ts'
 import { deferred } from '../support/async.ts'
 

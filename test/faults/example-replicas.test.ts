@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { connect } from '../../src/client/connect.ts'
+import { connect } from '../../src/core/client/connect.ts'
 import { buildImage, type Image } from '../support/package/dockerfile.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Logger } from '../../src/base/logger.ts'
+import type { Logger } from '../../src/core/base/logger.ts'
+import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createPostgresLog, type PostgresPool } from '../../src/entries/postgres.ts'
 import type { PostgresClient } from '../../src/stores/postgres/connection.ts'
 import type { PostgresLogOptions } from '../../src/stores/postgres/postgres-log.ts'
-import type { TaskLog } from '../../src/tasks/log.ts'
 import {
   chunk,
   createTask,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { AgentFunction } from '../../src/agent/agent-function.ts'
-import type { ServePushOptions } from '../../src/serve-options.ts'
+import type { AgentFunction } from '../../src/core/agent/agent-function.ts'
+import type { ServePushOptions } from '../../src/serve/options.ts'
 import { collect, until } from '../support/async.ts'
 import { startWebhookReceiver, type WebhookReceiver, type WebhookResponder } from '../support/push/webhook-receiver.ts'
 import { startTestServer } from '../support/servers/test-server.ts'

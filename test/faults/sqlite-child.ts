@@ -1,6 +1,6 @@
+import { follow } from '../../src/core/tasks/follow.ts'
+import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { follow } from '../../src/tasks/follow.ts'
-import type { TaskLog } from '../../src/tasks/log.ts'
 import { chunk, createTask, lease, message, newTask } from '../contracts/task-log/fixtures.ts'
 import type { Report, Work } from './sqlite-processes.ts'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import type { TaskLog } from '../../src/tasks/log.ts'
 import { createTask, readAll, readGenerations, upTo } from '../contracts/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 

@@ -1,9 +1,9 @@
 import { pbkdf2Sync } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createAuth } from '../../src/auth/auth.ts'
+import { createAuth } from '../../src/core/auth/auth.ts'
+import { A2AError } from '../../src/core/protocol/errors.ts'
 import { apiKey, basic, hashApiKey, jwt, mutualTls, newApiKey } from '../../src/entries/auth.ts'
-import { A2AError } from '../../src/protocol/errors.ts'
 import { credentialsIn } from '../support/auth/request-credentials.ts'
 import { silentLogger } from '../support/logger.ts'
 

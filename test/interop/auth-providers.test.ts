@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connect } from '../../src/client/connect.ts'
-import type { ConnectOptions } from '../../src/client/options.ts'
+import { connect } from '../../src/core/client/connect.ts'
+import type { ConnectOptions } from '../../src/core/client/options.ts'
+import { grpc } from '../../src/core/node/grpc-client.ts'
 import type { AuthOptions, Scheme } from '../../src/entries/auth.ts'
 import { jwt, oauth2, openId } from '../../src/entries/auth.ts'
 import { clientCredentials } from '../../src/entries/client-auth.ts'
-import { grpc } from '../../src/node/grpc-client.ts'
 import {
   confidentialClient,
   introspectionClient,

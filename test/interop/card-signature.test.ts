@@ -1,10 +1,10 @@
 import { AgentCard, generateAgentCardSignature, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { type SignatureAlgorithm, signCard } from '../../src/auth/card-signature/sign-card.ts'
-import { createCardVerifier } from '../../src/auth/card-signature/verify-card.ts'
-import type { JsonObject } from '../../src/base/json.ts'
-import { encodeCardAs } from '../../src/dialects/served-card.ts'
+import { type SignatureAlgorithm, signCard } from '../../src/core/auth/card-signature/sign-card.ts'
+import { createCardVerifier } from '../../src/core/auth/card-signature/verify-card.ts'
+import type { JsonObject } from '../../src/core/base/json.ts'
+import { encodeCardAs } from '../../src/core/dialects/served-card.ts'
 import { fullCard } from '../contracts/dialects/full-objects.ts'
 
 const { signatures: _, ...card } = encodeCardAs('1.0', fullCard('1.0'))

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { connect } from '../../src/client/connect.ts'
+import { connect } from '../../src/core/client/connect.ts'
 import {
   authorizationCode,
   clientCredentials,
   type DevicePrompt,
   deviceCode,
-} from '../../src/client/credentials/oauth-flows.ts'
+} from '../../src/core/client/credentials/oauth-flows.ts'
 import {
   browse,
   browserClient,

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { agent } from '../../src/local-agent.node.ts'
+import { agent } from '../../src/core/node/local-agent.node.ts'
+import { textOf } from '../../src/core/protocol/model.ts'
 import { type AgentLoopOptions, createAgentLoop } from '../../src/loop/agent-loop.ts'
 import { localTool } from '../../src/loop/tools/tool.ts'
-import { textOf } from '../../src/protocol/model.ts'
 import { createPair } from '../../src/testing/pair.ts'
 import {
   chunk,

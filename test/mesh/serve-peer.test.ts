@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { createMeshPeer, firstHandshakeKeys, generateSigningKey, MeshError } from '../../src/entries/mesh.ts'
 import { servePeer } from '../../src/entries/node.ts'
-import type { ServePeerOptions } from '../../src/node/serve-peer.ts'
+import type { ServePeerOptions } from '../../src/serve/serve-peer.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshPair, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import type { AgentProfile } from '../../src/agent/agent.ts'
-import { connect } from '../../src/client/connect.ts'
+import type { AgentProfile } from '../../src/core/agent/agent.ts'
+import { connect } from '../../src/core/client/connect.ts'
+import { toListener } from '../../src/core/node/listener.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import {
   configuredKeys,
@@ -14,9 +15,8 @@ import {
 } from '../../src/entries/mesh.ts'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry } from '../../src/entries/registry.ts'
-import { toListener } from '../../src/node/listener.ts'
-import { serve } from '../../src/serve.ts'
-import type { ServeMeshOptions, ServeOptions } from '../../src/serve-options.ts'
+import type { ServeMeshOptions, ServeOptions } from '../../src/serve/options.ts'
+import { serve } from '../../src/serve/serve.ts'
 import { selfSigned } from '../support/auth/certificates.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard, meshRequest, post } from '../support/mesh/mesh-peers.ts'
@@ -167,7 +167,7 @@ describe('an agent served with the mesh option', () => {
   })
 
   it('serve rejects mesh with several agents or without a key', async () => {
-    const { agent } = await import('../../src/agent/agent.ts')
+    const { agent } = await import('../../src/core/agent/agent.ts')
     const echo = agent({ name: 'Echo' }, ({ text }) => text)
     const options = { signals: false, logger: silentLogger }
     await expect(serve({ '/a': echo, '/b': echo }, { ...options, mesh: { key: agentKey, keys } })).rejects.toThrow(

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { packageVersion } from '../../src/base/package-version.ts'
+import { packageVersion } from '../../src/core/base/package-version.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))

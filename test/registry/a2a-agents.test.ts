@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createCardVerifier } from '../../src/auth/card-signature/verify-card.ts'
+import { createCardVerifier } from '../../src/core/auth/card-signature/verify-card.ts'
 import { apiKey as apiKeys, createKeyRing, hashApiKey, newSigningKey } from '../../src/entries/auth.ts'
 import { apiKeyCredentials } from '../../src/entries/client-auth.ts'
 import { createVirtualClock } from '../../src/entries/testing.ts'

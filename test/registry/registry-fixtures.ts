@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type Registry, type RegistryOptions } from '../../src/entries/registry.ts'
-import { type ServeRegistryOptions, serveRegistry } from '../../src/node/serve-registry.ts'
+import { type ServeRegistryOptions, serveRegistry } from '../../src/serve/serve-registry.ts'
 import { silentLogger } from '../support/logger.ts'
 
 /** Calls loopback addresses; every host name resolves to a private address and is refused. */

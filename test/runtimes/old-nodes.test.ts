@@ -13,7 +13,7 @@ const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))
 
 /** Tests of the code that uses Node's own modules. `npm run test:runtimes` runs all unit and wire tests. */
 const nodeTests = [
-  ...['src/stores/sqlite', 'src/node'],
+  ...['src/stores/sqlite', 'src/core/node', 'src/serve'],
   ...['erase', 'limit-store', 'push-store', 'registry-entries', 'replay-cache', 'service', 'task-log'].map(
     (name) => `test/contracts/${name}.test.ts`,
   ),

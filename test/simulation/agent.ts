@@ -1,6 +1,6 @@
-import { type Agent, agent, type RecoveryPolicy } from '../../src/agent/agent.ts'
-import type { Turn } from '../../src/agent/turn.ts'
-import { type Clock, sleep } from '../../src/base/clock.ts'
+import { type Agent, agent, type RecoveryPolicy } from '../../src/core/agent/agent.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
+import { type Clock, sleep } from '../../src/core/base/clock.ts'
 
 /** What the agent of the simulation does with the first message of a task, by its text. */
 export const behaviours = [

@@ -1,8 +1,8 @@
-import type { StoredEvent, TaskEvent } from '../../src/protocol/events.ts'
-import { textOf } from '../../src/protocol/model.ts'
-import { isEnded, isInterrupted, type Phase } from '../../src/protocol/states.ts'
-import { processGone } from '../../src/runtime/recovery/resume.ts'
-import type { Appended, AppendOptions, Created, Lease, NewTask } from '../../src/tasks/log.ts'
+import type { StoredEvent, TaskEvent } from '../../src/core/protocol/events.ts'
+import { textOf } from '../../src/core/protocol/model.ts'
+import { isEnded, isInterrupted, type Phase } from '../../src/core/protocol/states.ts'
+import { processGone } from '../../src/core/runtime/recovery/resume.ts'
+import type { Appended, AppendOptions, Created, Lease, NewTask } from '../../src/core/tasks/log.ts'
 import type { Behaviour } from './agent.ts'
 import type { Process } from './world.ts'
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { RecoveryPolicy } from '../../src/agent/agent.ts'
+import type { RecoveryPolicy } from '../../src/core/agent/agent.ts'
 import { type Behaviour, behaviours } from './agent.ts'
 import type { Pick } from './world.ts'
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { isEnded } from '../../src/protocol/states.ts'
+import { isEnded } from '../../src/core/protocol/states.ts'
 import { type Callers, createCallers, isAwaited, lastReceived } from './callers.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { createHistory, type History, isUnanswered, type Violation } from './history.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { describeFailure, type Failure, runSchedule, scheduleOfSeed, simulateSeed } from './simulate.ts'
 import { createMemoryStorage, createPostgresStorage, createSqliteStorage, type Storage } from './storage.ts'

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type Clock, monotonicOf } from '../../src/base/clock.ts'
-import { anonymous, ownerOf } from '../../src/protocol/model.ts'
+import { type Clock, monotonicOf } from '../../src/core/base/clock.ts'
+import { anonymous, ownerOf } from '../../src/core/protocol/model.ts'
+import type { TaskLog } from '../../src/core/tasks/log.ts'
+import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
 import { createPostgresLog } from '../../src/stores/postgres/postgres-log.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/sqlite-log.ts'
-import type { TaskLog } from '../../src/tasks/log.ts'
-import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 
 /** What simulations run on, one after the other. */
 export interface Storage {

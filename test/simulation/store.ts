@@ -1,4 +1,4 @@
-import type { TaskLog } from '../../src/tasks/log.ts'
+import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { describeEvent, type History } from './history.ts'
 import type { Process, World } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock, Timer } from '../../src/base/clock.ts'
+import type { Clock, Timer } from '../../src/core/base/clock.ts'
 
 /** A simulated process. A frozen one does nothing until it is thawed; a dead one never does anything again. */
 export interface Process {

@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/base/logger.ts'
+import type { Logger } from '../../src/core/base/logger.ts'
 
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 

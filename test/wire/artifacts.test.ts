@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Turn } from '../../src/agent/turn.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
 import { callOf, messageOf } from '../support/agents/test-runtime.ts'
 import { collect } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { agent } from '../../src/agent/agent.ts'
-import { createHandler } from '../../src/server/handler.ts'
+import { agent } from '../../src/core/agent/agent.ts'
+import { createHandler } from '../../src/core/server/handler.ts'
 import { count } from '../support/agents/interop-agent.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
 import { silentLogger } from '../support/logger.ts'

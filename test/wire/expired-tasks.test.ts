@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
 import { connect } from '../../src/entries/client.node.ts'
-import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { jsonRpc } from '../support/wire/json-rpc.ts'
 

@@ -1,6 +1,6 @@
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
-import type { Turn } from '../../src/agent/turn.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
 import { connect } from '../../src/entries/client.ts'
 import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
 import { startTestServer } from '../support/servers/test-server.ts'

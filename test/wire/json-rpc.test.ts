@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Turn } from '../../src/agent/turn.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
 import { deferred, until } from '../support/async.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { sendParams, type WireOutcome, type WirePage, type WireTask } from '../support/wire/wire-client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Turn } from '../../src/agent/turn.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
 import { deferred } from '../support/async.ts'
 import { shareTestServer } from '../support/servers/test-server.ts'
 import { requestStreamIn } from '../support/wire/dialect-streams.ts'

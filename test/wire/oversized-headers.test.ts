@@ -1,6 +1,6 @@
 import { connect as connectHttp2 } from 'node:http2'
 import { expect, it, onTestFinished } from 'vitest'
-import { agent } from '../../src/agent/agent.ts'
+import { agent } from '../../src/core/agent/agent.ts'
 import { apiKey, hashApiKey, jwt } from '../../src/entries/auth.ts'
 import { selfSigned } from '../support/auth/certificates.ts'
 import { audience, startIssuer } from '../support/auth/token-issuer.ts'

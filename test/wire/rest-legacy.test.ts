@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { agent } from '../../src/agent/agent.ts'
-import type { Turn } from '../../src/agent/turn.ts'
-import { createHandler } from '../../src/server/handler.ts'
-import type { HandlerOptions } from '../../src/server/options.ts'
+import { agent } from '../../src/core/agent/agent.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
+import { createHandler } from '../../src/core/server/handler.ts'
+import type { HandlerOptions } from '../../src/core/server/options.ts'
 import { silentLogger } from '../support/logger.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
 

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { encodeCardAs } from '../../src/dialects/served-card.ts'
-import { v0_1 } from '../../src/dialects/v0.1/server.ts'
-import { v0_2Client } from '../../src/dialects/v0.2/client.ts'
-import { v0_3Client } from '../../src/dialects/v0.3/client.ts'
-import { v0_3ProtoClient } from '../../src/dialects/v0.3-proto/client.ts'
-import { v0_3Proto } from '../../src/dialects/v0.3-proto/server.ts'
-import { v1_0Client } from '../../src/dialects/v1.0/client.ts'
+import { encodeCardAs } from '../../src/core/dialects/served-card.ts'
+import { v0_1 } from '../../src/core/dialects/v0.1/server.ts'
+import { v0_2Client } from '../../src/core/dialects/v0.2/client.ts'
+import { v0_3Client } from '../../src/core/dialects/v0.3/client.ts'
+import { v0_3ProtoClient } from '../../src/core/dialects/v0.3-proto/client.ts'
+import { v0_3Proto } from '../../src/core/dialects/v0.3-proto/server.ts'
+import { v1_0Client } from '../../src/core/dialects/v1.0/client.ts'
+import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../src/core/protocol/card.ts'
+import { cardOf } from '../../src/core/server/card.ts'
 import {
   type AuthOptions,
   apiKey,
@@ -18,8 +20,6 @@ import {
   oauth2,
   openId,
 } from '../../src/entries/auth.ts'
-import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../src/protocol/card.ts'
-import { cardOf } from '../../src/server/card.ts'
 import { audience, startIssuer } from '../support/auth/token-issuer.ts'
 import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { agent } from '../../src/agent/agent.ts'
-import { apiKey, hashApiKey } from '../../src/auth/schemes/api-key.ts'
-import { custom } from '../../src/auth/schemes/custom.ts'
-import { createHandler } from '../../src/server/handler.ts'
-import type { HandlerOptions } from '../../src/server/options.ts'
+import { agent } from '../../src/core/agent/agent.ts'
+import { apiKey, hashApiKey } from '../../src/core/auth/schemes/api-key.ts'
+import { custom } from '../../src/core/auth/schemes/custom.ts'
+import { createHandler } from '../../src/core/server/handler.ts'
+import type { HandlerOptions } from '../../src/core/server/options.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 
@@ -289,8 +289,8 @@ describe('a card that requires credentials', () => {
   })
 
   it('the client finds a protected card with its credentials', async () => {
-    const { connect } = await import('../../src/client/connect.ts')
-    const { apiKeyCredentials } = await import('../../src/client/credentials/static-credentials.ts')
+    const { connect } = await import('../../src/core/client/connect.ts')
+    const { apiKeyCredentials } = await import('../../src/core/client/credentials/static-credentials.ts')
     const { server } = await startTestServer(hello, { auth, card: { auth: true } })
     await expect(connect(server.url)).rejects.toMatchObject({ code: 'unauthenticated' })
     const client = await connect(server.url, { auth: [apiKeyCredentials(key, { name: 'X-API-Key' })] })

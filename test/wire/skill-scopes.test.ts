@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { skill } from '../../src/agent/skill.ts'
+import { skill } from '../../src/core/agent/skill.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'

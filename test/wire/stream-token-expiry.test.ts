@@ -1,6 +1,6 @@
 import { status as grpcStatus } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
-import type { Turn } from '../../src/agent/turn.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
 import { jwt } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { bearer } from '../../src/entries/client-auth.ts'

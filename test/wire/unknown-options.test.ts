@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createMemoryLimits } from '../../src/core/limits/limit-store.ts'
 import { apiKey, basic, custom, jwt, mutualTls, oauth2, openId } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import {
@@ -36,8 +37,7 @@ import { createReceiver } from '../../src/entries/push.ts'
 import { createMemoryRegistryStore, createRegistry } from '../../src/entries/registry.ts'
 import { openTelemetry } from '../../src/entries/telemetry.ts'
 import { createPair, scripted } from '../../src/entries/testing.ts'
-import { createMemoryLimits } from '../../src/limits/limit-store.ts'
-import { serve } from '../../src/serve.ts'
+import { serve } from '../../src/serve/serve.ts'
 import { scriptedModel } from '../support/models/scripted-model.ts'
 import { optionCases } from '../support/option-cases.ts'
 

@@ -1,5 +1,5 @@
-import { isList, isObject, type JsonObject } from '../../base/json.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { isList, isObject, type JsonObject } from '../../core/base/json.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
 
 /** Bytes of a catalog. */
 const maxCatalog = 2 ** 22

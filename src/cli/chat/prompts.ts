@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
 import { Interrupted } from '../errors.ts'
 import { type Output, sanitize } from '../output.ts'
 

@@ -1,7 +1,6 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
-import { readPeerCard } from '../../dialects/peer-card.ts'
+import { isObject, type JsonObject } from '../../core/base/json.ts'
+import { readPeerCard } from '../../core/dialects/peer-card.ts'
 import type { AgentCard } from '../../entries/client.ts'
-import { A2AError } from '../../protocol/errors.ts'
 import { fetchCard, openAgent } from '../agent.ts'
 import { printCard } from '../cards/render-card.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
@@ -33,8 +32,8 @@ export const cardGet: Command = {
     const done = output.progress('Fetching the card…')
     const wire = settings.flag('extended') ? await fetchExtendedCard(context) : (await fetchCard(context)).wire
     done()
-    const problems = settings.flag('validate') ? await validateCard(wire) : undefined
-    const signature = await verifySignature(wire, context)
+    const problems = settings.flag('validate') ? await violationsOf(wire) : undefined
+    const signature = await signatureOf(wire, context)
     const isValid = problems && problems.length === 0
     if (output.mode === 'text') printCard((await readPeerCard(wire)).card, { signature, output, isValid })
     else output.detail(`Signature: ${signature}`)
@@ -53,7 +52,7 @@ async function fetchExtendedCard(context: Context): Promise<JsonObject> {
   const { client, call } = await openAgent(context)
   requireScheme(client.card, context)
   const extended = await client.extendedCard(call)
-  const { encodeCard } = await import('../../dialects/v1.0/card.ts')
+  const { encodeCard } = await import('../../core/dialects/v1.0/card.ts')
   return encodeCard(extended)
 }
 
@@ -66,55 +65,20 @@ function requireScheme({ name, capabilities, securitySchemes = {} }: AgentCard, 
   })
 }
 
-/** The violations of the schema of the card's version. */
-export async function validateCard(wire: JsonObject): Promise<readonly string[]> {
-  const { clientDialects } = await import('../../dialects/client-dialects.ts')
-  const isCurrent = Array.isArray(wire.supportedInterfaces)
-  const version = isCurrent
-    ? '1.0'
-    : typeof wire.protocolVersion === 'string'
-      ? wire.protocolVersion.slice(0, 3)
-      : '0.2'
-  const info = clientDialects.find((dialect) => dialect.version === version && dialect.bindings.includes('JSONRPC'))
-  if (!info) return [`protocolVersion: ${version} is no version of A2A`]
-  const { decodeCard } = await info.load()
-  try {
-    decodeCard(wire)
-    return []
-  } catch (error) {
-    if (!(error instanceof A2AError)) throw error
-    return error.violations.length > 0
-      ? error.violations.map(({ field, description }) => `${field}: ${description}`)
-      : [error.message.replace(/\.$/, '')]
-  }
+async function violationsOf(wire: JsonObject): Promise<readonly string[]> {
+  return await (await import('../../conformance/doctor/check-card.ts')).validateCard(wire)
 }
 
 /** Keys come from `--jwks`, or from the origin of the card itself if the signature names a key set there. */
-export async function verifySignature(wire: JsonObject, { settings }: Context): Promise<string> {
-  if (!Array.isArray(wire.signatures) || wire.signatures.length === 0) return 'absent'
-  const { createCardVerifier } = await import('../../entries/auth.ts')
+export async function signatureOf(wire: JsonObject, { settings }: Context): Promise<string> {
+  const { verifySignature } = await import('../../conformance/doctor/check-signature.ts')
   const jwks = settings.text('jwks')
-  const reference = settings.text('agent-card') ?? ''
-  const { readAgentReference } = await import('../agent-reference.ts')
-  const { origin, type } = { ...readAgentReference(reference), origin: originOf(readAgentReference(reference).url) }
-  try {
-    if (jwks !== undefined && !/^https?:/.test(jwks)) {
-      await createCardVerifier({ keys: await readKeys(jwks) })(wire)
-    } else if (jwks !== undefined) {
-      await createCardVerifier({ jwks })(wire)
-    } else if (type === 'url' && origin !== undefined) {
-      await createCardVerifier({ trustedOrigins: [origin] })(wire)
-    } else {
-      return 'unverifiable (no keys: pass --jwks)'
-    }
-    return 'verified'
-  } catch (error) {
-    return `unverifiable (${error instanceof Error ? error.message : error})`
+  if (jwks !== undefined && !/^https?:/.test(jwks)) {
+    return await verifySignature(wire, { keys: () => readKeys(jwks) })
   }
-}
-
-function originOf(url: string): string | undefined {
-  return /^https?:/.test(url) ? new URL(url).origin : undefined
+  const { readAgentReference } = await import('../agent-reference.ts')
+  const { type, url } = readAgentReference(settings.text('agent-card') ?? '')
+  return await verifySignature(wire, { jwks, origin: type === 'url' ? new URL(url).origin : undefined })
 }
 
 async function readKeys(path: string) {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../core/base/json.ts'
 import type { Check, ConformanceReport, conformance } from '../../entries/testing.ts'
 import { createFetch, fetchCard, openGrpc, requireReference, transportName } from '../agent.ts'
 import { readAgentReference } from '../agent-reference.ts'

@@ -1,4 +1,4 @@
-import { packageVersion } from '../../base/package-version.ts'
+import { packageVersion } from '../../core/base/package-version.ts'
 import type { Client } from '../../entries/client.ts'
 import { openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
@@ -25,8 +25,8 @@ export const consoleCommand: Command = {
     if (references.includes('')) throw usageError('Name the agents: parley console https://agent.example.com')
     const agents = await Promise.all(references.map((reference) => connectTo(context, reference)))
     const [{ openConsoleRelay }, { listen }] = await Promise.all([
-      import('../../node/console-relay.ts'),
-      import('../../node/listen.ts'),
+      import('../../serve/console-relay.ts'),
+      import('../../core/node/listen.ts'),
     ])
     const relay = openConsoleRelay({ agents, version: packageVersion, logger: callLogger(output) })
     const server = await listen(relay.exchange, { port: settings.integer('port') ?? 0, host: '127.0.0.1' })

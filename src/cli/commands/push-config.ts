@@ -1,6 +1,6 @@
-import { encodeResult } from '../../dialects/v1.0/encode.ts'
+import { encodeResult } from '../../core/dialects/v1.0/encode.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
 import type { PushConfig } from '../../entries/client.ts'
-import { A2AError } from '../../protocol/errors.ts'
 import { type AgentConnection, openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context, type Positional } from '../command.ts'
 import { usageError } from '../errors.ts'

@@ -1,6 +1,6 @@
+import { A2AError } from '../../core/protocol/errors.ts'
+import { anonymous } from '../../core/protocol/model.ts'
 import type { Task } from '../../entries/client.ts'
-import { A2AError } from '../../protocol/errors.ts'
-import { anonymous } from '../../protocol/model.ts'
 import { type AgentConnection, openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context, type Option, type Positional, waitOptions } from '../command.ts'
 import { usageError } from '../errors.ts'

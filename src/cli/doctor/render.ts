@@ -1,5 +1,3 @@
-import type { Json } from '../../base/json.ts'
-import type { Format, Output } from '../output.ts'
 import {
   bySeverity,
   countOf,
@@ -8,7 +6,9 @@ import {
   type InterfaceReport,
   type Report,
   type Severity,
-} from './report.ts'
+} from '../../conformance/doctor/report.ts'
+import type { Json } from '../../core/base/json.ts'
+import type { Format, Output } from '../output.ts'
 
 /** Characters of a body that the text form shows; `-o json` has more. */
 const maxExcerpt = 160

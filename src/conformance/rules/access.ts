@@ -1,4 +1,4 @@
-import { isList, isObject } from '../../base/json.ts'
+import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError } from '../answers.ts'
 import { requiredExtensions, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'

@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject } from '../../base/json.ts'
+import { isList, isObject, type JsonObject } from '../../core/base/json.ts'
 import { listOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import type { Rule } from '../rule.ts'

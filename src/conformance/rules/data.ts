@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../core/base/json.ts'
 import { isProto, listOf, requireTask } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { jsonBindings, type Rule } from '../rule.ts'

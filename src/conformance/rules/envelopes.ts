@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts'
+import { isObject } from '../../core/base/json.ts'
 import { describe, detailsOf, errorInfoOf, rpcErrorOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import type { Rule } from '../rule.ts'

@@ -1,4 +1,4 @@
-import { isList, isObject } from '../../base/json.ts'
+import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError, isInterrupted, isTerminal, requireTask, sentMessage, sentTask } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'

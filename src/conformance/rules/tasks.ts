@@ -1,4 +1,4 @@
-import { isList, isObject } from '../../base/json.ts'
+import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError, listOf, requireTask, stateOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { jsonBindings, type Rule } from '../rule.ts'

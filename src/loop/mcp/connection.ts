@@ -1,5 +1,5 @@
 import type { Client, FetchLike, Transport } from '@modelcontextprotocol/client'
-import { importOptional } from '../../protocol/lazy-import.ts'
+import { importOptional } from '../../core/protocol/lazy-import.ts'
 import { isClient, type McpAddress, type McpToolsOptions } from './options.ts'
 
 const newline = 10

@@ -1,5 +1,14 @@
 import type { Client, FetchLike, OAuthClientProvider, Tool } from '@modelcontextprotocol/client'
-import { aFunction, anyOf, flag, integer, milliseconds, type OptionChecks, oneOf, text } from '../../base/options.ts'
+import {
+  aFunction,
+  anyOf,
+  flag,
+  integer,
+  milliseconds,
+  type OptionChecks,
+  oneOf,
+  text,
+} from '../../core/base/options.ts'
 
 /** A program that speaks MCP over its standard input and output. */
 export interface McpCommand {

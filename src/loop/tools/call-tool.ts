@@ -1,5 +1,5 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
-import { describeIssues } from '../../agent/standard-schema.ts'
+import { describeIssues } from '../../core/agent/standard-schema.ts'
 import { observeTool } from '../call-model.ts'
 import type { Questions } from '../questions.ts'
 import {

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { AgentCallOptions } from '../../agent/call-agent.ts'
-import type { JsonObject } from '../../base/json.ts'
+import type { AgentCallOptions } from '../../core/agent/call-agent.ts'
+import type { JsonObject } from '../../core/base/json.ts'
 import {
   aFunction,
   anyOf,
@@ -14,14 +14,14 @@ import {
   oneOf,
   recordOf,
   text,
-} from '../../base/options.ts'
-import { type Trace, traceHeaders } from '../../base/trace-context.ts'
-import type { Client } from '../../client/client.ts'
-import { connect } from '../../client/connect.ts'
-import type { ConnectOptions, Target } from '../../client/options.ts'
-import type { AgentCard, AgentSkill } from '../../protocol/card.ts'
-import { readSkillSchemas, type SkillSchemas } from '../../protocol/extensions/typed-skills.ts'
-import type { Part } from '../../protocol/model.ts'
+} from '../../core/base/options.ts'
+import { type Trace, traceHeaders } from '../../core/base/trace-context.ts'
+import type { Client } from '../../core/client/client.ts'
+import { connect } from '../../core/client/connect.ts'
+import type { ConnectOptions, Target } from '../../core/client/options.ts'
+import type { AgentCard, AgentSkill } from '../../core/protocol/card.ts'
+import { readSkillSchemas, type SkillSchemas } from '../../core/protocol/extensions/typed-skills.ts'
+import type { Part } from '../../core/protocol/model.ts'
 import { type LocalTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 import type { ToolSource } from './toolbox.ts'

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { lastToolResults, scriptedModel, textReply, toolCalls } from '../../../test/support/models/scripted-model.ts'
-import { skill } from '../../agent/skill.ts'
+import { skill } from '../../core/agent/skill.ts'
+import { agent } from '../../core/node/local-agent.node.ts'
 import { connect } from '../../entries/client.ts'
-import { agent } from '../../local-agent.node.ts'
 import { createAgentLoop } from '../agent-loop.ts'
 import { skillTool } from './skill-tool.ts'
 

@@ -4,12 +4,12 @@ import {
   isAsyncIterable,
   isEvent,
   isSubscribable,
-} from '../../agent/agent-function.ts'
-import { toParts } from '../../agent/content.ts'
-import { iterate } from '../../agent/observable.ts'
-import { checkOutput } from '../../agent/run-skill.ts'
-import type { Skill } from '../../agent/skill.ts'
-import { type Part, textOf } from '../../protocol/model.ts'
+} from '../../core/agent/agent-function.ts'
+import { toParts } from '../../core/agent/content.ts'
+import { iterate } from '../../core/agent/observable.ts'
+import { checkOutput } from '../../core/agent/run-skill.ts'
+import type { Skill } from '../../core/agent/skill.ts'
+import { type Part, textOf } from '../../core/protocol/model.ts'
 import { type LocalTool, localTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 

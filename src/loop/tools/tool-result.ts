@@ -1,8 +1,8 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
-import { type Json, type JsonObject, toJson } from '../../base/json.ts'
-import { checkOptions, flag } from '../../base/options.ts'
-import { toolResult } from '../../protocol/extensions/client-tools.ts'
-import type { Part } from '../../protocol/model.ts'
+import { type Json, type JsonObject, toJson } from '../../core/base/json.ts'
+import { checkOptions, flag } from '../../core/base/options.ts'
+import { toolResult } from '../../core/protocol/extensions/client-tools.ts'
+import type { Part } from '../../core/protocol/model.ts'
 import { asText, toModelContent } from '../prompt.ts'
 
 const resultParts = Symbol('the parts of a tool result')

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { OnTimeout } from '../../agent/ask.ts'
-import { jsonSchemaOf, requireSchema } from '../../agent/standard-schema.ts'
-import type { Turn } from '../../agent/turn.ts'
-import type { JsonObject } from '../../base/json.ts'
+import type { OnTimeout } from '../../core/agent/ask.ts'
+import { jsonSchemaOf, requireSchema } from '../../core/agent/standard-schema.ts'
+import type { Turn } from '../../core/agent/turn.ts'
+import type { JsonObject } from '../../core/base/json.ts'
 import {
   aFunction,
   anything,
@@ -12,9 +12,9 @@ import {
   type OptionChecks,
   object,
   text,
-} from '../../base/options.ts'
-import type { Trace } from '../../base/trace-context.ts'
-import type { Artifact } from '../../protocol/model.ts'
+} from '../../core/base/options.ts'
+import type { Trace } from '../../core/base/trace-context.ts'
+import type { Artifact } from '../../core/protocol/model.ts'
 
 /** Cached, because schema libraries are slow to create them and every message needs them. */
 const jsonSchemas = new WeakMap<Tool, JsonObject>()

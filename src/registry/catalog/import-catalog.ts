@@ -1,4 +1,4 @@
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
 import type { A2AAgents, AddOptions } from '../a2a-agents.ts'
 import { isGuarded, publicMessage } from '../conformance.ts'
 import type { RegistryFetch } from '../options.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../core/base/json.ts'
 
 export const catalogType = 'application/ai-catalog+json'
 

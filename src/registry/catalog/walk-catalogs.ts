@@ -1,8 +1,8 @@
-import { withDeadline } from '../../base/abort.ts'
-import type { JsonObject } from '../../base/json.ts'
-import type { Fetch } from '../../http/fetch.ts'
-import { parseJson } from '../../http/json.ts'
-import { readLimited } from '../../http/read-limited.ts'
+import { withDeadline } from '../../core/base/abort.ts'
+import type { JsonObject } from '../../core/base/json.ts'
+import type { Fetch } from '../../core/http/fetch.ts'
+import { parseJson } from '../../core/http/json.ts'
+import { readLimited } from '../../core/http/read-limited.ts'
 import { publicMessage } from '../conformance.ts'
 import {
   type Catalog,

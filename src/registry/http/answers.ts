@@ -1,6 +1,6 @@
-import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { etagOf, matchesEtag } from '../../http/response-headers.ts'
-import { A2AError, type ErrorCode, StoreUnavailable } from '../../protocol/errors.ts'
+import type { Incoming, Outgoing } from '../../core/http/exchange.ts'
+import { etagOf, matchesEtag } from '../../core/http/response-headers.ts'
+import { A2AError, type ErrorCode, StoreUnavailable } from '../../core/protocol/errors.ts'
 import { publicMessage } from '../conformance.ts'
 
 /** A response with an ETag; 304 if the client already has it. */

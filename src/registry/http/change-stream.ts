@@ -1,5 +1,5 @@
-import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
+import type { Incoming, Outgoing } from '../../core/http/exchange.ts'
+import { eventStream, eventText, oneLine, sseHeaders } from '../../core/http/sse-writer.ts'
 import type { RegistryChange } from '../changes.ts'
 import type { Registry } from '../registry.ts'
 import { errorResponse } from './answers.ts'

@@ -1,6 +1,6 @@
-import { type AuthOptions, createAuth } from '../../auth/auth.ts'
-import { isObject } from '../../base/json.ts'
-import { consoleLogger, type Logger } from '../../base/logger.ts'
+import { type AuthOptions, createAuth } from '../../core/auth/auth.ts'
+import { isObject } from '../../core/base/json.ts'
+import { consoleLogger, type Logger } from '../../core/base/logger.ts'
 import {
   aFunction,
   anyOf,
@@ -14,13 +14,13 @@ import {
   object,
   oneOf,
   text,
-} from '../../base/options.ts'
-import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
-import { createHostCheck } from '../../http/host-check.ts'
-import { isJson, parseJson } from '../../http/json.ts'
-import { matchesEtag } from '../../http/response-headers.ts'
-import { A2AError, loggedError, StoreUnavailable } from '../../protocol/errors.ts'
-import { anonymous, ownerOf } from '../../protocol/model.ts'
+} from '../../core/base/options.ts'
+import type { Exchange, Incoming, Outgoing } from '../../core/http/exchange.ts'
+import { createHostCheck } from '../../core/http/host-check.ts'
+import { isJson, parseJson } from '../../core/http/json.ts'
+import { matchesEtag } from '../../core/http/response-headers.ts'
+import { A2AError, loggedError, StoreUnavailable } from '../../core/protocol/errors.ts'
+import { anonymous, ownerOf } from '../../core/protocol/model.ts'
 import { catalogType } from '../catalog/read-catalog.ts'
 import { type CatalogHost, catalogText } from '../catalog/write-catalog.ts'
 import type { RegistryEntry } from '../entry.ts'

@@ -1,5 +1,5 @@
-import { checkOptions, milliseconds, text } from '../../base/options.ts'
-import { operatorError } from '../../protocol/errors.ts'
+import { checkOptions, milliseconds, text } from '../../core/base/options.ts'
+import { operatorError } from '../../core/protocol/errors.ts'
 import {
   type IntegrityCheck,
   type LogAdmin,
@@ -9,7 +9,7 @@ import {
   type StatsRows,
   statsOf,
   type TimesRow,
-} from '../log-admin.ts'
+} from '../shared/log-admin.ts'
 import {
   createDatabase,
   IncompatibleDatabase,

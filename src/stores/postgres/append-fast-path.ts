@@ -1,4 +1,4 @@
-import { keepsTaskRow } from '../event-batches.ts'
+import { keepsTaskRow } from '../shared/event-batches.ts'
 import type { Append } from './append.ts'
 import type { Database } from './connection.ts'
 import { array, encodeText, lines } from './sql-text.ts'

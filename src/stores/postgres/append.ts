@@ -1,4 +1,4 @@
-import type { Appended, LeaseRequest } from '../../tasks/log.ts'
+import type { Appended, LeaseRequest } from '../../core/tasks/log.ts'
 import { type Database, IncompatibleDatabase } from './connection.ts'
 import { type ClaimRow, decodeClaim } from './create.ts'
 import { isFreeSql, leaseEndSql } from './leases.ts'

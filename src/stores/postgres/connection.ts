@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { delayAfter } from '../../base/backoff.ts'
-import { consoleLogger, type Logger } from '../../base/logger.ts'
-import { having, type OptionCheck } from '../../base/options.ts'
-import { StoreUnavailable } from '../../protocol/errors.ts'
-import { importOptional } from '../../protocol/lazy-import.ts'
-import { createOutages, lostText, messageOf, type Outages } from '../outage.ts'
+import { delayAfter } from '../../core/base/backoff.ts'
+import { consoleLogger, type Logger } from '../../core/base/logger.ts'
+import { having, type OptionCheck } from '../../core/base/options.ts'
+import { StoreUnavailable } from '../../core/protocol/errors.ts'
+import { importOptional } from '../../core/protocol/lazy-import.ts'
+import { createOutages, lostText, messageOf, type Outages } from '../shared/outage.ts'
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
 

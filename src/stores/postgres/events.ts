@@ -1,5 +1,5 @@
-import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import { readLimit, type Snapshot } from '../../tasks/log.ts'
+import type { StoredEvent, TaskEvent } from '../../core/protocol/events.ts'
+import { readLimit, type Snapshot } from '../../core/tasks/log.ts'
 import type { Database } from './connection.ts'
 import { encodeText } from './sql-text.ts'
 import type { Write } from './write-batches.ts'

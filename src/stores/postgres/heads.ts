@@ -1,7 +1,7 @@
-import type { StatusEvent } from '../../protocol/events.ts'
-import { type TaskStatus, tenantPrefix } from '../../protocol/model.ts'
-import { withoutMessage } from '../../tasks/fold.ts'
-import type { HeadPage, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
+import type { StatusEvent } from '../../core/protocol/events.ts'
+import { type TaskStatus, tenantPrefix } from '../../core/protocol/model.ts'
+import { withoutMessage } from '../../core/tasks/fold.ts'
+import type { HeadPage, ListQuery, Scope, TaskHead } from '../../core/tasks/log.ts'
 import type { Database, PostgresValue, Query } from './connection.ts'
 import { decodeText, encodeText, lines } from './sql-text.ts'
 

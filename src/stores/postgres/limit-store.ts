@@ -1,5 +1,5 @@
-import { checkOptions, isAbove, text } from '../../base/options.ts'
-import type { LimitStore, RateLimit, RateState, Release } from '../../limits/limit-store.ts'
+import { checkOptions, isAbove, text } from '../../core/base/options.ts'
+import type { LimitStore, RateLimit, RateState, Release } from '../../core/limits/limit-store.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase, requireSchema } from './schema.ts'
 import { encodeText } from './sql-text.ts'

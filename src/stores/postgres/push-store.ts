@@ -1,5 +1,5 @@
-import type { PushStore, StoredWebhook, Webhook, WebhookKey } from '../../push/store.ts'
-import { clockTolerance } from '../../tasks/log.ts'
+import type { PushStore, StoredWebhook, Webhook, WebhookKey } from '../../core/push/store.ts'
+import { clockTolerance } from '../../core/tasks/log.ts'
 import type { Database } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'

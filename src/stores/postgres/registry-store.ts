@@ -1,4 +1,4 @@
-import { checkOptions, integer, milliseconds, type OptionChecks, text } from '../../base/options.ts'
+import { checkOptions, integer, milliseconds, type OptionChecks, text } from '../../core/base/options.ts'
 import type {
   ChangePage,
   ChangeType,
@@ -10,7 +10,7 @@ import type {
   StoredChange,
   UnhealthyReason,
 } from '../../registry/entry.ts'
-import { createPolledWakeups } from '../polled-wakeups.ts'
+import { createPolledWakeups } from '../shared/polled-wakeups.ts'
 import { type Database, inTransaction, type PostgresPool, poolCheck, type RunQuery } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { createListener } from './listener.ts'

@@ -1,4 +1,4 @@
-import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../base/options.ts'
+import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../core/base/options.ts'
 import type { ClaimResult, ReplayCache, SeenMessage } from '../../mesh/replay-cache.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase } from './schema.ts'

@@ -1,5 +1,5 @@
-import type { EndedPhase } from '../../protocol/states.ts'
-import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
+import type { EndedPhase } from '../../core/protocol/states.ts'
+import type { ErasedTask, TaskSelection } from '../../core/tasks/log.ts'
 import type { Database } from './connection.ts'
 import { array, decodeText, encodeText } from './sql-text.ts'
 

@@ -1,7 +1,7 @@
-import { consoleLogger } from '../../base/logger.ts'
-import { operatorError } from '../../protocol/errors.ts'
-import type { MigrationPlan } from '../log-admin.ts'
-import { lostText, messageOf, retryUntilReached } from '../outage.ts'
+import { consoleLogger } from '../../core/base/logger.ts'
+import { operatorError } from '../../core/protocol/errors.ts'
+import type { MigrationPlan } from '../shared/log-admin.ts'
+import { lostText, messageOf, retryUntilReached } from '../shared/outage.ts'
 import {
   createDatabase,
   type Database,

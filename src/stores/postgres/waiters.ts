@@ -1,5 +1,5 @@
-import type { StoredEvent } from '../../protocol/events.ts'
-import { createWakeups } from '../../tasks/follow.ts'
+import type { StoredEvent } from '../../core/protocol/events.ts'
+import { createWakeups } from '../../core/tasks/follow.ts'
 import type { Database } from './connection.ts'
 import type { Events } from './events.ts'
 import { decodeText, lines } from './sql-text.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { encodeRowPerEvent } from '../event-batches.ts'
+import { encodeRowPerEvent } from '../shared/event-batches.ts'
 import { createWriteBatcher, type Write } from './write-batches.ts'
 
 test('waiting writes are sent in one batch, in their order', async () => {

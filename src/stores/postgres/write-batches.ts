@@ -1,8 +1,8 @@
-import { A2AError } from '../../protocol/errors.ts'
-import type { TaskEvent } from '../../protocol/events.ts'
-import { advanceHead, initialHead } from '../../tasks/fold.ts'
-import type { Claim } from '../../tasks/log.ts'
-import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-batches.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
+import type { TaskEvent } from '../../core/protocol/events.ts'
+import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
+import type { Claim } from '../../core/tasks/log.ts'
+import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../shared/event-batches.ts'
 import { createBackoff, isConflict, isDisconnected, type PostgresValue, storeError } from './connection.ts'
 import { array, lines } from './sql-text.ts'
 

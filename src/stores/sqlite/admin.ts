@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { aFunction, checkOptions, text } from '../../base/options.ts'
+import { aFunction, checkOptions, text } from '../../core/base/options.ts'
 import {
   type IntegrityCheck,
   type LogAdmin,
@@ -12,7 +12,7 @@ import {
   type StatsRows,
   statsOf,
   type TimesRow,
-} from '../log-admin.ts'
+} from '../shared/log-admin.ts'
 import { type BackgroundQuery, type RunInBackground, runInThread, runOn, runWithDriver } from './background.ts'
 import { backUp } from './backup.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver } from './connection.ts'

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../protocol/errors.ts'
+import { StoreUnavailable } from '../../core/protocol/errors.ts'
 
 const locked =
   'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and stop it.'

@@ -1,4 +1,4 @@
-import type { Wakeups } from '../../tasks/follow.ts'
+import type { Wakeups } from '../../core/tasks/follow.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { WalSync } from './group-commit.ts'
 

@@ -1,5 +1,5 @@
-import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import { advanceHead, initialHead } from '../../tasks/fold.ts'
+import type { StoredEvent, TaskEvent } from '../../core/protocol/events.ts'
+import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
 import {
   type Appended,
   type AppendOptions,
@@ -11,7 +11,7 @@ import {
   readLimit,
   type Snapshot,
   type TaskHead,
-} from '../../tasks/log.ts'
+} from '../../core/tasks/log.ts'
 import {
   decodeRow,
   type EventBatch,
@@ -20,7 +20,7 @@ import {
   isOver,
   keepsTaskRow,
   statusRow,
-} from '../event-batches.ts'
+} from '../shared/event-batches.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './leases.ts'
 

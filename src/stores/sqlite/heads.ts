@@ -1,7 +1,7 @@
-import { type TaskStatus, tenantPrefix } from '../../protocol/model.ts'
-import { withoutMessage } from '../../tasks/fold.ts'
-import type { HeadPage, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
-import { decodeRow } from '../event-batches.ts'
+import { type TaskStatus, tenantPrefix } from '../../core/protocol/model.ts'
+import { withoutMessage } from '../../core/tasks/fold.ts'
+import type { HeadPage, ListQuery, Scope, TaskHead } from '../../core/tasks/log.ts'
+import { decodeRow } from '../shared/event-batches.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './connection.ts'
 
 export interface Heads {

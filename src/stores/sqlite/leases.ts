@@ -1,4 +1,4 @@
-import { clockTolerance, type HeldLease, type Lease, type LeaseRequest, type TaskHead } from '../../tasks/log.ts'
+import { clockTolerance, type HeldLease, type Lease, type LeaseRequest, type TaskHead } from '../../core/tasks/log.ts'
 import type { SqliteDatabase } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { Logger } from '../../base/logger.ts'
+import type { Logger } from '../../core/base/logger.ts'
 
 /** Waiting time after which the operator learns about a lock, in milliseconds. Shorter waits are normal. */
 const firstReport = 1_000

@@ -1,7 +1,7 @@
-import type { TaskEvent } from '../../protocol/events.ts'
-import { tenantPrefix } from '../../protocol/model.ts'
-import type { Phase } from '../../protocol/states.ts'
-import { readLimit } from '../../tasks/log.ts'
+import type { TaskEvent } from '../../core/protocol/events.ts'
+import { tenantPrefix } from '../../core/protocol/model.ts'
+import type { Phase } from '../../core/protocol/states.ts'
+import { readLimit } from '../../core/tasks/log.ts'
 import {
   activePhases,
   contentPhases,
@@ -14,8 +14,8 @@ import {
   type TaskActivity,
   type TaskCounts,
   type TimedEvent,
-} from '../../tasks/operator-log.ts'
-import { decodeRow } from '../event-batches.ts'
+} from '../../core/tasks/operator-log.ts'
+import { decodeRow } from '../shared/event-batches.ts'
 import type { BackgroundQuery } from './background.ts'
 import type { SqliteDatabase, SqliteValue } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'

@@ -4,7 +4,7 @@ import {
   type OperatorRecords,
   type OperatorState,
   type OperatorValues,
-} from '../../base/operator-state.ts'
+} from '../../core/base/operator-state.ts'
 import type { SqliteDatabase, SqliteStatement } from './connection.ts'
 
 export interface SqliteOperatorStateOptions {

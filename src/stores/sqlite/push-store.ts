@@ -6,8 +6,8 @@ import type {
   Webhook,
   WebhookKey,
   WebhookQuery,
-} from '../../push/store.ts'
-import { clockTolerance } from '../../tasks/log.ts'
+} from '../../core/push/store.ts'
+import { clockTolerance } from '../../core/tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
 /** How the log accesses its database: writes in groups, and reads return nothing that is not on disk. */

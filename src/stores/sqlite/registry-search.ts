@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../base/bounded-map.ts'
+import { BoundedMap } from '../../core/base/bounded-map.ts'
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import {
   commonSize,
@@ -11,7 +11,7 @@ import {
   pageStatement,
   planQuery,
   type QueryPlan,
-} from '../registry-query.ts'
+} from '../shared/registry-query.ts'
 import type { SqliteDatabase, SqliteStatement } from './connection.ts'
 
 /** Number of prepared search statements to cache. */

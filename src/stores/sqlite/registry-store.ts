@@ -1,4 +1,4 @@
-import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../base/options.ts'
+import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../core/base/options.ts'
 import type {
   ChangePage,
   ChangeType,
@@ -10,7 +10,7 @@ import type {
   StoredChange,
   UnhealthyReason,
 } from '../../registry/entry.ts'
-import { createPolledWakeups } from '../polled-wakeups.ts'
+import { createPolledWakeups } from '../shared/polled-wakeups.ts'
 import { type SqliteDatabase, type SqliteDriver, withStoreErrors } from './connection.ts'
 import { createTransaction } from './group-commit.ts'
 import { nodeDriver } from './node-driver.ts'

@@ -1,7 +1,7 @@
 import { constants, existsSync, rmSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { aFunction, checkOptions, flag, text } from '../../base/options.ts'
+import { aFunction, checkOptions, flag, text } from '../../core/base/options.ts'
 import { createSqliteAdmin } from './admin.ts'
 import { createPartial, publish, removeDatabase } from './backup.ts'
 import { explainError, isBusy, type SqliteDriver } from './connection.ts'

@@ -1,5 +1,5 @@
-import { type EndedPhase, endedPhases } from '../../protocol/states.ts'
-import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
+import { type EndedPhase, endedPhases } from '../../core/protocol/states.ts'
+import type { ErasedTask, TaskSelection } from '../../core/tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
 /** Each method returns the tasks that it changed. */

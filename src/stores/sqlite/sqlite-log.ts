@@ -1,6 +1,6 @@
 import { hrtime } from 'node:process'
-import { type Clock, monotonicOf, systemClock } from '../../base/clock.ts'
-import { consoleLogger, type Logger } from '../../base/logger.ts'
+import { type Clock, monotonicOf, systemClock } from '../../core/base/clock.ts'
+import { consoleLogger, type Logger } from '../../core/base/logger.ts'
 import {
   aFunction,
   checkOptions,
@@ -9,12 +9,12 @@ import {
   milliseconds,
   type OptionChecks,
   text,
-} from '../../base/options.ts'
-import type { PushStore } from '../../push/store.ts'
-import { createWakeups } from '../../tasks/follow.ts'
-import { ForeignLog, type TaskLog } from '../../tasks/log.ts'
-import type { OperatorLog } from '../../tasks/operator-log.ts'
-import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../event-batches.ts'
+} from '../../core/base/options.ts'
+import type { PushStore } from '../../core/push/store.ts'
+import { createWakeups } from '../../core/tasks/follow.ts'
+import { ForeignLog, type TaskLog } from '../../core/tasks/log.ts'
+import type { OperatorLog } from '../../core/tasks/operator-log.ts'
+import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../shared/event-batches.ts'
 import { createAdminOf, type SqliteAdmin } from './admin.ts'
 import { createBackgroundQueries, runInThread, runWithDriver } from './background.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'

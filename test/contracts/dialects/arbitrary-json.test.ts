@@ -1,8 +1,8 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../../src/base/json.ts'
-import { A2AError } from '../../../src/protocol/errors.ts'
-import type { Operation, UnaryOperation } from '../../../src/protocol/service.ts'
+import type { Json } from '../../../src/core/base/json.ts'
+import { A2AError } from '../../../src/core/protocol/errors.ts'
+import type { Operation, UnaryOperation } from '../../../src/core/protocol/service.ts'
 import { wireObjects } from './wire-objects/all.ts'
 import { requestFor } from './wire-objects/wire-objects.ts'
 

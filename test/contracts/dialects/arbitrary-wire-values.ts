@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
-import { isObject, type Json, type JsonObject } from '../../../src/base/json.ts'
-import { jsonSchemaOf } from '../../../src/schema/json-schema.ts'
-import type { Schema } from '../../../src/schema/schema.ts'
+import { isObject, type Json, type JsonObject } from '../../../src/core/base/json.ts'
+import { jsonSchemaOf } from '../../../src/core/schema/json-schema.ts'
+import type { Schema } from '../../../src/core/schema/schema.ts'
 import { objectsOfJsonSchema } from '../../support/schema/arbitrary-of.ts'
 
 /** Valid objects of a schema, some with the metadata keys that dialects use for members they lack. */

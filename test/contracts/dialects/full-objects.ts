@@ -1,6 +1,6 @@
-import type { AgentCard } from '../../../src/protocol/card.ts'
-import type { Task, TaskState } from '../../../src/protocol/model.ts'
-import type { PushConfig, SendRequest } from '../../../src/protocol/service.ts'
+import type { AgentCard } from '../../../src/core/protocol/card.ts'
+import type { Task, TaskState } from '../../../src/core/protocol/model.ts'
+import type { PushConfig, SendRequest } from '../../../src/core/protocol/service.ts'
 
 // Objects of the model with all members, to find out which ones a dialect loses.
 

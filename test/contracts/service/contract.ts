@@ -1,10 +1,10 @@
-import type { AgentFunction } from '../../../src/agent/agent-function.ts'
-import type { Turn } from '../../../src/agent/turn.ts'
-import type { A2AError } from '../../../src/protocol/errors.ts'
-import type { StreamEvent } from '../../../src/protocol/events.ts'
-import type { Artifact, Part, Task } from '../../../src/protocol/model.ts'
-import { textOf } from '../../../src/protocol/model.ts'
-import type { Service } from '../../../src/protocol/service.ts'
+import type { AgentFunction } from '../../../src/core/agent/agent-function.ts'
+import type { Turn } from '../../../src/core/agent/turn.ts'
+import type { A2AError } from '../../../src/core/protocol/errors.ts'
+import type { StreamEvent } from '../../../src/core/protocol/events.ts'
+import type { Artifact, Part, Task } from '../../../src/core/protocol/model.ts'
+import { textOf } from '../../../src/core/protocol/model.ts'
+import type { Service } from '../../../src/core/protocol/service.ts'
 
 /** How to open a service for an agent, and which features its protocol version supports. */
 export interface ServiceContract {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Part } from '../../../src/protocol/model.ts'
-import { textOf } from '../../../src/protocol/model.ts'
+import type { Part } from '../../../src/core/protocol/model.ts'
+import { textOf } from '../../../src/core/protocol/model.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import { until } from '../../support/async.ts'
 import type { ServiceContract } from './contract.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { StreamEvent } from '../../../src/protocol/events.ts'
-import type { Service } from '../../../src/protocol/service.ts'
+import type { StreamEvent } from '../../../src/core/protocol/events.ts'
+import type { Service } from '../../../src/core/protocol/service.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../support/async.ts'
 import type { ServiceContract } from './contract.ts'

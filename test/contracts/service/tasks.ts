@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { textOf } from '../../../src/protocol/model.ts'
+import { textOf } from '../../../src/core/protocol/model.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import type { ServiceContract } from './contract.ts'
 import { codeOf, countingAgent, stateOf, taskIdOf, textsOf } from './contract.ts'

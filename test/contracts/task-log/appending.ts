@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Appended } from '../../../src/tasks/log.ts'
+import type { Appended } from '../../../src/core/tasks/log.ts'
 import {
   chunk,
   createTask,

@@ -1,7 +1,13 @@
 import { onTestFinished } from 'vitest'
-import type { ArtifactEvent, MessageEvent, StatusEvent, StoredEvent, TaskEvent } from '../../../src/protocol/events.ts'
-import { anonymous, type TaskState } from '../../../src/protocol/model.ts'
-import type { NewTask, TaskLog } from '../../../src/tasks/log.ts'
+import type {
+  ArtifactEvent,
+  MessageEvent,
+  StatusEvent,
+  StoredEvent,
+  TaskEvent,
+} from '../../../src/core/protocol/events.ts'
+import { anonymous, type TaskState } from '../../../src/core/protocol/model.ts'
+import type { NewTask, TaskLog } from '../../../src/core/tasks/log.ts'
 
 export interface OpenedLog {
   readonly log: TaskLog

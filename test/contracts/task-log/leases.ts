@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { TaskLog } from '../../../src/tasks/log.ts'
+import type { TaskLog } from '../../../src/core/tasks/log.ts'
 import {
   chunk,
   createTask,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ownerOf, type TaskState } from '../../../src/protocol/model.ts'
-import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog, VisibleOwners } from '../../../src/tasks/log.ts'
+import { ownerOf, type TaskState } from '../../../src/core/protocol/model.ts'
+import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog, VisibleOwners } from '../../../src/core/tasks/log.ts'
 import { chunk, createTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
 
 export function listingContract(open: OpenLog): void {

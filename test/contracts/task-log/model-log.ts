@@ -1,5 +1,5 @@
-import type { TaskEvent } from '../../../src/protocol/events.ts'
-import type { TaskStatus } from '../../../src/protocol/model.ts'
+import type { TaskEvent } from '../../../src/core/protocol/events.ts'
+import type { TaskStatus } from '../../../src/core/protocol/model.ts'
 import type {
   Appended,
   AppendOptions,
@@ -12,7 +12,7 @@ import type {
   LeaseRequest,
   NewTask,
   TaskHead,
-} from '../../../src/tasks/log.ts'
+} from '../../../src/core/tasks/log.ts'
 
 /**
  * A task log that is too simple to be wrong: it keeps all events and derives the rest. A lease lasts forever or, with a

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { TaskLog } from '../../../src/tasks/log.ts'
+import type { TaskLog } from '../../../src/core/tasks/log.ts'
 import type { OpenLog, SharedStorage } from './fixtures.ts'
 import { chunk, message, readAll, reply, status, step } from './fixtures.ts'
 import { ModelLog } from './model-log.ts'

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
-import { ownerOf } from '../../../src/protocol/model.ts'
-import type { ListCursor, TaskLog } from '../../../src/tasks/log.ts'
-import type { LogWithOperator, MinuteSummary, OperatorLog, OperatorQuery } from '../../../src/tasks/operator-log.ts'
+import { ownerOf } from '../../../src/core/protocol/model.ts'
+import type { ListCursor, TaskLog } from '../../../src/core/tasks/log.ts'
+import type {
+  LogWithOperator,
+  MinuteSummary,
+  OperatorLog,
+  OperatorQuery,
+} from '../../../src/core/tasks/operator-log.ts'
 import { operatorStateContract, valuesOf } from '../operator-state.ts'
 import { chunk, createTask, lease, message, newTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
 

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { readLimit } from '../../../src/tasks/log.ts'
+import { readLimit } from '../../../src/core/tasks/log.ts'
 import {
   chunk,
   createTask,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import type { StoredEvent } from '../../../src/protocol/events.ts'
-import { follow } from '../../../src/tasks/follow.ts'
-import { readLimit, type TaskLog } from '../../../src/tasks/log.ts'
+import type { StoredEvent } from '../../../src/core/protocol/events.ts'
+import { follow } from '../../../src/core/tasks/follow.ts'
+import { readLimit, type TaskLog } from '../../../src/core/tasks/log.ts'
 import type { SharedStorage } from './fixtures.ts'
 import { chunk, createTask, lease, message, newTask, readAll, readGenerations, status, upTo } from './fixtures.ts'
 

@@ -1,7 +1,7 @@
-import { agent } from '../../../src/agent/agent.ts'
-import type { Turn } from '../../../src/agent/turn.ts'
-import { serve } from '../../../src/serve.ts'
-import type { ServeOptions, Server } from '../../../src/serve-options.ts'
+import { agent } from '../../../src/core/agent/agent.ts'
+import type { Turn } from '../../../src/core/agent/turn.ts'
+import type { ServeOptions, Server } from '../../../src/serve/options.ts'
+import { serve } from '../../../src/serve/serve.ts'
 import { silentLogger } from '../../support/logger.ts'
 
 /**

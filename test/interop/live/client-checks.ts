@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { Client } from '../../../src/client/client.ts'
-import type { ClientEvent } from '../../../src/client/reply.ts'
-import { A2AError } from '../../../src/protocol/errors.ts'
-import { type Part, textOf } from '../../../src/protocol/model.ts'
-import { isEnded } from '../../../src/protocol/states.ts'
+import type { Client } from '../../../src/core/client/client.ts'
+import type { ClientEvent } from '../../../src/core/client/reply.ts'
+import { A2AError } from '../../../src/core/protocol/errors.ts'
+import { type Part, textOf } from '../../../src/core/protocol/model.ts'
+import { isEnded } from '../../../src/core/protocol/states.ts'
 
 const allBytes = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 

@@ -1,4 +1,4 @@
-import type { Turn } from '../../../src/agent/turn.ts'
+import type { Turn } from '../../../src/core/agent/turn.ts'
 import type { WireEvent } from '../wire/wire-client.ts'
 
 export const chunks = 30

@@ -1,4 +1,4 @@
-import { agent } from '../../../src/agent/agent.ts'
+import { agent } from '../../../src/core/agent/agent.ts'
 
 /** Answers any text with a complete task: a status, an artifact in chunks, and a final status. */
 export const echo = agent(

@@ -1,5 +1,5 @@
-import type { AgentProfile } from '../../../src/agent/agent.ts'
-import type { Turn } from '../../../src/agent/turn.ts'
+import type { AgentProfile } from '../../../src/core/agent/agent.ts'
+import type { Turn } from '../../../src/core/agent/turn.ts'
 
 export const profile = {
   name: 'Ada',

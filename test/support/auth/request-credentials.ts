@@ -1,4 +1,4 @@
-import type { AuthRequest } from '../../../src/auth/scheme.ts'
+import type { AuthRequest } from '../../../src/core/auth/scheme.ts'
 
 export interface RequestCredentials extends Partial<Omit<AuthRequest, 'header'>> {
   readonly headers?: Readonly<Record<string, string>>

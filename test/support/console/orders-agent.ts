@@ -1,4 +1,4 @@
-import { agent } from '../../../src/local-agent.node.ts'
+import { agent } from '../../../src/core/node/local-agent.node.ts'
 
 /** A name that attacks the page which shows it: markup, reversed text and a word without an end. */
 export const hostileName = `<img src=x onerror="window.attacked=1">\u202egnp.exe ${'W'.repeat(100_000)}`

@@ -1,6 +1,6 @@
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import { z } from 'zod'
-import { agent } from '../../../src/local-agent.node.ts'
+import { agent } from '../../../src/core/node/local-agent.node.ts'
 import { createAgentLoop } from '../../../src/loop/agent-loop.ts'
 import { clientTool } from '../../../src/loop/tools/tool.ts'
 import { textReply, toolCalls } from '../models/scripted-model.ts'

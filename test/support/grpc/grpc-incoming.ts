@@ -1,5 +1,5 @@
-import { BodyTooLarge } from '../../../src/http/exchange.ts'
-import type { GrpcIncoming, GrpcOutgoing, Metadata } from '../../../src/transports/grpc/rpc.ts'
+import { BodyTooLarge } from '../../../src/core/http/exchange.ts'
+import type { GrpcIncoming, GrpcOutgoing, Metadata } from '../../../src/core/transports/grpc/rpc.ts'
 
 export interface GrpcRequest {
   readonly path: string

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import type { ConnectOptions } from '../../../src/client/options.ts'
-import { trailersOf, withTrailers } from '../../../src/http/fetch.ts'
-import { type Grpc, type GrpcOptions, grpc } from '../../../src/node/grpc-client.ts'
+import type { ConnectOptions } from '../../../src/core/client/options.ts'
+import { trailersOf, withTrailers } from '../../../src/core/http/fetch.ts'
+import { type Grpc, type GrpcOptions, grpc } from '../../../src/core/node/grpc-client.ts'
 
 /** A gRPC transport for a client. Its connections are closed after the test. */
 export function grpcTransport(options: GrpcOptions = {}): Grpc {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../../src/base/json.ts'
+import type { JsonObject } from '../../../src/core/base/json.ts'
+import { clientTools } from '../../../src/core/protocol/extensions/client-tools.ts'
 import { A2AError, agent, skill } from '../../../src/entries/index.ts'
-import { clientTools } from '../../../src/protocol/extensions/client-tools.ts'
 
 /** Number of canceled runs of `slow`. The skill `canceled` returns it. */
 let canceled = 0

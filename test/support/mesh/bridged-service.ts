@@ -6,7 +6,7 @@ import {
   type MeshPeerOptions,
 } from '../../../src/entries/mesh.ts'
 import { a2aMethods } from '../../../src/entries/mesh-bridge.ts'
-import type { A2AMethodsOptions } from '../../../src/mesh-bridge/methods.ts'
+import type { A2AMethodsOptions } from '../../../src/mesh/bridge/methods.ts'
 import { silentLogger } from '../logger.ts'
 import { meshCard, startMeshServer } from './mesh-peers.ts'
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { toListener } from '../../../src/core/node/listener.ts'
 import {
   configuredKeys,
   createMeshPeer,
@@ -14,7 +15,6 @@ import {
   signEnvelope,
 } from '../../../src/entries/mesh.ts'
 import type { SocketOptions } from '../../../src/mesh/websocket.ts'
-import { toListener } from '../../../src/node/listener.ts'
 import { silentLogger } from '../logger.ts'
 import { listenOnFreePort } from '../servers/http-server.ts'
 

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const sourceFolders = new Set(readdirSync(join(root, 'src')))
+const sourceFolders = new Set(['src', 'src/core'].flatMap((folder) => readdirSync(join(root, folder))))
 const topFolders = ['src', 'test', 'bench', 'docs', 'scripts', 'examples', 'schemas', 'demo', 'proto', 'toolchain']
 
 /** The documents whose paths are checked, relative to the repository. */
@@ -33,10 +33,10 @@ function isPath(code: string, document: string): boolean {
   return topFolders.includes(first) || (sourceFolders.has(first) && (hasExtension || code.endsWith('/')))
 }
 
-/** Paths are relative to the repository or to `src/`. */
+/** Paths are relative to the repository, to `src/` or to `src/core/`. */
 function exists(path: string): boolean {
   if (!path.includes('/')) return fileNames().has(path)
-  return existsSync(join(root, path)) || existsSync(join(root, 'src', path))
+  return ['', 'src', 'src/core'].some((folder) => existsSync(join(root, folder, path)))
 }
 
 let names: ReadonlySet<string> | undefined

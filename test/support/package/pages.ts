@@ -90,9 +90,9 @@ const subjects: Readonly<Record<string, string>> = {
 }
 
 const applications: Readonly<Record<string, string>> = {
-  'integrations/fastify.ts': "import('fastify').FastifyInstance",
-  'integrations/hono.ts': "import('hono').Hono",
-  'integrations/koa.ts': "import('koa')",
+  'integrations/web/fastify.ts': "import('fastify').FastifyInstance",
+  'integrations/web/hono.ts': "import('hono').Hono",
+  'integrations/web/koa.ts': "import('koa')",
 }
 
 const packages: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import { agent } from '../../../src/agent/agent.ts'
-import { serve } from '../../../src/serve.ts'
+import { agent } from '../../../src/core/agent/agent.ts'
+import { serve } from '../../../src/serve/serve.ts'
 
 /** A server as a user writes it: its operator configures it by the environment. The argument has options as JSON. */
 const server = await serve(

@@ -1,4 +1,4 @@
-import type { TaskLog } from '../../../src/tasks/log.ts'
+import type { TaskLog } from '../../../src/core/tasks/log.ts'
 
 /** The view of one process on a log. After `kill`, no call of that process reaches the log or returns. */
 export interface KillableLog {

@@ -1,6 +1,6 @@
-import { createPushFetch } from '../../../src/node/guarded-fetch/push-fetch.ts'
-import type { PushFetch, PushOptions } from '../../../src/push/options.ts'
-import type { PushStore } from '../../../src/push/store.ts'
+import { createPushFetch } from '../../../src/core/node/guarded-fetch/push-fetch.ts'
+import type { PushFetch, PushOptions } from '../../../src/core/push/options.ts'
+import type { PushStore } from '../../../src/core/push/store.ts'
 
 /** The steps of a delivery at which its process can crash. */
 export type DeliveryStep = 'registered' | 'leased' | 'sending' | 'answered' | 'writing-cursor' | 'cursor-written'

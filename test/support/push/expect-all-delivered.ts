@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { LogWithWebhooks } from '../../../src/push/push.ts'
+import type { LogWithWebhooks } from '../../../src/core/push/push.ts'
 import type { WebhookReceiver } from './webhook-receiver.ts'
 
 /** Expects that every event of every task was delivered in order, and that no deliveries of a task overlapped. */

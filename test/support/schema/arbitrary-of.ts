@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { Json, JsonObject } from '../../../src/base/json.ts'
-import { jsonSchemaOf } from '../../../src/schema/json-schema.ts'
-import type { Schema } from '../../../src/schema/schema.ts'
+import type { Json, JsonObject } from '../../../src/core/base/json.ts'
+import { jsonSchemaOf } from '../../../src/core/schema/json-schema.ts'
+import type { Schema } from '../../../src/core/schema/schema.ts'
 
 /** Valid wire values of a schema, in the spelling that our encoder writes and without implicit defaults. */
 export function arbitraryOf(schema: Pick<Schema<unknown>, 'node'>): Arbitrary<Json> {

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { expect } from 'vitest'
-import type { Json } from '../../../src/base/json.ts'
+import type { Json } from '../../../src/core/base/json.ts'
 
 /** Expects that every value survives as the same JSON, regardless of member order. */
 export function expectRoundTrip(values: Arbitrary<Json>, thereAndBack: (wire: Json) => unknown): void {

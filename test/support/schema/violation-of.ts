@@ -1,5 +1,5 @@
-import type { Schema } from '../../../src/schema/schema.ts'
-import { Violation } from '../../../src/schema/schema.ts'
+import type { Schema } from '../../../src/core/schema/schema.ts'
+import { Violation } from '../../../src/core/schema/schema.ts'
 
 /** The path and message of the violation that reading a value throws. */
 export function violationOf(schema: Schema<unknown>, value: unknown): string {

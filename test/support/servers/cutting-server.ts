@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { toListener } from '../../../src/node/listener.ts'
-import type { Handler } from '../../../src/server/handler.ts'
+import { toListener } from '../../../src/core/node/listener.ts'
+import type { Handler } from '../../../src/core/server/handler.ts'
 import { startHttpServer } from './http-server.ts'
 
 export interface CuttingServer {

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
-import { agent } from '../../../src/agent/agent.ts'
-import type { AgentFunction } from '../../../src/agent/agent-function.ts'
-import { createHandler, type Handler } from '../../../src/server/handler.ts'
-import type { HandlerOptions } from '../../../src/server/options.ts'
+import { agent } from '../../../src/core/agent/agent.ts'
+import type { AgentFunction } from '../../../src/core/agent/agent-function.ts'
+import { createHandler, type Handler } from '../../../src/core/server/handler.ts'
+import type { HandlerOptions } from '../../../src/core/server/options.ts'
 import { silentLogger } from '../logger.ts'
 
 /** Auth options under which a caller without credentials may list every task. */

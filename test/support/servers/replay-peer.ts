@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isObject } from '../../../src/base/json.ts'
+import { isObject } from '../../../src/core/base/json.ts'
 import { startHttpServer } from './http-server.ts'
 
 /** The requests and answers of a real peer, in their order. `{origin}` stands for the origin of the peer. */

@@ -1,4 +1,4 @@
-import type { Binding, DialectName } from '../../../src/dialects/dialect.ts'
+import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
 
 /** Every dialect with each of its bindings. */
 export const dialectBindings: readonly (readonly [DialectName, Binding])[] = [

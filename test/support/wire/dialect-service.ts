@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest'
-import { connect } from '../../../src/client/connect.ts'
-import type { Binding, DialectName } from '../../../src/dialects/dialect.ts'
-import { v0_3HouseClient } from '../../../src/dialects/v0.3-house/client.ts'
-import { grpc } from '../../../src/node/grpc-client.ts'
-import type { Service } from '../../../src/protocol/service.ts'
-import { createJsonRpcClient } from '../../../src/transports/jsonrpc/client.ts'
+import { connect } from '../../../src/core/client/connect.ts'
+import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
+import { grpc } from '../../../src/core/node/grpc-client.ts'
+import type { Service } from '../../../src/core/protocol/service.ts'
+import { createJsonRpcClient } from '../../../src/core/transports/jsonrpc/client.ts'
 
 /** The operations of the agent at a URL, in one dialect over one binding, without retries. */
 export async function openService(url: string, dialect: DialectName, binding: Binding): Promise<Service> {

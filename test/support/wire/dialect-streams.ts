@@ -1,4 +1,4 @@
-import type { Binding, DialectName } from '../../../src/dialects/dialect.ts'
+import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
 import { grpcClient } from '../grpc/grpc-client.ts'
 import { type Headers, isStream, readEvents } from './wire-client.ts'
 

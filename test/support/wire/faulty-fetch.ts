@@ -1,4 +1,4 @@
-import type { Handler } from '../../../src/server/handler.ts'
+import type { Handler } from '../../../src/core/server/handler.ts'
 
 type Fetch = (request: Request) => Promise<Response>
 

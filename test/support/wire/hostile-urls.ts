@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../../../src/http/address-guard.ts'
+import type { RefusalReason } from '../../../src/core/http/address-guard.ts'
 
 /** A URL from an untrusted source that a server must not call, and the reason. */
 export interface HostileUrl {

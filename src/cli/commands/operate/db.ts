@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Json } from '../../../base/json.ts'
+import type { Json } from '../../../core/base/json.ts'
 import type { LogStats, MigrationPlan } from '../../../entries/sqlite.ts'
 import type { Command, Context } from '../../command.ts'
 import { CliError, usageError } from '../../errors.ts'

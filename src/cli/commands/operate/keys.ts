@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import type { JsonObject } from '../../../base/json.ts'
+import type { JsonObject } from '../../../core/base/json.ts'
 import type { Command, Context } from '../../command.ts'
 import { usageError } from '../../errors.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isObject, type JsonObject } from '../../../base/json.ts'
+import { isObject, type JsonObject } from '../../../core/base/json.ts'
 import type { MeshLink } from '../../../entries/mesh.ts'
 import { createFetch } from '../../agent.ts'
 import { agentOptions, type Command, type Context, type Option } from '../../command.ts'

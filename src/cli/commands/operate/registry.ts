@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../../base/json.ts'
-import { isList, isObject } from '../../../base/json.ts'
+import type { Json, JsonObject } from '../../../core/base/json.ts'
+import { isList, isObject } from '../../../core/base/json.ts'
 import { createFetch } from '../../agent.ts'
 import { readAgentReference } from '../../agent-reference.ts'
 import { agentOptions, type Command, type Context, type Option } from '../../command.ts'

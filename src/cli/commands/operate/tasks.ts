@@ -1,4 +1,4 @@
-import type { Json } from '../../../base/json.ts'
+import type { Json } from '../../../core/base/json.ts'
 import type { Command, Context } from '../../command.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../../store/open-store.ts'

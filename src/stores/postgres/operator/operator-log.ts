@@ -1,6 +1,6 @@
-import type { TaskEvent } from '../../../protocol/events.ts'
-import { tenantPrefix } from '../../../protocol/model.ts'
-import { readLimit } from '../../../tasks/log.ts'
+import type { TaskEvent } from '../../../core/protocol/events.ts'
+import { tenantPrefix } from '../../../core/protocol/model.ts'
+import { readLimit } from '../../../core/tasks/log.ts'
 import {
   activePhases,
   contentPhases,
@@ -11,7 +11,7 @@ import {
   type OperatorQuery,
   type OperatorTask,
   type TaskActivity,
-} from '../../../tasks/operator-log.ts'
+} from '../../../core/tasks/operator-log.ts'
 import type { Database, PostgresValue } from '../connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from '../heads.ts'
 import { array, decodeText, encodeText } from '../sql-text.ts'

@@ -3,7 +3,7 @@ import {
   type OperatorRecords,
   type OperatorState,
   type OperatorValues,
-} from '../../../base/operator-state.ts'
+} from '../../../core/base/operator-state.ts'
 import { type Database, isUniqueViolation } from '../connection.ts'
 import { decodeText, encodeText, lines } from '../sql-text.ts'
 

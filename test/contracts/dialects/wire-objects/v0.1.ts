@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { v0_1Client } from '../../../../src/dialects/v0.1/client.ts'
-import * as request from '../../../../src/dialects/v0.1/requests.ts'
-import * as wire from '../../../../src/dialects/v0.1/schemas.ts'
-import { v0_1, v0_1Strict } from '../../../../src/dialects/v0.1/server.ts'
+import { v0_1Client } from '../../../../src/core/dialects/v0.1/client.ts'
+import * as request from '../../../../src/core/dialects/v0.1/requests.ts'
+import * as wire from '../../../../src/core/dialects/v0.1/schemas.ts'
+import { v0_1, v0_1Strict } from '../../../../src/core/dialects/v0.1/server.ts'
 import { arbitraryWireValues } from '../arbitrary-wire-values.ts'
 import { unaryAndStream, type WireObjects } from './wire-objects.ts'
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../../src/base/json.ts'
-import { v0_2Client } from '../../../../src/dialects/v0.2/client.ts'
-import { v0_2, v0_2Strict } from '../../../../src/dialects/v0.2/server.ts'
+import type { JsonObject } from '../../../../src/core/base/json.ts'
+import { v0_2Client } from '../../../../src/core/dialects/v0.2/client.ts'
+import { v0_2, v0_2Strict } from '../../../../src/core/dialects/v0.2/server.ts'
 import { v0_3WireObjects } from './v0.3.ts'
 import type { WireObjects } from './wire-objects.ts'
 

@@ -1,14 +1,14 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { JsonObject } from '../../../../src/base/json.ts'
-import { id } from '../../../../src/dialects/codec.ts'
-import { v0_3ProtoClient } from '../../../../src/dialects/v0.3-proto/client.ts'
-import { decodeEvent, decodeResult } from '../../../../src/dialects/v0.3-proto/decode.ts'
-import { encodeEvent, encodeRequest, encodeResult } from '../../../../src/dialects/v0.3-proto/encode.ts'
-import * as request from '../../../../src/dialects/v0.3-proto/requests.ts'
-import { configName, taskName } from '../../../../src/dialects/v0.3-proto/resource-names.ts'
-import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
-import { v0_3Proto } from '../../../../src/dialects/v0.3-proto/server.ts'
-import type { Schema } from '../../../../src/schema/schema.ts'
+import type { JsonObject } from '../../../../src/core/base/json.ts'
+import { id } from '../../../../src/core/dialects/codec.ts'
+import { v0_3ProtoClient } from '../../../../src/core/dialects/v0.3-proto/client.ts'
+import { decodeEvent, decodeResult } from '../../../../src/core/dialects/v0.3-proto/decode.ts'
+import { encodeEvent, encodeRequest, encodeResult } from '../../../../src/core/dialects/v0.3-proto/encode.ts'
+import * as request from '../../../../src/core/dialects/v0.3-proto/requests.ts'
+import { configName, taskName } from '../../../../src/core/dialects/v0.3-proto/resource-names.ts'
+import * as wire from '../../../../src/core/dialects/v0.3-proto/schemas.ts'
+import { v0_3Proto } from '../../../../src/core/dialects/v0.3-proto/server.ts'
+import type { Schema } from '../../../../src/core/schema/schema.ts'
 import { arbitraryOf } from '../../../support/schema/arbitrary-of.ts'
 import { arbitraryWireValues, withUnknownSchemes } from '../arbitrary-wire-values.ts'
 import { asUser, unaryAndStream, type WireObjects } from './wire-objects.ts'
@@ -24,7 +24,7 @@ const cards = withUnknownSchemes(arbitraryWireValues(wire.AgentCard), [
   {},
 ])
 
-/** The newest proto of 0.3, without the translation into the form of a peer: `src/dialects/v0.3-proto/` tests that. */
+/** The newest proto of 0.3, without the translation into the form of a peer: `src/core/dialects/v0.3-proto/` tests that. */
 const server = { ...v0_3Proto, decodeRequest: request.decodeRequest, encodeResult, encodeEvent }
 
 export const v0_3ProtoWireObjects: WireObjects = {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { v0_3Client } from '../../../../src/dialects/v0.3/client.ts'
-import * as request from '../../../../src/dialects/v0.3/requests.ts'
-import * as wire from '../../../../src/dialects/v0.3/schemas.ts'
-import { v0_3, v0_3Strict } from '../../../../src/dialects/v0.3/server.ts'
+import { v0_3Client } from '../../../../src/core/dialects/v0.3/client.ts'
+import * as request from '../../../../src/core/dialects/v0.3/requests.ts'
+import * as wire from '../../../../src/core/dialects/v0.3/schemas.ts'
+import { v0_3, v0_3Strict } from '../../../../src/core/dialects/v0.3/server.ts'
 import { arbitraryWireValues, withUnknownSchemes } from '../arbitrary-wire-values.ts'
 import { unaryAndStream, type WireObjects } from './wire-objects.ts'
 

@@ -1,7 +1,7 @@
 import type { Arbitrary } from 'fast-check'
-import { isObject, type Json, type JsonObject } from '../../../../src/base/json.ts'
-import type { ClientDialect, ServerDialect } from '../../../../src/dialects/dialect.ts'
-import type { Operation, UnaryOperation } from '../../../../src/protocol/service.ts'
+import { isObject, type Json, type JsonObject } from '../../../../src/core/base/json.ts'
+import type { ClientDialect, ServerDialect } from '../../../../src/core/dialects/dialect.ts'
+import type { Operation, UnaryOperation } from '../../../../src/core/protocol/service.ts'
 
 /** Arbitrary wire objects of a dialect, derived from its schemas: valid, and in the spelling that we write. */
 export interface WireObjects {

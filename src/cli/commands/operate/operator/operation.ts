@@ -1,4 +1,4 @@
-import type { Json } from '../../../../base/json.ts'
+import type { Json } from '../../../../core/base/json.ts'
 import { createOperatorClient, type OperatorClient, OperatorError, type TaskRow } from '../../../../entries/operator.ts'
 import { createFetch } from '../../../agent.ts'
 import { agentOptions, type Command, type Context, type Option } from '../../../command.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../../base/json.ts'
+import type { Json } from '../../../../core/base/json.ts'
 import type { CallNode, EventRow, SeenAsDialect } from '../../../../entries/operator.ts'
 import { createPrompts, isInteractive } from '../../../chat/prompts.ts'
 import type { Context } from '../../../command.ts'

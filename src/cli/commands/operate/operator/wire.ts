@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../../base/json.ts'
+import { isObject, type JsonObject } from '../../../../core/base/json.ts'
 import type { ComposeRequest, WireBinding, WireRequest } from '../../../../entries/operator.ts'
 import { usageError } from '../../../errors.ts'
 import { readStdin } from '../../../message-parts.ts'

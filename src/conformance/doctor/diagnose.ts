@@ -1,0 +1,188 @@
+import type { JsonObject } from '../../core/base/json.ts'
+import { connect } from '../../core/client/connect.ts'
+import { createCardCache } from '../../core/client/find-card.ts'
+import type { ConnectOptions } from '../../core/client/options.ts'
+import { readPeerCard } from '../../core/dialects/peer-card.ts'
+import type { AgentCard } from '../../core/protocol/card.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
+import { checkCard, claimsOf, requiresCredentials, validateCard } from './check-card.ts'
+import { verifySignature } from './check-signature.ts'
+import type { ProbeOptions } from './interface-calls.ts'
+import { lossesOf } from './losses.ts'
+import { probeInterface } from './probe-interface.ts'
+import { type InspectTls, probeCors, probeFormerCard, probeTls, probeUnknownVersion } from './probe-network.ts'
+import { probeSend } from './probe-send.ts'
+import { createRecorder, failureOf } from './recorder.ts'
+import type { DoctorObserver, Finding, InterfaceReport, Report } from './report.ts'
+
+type Fetch = NonNullable<ConnectOptions['fetch']>
+type Transport = Exclude<NonNullable<ConnectOptions['bindings']>[number], string>
+
+/** Options of `diagnose`. */
+export interface DiagnoseOptions {
+  /** The address of the agent. */
+  readonly url: string
+  /** The card, or where to search it. Defaults to `url`. */
+  readonly target?: (fetch: Fetch) => Promise<string | JsonObject>
+  readonly fetch: Fetch
+  readonly signal: AbortSignal
+  readonly credentials?: NonNullable<ConnectOptions['auth']>
+  readonly observer?: DoctorObserver | undefined
+  /** Opens gRPC, if the card names it. Without it, gRPC interfaces are not probed. */
+  readonly openGrpc?: () => Promise<Transport>
+  /** Without it, certificates and versions of TLS are not judged. */
+  readonly inspectTls?: InspectTls
+  /** The result of the signatures of the card. Defaults to a check with the keys on the origin of `url`. */
+  readonly verifySignature?: (wire: JsonObject) => Promise<string>
+  /** A message to send, which starts real work. */
+  readonly send?: string | undefined
+  /** The remedy for an agent without a readable card. Defaults to the hint of the error. */
+  readonly remedyFor?: (error: A2AError) => string | undefined
+  /** Removes credentials from the evidence. */
+  readonly redact?: (text: string) => string
+  /** Called before the interfaces are probed. */
+  readonly onCard?: (card: AgentCard) => void
+}
+
+export interface Diagnosis {
+  readonly report: Report
+  /** Why there is no card, if there is none. */
+  readonly failure?: A2AError
+}
+
+/** Compares what the card of an agent claims with what the agent does. */
+export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
+  const { url: reference, signal, observer, send, inspectTls } = options
+  const recorder = createRecorder(options.redact)
+  const fetch = recorder.record(options.fetch)
+  const findings: Finding[] = []
+  const add = (found: readonly Finding[]) => {
+    findings.push(...found)
+    for (const finding of found) observer?.onFinding(finding)
+  }
+  observer?.onProbe({ title: 'the card', done: 0 })
+  const found = await findCard(options, fetch)
+  if (found instanceof A2AError) {
+    const evidence = recorder.since(0).slice(-4)
+    const fix = options.remedyFor ? options.remedyFor(found) : found.hint
+    const cause = found.reason === 'certificate' ? ` (${failureOf(found)})` : ''
+    const finding: Finding = {
+      severity: 'error',
+      id: found.reason ?? found.code,
+      subject: reference,
+      problem: `${found.message}${cause}`,
+      evidence,
+      ...(fix !== undefined && { fix }),
+    }
+    add([finding])
+    return {
+      failure: found,
+      report: { reference, interfaces: [], losses: [], findings, requests: recorder.count() },
+    }
+  }
+  const { wire, cardUrl } = found
+  const cardEvidence = recorder.since(0)
+  const { card } = await readPeerCard(wire)
+  const signature = await (options.verifySignature?.(wire) ?? verifySignature(wire, { origin: originOf(reference) }))
+  add(checkCard({ wire, card, cardUrl, evidence: cardEvidence, violations: await validateCard(wire), signature }))
+  const namesGrpc = card.interfaces.some(({ binding }) => /grpc/i.test(binding))
+  const grpc = namesGrpc ? await options.openGrpc?.() : undefined
+  const probeOptions: ProbeOptions = {
+    card,
+    cardUrl,
+    recorder,
+    fetch,
+    signal,
+    grpc: grpc && { ...grpc, fetch: recorder.record(grpc.fetch) },
+    providers: options.credentials ?? [],
+  }
+  options.onCard?.(card)
+  // The card, its interfaces, and the network.
+  const total = card.interfaces.length + 2
+  const interfaces: InterfaceReport[] = []
+  for (const each of card.interfaces) {
+    const begin = (what = '') =>
+      observer?.onProbe({ title: `${each.binding} ${each.protocolVersion}${what}`, done: interfaces.length + 1, total })
+    const before = findings.length
+    begin()
+    const probe = await probeInterface(each, probeOptions)
+    add(probe.findings)
+    // Interfaces of several versions share an address; one preflight request is enough.
+    const isNew = !interfaces.some(({ url, cors }) => url === each.url && cors !== undefined)
+    const needsCors = probe.report.works && isNew && each.binding !== 'GRPC'
+    if (needsCors) begin(', requests of browsers')
+    const cors = needsCors ? await probeCors(each, requiresCredentials(card), probeOptions) : { findings: [] }
+    add(cors.findings)
+    if (probe.report.works) {
+      begin(', an unknown version')
+      add(await probeUnknownVersion(each, probeOptions))
+    }
+    const report = { ...probe.report, ...('cors' in cors && { cors: cors.cors }) }
+    interfaces.push(report)
+    observer?.onInterface(report, findings.slice(before))
+  }
+  observer?.onProbe({ title: 'the network', done: total - 1, total })
+  if (inspectTls) {
+    // An old version of TLS may be the reason why an interface does not work. Private addresses are left alone.
+    const isGuarded = (url: string) => findings.some(({ id, subject }) => id === 'guarded' && subject.endsWith(url))
+    const urls = [cardUrl ?? '', ...interfaces.map(({ url }) => url).filter((url) => !isGuarded(url))]
+    const origins = new Set(urls.filter((url) => /^https:/.test(url)).map((url) => new URL(url).origin))
+    for (const origin of origins) add(await probeTls(origin, inspectTls, signal))
+  }
+  const versions = [...new Set(card.interfaces.map(({ protocolVersion }) => protocolVersion.slice(0, 3)))]
+  const isOld = versions.some((version) => version === '0.1' || version === '0.2')
+  if (isOld && cardUrl !== undefined) add(await probeFormerCard(cardUrl, probeOptions))
+  const working = card.interfaces.find((_, index) => interfaces[index]?.works)
+  if (send !== undefined && working) add(await probeSend(working, send, probeOptions))
+  return {
+    report: {
+      reference,
+      name: card.name,
+      claims: claimsOf(card),
+      interfaces,
+      findings,
+      requests: recorder.count(),
+      losses: lossesOf(versions.toSorted().at(-1) ?? ''),
+      ...(cardUrl !== undefined && { cardUrl }),
+    },
+  }
+}
+
+interface FoundCard {
+  readonly wire: JsonObject
+  /** Undefined for a card in a file or in a catalog. */
+  readonly cardUrl: string | undefined
+}
+
+/** Searches the card as clients do. Returns the error if there is none. */
+async function findCard(
+  { url, target, credentials = [], signal }: DiagnoseOptions,
+  fetch: Fetch,
+): Promise<FoundCard | A2AError> {
+  let wire: JsonObject | undefined
+  let cardUrl: string | undefined
+  try {
+    await connect(target ? await target(fetch) : url, {
+      async fetch(address, init) {
+        const response = await fetch(address, init)
+        cardUrl = address
+        return response
+      },
+      signal,
+      retry: { tries: 1 },
+      cardCache: createCardCache(1),
+      ...(credentials.length > 0 && { auth: credentials }),
+      verifyCard(received) {
+        wire = received
+      },
+    })
+  } catch (error) {
+    if (wire === undefined && error instanceof A2AError && error.reason !== 'aborted') return error
+    if (wire === undefined) throw error
+  }
+  return { wire: wire ?? {}, cardUrl }
+}
+
+function originOf(url: string): string | undefined {
+  return /^https?:/.test(url) ? new URL(url).origin : undefined
+}

@@ -1,0 +1,57 @@
+import type { Notice } from '../../core/client/options.ts'
+import type { AgentInterface } from '../../core/protocol/card.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
+import { attempt, openClient, type ProbeOptions } from './interface-calls.ts'
+import { collectFindings, type Finding } from './report.ts'
+
+/** Milliseconds in which the task of the message must end or need the caller. */
+const taskTimeout = 120_000
+
+/** Sends a real message, as a stream if the card claims streams, and judges what arrives and when. */
+export async function probeSend(
+  each: AgentInterface,
+  text: string,
+  options: ProbeOptions,
+): Promise<readonly Finding[]> {
+  const { recorder, card, signal } = options
+  const mark = recorder.mark()
+  const { findings, add } = collectFindings(each, () => recorder.since(mark).slice(-2))
+  const notices: Notice[] = []
+  const client = await openClient(each, options, (notice) => notices.push(notice))
+  const call = { signal, timeout: taskTimeout }
+  const outcome = await attempt(async () => {
+    if (card.capabilities.streaming !== true) return (await client.send(text, call)).task?.status.state
+    let state: string | undefined
+    for await (const event of client.stream(text, call)) {
+      if (event.type === 'task') state = event.task.status.state
+      if (event.type === 'status') state = event.status.state
+    }
+    return state
+  })
+  for (const notice of notices) {
+    if (notice.type === 'buffered') add('warning', 'buffered', notice.message, notice.hint)
+    if (notice.type === 'polling') {
+      const fix = 'Implement streams, or set capabilities.streaming to false.'
+      add(
+        'error',
+        'streaming-refused',
+        `The card claims streaming, but the message was answered without: ${notice.message}`,
+        fix,
+      )
+    }
+  }
+  if (outcome instanceof A2AError) {
+    add(
+      'error',
+      outcome.reason ?? outcome.code,
+      `The message failed: ${outcome.message}`,
+      outcome.hint ?? 'See the log of the agent.',
+    )
+  } else if (outcome === 'failed' || outcome === 'rejected') {
+    add('warning', 'task-failed', `The task of the message ended as ${outcome}.`, 'See the log of the agent.')
+  } else {
+    const result = outcome === undefined ? 'a message' : `a task, which is now ${outcome}`
+    add('info', 'message-answered', `The agent answered the message with ${result}.`)
+  }
+  return findings
+}

@@ -1,0 +1,71 @@
+import { redactSecrets } from '../core/base/error-summary.ts'
+import type { JsonObject } from '../core/base/json.ts'
+import { type ConsoleAgents, urlOf } from './agents.ts'
+import type { CheckProgress, Finding } from './contract-tools.ts'
+import { OperatorFailure } from './failures.ts'
+import { type Route, streamAnswer } from './routes.ts'
+
+/** Runs a check of an agent at its URL, and calls back with each probe that begins and each finding. */
+export type RunCheck = (options: {
+  readonly url: string
+  readonly signal: AbortSignal
+  readonly onFinding: (finding: Finding) => void
+  readonly onProbe: (probe: Omit<Extract<CheckProgress, { type: 'probe' }>, 'type'>) => void
+}) => Promise<{ readonly report: JsonObject; readonly counts: Readonly<Record<string, number>> }>
+
+/** The checks that a server can run. Their code is loaded when they run. */
+export interface AgentChecks {
+  readonly doctor?: RunCheck | undefined
+  readonly conformance?: RunCheck | undefined
+}
+
+/** Checks of agents with live progress: they send real requests to the address of the agent. */
+export function checkRoutes({ agents, checks }: { agents: ConsoleAgents; checks: AgentChecks }): readonly Route[] {
+  return (['doctor', 'conformance'] as const).map((name) => ({
+    method: 'POST',
+    path: `/agents/:agent/${name}`,
+    role: 'operator',
+    async handle(call, id: string) {
+      const check = checks[name]
+      if (!check) throw new OperatorFailure(501, 'not-available', 'This server cannot run this check.')
+      const url = urlOf(agents.get(id), call.incoming)
+      return streamAnswer(call, run(check, url, call.incoming.signal))
+    },
+  }))
+}
+
+async function* run(check: RunCheck, url: string, signal: AbortSignal): AsyncGenerator<{ value: CheckProgress }> {
+  const progress: CheckProgress[] = []
+  let wake = () => {}
+  let isOver = false
+  const add = (value: CheckProgress) => {
+    progress.push(value)
+    wake()
+  }
+  let done = 0
+  const running = check({
+    url,
+    signal,
+    onProbe: (probe) => add({ type: 'probe', ...probe }),
+    onFinding: (finding) => add({ type: 'finding', done: ++done, finding }),
+  }).then(
+    (result) => add({ type: 'done', ...result }),
+    (error) =>
+      add({ type: 'failed', message: redactSecrets(error instanceof Error ? error.message : 'The check failed.') }),
+  )
+  void running.then(() => {
+    isOver = true
+    wake()
+  })
+  yield { value: { type: 'started' } }
+  for (;;) {
+    const value = progress.shift()
+    if (value) yield { value }
+    else if (isOver) return
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import { createParser } from 'eventsource-parser'
+import { aFunction, checkOptions, httpUrl, recordOf, text } from '../core/base/options.ts'
+import type {
+  AgentCards,
+  AgentList,
+  Answer,
+  CallTree,
+  CancelResults,
+  CancelTasks,
+  ErrorBody,
+  EventPage,
+  EventRow,
+  Inbox,
+  Login,
+  LoginScheme,
+  SeenAs,
+  SeenAsDialect,
+  Session,
+  TaskChange,
+  TaskDetail,
+  TaskKey,
+  TaskLogLines,
+  TaskQuery,
+  TaskRows,
+} from './contract.ts'
+import { operatorApiVersion } from './contract.ts'
+import type {
+  CheckProgress,
+  ComposeRequest,
+  DeliveryRows,
+  MeshState,
+  Overview,
+  OverviewWindow,
+  ReceivedDelivery,
+  RegistryRow,
+  RegistryRows,
+  WebhookChanged,
+  WebhookKey,
+  WebhookReceiver,
+  WebhookRows,
+  WireFrame,
+  WireRequest,
+} from './contract-tools.ts'
+
+/** Options of `createOperatorClient`. */
+export interface OperatorClientOptions {
+  /** Address of the console, such as `http://localhost:4000/console`. */
+  readonly url: string
+  /** Credentials for callers without a session, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+/** An answer of the operator API that is not a success. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError'
+  readonly code: string
+  readonly status: number
+  /** For `unauthenticated`: how to log in. */
+  readonly schemes: readonly LoginScheme[]
+
+  constructor(status: number, { code, message, schemes = [] }: ErrorBody['error'], options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+    this.code = code
+    this.schemes = schemes
+  }
+}
+
+/** Calls the operator API of a server: one method per operation. */
+export interface OperatorClient extends ReturnType<typeof createOperations> {}
+
+/**
+ * Creates a client of the operator API.
+ *
+ * @example
+ * const operator = createOperatorClient({ url: 'http://localhost:4000/console' })
+ * const { tasks } = await operator.tasks({ state: 'failed' })
+ */
+export function createOperatorClient(options: OperatorClientOptions): OperatorClient {
+  checkOptions('createOperatorClient', options, { url: httpUrl, headers: recordOf(text), fetch: aFunction }, ['url'])
+  return createOperations(options)
+}
+
+/** An event of a stream, and the position after it. */
+export interface StreamItem<T> {
+  readonly id: string | undefined
+  readonly value: T
+}
+
+function createOperations({ url, headers = {}, fetch = globalThis.fetch }: OperatorClientOptions) {
+  const base = `${url.replace(/\/+$/, '')}/api/${operatorApiVersion}`
+
+  async function request(method: string, path: string, { body, query, signal, last }: CallOptions = {}) {
+    const init: RequestInit = {
+      method,
+      headers: {
+        ...headers,
+        // A web page of another origin cannot send this header without a preflight request, which the server refuses.
+        'x-parley-console': '1',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(last !== undefined && { 'last-event-id': last }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    }
+    const response = await fetch(`${base}${path}${queryOf(query)}`, init)
+    if (!response.ok) throw await errorOf(response)
+    return response
+  }
+
+  async function call<T>(method: string, path: string, options?: CallOptions): Promise<T> {
+    const response = await request(method, path, options)
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+
+  /** Events of a stream until it ends. It is not reopened: the caller knows from where to continue. */
+  async function* stream<T>(method: string, path: string, options: CallOptions): AsyncGenerator<StreamItem<T>> {
+    const response = await request(method, path, options)
+    if (response.body) yield* readItems<T>(response.body)
+  }
+
+  const taskPath = ({ agent, taskId }: TaskKey) => `/tasks/${segment(agent)}/${segment(taskId)}`
+  const webhookPath = (key: WebhookKey) => `/webhooks/${segment(key.agent)}/${segment(key.taskId)}/${segment(key.id)}`
+
+  return {
+    session: () => call<Session>('GET', '/session'),
+    login: (login: Login) => call<Session>('POST', '/session', { body: login }),
+    logout: () => call<void>('DELETE', '/session'),
+
+    agents: () => call<AgentList>('GET', '/agents'),
+    cards: (agent: string) => call<AgentCards>('GET', `/agents/${segment(agent)}/cards`),
+    doctor: (agent: string, signal?: AbortSignal) =>
+      stream<CheckProgress>('POST', `/agents/${segment(agent)}/doctor`, { signal, body: {} }),
+    conformance: (agent: string, signal?: AbortSignal) =>
+      stream<CheckProgress>('POST', `/agents/${segment(agent)}/conformance`, { signal, body: {} }),
+
+    tasks: (query: TaskQuery = {}) => call<TaskRows>('GET', '/tasks', { query }),
+    taskChanges: (query: TaskQuery, signal?: AbortSignal, last?: string) =>
+      stream<TaskChange>('GET', '/tasks/changes', { query, signal, last }),
+    cancelTasks: (body: CancelTasks) => call<CancelResults>('POST', '/tasks/cancel', { body }),
+    task: (key: TaskKey) => call<TaskDetail>('GET', taskPath(key)),
+    events: (key: TaskKey, query: EventQuery = {}) => call<EventPage>('GET', `${taskPath(key)}/events`, { query }),
+    event: (key: TaskKey, generation: number) => call<EventRow>('GET', `${taskPath(key)}/events/${generation}`),
+    /** New events of a task, after a generation. */
+    eventChanges: (key: TaskKey, after: number, signal?: AbortSignal) =>
+      stream<EventRow>('GET', `${taskPath(key)}/events/changes`, { query: { after }, signal }),
+    seenAs: (key: TaskKey, dialect: SeenAsDialect) => call<SeenAs>('GET', `${taskPath(key)}/as/${dialect}`),
+    calls: (key: TaskKey) => call<CallTree>('GET', `${taskPath(key)}/calls`),
+    log: (key: TaskKey) => call<TaskLogLines>('GET', `${taskPath(key)}/log`),
+    answer: (key: TaskKey, body: Answer) => call<TaskDetail>('POST', `${taskPath(key)}/answer`, { body }),
+    inbox: (cursor?: string) => call<Inbox>('GET', '/inbox', { query: { cursor } }),
+
+    overview: (window: OverviewWindow) => call<Overview>('GET', '/overview', { query: { window } }),
+
+    composeWire: (body: ComposeRequest) => call<WireRequest>('POST', '/wire/compose', { body }),
+    sendWire: (body: WireRequest, signal?: AbortSignal) => stream<WireFrame>('POST', '/wire/send', { body, signal }),
+
+    webhooks: (query: Partial<WebhookKey> & { readonly cursor?: string } = {}) =>
+      call<WebhookRows>('GET', '/webhooks', { query }),
+    deliveries: (key: WebhookKey) => call<DeliveryRows>('GET', `${webhookPath(key)}/deliveries`),
+    pauseWebhook: (key: WebhookKey) => call<WebhookChanged>('POST', `${webhookPath(key)}/pause`),
+    resumeWebhook: (key: WebhookKey) => call<WebhookChanged>('POST', `${webhookPath(key)}/resume`),
+    redeliver: (key: WebhookKey, generation?: number) =>
+      call<WebhookChanged>('POST', `${webhookPath(key)}/redeliver`, { body: { generation } }),
+    createReceiver: () => call<WebhookReceiver>('POST', '/receivers'),
+    receivedDeliveries: (id: string, signal?: AbortSignal) =>
+      stream<ReceivedDelivery>('GET', `/receivers/${segment(id)}/deliveries`, { signal }),
+
+    registryAgents: (query: { readonly search?: string; readonly cursor?: string } = {}) =>
+      call<RegistryRows>('GET', '/registry/agents', { query }),
+    addToRegistry: (url: string) => call<RegistryRow>('POST', '/registry/agents', { body: { url } }),
+    probe: (id: string) => call<RegistryRow>('POST', `/registry/agents/${segment(id)}/probe`),
+    mesh: () => call<MeshState>('GET', '/mesh'),
+  }
+}
+
+interface EventQuery {
+  readonly after?: number
+  readonly before?: number
+  readonly limit?: number
+}
+
+interface CallOptions {
+  readonly body?: unknown
+  readonly query?: object | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly last?: string | undefined
+}
+
+const segment = encodeURIComponent
+
+function queryOf(query: object = {}): string {
+  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  return set.length === 0 ? '' : `?${new URLSearchParams(set.map(([name, value]) => [name, `${value}`]))}`
+}
+
+async function errorOf(response: Response): Promise<OperatorError> {
+  const { status } = response
+  try {
+    const { error } = (await response.json()) as ErrorBody
+    return new OperatorError(status, error)
+  } catch (cause) {
+    const message = `The server answered with HTTP ${status} and no reason: is this the address of a console?`
+    return new OperatorError(status, { code: 'unreadable', message }, { cause })
+  }
+}
+
+async function* readItems<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamItem<T>> {
+  let items: StreamItem<T>[] = []
+  const parser = createParser({
+    onEvent: ({ id, data }) => {
+      items.push({ id, value: JSON.parse(data) as T })
+    },
+  })
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      parser.feed(value)
+      yield* items
+      items = []
+    }
+  } finally {
+    // Canceling a broken stream rejects.
+    reader.cancel().catch(() => {})
+  }
+}

@@ -1,0 +1,242 @@
+import type { Logger } from '../core/base/logger.ts'
+import { createMemoryOperatorState, type OperatorState } from '../core/base/operator-state.ts'
+import type { Exchange, Incoming, Outgoing } from '../core/http/exchange.ts'
+import { createHostCheck } from '../core/http/host-check.ts'
+import { originOf } from '../core/http/origin.ts'
+import { loggedError } from '../core/protocol/errors.ts'
+import { object, optional, string } from '../core/schema/values.ts'
+import { errorPage } from '../core/server/http-endpoint.ts'
+import { createBrowserEndpoints } from './a2a.ts'
+import {
+  agentRoutes,
+  type ConsoleAgents,
+  type ConsoleHosted,
+  type ConsoleMount,
+  createConsoleAgents,
+} from './agents.ts'
+import { type AgentChecks, checkRoutes } from './checks.ts'
+import { type Feature, operatorApiVersion, type Session } from './contract.ts'
+import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
+import { type ConsoleMesh, meshRoute } from './mesh.ts'
+import { type ConsoleOptions, consolePath } from './options.ts'
+import { overviewRoutes } from './overview.ts'
+import { type ConsoleFiles, createPages } from './pages.ts'
+import { createReceivers, type Receivers } from './receivers.ts'
+import { type ConsoleRegistry, registryRoutes } from './registry.ts'
+import { matchRoute, type Route, readBody } from './routes.ts'
+import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
+import type { ProcessLines } from './tasks/log-lines.ts'
+import { taskRoutes } from './tasks/routes.ts'
+import { webhookRoutes } from './webhook-routes.ts'
+import { type WireRoutesOptions, wireRoutes } from './wire.ts'
+
+/** What a server hands to its console. */
+export interface ConsoleSettings {
+  readonly options: ConsoleOptions
+  /** Defaults to sessions by `options`. */
+  readonly sessions?: Sessions
+  readonly mounted: () => readonly ConsoleMount[]
+  readonly files: ConsoleFiles
+  readonly logger: Logger
+  /** The last log lines about tasks in the memory of this process. */
+  readonly lines: ProcessLines
+  readonly checks: AgentChecks
+  /** If the server is a mesh peer. */
+  readonly mesh?: ConsoleMesh | undefined
+  /** If the server is a registry. */
+  readonly registry?: ConsoleRegistry
+  /** Where operators share what is not about tasks. Defaults to the log of the first agent. */
+  readonly state?: () => OperatorState
+  /** The version of Parley. */
+  readonly version: string
+  /** When the server started, in milliseconds since 1970. */
+  readonly started: number
+  readonly publicUrl?: string | undefined
+  readonly trustProxy?: boolean | undefined
+  readonly hosts?: readonly string[] | 'any' | undefined
+}
+
+/** Serves the console: the application at `/console/`, its API at `/console/api/v1`, and the agents at `/console/a2a`. */
+export function createConsole(settings: ConsoleSettings): Exchange {
+  const { options, logger, publicUrl, trustProxy } = settings
+  const agents = createConsoleAgents(settings.mounted)
+  const state = settings.state ?? stateOf(agents)
+  const sessions = settings.sessions ?? createSessions({ ...options, values: () => state().values, logger, trustProxy })
+  const pages = createPages(settings.files)
+  const answerA2A = createBrowserEndpoints({ agents, publicUrl })
+  const receivers = createReceivers({
+    state,
+    addressOf: (incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`,
+  })
+  const hostCheck = createHostCheck({
+    hosts: settings.hosts ?? (options.auth === 'none' ? [] : 'any'),
+    publicUrl,
+  })
+  const routes = operatorRoutes({ ...settings, agents, receivers, state, answer: answerA2A })
+
+  function urlOf(incoming: Incoming): URL {
+    return new URL(originOf(incoming, { publicUrl, trustProxy }))
+  }
+
+  /** The path of the server, as browsers see it, without a slash at its end. */
+  function prefixOf(incoming: Incoming): string {
+    return urlOf(incoming).pathname.replace(/\/$/, '')
+  }
+
+  function cookieScopeOf(incoming: Incoming): CookieScope {
+    const { protocol } = urlOf(incoming)
+    return { path: `${prefixOf(incoming)}${consolePath}`, isSecure: protocol === 'https:' }
+  }
+
+  function sessionInfo({ role, principal, isOpen, expires }: OperatorSession): Session {
+    const { id, tenant } = principal
+    const features = featuresOf(
+      agents.all().map(({ agent }) => agent),
+      settings,
+    )
+    return {
+      role,
+      ...(!isOpen && { principal: { id, ...(tenant !== undefined && { tenant }) } }),
+      ...(expires !== undefined && { expires }),
+      server: { version: settings.version, started: settings.started, features },
+    }
+  }
+
+  async function answerSession(incoming: Incoming): Promise<Outgoing> {
+    if (incoming.method === 'POST') {
+      const login = await readBody({ incoming }, loginSchema, maxLogin)
+      const { session, cookie } = await sessions.login(incoming, login, cookieScopeOf(incoming))
+      return jsonAnswer(sessionInfo(session), 200, cookie === undefined ? {} : { 'set-cookie': cookie })
+    }
+    if (incoming.method === 'DELETE') {
+      const cookie = await sessions.logout(incoming, cookieScopeOf(incoming))
+      return {
+        status: 204,
+        headers: { 'cache-control': 'no-store', ...(cookie !== undefined && { 'set-cookie': cookie }) },
+      }
+    }
+    return jsonAnswer(sessionInfo(await sessions.require(incoming)))
+  }
+
+  async function answerApi(incoming: Incoming, path: string): Promise<Outgoing> {
+    requireOwnPage(incoming, urlOf(incoming).host)
+    requireConsoleHeader(incoming)
+    const version = `/${operatorApiVersion}`
+    if (!path.startsWith(`${version}/`)) throw notFound(`This server has version ${operatorApiVersion} of the API.`)
+    const operation = path.slice(version.length)
+    if (operation === '/session') return await answerSession(incoming)
+    const session = await sessions.require(incoming)
+    const { route, params } = matchRoute(routes, incoming.method, operation)
+    if (route.role === 'operator' && session.role !== 'operator') {
+      throw new OperatorFailure(403, 'forbidden', 'Viewers can read, but not change anything.')
+    }
+    return await route.handle({ incoming, session, query: new URLSearchParams(incoming.query) }, ...params)
+  }
+
+  async function orFailure(incoming: Incoming, answer: () => Promise<Outgoing>): Promise<Outgoing> {
+    try {
+      return await answer()
+    } catch (error) {
+      const failure = failureAnswer(error)
+      if (!failure && !incoming.signal.aborted) {
+        logger.error({ path: incoming.path, error: loggedError(error) }, 'a request of the console failed unexpectedly')
+      }
+      return failure ?? jsonAnswer({ error: { code: 'internal', message: 'internal error' } }, 500)
+    }
+  }
+
+  return async (incoming) => {
+    // Deliveries come from an agent, and their token identifies the receiver.
+    if (incoming.path.startsWith(`${consolePath}/receivers/`)) return await receivers.receive(incoming)
+    const problem = hostCheck?.(incoming)
+    if (problem !== undefined) return errorPage(403, problem)
+    const rest = incoming.path.slice(consolePath.length)
+    if (rest === '') return { status: 303, headers: { location: `${prefixOf(incoming)}${consolePath}/` } }
+    if (rest.startsWith('/api/')) return await orFailure(incoming, () => answerApi(incoming, rest.slice('/api'.length)))
+    if (rest.startsWith('/a2a/')) {
+      return await orFailure(incoming, async () => {
+        requireOwnPage(incoming, urlOf(incoming).host)
+        return await answerA2A(incoming, await sessions.require(incoming))
+      })
+    }
+    return await pages(incoming, prefixOf(incoming))
+  }
+}
+
+/** What operators share beside tasks is in the log of the first agent, or in memory if its log has no place for it. */
+function stateOf(agents: ConsoleAgents): () => OperatorState {
+  const memory = createMemoryOperatorState()
+  return () => agents.all().find(({ agent }) => agent.log.operator)?.agent.log.operator ?? memory
+}
+
+/** What the routes of the API need. */
+export interface OperatorRoutesOptions
+  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'mesh' | 'registry'>,
+    WireRoutesOptions {
+  readonly receivers: Pick<Receivers, 'routes'>
+  readonly state: () => OperatorState
+}
+
+/** All operations of the API but those about the session. */
+export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[] {
+  const { agents, receivers, mesh, registry, state } = options
+  return [
+    ...agentRoutes(agents),
+    ...taskRoutes(options),
+    ...overviewRoutes(agents),
+    ...webhookRoutes(agents),
+    ...receivers.routes,
+    ...wireRoutes(options),
+    ...checkRoutes(options),
+    ...(mesh ? [meshRoute(mesh, state)] : []),
+    ...(registry ? registryRoutes(registry) : []),
+  ]
+}
+
+/**
+ * Rejects changes that a page of another origin may have caused: browsers name the origin of every request that changes
+ * something.
+ */
+function requireOwnPage({ method, header }: Incoming, ownHost: string): void {
+  if (!isChange(method)) return
+  const origin = header('origin')
+  const site = header('sec-fetch-site')
+  const isForeign =
+    (site !== undefined && site !== 'same-origin' && site !== 'none') ||
+    (origin !== undefined && !(URL.canParse(origin) && [header('host'), ownHost].includes(new URL(origin).host)))
+  if (isForeign) throw new OperatorFailure(403, 'forbidden', 'Pages of other origins may not call the console.')
+}
+
+/** Pages of other origins cannot send the header without a preflight request, which is not answered. */
+function requireConsoleHeader({ method, header }: Incoming): void {
+  if (!isChange(method) || header('x-parley-console') !== undefined) return
+  throw new OperatorFailure(403, 'forbidden', 'Send the header x-parley-console: 1 with every change.')
+}
+
+function isChange(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+function featuresOf(
+  agents: readonly ConsoleHosted[],
+  { checks, mesh, registry }: Pick<ConsoleSettings, 'checks' | 'mesh' | 'registry'>,
+): readonly Feature[] {
+  return [
+    ...(agents.some(({ log }) => log.operator) ? (['history'] as const) : []),
+    ...(agents.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
+    ...(checks.doctor ? (['doctor'] as const) : []),
+    ...(checks.conformance ? (['conformance'] as const) : []),
+    ...(agents.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
+    ...(mesh ? (['mesh'] as const) : []),
+    ...(registry ? (['registry'] as const) : []),
+  ]
+}
+
+/** Bytes of a login. Its sender is not known yet. */
+const maxLogin = 64 * 1024
+
+const loginSchema = object({
+  scheme: string({ max: 200 }),
+  user: optional(string({ max: 1_000 })),
+  secret: optional(string({ max: 16 * 1024 })),
+})

@@ -1,0 +1,222 @@
+import type { JsonObject } from '../core/base/json.ts'
+import type { Phase } from '../core/protocol/states.ts'
+import type { TaskKey } from './contract.ts'
+
+/** `GET /overview?window=hour`: `hour` has a point per minute, `day` one per 15 minutes. */
+export type OverviewWindow = 'hour' | 'day'
+
+/** Figures of all agents in a window of time. */
+export interface Overview {
+  readonly window: OverviewWindow
+  /** Of all agents together, and of each. */
+  readonly total: AgentOverview
+  readonly agents: readonly (AgentOverview & { readonly agent: string })[]
+}
+
+/** Figures of one agent, or of all agents together. */
+export interface AgentOverview {
+  /** Tasks in each state at the moment. */
+  readonly tasks: Readonly<Partial<Record<Phase | 'expired', number>>>
+  /** Tasks that work without a live lease. */
+  readonly stuck: number
+  readonly points: readonly OverviewPoint[]
+  readonly now: {
+    /** Tasks that this process works on, messages that wait for them, and leases of all processes. */
+    readonly runs: number
+    readonly queued: number
+    readonly leases: number
+  }
+  readonly store: { readonly kind: string; readonly bytes?: number; readonly events?: number }
+}
+
+/** What happened from `at` on, for the length of a point. */
+export interface OverviewPoint {
+  readonly at: number
+  readonly started: number
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  /** Percentiles of the durations of ended tasks. Undefined if none ended. */
+  readonly p50?: number
+  readonly p95?: number
+  readonly p99?: number
+}
+
+/** `POST /wire/compose`: the request that a client of that version would send. */
+export interface ComposeRequest {
+  readonly agent: string
+  readonly dialect: '1.0' | '0.3' | '0.2' | '0.1'
+  readonly binding: WireBinding
+  /** A name of `Service`, such as `sendMessage`. */
+  readonly operation: string
+  readonly text?: string
+  readonly taskId?: string
+}
+
+/** The transports in which a raw request can be composed. */
+export type WireBinding = 'JSONRPC' | 'REST' | 'GRPC'
+
+/** A raw request, ready to be edited and sent. For gRPC, `url` is the method and `body` the message as JSON. */
+export interface WireRequest {
+  readonly agent: string
+  readonly binding: WireBinding
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** An event of `POST /wire/send`: the answer as it arrives. */
+export type WireFrame =
+  | { readonly type: 'head'; readonly at: number; readonly status: number; readonly headers: JsonObject }
+  | { readonly type: 'chunk'; readonly at: number; readonly text: string }
+  /** `error` if the request failed before or within the answer. */
+  | { readonly type: 'end'; readonly at: number; readonly error?: string }
+
+/** An event of `POST /agents/{agent}/doctor` and `/conformance`. */
+export type CheckProgress =
+  | { readonly type: 'started'; readonly total?: number }
+  /** A probe of the doctor begins. `done` counts the probes before it; `total` is set once the card is read. */
+  | { readonly type: 'probe'; readonly title: string; readonly done: number; readonly total?: number }
+  /** `done` counts the findings so far. */
+  | { readonly type: 'finding'; readonly done: number; readonly finding: Finding }
+  | { readonly type: 'done'; readonly report: JsonObject; readonly counts: Readonly<Record<string, number>> }
+  | { readonly type: 'failed'; readonly message: string }
+
+/** A finding of the doctor or of the conformance suite. */
+export interface Finding {
+  readonly id: string
+  /** Doctor: `ok`, `info`, `warning` or `error`. Conformance: `passed`, `failed` or `not-measured`. */
+  readonly outcome: string
+  /** Conformance: MUST, SHOULD or MAY. */
+  readonly level?: string
+  readonly title: string
+  readonly detail?: string
+  readonly remedy?: string
+  /** Requests and answers, with secrets removed. */
+  readonly evidence?: string
+}
+
+/** Names a webhook by its task and its id. */
+export interface WebhookKey extends TaskKey {
+  readonly id: string
+}
+
+/** `GET /webhooks?agent=&taskId=&cursor=`. */
+export interface WebhookRows {
+  readonly webhooks: readonly WebhookRow[]
+  readonly next?: string
+}
+
+/** A webhook in a list. */
+export interface WebhookRow extends WebhookKey {
+  readonly url: string
+  readonly principal: string
+  readonly state: 'active' | 'paused' | 'done'
+  readonly problem?: string
+  /** The generation up to which every event was delivered or given up. */
+  readonly cursor: number
+  readonly dead: number
+  readonly nextTry?: number
+  readonly created: number
+}
+
+/** `GET /webhooks/{agent}/{taskId}/{id}/deliveries`. */
+export interface DeliveryRows {
+  readonly deliveries: readonly DeliveryRow[]
+}
+
+/** A delivery of an event to a webhook. */
+export interface DeliveryRow {
+  readonly deliveryId: string
+  readonly generation: number
+  readonly outcome: 'delivered' | 'retrying' | 'redriven' | 'dead'
+  readonly attempts: number
+  readonly at: number
+  readonly latency: number
+  readonly status?: number
+  readonly problem?: string
+  readonly nextTry?: number
+}
+
+/** `POST /webhooks/{agent}/{taskId}/{id}/pause`, `/resume` and `/redeliver`. */
+export interface WebhookChanged {
+  readonly webhook: WebhookRow
+  /** For `redeliver`: how many deliveries are sent again. */
+  readonly redelivered?: number
+}
+
+/** `POST /receivers`: a webhook address on this server that keeps the last 100 deliveries for an hour. */
+export interface WebhookReceiver {
+  readonly id: string
+  readonly url: string
+  readonly token: string
+  readonly expires: number
+}
+
+/** An event of `GET /receivers/{id}/deliveries`. */
+export interface ReceivedDelivery {
+  /** Counts the deliveries to this receiver, from 1 on. */
+  readonly number: number
+  readonly at: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Set if the body is longer than the 64 KiB that are kept. */
+  readonly isShortened?: boolean
+  /** Whether its token and its signature, if it has one, are right. */
+  readonly verdict: string
+}
+
+/** `GET /registry/agents?search=&cursor=`. */
+export interface RegistryRows {
+  readonly agents: readonly RegistryRow[]
+  readonly next?: string
+}
+
+/** An agent in a registry. */
+export interface RegistryRow {
+  readonly id: string
+  readonly kind: 'a2a' | 'mesh'
+  readonly name: string
+  readonly description?: string
+  readonly url: string
+  readonly health: 'up' | 'down' | 'unknown'
+  /** The last probes, oldest first, at most 100. */
+  readonly probes: readonly {
+    readonly at: number
+    readonly isUp: boolean
+    readonly latency?: number
+    readonly problem?: string
+  }[]
+}
+
+/** `GET /mesh`: what all processes of this peer have observed. */
+export interface MeshState {
+  readonly self: { readonly id: string; readonly url: string; readonly fingerprint?: string }
+  readonly peers: readonly MeshPeer[]
+  /** The last 100 envelopes, newest first, without payloads. */
+  readonly envelopes: readonly MeshEnvelope[]
+}
+
+/** A mesh peer that is linked to this one. */
+export interface MeshPeer {
+  readonly id: string
+  readonly url?: string
+  readonly state: string
+  readonly since?: number
+  readonly lastSeen?: number
+  /** The process that has the session: sessions belong to one. */
+  readonly process?: string
+}
+
+/** An envelope that was sent or received. */
+export interface MeshEnvelope {
+  readonly at: number
+  readonly direction: 'in' | 'out'
+  readonly peer: string
+  readonly type: string
+  readonly id: string
+  readonly problem?: string
+  /** The process that sent or received it. */
+  readonly process?: string
+}

@@ -1,0 +1,292 @@
+import type { Json, JsonObject } from '../core/base/json.ts'
+import type { LogLevel } from '../core/base/logger.ts'
+import type { TaskEvent } from '../core/protocol/events.ts'
+import type { Part, Task } from '../core/protocol/model.ts'
+import type { Phase } from '../core/protocol/states.ts'
+
+/**
+ * The operator API: what the console and `parley` request from a running server. JSON over HTTP below `/console/api/v1`.
+ * All times are in milliseconds since 1970, all durations in milliseconds. Members may be added within a version.
+ */
+export const operatorApiVersion = 'v1'
+
+/** `viewer` may read everything, `operator` may also cancel, answer, redeliver and send. */
+export type Role = 'viewer' | 'operator'
+
+/** A way to log in, from the schemes that `console.auth` declares. */
+export interface LoginScheme {
+  readonly name: string
+  /** Which fields the form has: one secret, a user name with a password, or nothing (a client certificate). */
+  readonly fields: 'secret' | 'password' | 'none'
+  readonly description?: string
+}
+
+/** `GET /session`. Without a session it answers 401 with an `ErrorBody` whose `schemes` say how to log in. */
+export interface Session {
+  readonly role: Role
+  /** Undefined on a server that needs no login. */
+  readonly principal?: { readonly id: string; readonly tenant?: string }
+  /** When the session ends. Undefined if it does not. */
+  readonly expires?: number
+  readonly server: ServerInfo
+}
+
+/** The server, and what its console can show. */
+export interface ServerInfo {
+  /** The version of Parley. */
+  readonly version: string
+  readonly started: number
+  /** What the console can show. A relay to foreign agents has no durable data. */
+  readonly features: readonly Feature[]
+}
+
+/**
+ * `history`: tasks of all callers with their events. `webhooks`, `registry`, `mesh`: pages with that name. `receiver`: the
+ * built-in webhook receiver. `doctor`, `conformance`, `grpc`: checks and the gRPC relay of the wire page.
+ */
+export type Feature = 'history' | 'webhooks' | 'receiver' | 'registry' | 'mesh' | 'doctor' | 'conformance' | 'grpc'
+
+/** `POST /session`. `secret` is a token, a key or a password. */
+export interface Login {
+  readonly scheme: string
+  readonly user?: string
+  readonly secret?: string
+}
+
+/** Every error of the API. */
+export interface ErrorBody {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    /** For `unauthenticated`: how to log in. */
+    readonly schemes?: readonly LoginScheme[]
+  }
+}
+
+/** `GET /agents`. */
+export interface AgentList {
+  readonly agents: readonly AgentSummary[]
+}
+
+/** An agent of the server. */
+export interface AgentSummary {
+  /** Names the agent in paths of this API. Stable while the agent stays mounted at its address. */
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** The address that callers use. */
+  readonly url: string
+  /**
+   * Path of the agent for the browser: A2A in every dialect over JSON-RPC and REST, called as the principal of the session.
+   * `connect()` takes it as a target.
+   */
+  readonly a2a: string
+  readonly skills: readonly { readonly id: string; readonly name: string }[]
+  readonly limits: readonly { readonly name: string; readonly value: string }[]
+}
+
+/** `GET /agents/{agent}/cards`: the card in each version, and what its signature is worth. */
+export interface AgentCards {
+  readonly cards: readonly { readonly version: string; readonly card: JsonObject }[]
+  readonly signature: {
+    readonly state: 'verified' | 'unsigned' | 'invalid' | 'unknown-key'
+    readonly reason?: string
+  }
+}
+
+/** Names a task by its agent and its id. */
+export interface TaskKey {
+  readonly agent: string
+  readonly taskId: string
+}
+
+/** The query of `GET /tasks`. Newest status first. */
+export interface TaskQuery {
+  readonly agent?: string
+  /** One or several states, separated by commas; `stuck` selects tasks that work without a live lease. */
+  readonly state?: string
+  readonly principal?: string
+  readonly skill?: string
+  readonly contextId?: string
+  /** A part of a task id, a context id, a principal or a skill, or of the text of the first message, in upper or lower case. */
+  readonly search?: string
+  /** Tasks whose status changed at this time or later. */
+  readonly since?: number
+  readonly cursor?: string
+  /** Defaults to 50, at most 200. */
+  readonly limit?: number
+}
+
+/** A task in a list. */
+export interface TaskRow extends TaskKey {
+  readonly contextId: string
+  readonly phase: Phase | 'expired'
+  readonly principal: { readonly id: string; readonly tenant?: string }
+  /** The skill that its first message names. */
+  readonly skill?: string
+  readonly dialect?: string
+  readonly created: number
+  readonly changed: number
+  /** The number of its events, and its current generation. */
+  readonly events: number
+  /** The first line of the status message, at most 200 characters. */
+  readonly summary?: string
+  /** The process that works on it, and until when. */
+  readonly lease?: { readonly holder: string; readonly expires: number }
+}
+
+/** A page of tasks. */
+export interface TaskRows {
+  readonly tasks: readonly TaskRow[]
+  /** The `cursor` of the next page. Undefined on the last one. */
+  readonly next?: string
+  /** How many tasks match, counted up to 10,000. */
+  readonly total: number
+}
+
+/** An event of `GET /tasks/changes`, a stream of server-sent events with the same query as `GET /tasks`. */
+export type TaskChange =
+  | { readonly type: 'task'; readonly task: TaskRow }
+  /** Tasks were removed: read the list again. */
+  | { readonly type: 'reset' }
+
+/** `POST /tasks/cancel`, with at most 200 tasks. */
+export interface CancelTasks {
+  readonly tasks: readonly TaskKey[]
+}
+
+/** What became of each task that was to be canceled. */
+export interface CancelResults {
+  readonly results: readonly (TaskKey & { readonly phase?: Phase; readonly error?: string })[]
+}
+
+/** `GET /tasks/{agent}/{taskId}`. */
+export interface TaskDetail extends TaskRow {
+  /** Artifacts and history are shortened to `shortenedTo` bytes; the events have them in full. */
+  readonly task: Task
+  readonly isShortened: boolean
+  readonly metadata?: JsonObject
+  /** Each phase with the time at which it began. At most 1,000, the newest. */
+  readonly phases: readonly { readonly phase: Phase; readonly at: number }[]
+  /** Steps of durable turns, by attempt. */
+  readonly steps: readonly JournalStep[]
+  readonly waiting?: Waiting
+  readonly traceId?: string
+  readonly recovery: 'fail' | 'retry' | 'resume'
+}
+
+/** A step in the journal of a durable turn. */
+export interface JournalStep {
+  readonly attempt: number
+  readonly step: string
+  readonly call: number
+  readonly generation: number
+  readonly at?: number
+  readonly result?: Json
+  readonly failure?: { readonly message: string; readonly code?: string }
+}
+
+/** What a task waits for. */
+export interface Waiting {
+  readonly kind: 'input' | 'approval' | 'tool' | 'credentials'
+  readonly since: number
+  /** When the task stops waiting. Undefined if it waits forever. */
+  readonly deadline?: number
+  /** The question as text. */
+  readonly text: string
+  /** Set if the answer is a secret, which is neither stored nor logged. */
+  readonly sensitive?: boolean
+  /** Identifies the question, and is sent back with the answer. */
+  readonly requestId?: string
+  /** JSON Schema of the answer; for `tool`, of its result. */
+  readonly schema?: JsonObject
+  /** For `tool`: the call that the caller's tool has to execute. */
+  readonly tool?: { readonly name: string; readonly arguments: Json }
+  /** For `credentials`: the schemes that the agent names, and where to obtain the credentials. Both may be empty. */
+  readonly credentials?: { readonly schemes: readonly string[]; readonly urls: readonly string[] }
+}
+
+/** `GET /tasks/{agent}/{taskId}/events?after=0&limit=200`, oldest first; with `before`, the events before it, oldest first. */
+export interface EventPage {
+  readonly events: readonly EventRow[]
+  /** The generation of the last event of the task. */
+  readonly generation: number
+}
+
+/** A stored event of a task. */
+export interface EventRow {
+  readonly generation: number
+  /** When it was stored. Undefined for events that were stored before times were. */
+  readonly at?: number
+  /** Size of the stored event in bytes. */
+  readonly bytes: number
+  readonly type: TaskEvent['type']
+  /** The source of the event: the caller, the agent, or the server itself. */
+  readonly by: 'caller' | 'agent' | 'server'
+  /** Undefined if it is longer than 64 KiB: `GET …/events/{generation}` returns it in full. */
+  readonly event?: TaskEvent
+}
+
+/** The dialects of `GET /tasks/{agent}/{taskId}/as/{dialect}`. */
+export type SeenAsDialect = '1.0' | '0.3' | '0.3-house' | '0.2' | '0.1'
+
+/** A task in the JSON of a version. */
+export interface SeenAs {
+  readonly dialect: SeenAsDialect
+  readonly json: JsonObject
+  /** What the version cannot express: the path in the task of the model, and why. */
+  readonly lost: readonly { readonly path: string; readonly reason: string }[]
+}
+
+/** `GET /tasks/{agent}/{taskId}/calls`: the calls of a task to other agents. */
+export interface CallNode {
+  readonly agent: string
+  /** Set if the called agent is served here, so that the console can link to the task. */
+  readonly task?: TaskKey
+  readonly remoteTaskId?: string
+  readonly state: 'running' | 'waiting' | 'completed' | 'failed'
+  readonly started: number
+  readonly ended?: number
+  readonly failure?: string
+  readonly calls: readonly CallNode[]
+}
+
+/** The calls to other agents that a task made. */
+export interface CallTree {
+  readonly calls: readonly CallNode[]
+}
+
+/** `GET /tasks/{agent}/{taskId}/log`: recent log lines of all processes, oldest first, at most 500 of a task. */
+export interface TaskLogLines {
+  readonly lines: readonly LogLine[]
+}
+
+/** A log line about a task. Each process stores up to 100 lines per second; the others are shown by this process only. */
+export interface LogLine {
+  readonly at: number
+  readonly level: LogLevel
+  readonly message: string
+  readonly fields: JsonObject
+  /** The process that wrote it. */
+  readonly process: string
+}
+
+/** `GET /inbox`: everything that waits for a person. */
+export interface Inbox {
+  readonly items: readonly (TaskRow & { readonly waiting: Waiting })[]
+  readonly next?: string
+}
+
+/** `POST /tasks/{agent}/{taskId}/answer`. The operator answers in the place of the caller. */
+export interface Answer {
+  readonly requestId?: string
+  /** An answer in free form, */
+  readonly parts?: readonly Part[]
+  /** a value for the schema of the question, */
+  readonly value?: Json
+  /** a decision about an approval, */
+  readonly decision?: 'approve' | 'decline'
+  /** or the credentials that the task waits for. They reach the agent, and are neither stored nor logged. */
+  readonly credentials?: { readonly scheme?: string; readonly secret: string }
+  readonly comment?: string
+}

@@ -1,0 +1,67 @@
+import type { AuthOptions } from '../core/auth/auth.ts'
+import { aFunction, anyOf, group, milliseconds, type OptionChecks, object, oneOf } from '../core/base/options.ts'
+import type { Principal } from '../core/protocol/model.ts'
+import type { Role } from './contract.ts'
+
+/** Where the console is served. Its paths, its cookie and its links begin with it. */
+export const consolePath = '/console'
+
+/** Options of the console, a web application for operators, and of the API behind it. */
+export interface ConsoleOptions {
+  /**
+   * Which operators may log in, by the same schemes as callers of an agent. `'none'` accepts everyone, and is only
+   * possible if no other machine can call the server.
+   */
+  readonly auth: ConsoleAuth
+  /** The role of an operator; undefined refuses the login. Defaults to `operator` for every principal that `auth` accepts. */
+  readonly roles?: (principal: Principal) => Role | undefined
+  /** How long a login is valid, in milliseconds. It ends earlier if the credentials do. Defaults to 8 hours. */
+  readonly sessionLifetime?: number
+}
+
+/** Which operators may log in to the console: schemes as in `auth`, or `'none'` on this machine only. */
+export type ConsoleAuth = Omit<AuthOptions, 'anonymous'> | 'none'
+
+const consoleChecks: OptionChecks<ConsoleOptions> = {
+  auth: anyOf("an object such as { schemes }, or 'none'", oneOf('none'), object),
+  roles: aFunction,
+  sessionLifetime: milliseconds({ min: 1_000, infinite: false }),
+}
+
+/** Checks `console` where a server is created. */
+export const checkConsole = anyOf(
+  'false, or an object with auth, roles, sessionLifetime',
+  oneOf(false),
+  group(consoleChecks),
+)
+
+/** What decides whether a server has a console, and who may use it. */
+export interface ConsoleChoice {
+  /** The function that the user calls, for errors. */
+  readonly caller: string
+  /** The option `console`. */
+  readonly console: ConsoleOptions | false | undefined
+  /** Whether only this machine can call the server. */
+  readonly isLocal: boolean
+  /** Whether callers without credentials are accepted. */
+  readonly acceptsEveryone: boolean
+}
+
+/**
+ * The options of the console with their defaults. Without `console`, it is served where only this machine can call, and
+ * no caller needs credentials. Undefined if it is off. Throws if it would be open to other machines.
+ */
+export function readConsoleOptions(choice: ConsoleChoice): ConsoleOptions | undefined {
+  const { caller, console, isLocal, acceptsEveryone } = choice
+  if (console === false) return undefined
+  if (console === undefined) return isLocal && acceptsEveryone ? { auth: 'none' } : undefined
+  if (console.auth === undefined) {
+    throw new TypeError(`${caller}: console.auth: say which operators may log in, such as { schemes: … }.`)
+  }
+  if (console.auth === 'none' && !isLocal) {
+    throw new TypeError(
+      `${caller}: console.auth: 'none' would let other machines operate the agents. Declare schemes: console: { auth: { schemes: … } }.`,
+    )
+  }
+  return console
+}

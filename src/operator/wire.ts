@@ -1,0 +1,217 @@
+import type { ClientDialect } from '../core/dialects/dialect.ts'
+import { v0_1Client } from '../core/dialects/v0.1/client.ts'
+import { v0_2Client } from '../core/dialects/v0.2/client.ts'
+import { v0_3Client } from '../core/dialects/v0.3/client.ts'
+import { v0_3ProtoClient } from '../core/dialects/v0.3-proto/client.ts'
+import { v1_0Client } from '../core/dialects/v1.0/client.ts'
+import { type Incoming, isComplete, type Outgoing, withBody } from '../core/http/exchange.ts'
+import { isStream } from '../core/protocol/intercept.ts'
+import type { Operation, RequestOf, UnaryOperation } from '../core/protocol/service.ts'
+import { literal } from '../core/schema/unions.ts'
+import { map, object, optional, string } from '../core/schema/values.ts'
+import { withPath } from '../core/server/mount.ts'
+import { a2aServices } from '../core/transports/grpc/services.ts'
+import type { BrowserEndpoints } from './a2a.ts'
+import type { ConsoleAgents, ConsoleHosted } from './agents.ts'
+import type { ComposeRequest, WireFrame, WireRequest } from './contract-tools.ts'
+import { invalid, jsonAnswer, OperatorFailure } from './failures.ts'
+import { consolePath } from './options.ts'
+import { type OperatorCall, type Route, readBody, streamAnswer } from './routes.ts'
+
+/** Characters of an answer that are shown. */
+const maxAnswer = 2 * 1024 * 1024
+
+const dialects: Readonly<Record<ComposeRequest['dialect'], ClientDialect>> = {
+  '1.0': v1_0Client,
+  '0.3': v0_3Client,
+  '0.2': v0_2Client,
+  '0.1': v0_1Client,
+}
+
+export interface WireRoutesOptions {
+  readonly agents: ConsoleAgents
+  readonly answer: BrowserEndpoints
+}
+
+/** Composes raw requests as clients of each version send them, and sends edited ones to an agent. */
+export function wireRoutes({ agents, answer }: WireRoutesOptions): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/wire/compose',
+      role: 'viewer',
+      async handle(call) {
+        const request = (await readBody(call, composeSchema)) as ComposeRequest
+        const { agent } = agents.get(request.agent)
+        if (request.binding === 'GRPC') requireGrpc(agent)
+        return jsonAnswer(compose(request))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/wire/send',
+      role: 'operator',
+      async handle(call) {
+        const request = (await readBody(call, wireSchema)) as WireRequest
+        const { id, agent } = agents.get(request.agent)
+        if (request.binding === 'GRPC') {
+          requireGrpc(agent)
+          return streamAnswer(call, toFrames(grpcPieces(request, agent, call)))
+        }
+        if (!request.url.startsWith('/')) throw invalid('url', 'expected a path that starts with a slash')
+        return streamAnswer(call, toFrames(httpPieces(request, id, call, answer)))
+      },
+    },
+  ]
+}
+
+function compose({
+  agent,
+  dialect: version,
+  binding,
+  operation: name,
+  text = 'Hello',
+  taskId = '',
+}: ComposeRequest): WireRequest {
+  const dialect = binding === 'GRPC' && version === '0.3' ? v0_3ProtoClient : dialects[version]
+  if (!Object.hasOwn(dialect.methods, name)) {
+    throw invalid('operation', `A2A ${version} has ${Object.keys(dialect.methods).join(', ')}`)
+  }
+  const operation = name as Operation
+  const params = encode(dialect, operation, text, taskId)
+  if (binding === 'GRPC') {
+    const service = a2aServices.find((each) => each.dialect === dialect.name)
+    if (!service) throw invalid('binding', `A2A ${version} has no gRPC binding`)
+    const headers = { 'content-type': 'application/grpc+proto', 'a2a-version': version }
+    const url = `${service.name}/${dialect.methods[operation]}`
+    return { agent, binding, method: 'POST', url, headers, body: JSON.stringify(params, null, 2) }
+  }
+  const common = { accept: isStream(operation) ? 'text/event-stream' : 'application/json', 'a2a-version': version }
+  if (binding === 'JSONRPC') {
+    const body = { jsonrpc: '2.0', id: 1, method: dialect.methods[operation], params }
+    const headers = { 'content-type': 'application/json', ...common }
+    return { agent, binding, method: 'POST', url: '/', headers, body: JSON.stringify(body, null, 2) }
+  }
+  const { rest } = dialect
+  if (!rest) throw invalid('binding', `A2A ${version} has no REST binding`)
+  const { method, path, query = {}, body = {} } = rest.toRequest(operation, params)
+  const search = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, `${value}`]))
+  const url = `${rest.prefix}${path}${search.size === 0 ? '' : `?${search}`}`
+  const headers = { ...(method === 'POST' && { 'content-type': rest.contentType }), ...common }
+  return { agent, binding, method, url, headers, body: method === 'POST' ? JSON.stringify(body, null, 2) : '' }
+}
+
+function encode(dialect: ClientDialect, operation: Operation, text: string, taskId: string) {
+  const message = {
+    ...{ messageId: crypto.randomUUID(), role: 'user' as const, parts: [{ text }] },
+    ...(taskId !== '' && { taskId }),
+  }
+  const requests: { readonly [O in Operation]: RequestOf<O> } = {
+    sendMessage: { message },
+    streamMessage: { message },
+    getTask: { taskId },
+    listTasks: { pageSize: 10 },
+    cancelTask: { taskId },
+    subscribeToTask: { taskId },
+    createPushConfig: { taskId, url: 'https://example.com/webhook' },
+    getPushConfig: { taskId, id: 'config' },
+    listPushConfigs: { taskId },
+    deletePushConfig: { taskId, id: 'config' },
+    getExtendedCard: {},
+  }
+  const encodeRequest = dialect.encodeRequest[operation as UnaryOperation] as (
+    request: unknown,
+  ) => ReturnType<ClientDialect['encodeRequest'][UnaryOperation]>
+  return encodeRequest(requests[operation])
+}
+
+/** What arrives of an answer: its head first, then its texts. */
+type Piece = Omit<Extract<WireFrame, { type: 'head' }>, 'type' | 'at'> | { readonly text: string }
+
+async function* toFrames(pieces: AsyncIterable<Piece>): AsyncGenerator<{ value: WireFrame }> {
+  let left = maxAnswer
+  try {
+    for await (const piece of pieces) {
+      if (!('text' in piece)) {
+        yield { value: { type: 'head', at: Date.now(), ...piece } }
+        continue
+      }
+      yield { value: { type: 'chunk', at: Date.now(), text: piece.text.slice(0, left) } }
+      left -= piece.text.length
+      if (left <= 0) throw new Error(`The answer is longer than ${maxAnswer} characters, and the rest is not shown.`)
+    }
+    yield { value: { type: 'end', at: Date.now() } }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'The request failed.'
+    yield { value: { type: 'end', at: Date.now(), error: message } }
+  }
+}
+
+/** Sends a request through the endpoint of the browser, so that the caller is the principal of the session. */
+async function* httpPieces(
+  request: WireRequest,
+  id: string,
+  { incoming, session }: OperatorCall,
+  answer: BrowserEndpoints,
+): AsyncGenerator<Piece> {
+  const outgoing = await answer(toIncoming(request, id, incoming), session)
+  const { status, headers } = outgoing
+  yield { status, headers: { ...headers } }
+  for await (const text of textsOf(outgoing)) yield { text }
+}
+
+/** The code of gRPC is slow to load. Its status is in the headers, or the error at the end: HTTP always has 200. */
+async function* grpcPieces(request: WireRequest, agent: ConsoleHosted, call: OperatorCall): AsyncGenerator<Piece> {
+  const { callGrpc } = await import('./wire-grpc.ts')
+  for await (const piece of callGrpc(request, agent, call)) {
+    yield 'text' in piece ? piece : { status: 200, headers: { ...piece.headers } }
+  }
+}
+
+function toIncoming({ method, url, headers, body }: WireRequest, id: string, outer: Incoming): Incoming {
+  const { pathname, search } = new URL(url, 'http://agent.invalid')
+  const sent = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  const path = `${consolePath}/a2a/${encodeURIComponent(id)}${pathname}`
+  const bytes = new TextEncoder().encode(body)
+  const named: Incoming = {
+    ...withPath(outer, path),
+    method,
+    query: search.slice(1),
+    // The host of the page is the one at which the agent is reached.
+    header: (name) => sent.get(name) ?? (name === 'host' ? outer.header('host') : undefined),
+    signal: outer.signal,
+  }
+  return { ...withBody(named, Promise.resolve(bytes)), method, query: search.slice(1) }
+}
+
+async function* textsOf({ body = '' }: Outgoing): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  const pieces = isComplete(body) ? [body].flat() : body
+  for await (const piece of pieces) yield typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
+}
+
+function requireGrpc({ options }: ConsoleHosted): void {
+  if (options.grpc) return
+  const text = 'The server does not serve this agent over gRPC: start it with grpc: true.'
+  throw new OperatorFailure(501, 'not-available', text)
+}
+
+const short = string({ max: 500 })
+
+const composeSchema = object({
+  agent: short,
+  dialect: literal('1.0', '0.3', '0.2', '0.1'),
+  binding: literal('JSONRPC', 'REST', 'GRPC'),
+  operation: short,
+  text: optional(string({ max: 100_000 })),
+  taskId: optional(short),
+})
+
+const wireSchema = object({
+  agent: short,
+  binding: literal('JSONRPC', 'REST', 'GRPC'),
+  method: literal('GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS'),
+  url: string({ max: 4_000 }),
+  headers: map(string({ max: 10_000 })),
+  body: string({ max: 10 * 1024 * 1024 }),
+})
