@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { createSummaryReporter } from './test/summary-reporter.ts'
+import { createSummaryReporter } from './test/support/summary-reporter.ts'
 
 /**
  * Four projects, because they tolerate different load on the machine:
@@ -14,17 +14,11 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
  */
 const unitTests = ['test/contracts/**/*.test.ts', 'test/simulation/**/*.test.ts']
 const wireTests = [
-  'cli',
-  'conformance',
-  'console',
-  'interop',
-  'loop',
-  'mcp',
-  'mesh',
-  'registry',
-  'schemas',
-  'wire',
-].map((folder) => `test/${folder}/**/*.test.ts`)
+  ...['cli', 'conformance', 'interop', 'loop', 'mesh', 'registry', 'schemas', 'wire'].map(
+    (folder) => `test/${folder}/**/*.test.ts`,
+  ),
+  'test/operator/*.test.ts',
+]
 
 /** Another test beside one of these would distort what it measures. */
 const aloneTests = [
@@ -33,8 +27,8 @@ const aloneTests = [
   // The server measures its own delay, and is pushed to the limit of its memory.
   'test/faults/overload.test.ts',
   // Compare the rendering times of small and large tasks, and the gaps between frames.
-  'test/browser/console/scale.test.ts',
-  'test/browser/console/chat.test.ts',
+  'test/operator/browser/scale.test.ts',
+  'test/operator/browser/chat.test.ts',
   // Runs Vitest on older Nodes, which uses all cores.
   'test/runtimes/old-nodes.test.ts',
 ]

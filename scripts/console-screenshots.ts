@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { argv } from 'node:process'
 import type { Page } from 'playwright-core'
-import { startDemo } from '../test/support/console/demo-server.ts'
+import { startDemo } from '../test/operator/browser/support/demo-server.ts'
 import { launchChromium } from '../test/support/processes/chromium.ts'
 
 /**

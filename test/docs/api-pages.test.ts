@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const folder = fileURLToPath(new URL('../../docs/reference/api/', import.meta.url))
-const api = readFileSync(new URL('../public-api.txt', import.meta.url), 'utf8')
+const api = readFileSync(new URL('../package/public-api.txt', import.meta.url), 'utf8')
 
 const pageOf = (entry: string) => `${folder}${entry === 'index' ? 'parley-a2a' : entry}.md`
 

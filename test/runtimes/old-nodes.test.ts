@@ -17,9 +17,10 @@ const nodeTests = [
   ...['erase', 'limit-store', 'push-store', 'registry-entries', 'replay-cache', 'service', 'task-log'].map(
     (name) => `test/contracts/${name}.test.ts`,
   ),
-  ...['grpc-client', 'json-rpc', 'mutual-tls', 'push', 'rest-legacy', 'resuming', 'streaming'].map(
+  ...['dialects/grpc-client', 'dialects/json-rpc', 'auth/mutual-tls', 'push/push', 'dialects/rest-legacy'].map(
     (name) => `test/wire/${name}.test.ts`,
   ),
+  'test/wire/streams',
   ...['test/mesh/serve.test.ts', 'test/cli/develop.test.ts'],
 ]
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { compileCacheEnv } from '../mcp/compile-cache-env.ts'
+import { compileCacheEnv } from '../../loop/mcp/support/compile-cache-env.ts'
 
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 

@@ -1,0 +1,160 @@
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/entries/client.node.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import type { WireOutcome, WireResponse } from '../support/wire/wire-client.ts'
+
+const main = fileURLToPath(new URL('../../demo/main.ts', import.meta.url))
+const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+
+/** Starts the demo in a temporary directory and returns its output up to the point where it is ready. */
+async function startDemo() {
+  const directory = await temporaryDirectory()
+  const demo = spawn(process.execPath, [main], {
+    cwd: directory,
+    env: { ...process.env, PORT: '0', DEMO_PACE: '1' },
+  })
+  const ended = once(demo, 'exit').then(([code]) => code)
+  onTestFinished(async () => {
+    demo.kill('SIGKILL')
+    await ended
+  })
+  let output = ''
+  for await (const chunk of demo.stdout) {
+    output += chunk
+    if (output.includes('Stop it')) break
+  }
+  return { directory, demo, ended, output }
+}
+
+/** The URL of the demo agent. */
+const addressIn = (output: string) => /Agent\s+(\S+)/.exec(output)?.[1] ?? ''
+
+/** Runs a printed curl command; without curl, sends the same request. */
+async function run(command: string): Promise<string> {
+  if (hasCurl) return (await promisify(execFile)('bash', ['-c', command])).stdout
+  const [, url = '', body = ''] = /^curl \S+ (\S+) .* -d '(.*)'$/.exec(command) ?? []
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+  return await (await fetch(url, { method: 'POST', headers, body })).text()
+}
+
+describe.skipIf(!isBuilt)('the demo', () => {
+  it('the printed curl commands stream and send a message', async () => {
+    const { directory, output } = await startDemo()
+    const [stream = '', ...sends] = output.match(/curl .*/g) ?? []
+
+    const events = (await run(stream)).split('\n\n').filter((event) => event.includes('artifactUpdate'))
+    expect(events.length).toBeGreaterThan(40)
+    expect(events[1]).toContain('Hello ')
+
+    const [send, rest, legacy] = await Promise.all(sends.map(async (command) => JSON.parse(await run(command))))
+    for (const task of [(send as WireResponse<WireOutcome>).result?.task, rest.task]) {
+      expect(task?.status).toMatchObject({
+        state: 'TASK_STATE_INPUT_REQUIRED',
+        message: { parts: [{ text: 'Publish the report?' }] },
+      })
+      expect(task?.artifacts).toMatchObject([{ name: 'report.md' }])
+    }
+    expect(legacy.result.status.state).toBe('input-required')
+    expect(existsSync(join(directory, '.parley', 'reporter.db'))).toBe(true)
+  })
+
+  it('a caller answers the question and calls the typed skill', async () => {
+    const client = await connect(addressIn((await startDemo()).output))
+    const conversation = client.conversation()
+    const question = await conversation.send('Sales')
+    expect(question.task?.status.state).toBe('input-required')
+    expect((await conversation.send('publish')).text).toBe('The report about Sales is published.')
+    expect(await client.skill('growth', { before: 200, after: 214 })).toEqual({ percent: 7 })
+  })
+
+  it('the demo prints the addresses of its console and its card', async () => {
+    const { output } = await startDemo()
+    const address = addressIn(output)
+    expect(output.trimStart()).toMatch(/^Console\s+http\S+\/console\/\n/)
+    const headers = { accept: 'text/html' }
+    const page = await fetch(address, { headers })
+    expect([page.status, page.url]).toEqual([200, `${address}/console/`])
+    const card = await fetch(/Card\s+(\S+)/.exec(output)?.[1] ?? '')
+    const { name, supportedInterfaces } = (await card.json()) as {
+      name: string
+      supportedInterfaces: { url: string }[]
+    }
+    expect({ name, url: supportedInterfaces[0]?.url }).toEqual({ name: 'Reporter', url: `${address}/` })
+  })
+
+  it('a directory that cannot be written is an error without advice about ports', async () => {
+    const directory = await temporaryDirectory()
+    await writeFile(join(directory, '.parley'), '')
+    const { status, stderr } = spawnSync(process.execPath, [main], {
+      cwd: directory,
+      env: { ...process.env, PORT: '0' },
+      encoding: 'utf8',
+    })
+    expect(status).toBe(1)
+    expect(stderr).toContain('cannot be created, because its directory is a file')
+    expect(stderr).not.toMatch(/\bport\b/i)
+  })
+
+  it('a port that is taken is an error that says how to choose another one', async () => {
+    const { output } = await startDemo()
+    const port = new URL(addressIn(output)).port
+    const { status, stderr } = spawnSync(process.execPath, [main], {
+      cwd: await temporaryDirectory(),
+      env: { ...process.env, PORT: port },
+      encoding: 'utf8',
+    })
+    expect(status).toBe(1)
+    expect(stderr).toContain(`Port ${port} on 127.0.0.1 is in use`)
+    expect(stderr).toContain('PORT=4001 npm start')
+  })
+
+  it('SIGINT stops the demo', async () => {
+    const { demo, ended } = await startDemo()
+    demo.kill('SIGINT')
+    expect(await ended).toBe(0)
+  })
+})
+
+describe('the build of npm start', () => {
+  const script = fileURLToPath(new URL('../../scripts/build-if-needed.ts', import.meta.url))
+  const outputs = ['dist/index.js', 'dist/index.d.ts', 'dist/console/index.html', 'schemas/dist/typescript/index.js']
+
+  /** A package whose build writes the outputs, or fails. */
+  async function createPackage(fails = false) {
+    const directory = await temporaryDirectory()
+    await mkdir(join(directory, 'src'))
+    await writeFile(join(directory, 'src/index.ts'), '')
+    await writeFile(join(directory, 'package.json'), JSON.stringify({ scripts: { build: 'node build.mjs' } }))
+    const write = outputs.map(
+      (path) => `mkdirSync('${dirname(path)}', { recursive: true }); writeFileSync('${path}', '')`,
+    )
+    const code = `import { mkdirSync, writeFileSync } from 'node:fs'\nconsole.log('chunk list')\n${write.join('\n')}`
+    await writeFile(join(directory, 'build.mjs'), fails ? `${code}\nthrow new Error('a type is wrong')` : code)
+    return directory
+  }
+  const start = (directory: string) => spawnSync(process.execPath, [script], { cwd: directory, encoding: 'utf8' })
+
+  it('a build is one line, and is repeated only after a change', { timeout: 30_000 }, async () => {
+    const directory = await createPackage()
+    expect(start(directory).stderr).toMatch(/^Building Parley.*done in \d+ s\.\n$/)
+    expect(start(directory)).toMatchObject({ status: 0, stdout: '', stderr: '' })
+    const later = new Date(Date.now() + 5000)
+    await utimes(join(directory, 'src/index.ts'), later, later)
+    expect(start(directory).stderr).toContain('Building')
+  })
+
+  it('a build that fails prints its output and ends npm start', { timeout: 30_000 }, async () => {
+    const { status, stderr } = start(await createPackage(true))
+    expect(status).toBe(1)
+    expect(stderr).toContain('chunk list')
+    expect(stderr).toContain('a type is wrong')
+  })
+})

@@ -1,0 +1,210 @@
+import { execFile } from 'node:child_process'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { connect } from '../../../src/entries/client.node.ts'
+import { launchChromium } from '../../support/processes/chromium.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+import { assistant, createRefunder } from './support/console-agents.ts'
+import { startConsoleServer } from './support/console-server.ts'
+import { openConsole, seriousViolations } from './support/open-console.ts'
+import { orders } from './support/orders-agent.ts'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launchChromium()
+}, 180_000)
+
+afterAll(() => browser?.close())
+
+const run = promisify(execFile)
+const now = { returnImmediately: true } as const
+const agents = { '/': assistant, '/orders': orders }
+
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 })
+const eventLines = (page: Page) => page.getByRole('list', { name: 'Events' }).getByRole('button')
+const openTab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true }).click()
+
+it('every tab of a task shows its part, has an address, and is reached by keyboard', async () => {
+  const { server, url } = await startConsoleServer({ push: {} }, agents)
+  const { task } = await (await connect(`${server.url}/orders`)).send(`call ${server.url}/`)
+  const { page } = await openConsole(browser, `${url}/tasks`)
+  await page.getByRole('link', { name: `${task?.id}` }).click()
+  await eventually(() => eventLines(page).count()).toBeGreaterThan(4)
+  await eventLines(page).first().focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('figure', { name: 'Event 1' }).getByText('"message"').first().waitFor()
+
+  const tabs = ['Timeline', 'Artifacts', 'Messages', 'Steps', 'Calls', 'Webhooks', 'Log', 'Seen as', 'Replay']
+  await page.getByRole('tab', { name: 'Timeline' }).focus()
+  for (const tab of tabs.slice(1)) {
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('tab', { name: tab, selected: true }).waitFor()
+    expect(await seriousViolations(page)).toEqual([])
+  }
+  expect(page.url()).toMatch(/\/replay$/)
+
+  await openTab(page, 'Messages')
+  await page.getByText(`call ${server.url}/`).waitFor()
+  await page.getByText('The warehouse has answered').waitFor()
+  await openTab(page, 'Calls')
+  await page.getByRole('list', { name: 'Calls to other agents' }).getByRole('link', { name: 'Sales assistant' }).click()
+
+  // The called task is a page of its own: its artifacts are shown as in the chat.
+  await page.getByRole('tab', { name: 'Artifacts' }).click()
+  await page.getByRole('img', { name: 'chart.png' }).waitFor()
+  await page.getByText('1204000').waitFor()
+
+  // The back button leads through the tabs.
+  await page.goBack()
+  await page.getByRole('tab', { name: 'Timeline', selected: true }).waitFor()
+  await page.goBack()
+  await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor()
+  await page.goBack()
+  await page.getByRole('tab', { name: 'Messages', selected: true }).waitFor()
+})
+
+it('an event, a version and the question of a task have addresses', async () => {
+  const { server, url } = await startConsoleServer({}, { ...agents, '/refunds': createRefunder() })
+  const client = await connect(server.url)
+  const { task } = await client.send('stream 400')
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}?event=300`)
+  await page.getByRole('figure', { name: 'Event 300' }).waitFor()
+  expect(await page.getByRole('figure', { name: 'Event 300' }).textContent()).toContain('"artifact"')
+  await page.getByRole('button', { name: /^#301/ }).click()
+  await page.getByRole('figure', { name: 'Event 301' }).waitFor()
+  expect(page.url()).toMatch(/\?event=301$/)
+
+  await page.goto(`${url}/tasks/sales-assistant/${task?.id}/versions?version=0.2`)
+  await page.getByRole('figure', { name: 'The task in 0.2' }).waitFor()
+  await page.getByRole('combobox', { name: /^Version/ }).selectOption('0.1')
+  await page.getByRole('figure', { name: 'The task in 0.1' }).waitFor()
+  await page.goBack()
+  await page.getByRole('figure', { name: 'The task in 0.2' }).waitFor()
+  await page.getByRole('link', { name: 'Open in Wire' }).click()
+  await expect.poll(() => page.getByLabel('Body', { exact: true }).inputValue()).toContain(`${task?.id}`)
+
+  const refund = await (await connect(`${server.url}/refunds`)).send('Refund A-1047', now)
+  await page.goto(`${url}/tasks/refunds/${refund.task?.id}`)
+  await page.getByRole('link', { name: 'Answer in the inbox' }).click()
+  await page.getByLabel('Comment').fill('not this one')
+  await page.getByRole('button', { name: 'Decline' }).click()
+  await page.getByText('This task does not wait').waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+})
+
+it('steps of a turn that a restart interrupted name their attempts', async () => {
+  const directory = await temporaryDirectory()
+  const first = await startConsoleServer({ directory }, agents)
+  const port = Number(new URL(first.server.url).port)
+  const { task } = await (await connect(`${first.server.url}/orders`)).send('sleep', now)
+  const { page } = await openConsole(browser, `${first.url}/tasks/orders/${task?.id}/steps`)
+  await page.getByText('first half').waitFor()
+  await first.server.close()
+  await startConsoleServer({ directory, port }, agents)
+  await page.getByText('second half').waitFor()
+  await page.getByText(/Attempt 1, event/).waitFor()
+  await page.getByText(/Attempt 2, event/).waitFor()
+  await page.getByText('Completed').first().waitFor()
+})
+
+it('the timeline grows while the task works, and large events are loaded on request', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const client = await connect(server.url)
+  const { task } = await client.send('slow 150', now)
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}`)
+  await eventually(() => eventLines(page).count()).toBeGreaterThan(3)
+  await page.getByText('Completed').first().waitFor()
+  await page.getByText(/15\d events/).waitFor()
+
+  const large = await (await connect(`${server.url}/orders`)).send('large')
+  await page.goto(`${url}/tasks/orders/${large.task?.id}`)
+  await page.getByRole('button', { name: /A large event/ }).click()
+  await page.getByRole('button', { name: /^Load/ }).click()
+  await page.getByText(/more characters/).waitFor()
+
+  await page.goto(`${url}/tasks/orders/none`)
+  await page.getByText('This task cannot be shown').waitFor()
+  await page.getByText('There is no task with this id.').waitFor()
+})
+
+it('a task is seen in every version with what is lost, and replayed to its end', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const { task } = await (await connect(server.url)).send('report')
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}/versions`)
+  await page.getByText('This version expresses the whole task.').waitFor()
+  for (const version of ['0.3', '0.3-house', '0.2', '0.1']) {
+    await page.getByRole('combobox', { name: /^Version/ }).selectOption(version)
+    await page.getByRole('figure', { name: `The task in ${version}` }).waitFor()
+  }
+  await page.getByText('Readers of this version do not get:').waitFor()
+  await openTab(page, 'Replay')
+  await page.getByLabel('Speed').selectOption('64')
+  await page.getByRole('button', { name: 'Play' }).click()
+  const events = Number(await page.getByRole('progressbar').getAttribute('max'))
+  await page.getByText(`${events} of ${events}`, { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Play' }).waitFor()
+  await page.locator('.replay').getByText('Completed', { exact: true }).waitFor()
+})
+
+it('the copied commands read the task and send its message again', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const { task } = await (await connect(`${server.url}/orders`)).send("steps 'quoted' $(touch x) `y`")
+  const { page, context } = await openConsole(browser, `${url}/tasks/orders/${task?.id}`)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByText('Copy as…').click()
+  const copied = async (group: string, name: string) => {
+    await page.getByRole('group', { name: group }).getByRole('button', { name }).click()
+    await page.getByRole('group', { name: group }).getByText('Copied').last().waitFor()
+    return await page.evaluate(() => navigator.clipboard.readText())
+  }
+  const shell = async (command: string) => (await run('sh', ['-c', command])).stdout
+  const local = (command: string) =>
+    command.replace(/^npx parley-a2a/, `'${process.execPath}' '${import.meta.dirname}/../../../src/cli/main.ts'`)
+
+  const read = await copied('Read this task', 'curl')
+  expect(JSON.parse(await shell(read))).toMatchObject({ result: { id: task?.id } })
+  expect(await shell(local(await copied('Read this task', 'parley')))).toContain('The order is packed')
+  const sent = JSON.parse(await shell(await copied('Send its message again', 'curl'))) as SentAnswer
+  expect(sent.result.task.history[0]?.parts).toEqual([{ text: "steps 'quoted' $(touch x) `y`" }])
+  expect(await shell(local(await copied('Send its message again', 'parley')))).toContain('The order is packed')
+  // A project that has installed the package.
+  const project = await temporaryDirectory()
+  await mkdir(`${project}/node_modules`)
+  await symlink(`${import.meta.dirname}/../../..`, `${project}/node_modules/parley-a2a`)
+  const script = async (group: string) => {
+    await writeFile(`${project}/copied.mts`, await copied(group, 'TypeScript'))
+    return (await run(process.execPath, ['copied.mts'], { cwd: project })).stdout
+  }
+  expect(await script('Read this task')).toContain(`${task?.id}`)
+  expect(await script('Send its message again')).toContain('The order is packed')
+})
+
+interface SentAnswer {
+  readonly result: { readonly task: { readonly history: readonly { readonly parts: readonly unknown[] }[] } }
+}
+
+it.each([360, 1440])('hostile names neither run nor break any tab at %d pixels', async (width) => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const { task } = await (await connect(`${server.url}/orders`)).send('hostile')
+  const theme = width === 360 ? 'dark' : 'light'
+  const { page } = await openConsole(browser, `${url}/tasks/orders/${task?.id}`, { width, theme })
+  await eventually(() => eventLines(page).count()).toBeGreaterThan(3)
+  await page
+    .getByRole('button', { name: /A large event/ })
+    .first()
+    .click()
+  for (const tab of ['Timeline', 'Artifacts', 'Messages', 'Steps', 'Log', 'Seen as', 'Replay']) {
+    await openTab(page, tab)
+    const box = await page.getByRole('tab', { name: tab, selected: true }).boundingBox()
+    expect((box?.x ?? width) + (box?.width ?? 0)).toBeLessThanOrEqual(width)
+    await page.getByText('Loading…').waitFor({ state: 'hidden' })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
+    expect(await page.evaluate('window.attacked')).toBeUndefined()
+    expect(await page.locator('img[onerror]').count()).toBe(0)
+    // The rules see 100,000 characters in each tab: once is enough.
+    if (width === 360) expect(await seriousViolations(page)).toEqual([])
+  }
+})

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { type Bundle, bundle } from '../support/package/bundle.ts'
+
+/** kB (1000 bytes), minified and compressed: everything for 1.0, and everything for all versions. */
+const limits = { first: 34, allVersions: 50 }
+
+/** Folders, files and packages that a client must not contain. */
+const serverSide =
+  /^src\/(core\/(agent|node|push|runtime|server|tasks)|stores|operator|serve)\/|\/(grpc|requests|server)[./]|node_modules/
+
+it(`the client is at most ${limits.first} kB at first and ${limits.allVersions} kB with all versions, without the server`, {
+  timeout: 30_000,
+}, async () => {
+  const client = await bundle('client')
+  console.info(tableOf(client))
+  expect(Object.keys(client.later)).toEqual(['legacy'])
+  expect(client.first).toBeLessThanOrEqual(limits.first * 1000)
+  expect(totalOf(client)).toBeLessThanOrEqual(limits.allVersions * 1000)
+  expect(client.modules.map(([path]) => path).filter((path) => serverSide.test(path))).toEqual([])
+})
+
+function totalOf({ first, later }: Bundle): number {
+  return Object.values(later).reduce((sum, size) => sum + size, first)
+}
+
+function tableOf(client: Bundle): string {
+  const lines = [
+    `${kB(client.first)}  at first`,
+    `${kB(totalOf(client))}  with all versions`,
+    ...client.modules.slice(0, 20).map(([path, length]) => `${kB(length)}  of it, not minified: ${path}`),
+  ]
+  return lines.join('\n')
+}
+
+function kB(bytes: number): string {
+  return `${(bytes / 1000).toFixed(2).padStart(6)} kB`
+}
