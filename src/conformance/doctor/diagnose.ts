@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/base/json.ts'
+import { defined, type JsonObject } from '../../core/base/json.ts'
 import { connect } from '../../core/client/connect.ts'
 import { createCardCache } from '../../core/client/find-card.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
@@ -66,15 +66,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     const evidence = recorder.since(0).slice(-4)
     const fix = options.remedyFor ? options.remedyFor(found) : found.hint
     const cause = found.reason === 'certificate' ? ` (${failureOf(found)})` : ''
-    const finding: Finding = {
-      severity: 'error',
-      id: found.reason ?? found.code,
-      subject: reference,
-      problem: `${found.message}${cause}`,
-      evidence,
-      ...(fix !== undefined && { fix }),
-    }
-    add([finding])
+    const problem = `${found.message}${cause}`
+    add([defined({ severity: 'error', id: found.reason ?? found.code, subject: reference, problem, fix, evidence })])
     return {
       failure: found,
       report: { reference, interfaces: [], losses: [], findings, requests: recorder.count() },
@@ -135,16 +128,16 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const working = card.interfaces.find((_, index) => interfaces[index]?.works)
   if (send !== undefined && working) add(await probeSend(working, send, probeOptions))
   return {
-    report: {
+    report: defined({
       reference,
+      cardUrl,
       name: card.name,
       claims: claimsOf(card),
       interfaces,
       findings,
       requests: recorder.count(),
       losses: lossesOf(versions.toSorted().at(-1) ?? ''),
-      ...(cardUrl !== undefined && { cardUrl }),
-    },
+    }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isList, isObject, sameJson, toJson } from './json.ts'
+import { defined, isList, isObject, sameJson, toJson } from './json.ts'
 
 it('toJson copies a value as JSON, without undefined members', () => {
   const shared = { x: 1 }
@@ -31,4 +31,16 @@ it('sameJson ignores the order of members and undefined members', () => {
   expect(sameJson({ a: 1, b: [{ c: null }] }, { b: [{ c: null, d: undefined }], a: 1 })).toBe(true)
   for (const other of [{ a: 2 }, { a: 1, b: 1 }, [1], null, 'a']) expect(sameJson({ a: 1 }, other)).toBe(false)
   expect(sameJson([], {})).toBe(false)
+})
+
+it('an object is built without its undefined members', () => {
+  const limit: number | undefined = Math.random() > 2 ? 1 : undefined
+  const object: { readonly id: string; readonly limit?: number } = defined({ id: 'a', limit })
+  expect(Object.keys(object)).toEqual(['id'])
+  expect(defined({ empty: '', none: null, zero: 0, no: false })).toStrictEqual({
+    empty: '',
+    none: null,
+    zero: 0,
+    no: false,
+  })
 })

@@ -14,6 +14,24 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
+/** An object without its undefined members: those that may be undefined become optional. */
+export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/**
+ * Builds an object with optional members: undefined members are left out, so that it is written, compared and listed
+ * without them.
+ *
+ * @example
+ * defined({ id, name: undefined }) // { id }
+ */
+export function defined<const T extends object>(members: T): Defined<T> {
+  const object: Record<string, unknown> = {}
+  for (const name in members) if (members[name] !== undefined) object[name] = members[name]
+  return object as Defined<T>
+}
+
 /** Whether two values are the same JSON. The order of members and undefined members do not matter. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true
