@@ -49,7 +49,7 @@ const agentCard = { name: 'Echo', description: '', version: '1.0.0', skills: [],
 const link = { request() {} }
 const key = await auth.newSigningKey()
 
-/** One case per exported function that takes options, by its name: `test/public-api.test.ts` compares the names. */
+/** One case per exported function that takes options, by its name: `test/package/public-api.test.ts` compares the names. */
 export const optionCases: Readonly<Record<string, OptionCase>> = {
   apiKey: { create: (more) => auth.apiKey({ keys: [], ...more }), wrong: { keys: 1 } },
   basic: { create: (more) => auth.basic({ users: {}, ...more }), wrong: { users: 1 } },

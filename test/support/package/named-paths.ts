@@ -10,7 +10,8 @@ const topFolders = ['src', 'test', 'bench', 'docs', 'scripts', 'examples', 'sche
 export function documents(): readonly string[] {
   const guides = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
   const files = guides.filter((file) => file.endsWith('.md')).map((file) => join('docs', file))
-  return ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'schemas/README.md', ...files]
+  const products = readdirSync(join(root, 'src')).map((folder) => `src/${folder}/README.md`)
+  return ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'schemas/README.md', ...products, ...files]
 }
 
 /** The paths that a document names in links or inline code and that do not exist. */
@@ -20,7 +21,7 @@ export function missingPaths(document: string): readonly string[] {
   const spans = Array.from(text.matchAll(/`([^`\n]+)`/g), ([, code = '']) => code)
   return [
     ...links.filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(document), target))),
-    ...spans.filter((code) => isPath(code, document) && !exists(code.replace('<version>', 'v1.0'))),
+    ...spans.filter((code) => isPath(code, document) && !exists(code.replace('<version>', 'v1.0'), dirname(document))),
   ]
 }
 
@@ -29,14 +30,16 @@ function isPath(code: string, document: string): boolean {
   if (!/^\w[\w.<>-]*(?:\/[\w.<>-]+)*\/?$/.test(code)) return false
   const hasExtension = /\.(?:ts|md|cjs|json|txt)$/.test(code)
   const [first = '', ...rest] = code.split('/')
+  // The page of a product names its files without its folder.
+  if (document.startsWith('src/')) return hasExtension || (rest.length > 0 && code.endsWith('/'))
   if (rest.length === 0) return hasExtension && /^(?:[A-Z]+\.md|docs\/decisions\/.*)$/.test(document)
   return topFolders.includes(first) || (sourceFolders.has(first) && (hasExtension || code.endsWith('/')))
 }
 
-/** Paths are relative to the repository, to `src/` or to `src/core/`. */
-function exists(path: string): boolean {
-  if (!path.includes('/')) return fileNames().has(path)
-  return ['', 'src', 'src/core'].some((folder) => existsSync(join(root, folder, path)))
+/** Paths are relative to the document, to the repository, to `src/` or to `src/core/`. */
+function exists(path: string, folder: string): boolean {
+  if (!path.includes('/') && !folder.startsWith('src/')) return fileNames().has(path)
+  return [folder, '', 'src', 'src/core'].some((each) => existsSync(join(root, each, path)))
 }
 
 let names: ReadonlySet<string> | undefined

@@ -118,7 +118,9 @@ function contextOf(example: string, file: string): string {
 
 /** The exported values, each with the first entry that has it. */
 function publicNames(file: string): readonly (readonly [string, string])[] {
-  const lines = readFileSync(join(root, 'test/public-api.txt'), 'utf8').matchAll(/^([\w.-]+)\.ts: (\w+) \(value\)$/gm)
+  const lines = readFileSync(join(root, 'test/package/public-api.txt'), 'utf8').matchAll(
+    /^([\w.-]+)\.ts: (\w+) \(value\)$/gm,
+  )
   const names = new Map<string, string>()
   for (const [, entry = '', name = ''] of lines) {
     const isOther = name === 'AgentLoop' && !file.endsWith('compat.ts')
