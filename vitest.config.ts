@@ -3,12 +3,13 @@ import { defineConfig } from 'vitest/config'
 import { createSummaryReporter } from './test/support/summary-reporter.ts'
 
 /**
- * Four projects, because they tolerate different load on the machine:
+ * Five projects, because they tolerate different load on the machine. `npm test` runs the first four:
  *
  * - `unit`: tests beside the source, contract suites and the simulation. They use all cores, and run first.
  * - `wire`: tests that start servers on loopback and send requests to them.
  * - `process`: tests that start processes, kill them and wait for leases and timeouts.
  * - `alone`: tests that measure time, or that need all cores. One file runs at a time, after all others.
+ * - `slow`: what is long and rare, in files named `x.slow.test.ts` and in the folders of `slowTests`. `npm run test:slow`.
  *
  * Files of `wire` and `process` wait for processes and timers for a part of their time, so three of them share two cores.
  */
@@ -20,6 +21,9 @@ const wireTests = [
   'test/operator/*.test.ts',
 ]
 
+/** Tests of `npm run test:slow`: hundreds of kills, other versions of Node, whole frameworks, the site, long fuzzing. */
+const slowTests = ['**/*.slow.test.ts', 'test/slow/**/*.test.ts', 'test/frameworks/**/*.test.ts']
+
 /** Another test beside one of these would distort what it measures. */
 const aloneTests = [
   // Compares the response times of two calls, which differ by microseconds.
@@ -29,8 +33,6 @@ const aloneTests = [
   // Compare the rendering times of small and large tasks, and the gaps between frames.
   'test/operator/browser/scale.test.ts',
   'test/operator/browser/chat.test.ts',
-  // Runs Vitest on older Nodes, which uses all cores.
-  'test/runtimes/old-nodes.test.ts',
 ]
 
 /** Processes that the tests start load the sources from this cache, in half the time. */
@@ -46,14 +48,11 @@ const environment = {
   PARLEY_PUBLIC_URL: '',
 }
 
-/** A test that fails is repeated once. The summary names each test that needed it, because such a test has a defect. */
-const retry = 1
-
 const sideBySide = 3
 
 /** Timeouts far above what the tests need: the machine may be busy. */
-const unitTimeouts = { testTimeout: 20_000, retry }
-const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000, retry }
+const unitTimeouts = { testTimeout: 20_000 }
+const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
@@ -64,6 +63,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', ...unitTests],
+          exclude: slowTests,
           pool: 'forks',
           maxWorkers: '100%',
           ...unitTimeouts,
@@ -75,6 +75,7 @@ export default defineConfig({
         test: {
           name: 'wire',
           include: wireTests,
+          exclude: slowTests,
           pool: 'forks',
           ...serverTimeouts,
           env: { ...environment, ...compileCache },
@@ -86,7 +87,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
-          exclude: [...unitTests, ...wireTests, ...aloneTests],
+          exclude: [...unitTests, ...wireTests, ...aloneTests, ...slowTests],
           pool: 'forks',
           ...serverTimeouts,
           env: { ...environment, ...compileCache },
@@ -103,6 +104,18 @@ export default defineConfig({
           fileParallelism: false,
           env: { ...environment, ...compileCache },
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'slow',
+          include: slowTests,
+          pool: 'forks',
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          maxWorkers: 2,
+          env: { ...environment, ...compileCache },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -10,7 +10,7 @@ import { createRandom } from '../support/random.ts'
 import { seed } from './fuzz.ts'
 import { mutate, mutateBytes } from './mesh-mutations.ts'
 
-/** `FUZZ_SEED=7 FUZZ_ROUNDS=1000000 npx vitest run test/fuzz/mesh.test.ts` uses another seed and more rounds. */
+/** `FUZZ_SEED=7 FUZZ_ROUNDS=1000000 npx vitest run test/fuzz/mesh.slow.test.ts` uses another seed and more rounds. */
 const rounds = Number(process.env.FUZZ_ROUNDS ?? 100_000)
 const statuses = new Set([200, 202, 400, 401, 404, 413])
 const python = await findPython()
