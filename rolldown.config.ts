@@ -1,13 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { defineConfig, type Plugin } from 'rolldown'
-import { dts } from 'rolldown-plugin-dts'
-import manifest from './package.json' with { type: 'json' }
 
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
-
-/** Where `tsc` writes the declarations that are bundled here. */
-const declarations = 'node_modules/.cache/declarations'
 
 const names = readdirSync('src/entries')
   .filter((file) => !file.endsWith('.test.ts'))
@@ -51,19 +46,6 @@ const treeshake = { moduleSideEffects: [{ test: /src\/core\/base\/node-version\.
 /** Packages and Node's own modules are never bundled. */
 const external = (id: string) => !id.startsWith('.') && !isAbsolute(id)
 
-/** Types of an optional peer that is not installed become `any`, instead of an error in our declarations. */
-const optionalPeerTypes: Plugin = {
-  name: 'optional-peer-types',
-  generateBundle(_options, files) {
-    for (const file of Object.values(files)) {
-      if (file.type !== 'chunk') continue
-      file.code = file.code.replace(/^import .* from "([^".][^"]*)";$/gm, (line, name: string) =>
-        name in manifest.peerDependenciesMeta ? `// @ts-ignore: an optional peer\n${line}` : line,
-      )
-    }
-  },
-}
-
 export default defineConfig([
   {
     input: {
@@ -100,11 +82,5 @@ export default defineConfig([
     platform: 'neutral',
     external,
     output: { dir: 'dist', format: 'esm', chunkFileNames: 'client/[name].js' },
-  },
-  {
-    input: Object.fromEntries(names.map((name) => [name, resolve(declarations, `entries/${name}.d.ts`)])),
-    external,
-    plugins: [dts({ dtsInput: true, tsconfig: false }), optionalPeerTypes],
-    output: { dir: 'dist', format: 'esm', chunkFileNames: 'types/[name].d.ts' },
   },
 ])

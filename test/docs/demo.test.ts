@@ -123,38 +123,64 @@ describe.skipIf(!isBuilt)('the demo', () => {
   })
 })
 
-describe('the build of npm start', () => {
-  const script = fileURLToPath(new URL('../../scripts/build-if-needed.ts', import.meta.url))
-  const outputs = ['dist/index.js', 'dist/index.d.ts', 'dist/console/index.html', 'schemas/dist/typescript/index.js']
+describe('npm start', () => {
+  const script = fileURLToPath(new URL('../../scripts/start.ts', import.meta.url))
 
-  /** A package whose build writes the outputs, or fails. */
-  async function createPackage(fails = false) {
+  /** A package with the scripts of a build, whose demo prints a line. */
+  async function createPackage({ code = '', demo = `console.log('demo runs')` } = {}) {
     const directory = await temporaryDirectory()
-    await mkdir(join(directory, 'src'))
-    await writeFile(join(directory, 'src/index.ts'), '')
-    await writeFile(join(directory, 'package.json'), JSON.stringify({ scripts: { build: 'node build.mjs' } }))
-    const write = outputs.map(
-      (path) => `mkdirSync('${dirname(path)}', { recursive: true }); writeFileSync('${path}', '')`,
-    )
-    const code = `import { mkdirSync, writeFileSync } from 'node:fs'\nconsole.log('chunk list')\n${write.join('\n')}`
-    await writeFile(join(directory, 'build.mjs'), fails ? `${code}\nthrow new Error('a type is wrong')` : code)
+    const write = (path: string) =>
+      `import fs from 'node:fs'\nfs.mkdirSync('${dirname(path)}', { recursive: true })\nfs.writeFileSync('${path}', '')\n`
+    const files = {
+      'src/index.ts': '',
+      'demo/main.ts': demo,
+      'code.mjs': `${write('dist/index.js')}console.log('chunk list')\n${code}`,
+      'console.mjs': write('dist/console/index.html'),
+      'package.json': JSON.stringify({
+        scripts: { start: `node ${script}`, 'build:code': 'node code.mjs', 'build:console': 'node console.mjs' },
+      }),
+    }
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(dirname(join(directory, path)), { recursive: true })
+      await writeFile(join(directory, path), content)
+    }
     return directory
   }
   const start = (directory: string) => spawnSync(process.execPath, [script], { cwd: directory, encoding: 'utf8' })
 
-  it('a build is one line, and is repeated only after a change', { timeout: 30_000 }, async () => {
+  it('a build names its steps, and is repeated only after a change', { timeout: 30_000 }, async () => {
     const directory = await createPackage()
-    expect(start(directory).stderr).toMatch(/^Building Parley.*done in \d+ s\.\n$/)
-    expect(start(directory)).toMatchObject({ status: 0, stdout: '', stderr: '' })
+    const first = start(directory)
+    expect(first.stderr).toMatch(/^Building Parley.*: code … console … done in \d+ s\.\n$/)
+    expect(first.stdout).toBe('demo runs\n')
+    expect(start(directory)).toMatchObject({ status: 0, stdout: 'demo runs\n', stderr: '' })
     const later = new Date(Date.now() + 5000)
     await utimes(join(directory, 'src/index.ts'), later, later)
     expect(start(directory).stderr).toContain('Building')
   })
 
   it('a build that fails prints its output and ends npm start', { timeout: 30_000 }, async () => {
-    const { status, stderr } = start(await createPackage(true))
+    const { status, stdout, stderr } = start(await createPackage({ code: `throw new Error('a type is wrong')` }))
     expect(status).toBe(1)
     expect(stderr).toContain('chunk list')
     expect(stderr).toContain('a type is wrong')
+    expect(stdout).toBe('')
+  })
+
+  it('SIGTERM ends the demo of npm start', { timeout: 30_000 }, async () => {
+    const npm = spawn('npm', ['start'], {
+      cwd: await createPackage({ demo: `setInterval(() => {}, 1000); console.log('demo runs', process.pid)` }),
+    })
+    let output = ''
+    npm.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    await expect.poll(() => output, { timeout: 20_000 }).toContain('demo runs')
+    onTestFinished(() => {
+      if (!npm.stdout.closed) process.kill(Number(/runs (\d+)/.exec(output)?.[1]), 'SIGKILL')
+    })
+    npm.kill('SIGTERM')
+    // The demo holds the standard output of npm until it ends.
+    await once(npm.stdout, 'close')
   })
 })
