@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'rolldown'
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
 
 const names = readdirSync('src/entries')
-  .filter((file) => !file.endsWith('.test.ts'))
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .map((file) => file.replace(/\.ts$/, ''))
 
 /** Entries that browsers load. Bundled apart, so that a page gets nothing that only servers need. */
@@ -31,6 +31,12 @@ const handlerFiles = new Set(
   ]),
 )
 const clientFiles = withImports(resolve('src/entries/client.node.ts'))
+
+/** What an agent on a platform without Node can load. Never in a chunk with a file that imports `node:*`. */
+const portableFiles = withImports(resolve('src/entries/server.ts'))
+
+const isCommon = (id: string) => serverFiles.has(id) && clientFiles.has(id)
+const isOfHandler = (id: string) => serverFiles.has(id) && handlerFiles.has(id)
 
 /** Lets every entry refuse old Nodes when it is imported; the executable does so itself. It is the only side effect of the package. */
 const refuseOldNodes: Plugin = {
@@ -69,9 +75,11 @@ export default defineConfig([
       // handler, and the rest of a server.
       codeSplitting: {
         groups: [
-          { name: 'base', test: /src\/core\/(base|protocol)\/|src\/core\/http\/(exchange|read-limited)/, priority: 3 },
-          { name: 'common', test: (id) => serverFiles.has(id) && clientFiles.has(id), priority: 2 },
-          { name: 'server', test: (id) => serverFiles.has(id) && handlerFiles.has(id), priority: 1 },
+          { name: 'base', test: /src\/core\/(base|protocol)\/|src\/core\/http\/(exchange|read-limited)/, priority: 5 },
+          { name: 'common', test: (id) => isCommon(id) && portableFiles.has(id), priority: 4 },
+          { name: 'common.node', test: isCommon, priority: 3 },
+          { name: 'server', test: (id) => isOfHandler(id) && portableFiles.has(id), priority: 2 },
+          { name: 'server.node', test: isOfHandler, priority: 1 },
           { name: 'serve', test: (id) => serverFiles.has(id), priority: 0 },
         ],
       },

@@ -8,7 +8,7 @@ import manifest from './package.json' with { type: 'json' }
 const declarations = 'node_modules/.cache/declarations/entries'
 
 const names = readdirSync('src/entries')
-  .filter((file) => !file.endsWith('.test.ts'))
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .map((file) => file.replace(/\.ts$/, ''))
 
 /** Types of an optional peer that is not installed become `any`, instead of an error in our declarations. */
