@@ -81,13 +81,16 @@ describe.skipIf(!isBuilt)('the entries for web frameworks', () => {
 })
 
 describe.skipIf(!isBuilt)('the entries for platforms without Node', () => {
-  it.each(['server', 'auth', 'push', 'telemetry'])('%s imports no module of Node, not even on demand', async (entry) => {
-    const files = await loadedFiles(new URL(`../../dist/${entry}.js`, import.meta.url))
-    const imports = [...files].flatMap(([file, code]) =>
-      [...code.matchAll(specifier)].map(([, name, lazy]) => `${file.replace(/.*\/dist\//, '')}: ${name ?? lazy}`),
-    )
-    expect(imports.filter((line) => line.includes(': node:'))).toEqual([])
-  })
+  it.each(['server', 'auth', 'push', 'telemetry'])(
+    '%s imports no module of Node, not even on demand',
+    async (entry) => {
+      const files = await loadedFiles(new URL(`../../dist/${entry}.js`, import.meta.url))
+      const imports = [...files].flatMap(([file, code]) =>
+        [...code.matchAll(specifier)].map(([, name, lazy]) => `${file.replace(/.*\/dist\//, '')}: ${name ?? lazy}`),
+      )
+      expect(imports.filter((line) => line.includes(': node:'))).toEqual([])
+    },
+  )
 })
 
 /** What static and dynamic imports in a built file name. */
