@@ -2,7 +2,7 @@
 
 export type { Agent, AgentProfile, RecoveryPolicy } from '../core/agent/agent.ts'
 export type { AgentFunction } from '../core/agent/agent-function.ts'
-export type { Answer } from '../core/agent/ask.ts'
+export type { Answer, Question } from '../core/agent/ask.ts'
 export type { CallAnswer, CallTarget, ResolveAgent } from '../core/agent/call-agent.ts'
 export { CallFailed } from '../core/agent/call-agent.ts'
 export type { Content, ContentItem, File, MessageContent } from '../core/agent/content.ts'
@@ -42,6 +42,7 @@ export type {
 export { inputRequestIn } from '../core/protocol/extensions/client-tools.ts'
 export { lineageExtension } from '../core/protocol/extensions/lineage.ts'
 export type { SkillMap, SkillType } from '../core/protocol/extensions/typed-skills.ts'
+export { type Usage, usageExtension } from '../core/protocol/extensions/usage.ts'
 export type {
   Artifact,
   DataPart,

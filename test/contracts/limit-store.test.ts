@@ -62,6 +62,20 @@ describe.each(Object.keys(stores))('limit store: %s', (name) => {
     expect((await store.take('a', rate)).isAllowed).toBe(false)
   })
 
+  it('an amount is charged beyond its limit, and reading the state charges nothing', async () => {
+    const store = await open()
+    const rate = { limit: 100, window: 60 }
+    const charge = async (amount: number) => (await store.charge?.('a', rate, amount)) ?? expect.fail('no charge')
+    expect(await charge(0)).toMatchObject({ isAllowed: true, remaining: 100, retryAfter: 0 })
+    expect(await charge(60)).toMatchObject({ isAllowed: true, remaining: 40 })
+    expect(await charge(0)).toMatchObject({ isAllowed: true, remaining: 40 })
+    const exceeded = await charge(90)
+    expect(exceeded).toMatchObject({ isAllowed: false, remaining: 0 })
+    expect(exceeded.retryAfter).toBeGreaterThan(25)
+    expect(exceeded.retryAfter).toBeLessThanOrEqual(30)
+    expect((await charge(0)).isAllowed).toBe(false)
+  })
+
   it('a concurrency limit has a number of places, and each is released once', async () => {
     const store = await open()
     const [one, other] = [await store.hold('a', 2), await store.hold('a', 2)]

@@ -33,6 +33,17 @@ describe.each(['fail', 'resume'] as const)('turn.ask with the recovery policy %s
     return `${trip.nights} nights in ${trip.to}`
   }
 
+  it('several questions are asked one after the other and answered together', async () => {
+    const { service, answer } = startRuntime(async (turn) => {
+      const [trip, why] = await turn.ask([{ question: 'Where to?', schema: Trip }, { question: 'Why?' }])
+      return `${trip.nights} nights in ${trip.to}: ${why.text}; ${(await turn.ask([])).length}`
+    })
+    const { id } = taskOf(await send(service, 'go'))
+    expect(textsIn(await answer(id, { text: 'home' }))?.[0]).toBe('Where to?')
+    expect(textsIn(await answer(id, { data: { to: 'Oslo', nights: 2 } }))).toEqual(['Why?'])
+    expect(textsIn(await answer(id, { text: 'work' }))).toEqual(['2 nights in Oslo: work; 0'])
+  })
+
   it('turn.ask returns the validated data of the answer', async () => {
     const { service, answer } = startRuntime(travel)
     const { id } = taskOf(await send(service, 'go'))

@@ -62,11 +62,23 @@ export interface Answer {
  * depending on `onTimeout`. With the recovery policy `resume`, the turn keeps waiting across restarts.
  */
 export interface Ask {
+  /** Asks one after the other, and resolves with all answers, in the order of the questions. */
+  <const Q extends readonly Question[]>(questions: Q): Promise<{ -readonly [I in keyof Q]: AnswerTo<Q[I]> }>
   (question: Content, options?: AskOptions & { readonly schema?: undefined }): Promise<Answer>
   <S extends StandardSchemaV1>(
     question: Content,
     options: AskOptions & { readonly schema: S },
   ): Promise<StandardSchemaV1.InferOutput<S>>
+}
+
+/** The validated value if the question has a schema, and the whole answer otherwise. */
+type AnswerTo<Q> = Q extends { readonly schema: infer S extends StandardSchemaV1 }
+  ? StandardSchemaV1.InferOutput<S>
+  : Answer
+
+/** One of several questions that `turn.ask` takes at once. */
+export interface Question extends AskOptions {
+  readonly question: Content
 }
 
 export interface AskContext {
@@ -92,6 +104,18 @@ export async function ask(context: AskContext, question: Content, options: AskOp
     const complaint = { text: `The last answer does not fit: ${checked.problem}. Please answer again.` }
     content = { ...asked, parts: [...asked.parts, complaint] }
   }
+}
+
+/** Implements `turn.ask()` for several questions. A caller without forms can answer only one at a time. */
+export async function askAll(context: AskContext, questions: readonly Question[]): Promise<readonly unknown[]> {
+  for (const { schema } of questions) if (schema) requireSchema('turn.ask()', schema)
+  const answers: unknown[] = []
+  for (const { question, ...options } of questions) answers.push(await ask(context, question, options))
+  return answers
+}
+
+export function isQuestions(value: Content | readonly Question[]): value is readonly Question[] {
+  return Array.isArray(value) && value.every((item) => isObject(item) && 'question' in item)
 }
 
 /** Repeats the question, because the process that held the answer is gone. */

@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Lineage } from '../protocol/extensions/lineage.ts'
+import { checkUsage, type Usage } from '../protocol/extensions/usage.ts'
 import {
   type Artifact,
   type Message,
@@ -13,7 +14,7 @@ import {
   textOf,
 } from '../protocol/model.ts'
 import type { Activity, Span } from '../protocol/telemetry.ts'
-import { type Ask, type AskCaller, type AskOptions, ask } from './ask.ts'
+import { type Ask, type AskCaller, type AskOptions, ask, askAll, isQuestions, type Question } from './ask.ts'
 import type { AgentCalls, CallAgent } from './call-agent.ts'
 import {
   type AgentEvents,
@@ -47,6 +48,11 @@ export interface Turn extends TurnOutput, AgentCalls {
   readonly task: Task | undefined
   /** The earlier messages of this task, oldest first. */
   readonly history: readonly Message[]
+  /**
+   * Reads what was said before in the same context: the messages of the caller, and the answers of the agent, oldest
+   * first. Of the last 20 tasks, and at most 256 KiB; older ones are left out.
+   */
+  conversation(): Promise<readonly Message[]>
   /** The metadata of the request. */
   readonly metadata: JsonObject
   /** The media types that the caller accepts. Empty means any. */
@@ -90,6 +96,9 @@ export interface Turn extends TurnOutput, AgentCalls {
    *
    * @example
    * const answer = await turn.ask('Publish the report?', { schema: z.enum(['yes', 'no']) })
+   *
+   * @example
+   * const [size, color] = await turn.ask([{ question: 'Which size?' }, { question: 'Which color?' }])
    */
   readonly ask: Ask
   /**
@@ -137,12 +146,13 @@ export interface TurnContext extends EventSink {
   readonly requireAuth: RequireAuth
   readonly delegate: Turn['delegate']
   readonly setMetadata: Turn['setMetadata']
+  readonly conversation: Turn['conversation']
 }
 
 export function createTurn(context: TurnContext): Turn {
   const { messageEvent, agentEvents } = context
   const { message, metadata = {}, principal, acceptedOutputModes = [], extensions = [] } = messageEvent
-  const { status, artifact, data, file } = createTurnOutput(agentEvents, context)
+  const { status, artifact, data, file, usage } = createTurnOutput(agentEvents, context)
 
   return {
     taskId: context.taskId,
@@ -153,6 +163,7 @@ export function createTurn(context: TurnContext): Turn {
     principal,
     task: context.task,
     history: context.history,
+    conversation: context.conversation,
     acceptedOutputModes,
     extensions,
     attempt: context.attempt,
@@ -170,8 +181,10 @@ export function createTurn(context: TurnContext): Turn {
     artifact,
     data,
     file,
-    // The two signatures of `Ask` differ only in their types.
-    ask: ((question: Content, options?: AskOptions) => ask(context, question, options)) as Ask,
+    usage,
+    // The signatures of `Ask` differ only in their types.
+    ask: ((question: Content | readonly Question[], options?: AskOptions) =>
+      isQuestions(question) ? askAll(context, question) : ask(context, question, options)) as Ask,
     async step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>) {
       checkStep(name, work)
       // A result has the same type when it is read from the journal.
@@ -190,6 +203,8 @@ export interface EventSink {
   /** Resolves when the event is in the window of the task's writer. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
   readonly newArtifactId: () => string
+  /** Resolves when the usage is counted. */
+  readonly addUsage: (usage: Usage) => Promise<void>
 }
 
 /** Options of `turn.artifact`, `turn.data` and `turn.file`. */
@@ -255,9 +270,17 @@ export interface TurnOutput {
    * await turn.file({ name: 'chart.png', mediaType: 'image/png', content: bytes })
    */
   file(file: File, options?: ArtifactOptions): Promise<void>
+  /**
+   * Counts what a model call used. The sum of the turn is on its last status, in the metrics and in `limits`. A turn that
+   * exceeds the limit of its caller is stopped. Call it in the step that calls the model, so that it counts once.
+   *
+   * @example
+   * await turn.usage({ model: 'gpt-5', inputTokens: 1200, outputTokens: 80 })
+   */
+  usage(usage: Usage): Promise<void>
 }
 
-function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
+function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId, addUsage }: EventSink): TurnOutput {
   function start(name: string, options: ArtifactOptions = {}): StartedArtifact {
     const { mediaType, description, metadata, extensions } = options
     for (const [member, value] of Object.entries({ name, mediaType, description })) {
@@ -288,6 +311,10 @@ function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId }: Eve
     file(file, options) {
       if (!isFile(file)) throw new InvalidContent('turn.file(): expected { name, content } with text, bytes or a URL')
       return start(file.name, options).send({ parts: [filePart(file)] }, true)
+    },
+    async usage(usage) {
+      checkUsage(usage)
+      await addUsage(usage)
     },
   }
 }

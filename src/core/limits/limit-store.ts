@@ -24,6 +24,11 @@ export type Release = () => void
 export interface LimitStore {
   /** Takes one of `limit` uses in `window` seconds. Uses become available again at a steady rate. */
   take(key: string, rate: RateLimit): RateState | Promise<RateState>
+  /**
+   * Adds an amount that was used, even beyond the limit, because it is known only afterwards. The state says whether
+   * anything is left. An amount of 0 only reads the state. Needed for limits of tokens and cost.
+   */
+  charge?(key: string, rate: RateLimit, amount: number): RateState | Promise<RateState>
   /** Takes one of this many slots until it is released. Undefined if all are taken. */
   hold(key: string, slots: number): Release | undefined | Promise<Release | undefined>
 }
@@ -49,6 +54,12 @@ export function createMemoryLimits(options: MemoryLimitsOptions = {}): LimitStor
       fullTimes.set(key, next ?? fullTime)
       return rateStateAt(next ?? fullTime, moment, rate, next !== undefined)
     },
+    charge(key, rate, amount) {
+      const moment = now()
+      const fullTime = Math.max(fullTimes.get(key) ?? 0, moment) + (amount * rate.window * 1000) / rate.limit
+      if (amount > 0) fullTimes.set(key, fullTime)
+      return chargedState(fullTime - moment, rate)
+    },
     hold(key, slots) {
       const taken = takenSlots.get(key) ?? 0
       if (taken >= slots) return undefined
@@ -62,6 +73,18 @@ export function createMemoryLimits(options: MemoryLimitsOptions = {}): LimitStor
         else takenSlots.delete(key)
       }
     },
+  }
+}
+
+/** The state of a rate whose uses are available again after `used` milliseconds. Nothing is left once that is a window. */
+function chargedState(used: number, { limit, window }: RateLimit): RateState {
+  const left = window * 1000 - used
+  return {
+    // The sum of fractions may differ slightly.
+    isAllowed: left > 0.01,
+    remaining: Math.max(0, Math.floor((left / (window * 1000)) * limit + 1e-6)),
+    fullAfter: used / 1000,
+    retryAfter: Math.max(0, -left / 1000),
   }
 }
 

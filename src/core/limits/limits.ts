@@ -1,6 +1,7 @@
 import type { Logger } from '../base/logger.ts'
-import { group, having, isAbove, type OptionCheck, object } from '../base/options.ts'
+import { group, having, isAbove, type OptionCheck, type OptionChecks, object, text } from '../base/options.ts'
 import { A2AError, loggedError } from '../protocol/errors.ts'
+import type { Usage } from '../protocol/extensions/usage.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
 import { createMemoryLimits, type LimitStore, type RateLimit, type RateState, type Release } from './limit-store.ts'
 
@@ -15,14 +16,31 @@ export interface Quota {
   readonly queued?: number
 }
 
+/** An amount that is available again at a steady rate. */
+export interface Budget {
+  readonly limit: number
+  /** Milliseconds in which that much may be used. */
+  readonly per: number
+}
+
+/** A quota of a principal or a tenant. */
+export interface CallerQuota extends Quota {
+  /** Input and output tokens that turns report by `turn.usage`. */
+  readonly tokens?: Budget
+  /** Cost that turns report, in millionths of `currency`. */
+  readonly cost?: Budget
+}
+
 /** How much callers may use. A quota that is not given is unlimited. */
 export interface LimitOptions {
   /** For each principal. Callers without credentials count as one. */
-  readonly perPrincipal?: Quota
+  readonly perPrincipal?: CallerQuota
   /** For all principals of a tenant together. */
-  readonly perTenant?: Quota
+  readonly perTenant?: CallerQuota
   /** For all callers of a skill together, by its id. */
   readonly perSkill?: Readonly<Record<string, Quota>>
+  /** The currency of `cost`, such as `EUR`. Defaults to `USD`. */
+  readonly currency?: string
   /** Where uses are counted. Defaults to this process; replicas can share a PostgreSQL store. */
   readonly store?: LimitStore
 }
@@ -35,17 +53,35 @@ const checkRate: OptionCheck = (value, name) => {
   }
 }
 
-const checkQuota = group<Quota>({
+const checkBudget: OptionCheck = (value, name) => {
+  group<Budget>({ limit: isAbove(0), per: isAbove(0) })(value, name)
+  const { limit, per } = value as Partial<Budget>
+  if (limit !== undefined && per !== undefined) return
+  throw new TypeError(`${name}: expected limit and per in milliseconds, such as { limit: 100_000, per: 3_600_000 }.`)
+}
+
+const quotaChecks: OptionChecks<Quota> = {
   requests: checkRate,
   turns: isAbove(0),
   streams: isAbove(0),
   queued: isAbove(0),
-})
+}
+
+const checkQuota = group<Quota>(quotaChecks)
+
+const checkCallerQuota = group<CallerQuota>({ ...quotaChecks, tokens: checkBudget, cost: checkBudget })
+
+const checkCurrency: OptionCheck = (value, name) => {
+  text(value, name)
+  if (/^[A-Z]{3}$/.test(`${value}`)) return
+  throw new TypeError(`${name}: expected a code of ISO 4217 such as EUR, got ${JSON.stringify(value)}.`)
+}
 
 /** Checks `limits` where a server is created. */
 export const checkLimits: OptionCheck = group<LimitOptions>({
-  perPrincipal: checkQuota,
-  perTenant: checkQuota,
+  perPrincipal: checkCallerQuota,
+  perTenant: checkCallerQuota,
+  currency: checkCurrency,
   perSkill(value, name) {
     object(value, name)
     for (const [skill, quota] of Object.entries(value as object)) checkQuota(quota, `${name}.${skill}`)
@@ -67,16 +103,24 @@ export interface Limits {
   count(principal: Principal): Promise<readonly CountedRate[]>
   /** Counts a message to a skill. Throws `rate-limited` if it is one too many. */
   countSkill(skill: string | undefined): Promise<void>
+  /** Throws `rate-limited` if the principal or its tenant has used up its tokens or its cost. */
+  requireBudget(principal: Principal): Promise<void>
+  /** Counts what a turn used. Resolves with the reason to stop it if that was too much. */
+  charge(principal: Principal, usage: Usage): Promise<string | undefined>
   /** Takes a slot until it is released. Throws `rate-limited` if none is free. Undefined if there is no limit. */
   hold(resource: LimitedResource, principal: Principal, skill: string | undefined): Promise<Release | undefined>
 }
 
 export function createLimits(options: LimitOptions, logger: Logger): Limits {
-  const { perPrincipal, perTenant, perSkill = {}, store = createMemoryLimits() } = options
+  const { perPrincipal, perTenant, perSkill = {}, currency = 'USD', store = createMemoryLimits() } = options
+  const hasBudgets = [perPrincipal, perTenant].some((quota) => quota?.tokens || quota?.cost)
+  if (hasBudgets && !store.charge) {
+    throw new TypeError('limits.store: this store cannot count tokens and cost; expected one with charge().')
+  }
 
-  function policiesFor(principal: Principal): readonly Policy[] {
+  function policiesFor(principal: Principal): readonly (Policy & { readonly quota: CallerQuota })[] {
     const { tenant } = principal
-    const policies: Policy[] = []
+    const policies: (Policy & { readonly quota: CallerQuota })[] = []
     if (perPrincipal) policies.push({ name: 'principal', key: `p ${ownerOf(principal)}`, quota: perPrincipal })
     if (perTenant && tenant !== undefined) policies.push({ name: 'tenant', key: `t ${tenant}`, quota: perTenant })
     return policies
@@ -104,7 +148,34 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
     }
   }
 
+  /** Counts an amount of tokens and cost, and returns the first budget that is used up. */
+  async function chargeAll(principal: Principal, used: { readonly tokens: number; readonly cost: number }) {
+    if (!hasBudgets) return undefined
+    const charges = policiesFor(principal).flatMap(({ name, key, quota }) =>
+      (['tokens', 'cost'] as const).flatMap((what) => {
+        const budget = quota[what]
+        if (!budget) return []
+        const rate = { limit: budget.limit, window: budget.per / 1000 }
+        const unit = what === 'tokens' ? 'tokens' : `millionths of ${currency}`
+        const text = `This ${name} has used up its limit of ${budget.limit} ${unit} in ${budget.per} ms: try again later.`
+        return [
+          orUnavailable(async () => await store.charge?.(`${what} ${key}`, rate, used[what])).then((state) =>
+            state?.isAllowed === false ? { name, text, retryAfter: state.retryAfter } : undefined,
+          ),
+        ]
+      }),
+    )
+    return (await Promise.all(charges)).find((exceeded) => exceeded !== undefined)
+  }
+
   return {
+    async requireBudget(principal) {
+      const exceeded = await chargeAll(principal, { tokens: 0, cost: 0 })
+      if (exceeded) throw rateLimited(exceeded.text, Math.max(exceeded.retryAfter, 1), exceeded.name)
+    },
+    async charge(principal, { inputTokens = 0, outputTokens = 0, cost = 0 }) {
+      return (await chargeAll(principal, { tokens: inputTokens + outputTokens, cost }))?.text
+    },
     count: (principal) => countAll(policiesFor(principal)),
     async countSkill(skill) {
       requireAllowed(await countAll(policiesForSkill(skill)))

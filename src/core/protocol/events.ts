@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { ErrorCode, StoredError } from './errors.ts'
+import type { UsageSum } from './extensions/usage.ts'
 import type { Artifact, Message, Principal, Task, TaskStatus } from './model.ts'
 
 /** The event of an accepted message. It holds everything that a turn needs to answer it, on any replica. */
@@ -88,6 +89,8 @@ export interface StepEntry {
   readonly call: number
   readonly result?: Json
   readonly failure?: StepFailure
+  /** What the models used that the step called. */
+  readonly usage?: UsageSum
 }
 
 /** An entry of the journal of a durable turn. */

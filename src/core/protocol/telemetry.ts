@@ -1,4 +1,5 @@
 import type { Trace } from '../base/trace-context.ts'
+import type { Usage } from './extensions/usage.ts'
 import type { TaskState } from './model.ts'
 import type { Operation } from './service.ts'
 import type { Phase } from './states.ts'
@@ -61,6 +62,8 @@ export interface Span {
 export type TelemetryIncident =
   /** A task of a dead process was recovered, a lease was lost to another process, or leases could not be renewed. */
   | { readonly type: 'lease'; readonly what: 'recovered' | 'lost' | 'renewal-failed' }
+  /** A turn used a model. */
+  | { readonly type: 'usage'; readonly usage: Usage; readonly principal: string; readonly tenant?: string }
   /** A delivery was given up, or a webhook was paused or removed. */
   | { readonly type: 'push'; readonly what: 'given-up' | 'paused' | 'gone' }
 

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { consoleLogger, type Logger } from '../base/logger.ts'
 import { group, milliseconds, type OptionCheck } from '../base/options.ts'
 import type { TokenExchange } from '../protocol/credentials.ts'
+import type { Usage } from '../protocol/extensions/usage.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call, Operation, SendRequest } from '../protocol/service.ts'
 import { type EndedPhase, endedPhases } from '../protocol/states.ts'
@@ -106,6 +107,11 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly answers?: 'auto' | 'artifact' | 'status'
   /** Also treats two *new* messages with the same `messageId` as one. Off by default, because real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
+  /**
+   * A message with a `contextId` and without a `taskId` answers the open question of that context, if there is one. Two
+   * open questions are an error. Defaults to false: such a message starts a task.
+   */
+  readonly answersByContext?: boolean
   /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
   readonly reusedMessageId?: 'accept' | 'reject'
   /** The schemes of URLs that callers may send in parts. Defaults to `https`, `http` and `data`. */
@@ -125,6 +131,11 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly retention?: Retention
   /** Called before a message starts a turn, or waits for one. */
   readonly acquireSlot?: AcquireSlot
+  /**
+   * Counts what a turn used against the limits of its caller. Resolves with the reason to stop the turn if it has
+   * exceeded one.
+   */
+  readonly chargeUsage?: (usage: Usage, principal: Principal) => Promise<string | undefined>
   /** Called before a message continues a task. Throws if the caller may not use the skill that the task was created for. */
   readonly checkContinuation?: (opening: SendRequest, request: SendRequest, call: Call) => Promise<void>
   /** How the agent calls other agents. */
@@ -165,6 +176,7 @@ type OptionalSetting =
   | 'policy'
   | 'push'
   | 'acquireSlot'
+  | 'chargeUsage'
   | 'checkContinuation'
   | 'delegation'
   | 'telemetry'
@@ -199,6 +211,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     durability: 'window',
     leaseTtl: 15_000,
     dedupeNewTasks: false,
+    answersByContext: false,
     keepMetadata: false,
     answers: 'auto',
     errorMessages: false,

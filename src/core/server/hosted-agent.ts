@@ -71,8 +71,11 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
       },
     }),
     ...(limits && {
-      acquireSlot: (kind, request, { principal }, firstMessage) =>
-        limits.hold(kind, principal, skillOf(request) ?? (firstMessage && skillOf(firstMessage))),
+      async acquireSlot(kind, request, { principal }, firstMessage) {
+        await limits.requireBudget(principal)
+        return await limits.hold(kind, principal, skillOf(request) ?? (firstMessage && skillOf(firstMessage)))
+      },
+      chargeUsage: (usage, principal) => limits.charge(principal, usage),
     }),
     logger,
     log,

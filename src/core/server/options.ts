@@ -143,6 +143,11 @@ export interface TurnOptions {
   /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /**
+   * A message with a `contextId` and without a `taskId` answers the open question of that context, if there is one, as
+   * some frameworks send answers. Two open questions are an error. Defaults to false: such a message starts a task.
+   */
+  readonly answersByContext?: boolean
+  /**
    * What happens to a message that has the `messageId` of another message of its task, but other content: it is a new
    * message (`accept`), or a conflict (`reject`). Defaults to `accept`. The same content is always the same message.
    */
@@ -214,6 +219,7 @@ const turnChecks: OptionChecks<TurnOptions> = {
   leaseHolder: text,
   errorMessages: flag,
   dedupeNewTasks: flag,
+  answersByContext: flag,
   keepMetadata: flag,
   answers: oneOf('auto', 'artifact', 'status'),
   reusedMessageId: oneOf('accept', 'reject'),
@@ -308,7 +314,9 @@ function withoutUndefined<T extends object>(value: T): T {
 
 /** The options of a hosted agent, flat: `HandlerOptions` with their groups resolved, and what the host adds. */
 export interface HostedAgentOptions
-  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
+  extends Partial<
+      Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'chargeUsage' | 'checkContinuation' | 'delegation'>
+    >,
     HttpEndpointOptions,
     AddressOptions,
     Pick<HttpOptions, 'hosts'>,

@@ -1,7 +1,7 @@
 import type { Trace } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isStream } from '../protocol/intercept.ts'
-import type { Activity, ActivityDetails, Span, Telemetry } from '../protocol/telemetry.ts'
+import type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../protocol/telemetry.ts'
 import { createMetricRegistry, type RegistryOptions } from './prometheus.ts'
 
 /** Callers can make up any other method; they count as `other`. */
@@ -58,6 +58,15 @@ export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Met
   const tokens = registry.counter('parley_model_tokens_total', 'Tokens that models read and wrote.', [
     'model',
     'direction',
+  ])
+  const usedTokens = registry.counter('parley_usage_tokens_total', 'Tokens that turns used, by their caller.', [
+    'tenant',
+    'principal',
+    'direction',
+  ])
+  const usedCost = registry.counter('parley_usage_cost_micros_total', 'Cost of turns in millionths, by their caller.', [
+    'tenant',
+    'principal',
   ])
   const tools = registry.counter('parley_tool_calls_total', 'Tool calls, by outcome.', ['tool', 'outcome'])
   const calls = registry.counter('parley_agent_calls_total', 'Calls to other agents, by outcome.', ['outcome'])
@@ -122,6 +131,24 @@ export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Met
     if (outputTokens !== undefined) tokens.add(outputTokens, activity.model, 'output')
   }
 
+  function onRecord(fact: TelemetryIncident): void {
+    switch (fact.type) {
+      case 'lease':
+        leaseEvents.add(1, fact.what)
+        break
+      case 'push':
+        pushEvents.add(1, fact.what)
+        break
+      case 'usage': {
+        const { usage, principal, tenant = '' } = fact
+        const { inputTokens = 0, outputTokens = 0, cost = 0 } = usage
+        if (inputTokens > 0) usedTokens.add(inputTokens, tenant, principal, 'input')
+        if (outputTokens > 0) usedTokens.add(outputTokens, tenant, principal, 'output')
+        if (cost > 0) usedCost.add(cost, tenant, principal)
+      }
+    }
+  }
+
   return {
     text: registry.text,
     answered: (method, status) => http.add(1, httpMethods.includes(method) ? method : 'other', `${status}`),
@@ -131,7 +158,7 @@ export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Met
         onBegin(activity)
         return new MeasuredSpan(activity, under, onLearn, onEnd)
       },
-      record: ({ type, what }) => (type === 'lease' ? leaseEvents : pushEvents).add(1, what),
+      record: onRecord,
     },
   }
 }

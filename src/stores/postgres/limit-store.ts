@@ -67,6 +67,20 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     }
   }
 
+  async function charge(key: string, rate: RateLimit, amount: number): Promise<RateState> {
+    const { add, readRate } = await counters()
+    const name = encodeText(key)
+    const [row] = amount > 0 ? await add(name, (amount * rate.window * 1000) / rate.limit) : await readRate(name)
+    const used = Math.max(0, row ? row.full_at - row.now : 0)
+    const left = rate.window * 1000 - used
+    return {
+      isAllowed: left > 0.01,
+      remaining: Math.max(0, Math.floor((left / (rate.window * 1000)) * rate.limit + 1e-6)),
+      fullAfter: used / 1000,
+      retryAfter: Math.max(0, -left / 1000),
+    }
+  }
+
   async function hold(key: string, limit: number): Promise<Release | undefined> {
     const { findFree, occupy } = await counters()
     const name = encodeText(key)
@@ -93,6 +107,7 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
 
   return {
     take,
+    charge,
     hold,
     async close() {
       clearInterval(renewal)
@@ -114,6 +129,10 @@ async function openCounters(options: { pool: PostgresPool; schema: string; close
       INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
       ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
       WHERE greatest(known.full_at, ${now}) + $2::float8 <= ${now} + $3::float8 + 0.01
+      RETURNING full_at, ${now} AS now`),
+    add: db.prepare<{ readonly full_at: number; readonly now: number }>(`
+      INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
+      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
       RETURNING full_at, ${now} AS now`),
     readRate: db.prepare<{ readonly full_at: number; readonly now: number }>(
       `SELECT full_at, ${now} AS now FROM ${rates} WHERE key = $1`,

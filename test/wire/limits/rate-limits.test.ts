@@ -1,6 +1,7 @@
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { AgentFunction } from '../../../src/core/agent/agent-function.ts'
 import type { LimitOptions } from '../../../src/core/limits/limits.ts'
 import { custom } from '../../../src/entries/auth.ts'
 import { createPostgresLimits } from '../../../src/entries/postgres.ts'
@@ -22,7 +23,7 @@ const auth = {
   },
 }
 
-async function open(limits: LimitOptions, options: TestServerOptions = {}, run = async () => 'hi' as string) {
+async function open(limits: LimitOptions, options: TestServerOptions = {}, run: AgentFunction = async () => 'hi') {
   const { server } = await startTestServer(run, { auth, limits, ...options })
   return (
     name: string,
@@ -65,6 +66,34 @@ describe('request limits', () => {
     expect(error.code).toBe(-32053)
     expect(error.data.find((each) => each['@type']?.endsWith('RetryInfo'))?.retryDelay).toMatch(/^\d+(\.\d+)?s$/)
     expect((await send('bob')).status).toBe(200)
+  })
+
+  it('limits of tokens and cost stop the turn that exceeds them and reject the next one', async () => {
+    const hour = 3_600_000
+    const budgets = { tokens: { limit: 100, per: hour }, cost: { limit: 50, per: hour } }
+    const send = await open({ perPrincipal: budgets, currency: 'EUR' }, {}, async (turn) => {
+      await turn.usage({ inputTokens: 60, cost: 20 })
+      return 'hi'
+    })
+    expect(await (await send('ann')).json()).toMatchObject({ result: { message: { parts: [{ text: 'hi' }] } } })
+    const text = 'This principal has used up its limit of 100 tokens in 3600000 ms: try again later.'
+    const stopped = { state: 'TASK_STATE_FAILED', message: { parts: [{ text }] } }
+    expect(await (await send('ann')).json()).toMatchObject({ result: { task: { status: stopped } } })
+    const refused = await send('ann')
+    expect(refused.status).toBe(429)
+    expect(await refused.json()).toMatchObject({ error: { code: -32053, message: text } })
+    expect((await send('bob')).status).toBe(200)
+  })
+
+  it('a limit of tokens needs a window and a store that counts amounts', async () => {
+    const withTokens = (tokens: object, store?: object) =>
+      startTestServer(async () => 'hi', {
+        auth,
+        limits: { perPrincipal: { tokens }, ...(store && { store }) } as never,
+      })
+    await expect(withTokens({ limit: 5 })).rejects.toThrow('limits.perPrincipal.tokens: expected limit and per')
+    const store = { take: () => {}, hold: () => {} }
+    await expect(withTokens({ limit: 5, per: 5 }, store)).rejects.toThrow('expected one with charge()')
   })
 
   it('a 0.3 request over the limit is rejected with the 0.3 error code', async () => {

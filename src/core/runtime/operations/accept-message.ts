@@ -123,6 +123,9 @@ function routeMessage(request: SendRequest, call: Call, context: MessageContext)
   if (mayAnswer) return continueWaitingTask(mayAnswer, request, call, context)
   if (message.taskId !== undefined) return continueTask({ taskId: message.taskId }, request, call, context)
   const isAnswer = !isPlain(request) && hasResults(message)
+  if (context.settings.answersByContext && message.contextId !== undefined && alias === undefined) {
+    return answerInContext(message.contextId, request, call, context)
+  }
   if (isAnswer && alias === undefined) rejectResults(request)
   // Storing a task finds an alias that the caller has used before. Only a task id of ours may exist without a claim.
   return alias !== undefined && (isAnswer || isId(alias))
@@ -314,6 +317,25 @@ async function continueWaitingTask(
   const [first = ''] = taskIds
   const taskId = (await findWaitingTask(taskIds, request, context.log)) ?? first
   return await continueTask({ taskId }, request, call, context)
+}
+
+/** Continues the task of the context that waits for an answer. Without one, the message creates a task. */
+async function answerInContext(
+  contextId: string,
+  request: SendRequest,
+  call: Call,
+  context: MessageContext,
+): Promise<AcceptedMessage> {
+  const { log } = context
+  const { heads } = await log.list({ contextId, phase: 'input-required', limit: 20 })
+  const [first, second] = heads.filter(({ owner }) => owner === log.owner)
+  if (first && second) {
+    const text = `expected the task that the message answers: context ${contextId} has open questions in the tasks ${first.taskId} and ${second.taskId}`
+    throw invalidParams('message.taskId', text)
+  }
+  if (first) return await continueTask({ taskId: first.taskId }, request, call, context)
+  if (hasResults(request.message)) rejectResults(request)
+  return await createTask(request, call, context)
 }
 
 async function createOrContinue(

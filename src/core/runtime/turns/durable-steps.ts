@@ -1,7 +1,8 @@
 import { rejected } from '../../agent/turn.ts'
-import { type Json, toJson } from '../../base/json.ts'
+import { defined, type Json, toJson } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } from '../../protocol/events.ts'
+import type { UsageSum } from '../../protocol/extensions/usage.ts'
 import { isInProgress, isInterrupted } from '../../protocol/states.ts'
 import { type Journal, type OutputEvent, stepKey } from '../recovery/journal.ts'
 import { createReplay, describeStep, type Replay } from '../recovery/replay.ts'
@@ -22,6 +23,10 @@ export interface DurableStepsOptions extends LiveStepsOptions {
   readonly journal: Journal | undefined
   /** The task is canceled: the turn is replayed, and does nothing new. */
   readonly isCanceled?: true | undefined
+  /** What the step of this key has used. */
+  readonly usageOf: (key: string) => UsageSum | undefined
+  /** Called with what a step has used that an earlier attempt ran. */
+  readonly restoreUsage: (usage: UsageSum) => void
 }
 
 /** Executes a turn that can stop at any time and resume in another process. */
@@ -60,6 +65,7 @@ export class DurableSteps implements StepExecutor {
   async step(name: string, work: (key: string) => unknown): Promise<Json | undefined> {
     if (this.#isAbandoned()) return await never()
     const { stored, ...step } = this.#replay.step(name)
+    if (stored?.usage) this.#options.restoreUsage(stored.usage)
     if (stored?.failure) throw errorOf(stored.failure)
     if (stored) return stored.result
     await this.#whenReplayed(describeStep(step))
@@ -122,7 +128,7 @@ export class DurableSteps implements StepExecutor {
 
   /** Runs a step and stores its result or failure. */
   async #run(step: Pick<StepEntry, 'step' | 'call'>, work: (key: string) => unknown): Promise<Json | undefined> {
-    const { stop, writer } = this.#options
+    const { stop, writer, usageOf } = this.#options
     const { signal } = stop
     const entry = { type: 'step', ...step } as const
     this.#runningSteps++
@@ -131,13 +137,13 @@ export class DurableSteps implements StepExecutor {
       const outcome = await settle(() => work(stepKey(step)))
       if ('value' in outcome) {
         const result = toJson(outcome.value, `What the step "${step.step}" returns`)
-        await this.#store(result === undefined ? entry : { ...entry, result })
+        await this.#store(defined({ ...entry, result, usage: usageOf(stepKey(step)) }))
         return result
       }
       // A step that failed because of the stop, or for want of a secret that is never stored, may succeed next time.
       if (signal.aborted || isSecretLost(outcome.error)) throw outcome.error
       const failure = failureOf(outcome.error)
-      await this.#store({ ...entry, failure })
+      await this.#store(defined({ ...entry, failure, usage: usageOf(stepKey(step)) }))
       throw errorOf(failure, outcome.error)
     } finally {
       this.#runningSteps--

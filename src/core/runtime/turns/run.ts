@@ -3,6 +3,7 @@ import { isLogged, TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { loggedError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, TaskEvent } from '../../protocol/events.ts'
+import { usageIn, usageKey } from '../../protocol/extensions/usage.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import { nextSnapshotAfter } from '../../tasks/fold.ts'
 import type { HeldLease, NewTask } from '../../tasks/log.ts'
@@ -168,7 +169,7 @@ export class Run implements WriterOwner {
     const stored = isCanceled ? this.#agentEvents.status('canceled') : emitted
     const traced = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
     if (traced.type !== 'status') return traced
-    const event = this.#agentEvents.withTaskMetadata(traced)
+    const event = withUsage(this.#agentEvents.withTaskMetadata(traced))
     const { state } = event.status
     const isIdle = state === 'completed' || isInterrupted(state)
     this.#isPaused = isInterrupted(state) && (this.#isPaused || event.pausedUnder !== undefined) && !this.#queue?.size
@@ -397,4 +398,11 @@ export class Run implements WriterOwner {
   #logger(): TaskLogger {
     return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#message?.event.trace)
   }
+}
+
+/** The last status says what the turn used. The task keeps it in its metadata. */
+function withUsage(event: StatusEvent): StatusEvent {
+  const usage = usageIn(event.status.taskMetadata)
+  if (usage === undefined || !isEnded(event.status.state)) return event
+  return { ...event, metadata: { ...event.metadata, [usageKey]: usage } }
 }

@@ -20,6 +20,8 @@ export type StopReason =
   | 'shutdown'
   /** The agent emits events faster than they are stored. */
   | 'flooded'
+  /** The caller has used up its limit of tokens or cost. */
+  | 'limit'
   /** More messages than `queueLimit` wait for the task. */
   | 'crowded'
   | 'lease-lost'
@@ -141,6 +143,8 @@ export function stopText(reason: StopReason, settings: RuntimeSettings): string 
       return `More than ${queueLimit} messages waited for this task.`
     case 'events-lost':
       return 'Results of the agent could not be stored, so the task cannot be completed. Please send it again.'
+    case 'limit':
+      return 'The caller has used up its limit of tokens or cost.'
     case 'canceled':
     case 'interrupted':
     case 'lease-lost':

@@ -86,7 +86,11 @@ export function createNumberedIds(prefix: string): () => string {
 }
 
 /** The events are stored as part of the step. */
-export function createStepSink(emit: EventSink['emit'], generation: number, step: string): EventSink {
+export function createStepSink(
+  emit: EventSink['emit'],
+  generation: number,
+  step: string,
+): Pick<EventSink, 'emit' | 'newArtifactId'> {
   const path = `${generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
   return { emit: (event) => emit({ ...event, step }), newArtifactId: createNumberedIds(`artifact-${path}`) }
 }

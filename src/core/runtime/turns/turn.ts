@@ -9,6 +9,7 @@ import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { type Lineage, noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
+import type { Usage } from '../../protocol/extensions/usage.ts'
 import { isEnded, isInProgress, isInterrupted } from '../../protocol/states.ts'
 import { observe, type Span } from '../../protocol/telemetry.ts'
 import { type Fold, foldUntil } from '../../tasks/fold.ts'
@@ -18,10 +19,10 @@ import { type RuntimeSettings, workingAfter } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
 import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
-import { contextHistory } from './context-history.ts'
+import { contextHistory, readConversation } from './conversation.ts'
 import { createDelegate } from './delegate.ts'
 import { DurableSteps } from './durable-steps.ts'
-import { continuedStatus, errorFields, failedStatus, failureEvent } from './failures.ts'
+import { continuedStatus, errorFields, failedStatus, failureEvent, type TaskFailure } from './failures.ts'
 import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
@@ -34,6 +35,7 @@ import {
   type StepExecutor,
   type TurnScope,
 } from './turn-scope.ts'
+import { TurnUsage } from './turn-usage.ts'
 import type { Writer } from './writer.ts'
 
 export interface TurnOptions extends PlannedTurn {
@@ -81,6 +83,9 @@ export class TurnExecution {
   #scope: TurnScope | undefined
   #calls: TurnCalls | undefined
   #requireAuth: RequireAuth | undefined
+  #usage: TurnUsage | undefined
+  /** Set if the caller has used up a limit of tokens or cost. */
+  #limitFailure: TaskFailure | undefined
 
   constructor(options: TurnOptions, settings: RuntimeSettings) {
     const { task, message, journal, isCanceled, stop, writer, trace } = options
@@ -97,7 +102,14 @@ export class TurnExecution {
     // A turn that continues a task may start with a status from the runtime.
     this.#hasStatus = !this.#isFirst
     if (recovery.policy === 'resume') {
-      this.#executor = new DurableSteps({ ...this.#stepsOptions(), message, journal, isCanceled })
+      this.#executor = new DurableSteps({
+        ...this.#stepsOptions(),
+        message,
+        journal,
+        isCanceled,
+        usageOf: (key) => this.#usage?.ofStep(key),
+        restoreUsage: (usage) => this.#turnUsage.restore(usage),
+      })
     }
     if (inactivityTimeout !== undefined) {
       this.#inactivity = createInactivityTimer(clock, inactivityTimeout, () => stop.stop('inactive'))
@@ -114,7 +126,7 @@ export class TurnExecution {
     const pending = this.#close(outcome)
     if (pending) await pending
     await this.#conclude(outcome)
-    if (this.#executor?.failure()) return undefined
+    if (this.#failure()) return undefined
     return stop.reason === 'paused' ? this.#executor?.pause() : stop.reason
   }
 
@@ -132,6 +144,8 @@ export class TurnExecution {
       attempt,
       task: before,
       history: messages.slice(0, current),
+      conversation: () => readConversation(task, this.#settings.log, before, this.#messageEvent.message.messageId),
+      addUsage: (usage) => this.#addUsage(usage),
       signal: stop.signal,
       log: this.#logger,
       now: this.#settings.clock.now,
@@ -189,7 +203,7 @@ export class TurnExecution {
   /** Stores what a result or an error means for the task. A stop is left to the run. */
   #conclude(outcome: Settled<Content | undefined> | undefined): Promise<void> | undefined {
     const { stop, writer, agentEvents } = this.#options
-    const failure = this.#executor?.failure()
+    const failure = this.#failure()
     if (failure) {
       this.#logger.error({}, failure.text)
       return isEnded(writer.phase) ? undefined : writer.emit(failedStatus(agentEvents, failure))
@@ -209,7 +223,7 @@ export class TurnExecution {
     }
     const isAnswer = { auto: this.#hasArtifacts, artifact: true, status: false }[this.#settings.answers]
     if (this.#isTask || content === undefined) return writer.emit(agentEvents.completed(content, isAnswer))
-    const { taskId: _, ...reply } = agentEvents.message(content)
+    const { taskId: _, ...reply } = agentEvents.message(this.#withUsage(content))
     return writer.emit({ type: 'reply', message: reply })
   }
 
@@ -226,6 +240,11 @@ export class TurnExecution {
     span?.addDetails({ state: 'failed' })
     span?.end(redacted)
     return isEnded(writer.phase) ? undefined : writer.emit(this.#redact(event))
+  }
+
+  /** Why the task must fail, whatever the agent returned. */
+  #failure(): TaskFailure | undefined {
+    return this.#executor?.failure() ?? this.#limitFailure
   }
 
   get #isFirst(): boolean {
@@ -319,8 +338,9 @@ export class TurnExecution {
 
   /** With a key, the events are stored as part of the step of that key. */
   #sinkFor(step: string | undefined): EventSink {
-    if (step === undefined) return { emit: this.#emit, newArtifactId: this.#newArtifactId }
-    return createStepSink(this.#emit, this.#options.message.generation, step)
+    const addUsage = (usage: Usage) => this.#addUsage(usage, step)
+    if (step === undefined) return { emit: this.#emit, newArtifactId: this.#newArtifactId, addUsage }
+    return { ...createStepSink(this.#emit, this.#options.message.generation, step), addUsage }
   }
 
   /** Turns the exchange into a task that is working. */
@@ -355,6 +375,30 @@ export class TurnExecution {
       emitWorking: () => this.#emitWorking(),
       emitUnanswered: (question, expired) => this.#emitImplied(continuedStatus(agentEvents, question, expired)),
     }
+  }
+
+  /** What a step uses is stored with its result. Other usage is counted again by a resumed turn, but not charged twice. */
+  #addUsage(usage: Usage, step?: string): Promise<void> {
+    const isCounted = step === undefined && this.#stepExecutor.isReplaying()
+    return this.#turnUsage.add(usage, step, isCounted)
+  }
+
+  #withUsage(content: MessageFields): MessageFields {
+    const usage = this.#usage?.metadata()
+    return usage ? { ...content, metadata: { ...content.metadata, ...usage } } : content
+  }
+
+  get #turnUsage(): TurnUsage {
+    this.#usage ??= new TurnUsage({
+      settings: this.#settings,
+      principal: this.#messageEvent.principal,
+      agentEvents: this.#options.agentEvents,
+      onExceeded: (text) => {
+        this.#limitFailure = { text }
+        this.#options.stop.stop('limit')
+      },
+    })
+    return this.#usage
   }
 
   get #turnSecrets(): TurnSecrets {
