@@ -17,7 +17,7 @@ const endings = {
 
 describe.skipIf(!isBuilt)('the examples', () => {
   it.each(Object.entries(endings))('%s runs to its end', async (name, ending) => {
-    const script = fileURLToPath(new URL(`../examples/${name}`, import.meta.url))
+    const script = fileURLToPath(new URL(`../../examples/${name}`, import.meta.url))
     const { BASE_URL: _, ...env } = process.env
     const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 50_000, env })
     expect(stdout.trimEnd().endsWith(ending)).toBe(true)

@@ -117,3 +117,18 @@ it('the task is emitted before the subscription sends anything', async () => {
   const { value } = await fromTask(task, silent(), async () => task).next()
   expect(value).toEqual({ type: 'task', task, isLast: false })
 })
+
+it('a subscription is closed when its reader leaves at an event', async () => {
+  let isClosed = false
+  async function* subscription(): AsyncGenerator<StreamEvent> {
+    try {
+      yield chunk('a')
+      yield chunk('b')
+    } finally {
+      isClosed = true
+    }
+  }
+  const task = taskOf('working', 'one')
+  for await (const event of fromTask(task, subscription(), async () => task)) if (event.type === 'artifact') break
+  expect(isClosed).toBe(true)
+})

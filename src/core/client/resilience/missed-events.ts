@@ -14,15 +14,20 @@ export async function* fromTask(
 ): AsyncGenerator<StreamEvent> {
   const first = events.next()
   first.catch(() => {})
-  yield { type: 'task', task, isLast: false }
-  let take: Take | undefined
-  for (let result = await first; !result.done; result = await events.next()) {
-    const event = result.value
-    take ??= await takeFor(event, task, getTask)
-    for (const next of take(event)) {
-      yield next
-      if (next.isLast) return
+  try {
+    yield { type: 'task', task, isLast: false }
+    let take: Take | undefined
+    for (let result = await first; !result.done; result = await events.next()) {
+      const event = result.value
+      take ??= await takeFor(event, task, getTask)
+      for (const next of take(event)) {
+        yield next
+        if (next.isLast) return
+      }
     }
+  } finally {
+    // Not awaited: a subscription whose next event is still awaited ends when it is aborted.
+    events.return(undefined).catch(() => {})
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CalledAgent, CallTarget } from '../../agent/call-agent.ts'
+import { withTimeout } from '../../base/abort.ts'
 import { type Trace, traceHeaders } from '../../base/trace-context.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { hopsHeader } from '../../protocol/extensions/lineage.ts'
@@ -88,10 +89,8 @@ export function openRemoteTask(
   }
 
   async function startedTaskId(): Promise<string | undefined> {
-    const timeout = new Promise<undefined>((resolve) =>
-      settings.clock.setTimeout(() => resolve(undefined), cancelTimeout),
-    )
-    const first = await Promise.race([reader?.peek(), timeout]).catch(() => undefined)
+    const late = () => new Error('The agent did not name its task in time.')
+    const first = reader && (await withTimeout(reader.peek(), cancelTimeout, late, settings.clock).catch(() => undefined))
     if (!first || first.done) return undefined
     const event = first.value
     if (event.type === 'message') return undefined
