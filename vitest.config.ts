@@ -92,6 +92,7 @@ export default defineConfig({
           ...serverTimeouts,
           env: { ...environment, ...compileCache },
           maxWorkers: sideBySide,
+          maxConcurrency: sideBySide,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,0 +1,8 @@
+import { connect } from 'parley-a2a/client'
+
+const worker = await connect(`${process.env.AGENT_URL}`)
+const { task } = await worker.send('count 50', { returnImmediately: true })
+for await (const event of worker.task(`${task?.id}`).subscribe({ timeout: 60_000 })) {
+  console.log(event.type)
+  if (event.type === 'artifact') break
+}

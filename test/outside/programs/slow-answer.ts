@@ -1,0 +1,4 @@
+import { connect } from 'parley-a2a/client'
+
+const worker = await connect(`${process.env.AGENT_URL}`)
+console.log((await worker.send('think 1500')).text)
