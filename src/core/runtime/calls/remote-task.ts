@@ -90,7 +90,8 @@ export function openRemoteTask(
 
   async function startedTaskId(): Promise<string | undefined> {
     const late = () => new Error('The agent did not name its task in time.')
-    const first = reader && (await withTimeout(reader.peek(), cancelTimeout, late, settings.clock).catch(() => undefined))
+    const first =
+      reader && (await withTimeout(reader.peek(), cancelTimeout, late, settings.clock).catch(() => undefined))
     if (!first || first.done) return undefined
     const event = first.value
     if (event.type === 'message') return undefined
