@@ -46,7 +46,10 @@ beforeAll(async () => {
     env: variables,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const urls = await new Promise<string>((resolve) => server?.stdout?.once('data', (text) => resolve(`${text}`)))
+  const urls = await new Promise<string>((resolve, reject) => {
+    server?.stdout?.once('data', (text) => resolve(`${text}`))
+    server?.once('exit', (code) => reject(new Error(`the server of the programs ended with exit code ${code}`)))
+  })
   environment = { ...variables, ...JSON.parse(urls) }
 })
 
