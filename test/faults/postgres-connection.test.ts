@@ -116,6 +116,18 @@ describe('a lost response', () => {
     expect(await log.append(taskId, 2, [status('working')], { fence: 2 })).toMatchObject({ type: 'stored' })
   })
 
+  it('a lease that was taken over from another holder with a lost response says so', async () => {
+    const pool = losingPool(await openPool())
+    const log = await open({ pool })
+    const task = newTask()
+    await log.create(task, [message()], { lease: { holder: 'gone', ttl: 1 } })
+    await sleep(5)
+    pool.isLosing = true
+    const appended = await log.append(task.taskId, 1, [message('again')], { lease })
+    expect(appended).toEqual({ type: 'stored', generation: 2, lease: { fence: 2, isTakenOver: true } })
+    expect(pool.isLosing).toBe(false)
+  })
+
   it('an erasure whose response was lost returns the erased tasks', async () => {
     const pool = losingPool(await openPool())
     const log = await open({ pool })

@@ -46,7 +46,7 @@ export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
   const db = createDatabase({ pool, schema, patience, statementTimeout: readTimeout, closed: closing.signal })
   const [tasks, events] = [db.name('tasks'), db.name('events')]
 
-  const query = <Row>(text: string): Promise<readonly Row[]> => db.prepare<Row>(text)()
+  const query = <Row>(text: string): Promise<readonly Row[]> => db.run<Row>({ text, values: [] })
 
   /** At the command line, the operator is the caller. */
   async function attempt<T>(work: () => Promise<T>): Promise<T> {

@@ -1,8 +1,15 @@
 import { keepsTaskRow } from '../shared/event-batches.ts'
 import type { Append } from './append.ts'
 import type { Database } from './connection.ts'
-import { array, encodeText, lines } from './sql-text.ts'
-import { appendColumns, eventColumns, taskRowChange } from './write-batches.ts'
+import { array, encodeText, lines, linesSql } from './sql-text.ts'
+import {
+  type EventColumns,
+  eventColumns,
+  type NotificationValues,
+  taskRowChange,
+  type WriteColumns,
+  writeColumns,
+} from './write-batches.ts'
 
 /** Whether an append by the holder of the lease only stores events, without a new lease or claims. */
 export function isWriterAppend({ fence, lease, claims = [] }: Append): boolean {
@@ -19,10 +26,12 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
   const tasks = db.name('tasks')
   // The update itself checks generation and fence, and locks the row. Locking all rows in order first, as `AppendAll`
   // does, would cost a third more; only a batch of messages to several of these tasks can cause a deadlock.
-  const store = db.prepare<{ readonly stored: string | null }>(`
+  const store = db.prepare<StoredRow, WriteColumns & EventColumns & WriterColumns>(
+    (value) => `
     WITH target AS MATERIALIZED (
-      SELECT task.key, write.* FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::int[], $5::int[],
-        $6::bigint[], $7::text[], $8::int[], $9::bool[], $10::bigint[], $11::bool[])
+      SELECT task.key, write.* FROM unnest(${linesSql(value.taskIds)}, ${value.afters}::int[], ${value.fences}::int[],
+        ${value.sizes}::int[], ${value.offsets}::int[], ${value.tokens}::bigint[], ${value.phases}::text[],
+        ${value.statusGenerations}::int[], ${value.answered}::bool[], ${value.changed}::bigint[], ${value.over}::bool[])
       WITH ORDINALITY AS write (task_id, after, fence, events, skipped, token, phase, status_at, answered, changed,
         is_over, at)
       JOIN ${tasks} AS task ON task.task_id = write.task_id
@@ -46,52 +55,55 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
     inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, stored.after + (event.at - stored.skipped)::int, event.event, stored.fence, stored.token
-      FROM unnest(string_to_array($12, E'\\n'), $13::int[]) WITH ORDINALITY AS event (event, write, at)
+      FROM unnest(${linesSql(value.events)}, ${value.eventWrites}::int[]) WITH ORDINALITY AS event (event, write, at)
       JOIN stored ON stored.at = event.write
     ),
-    notified AS MATERIALIZED (SELECT pg_notify($14, $15) FROM stored LIMIT 1)
-    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN notified ON true`)
+    notified AS MATERIALIZED (SELECT pg_notify(${value.channel}, ${value.notification}) FROM stored LIMIT 1)
+    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN notified ON true`,
+  )
 
   const [appendChunk, appendChunks] = [createAppendChunk(db, channel), createAppendChunks(db, channel)]
   // The same for one task, which most batches are under low load; it is almost twice as fast.
-  const storeOne = db.prepareUrgent(`
+  const storeOne = db.prepareUrgent<unknown, OneAppendValues>(
+    (value) => `
     WITH stored AS (
       UPDATE ${tasks} SET
-        generation = generation + $4,
-        phase = coalesce($6, phase),
-        status_generation = coalesce($7, status_generation),
-        status_answered = coalesce($8, status_answered),
-        changed = coalesce($9, changed),
-        ended = ended OR $10,
-        lease_until = CASE WHEN $10 THEN NULL ELSE lease_until END,
-        lease_holder = CASE WHEN $10 THEN NULL ELSE lease_holder END
-      WHERE task_id = $1 AND generation = $2 AND fence = $3 AND phase <> 'expired'
+        generation = generation + ${value.size},
+        phase = coalesce(${value.phase}, phase),
+        status_generation = coalesce(${value.statusGeneration}, status_generation),
+        status_answered = coalesce(${value.answered}, status_answered),
+        changed = coalesce(${value.changed}, changed),
+        ended = ended OR ${value.isOver},
+        lease_until = CASE WHEN ${value.isOver} THEN NULL ELSE lease_until END,
+        lease_holder = CASE WHEN ${value.isOver} THEN NULL ELSE lease_holder END
+      WHERE task_id = ${value.taskId} AND generation = ${value.after} AND fence = ${value.fence} AND phase <> 'expired'
       RETURNING key
     ),
     inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
-      SELECT stored.key, $2 + event.at::int, event.event, $3, $5
-      FROM stored, unnest(string_to_array($11, E'\\n')) WITH ORDINALITY AS event (event, at)
+      SELECT stored.key, ${value.after} + event.at::int, event.event, ${value.fence}, ${value.token}
+      FROM stored, unnest(${linesSql(value.events)}) WITH ORDINALITY AS event (event, at)
     )
-    SELECT pg_notify($12, $13) FROM stored`)
+    SELECT pg_notify(${value.channel}, ${value.notification}) FROM stored`,
+  )
 
   async function appendOne({ taskId, after, fence = 0, batch, token }: Append, notification: string): Promise<boolean> {
     const { phase, statusAt, answered, changed, isOver } = taskRowChange(batch.events, after)
-    const rows = await storeOne(
-      encodeText(taskId),
+    const rows = await storeOne({
+      taskId: encodeText(taskId),
       after,
       fence,
-      batch.events.length,
+      size: batch.events.length,
       token,
-      phase ?? null,
-      statusAt ?? null,
-      answered ?? null,
-      changed ?? null,
+      phase: phase ?? null,
+      statusGeneration: statusAt ?? null,
+      answered: answered ?? null,
+      changed: changed ?? null,
       isOver,
-      batch.rows.map(({ text }) => text).join('\n'),
+      events: batch.rows.map(({ text }) => text).join('\n'),
       channel,
       notification,
-    )
+    })
     return rows.length > 0
   }
 
@@ -100,14 +112,13 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
     if (only && others.length === 0) return [await (isChunk(only) ? appendChunk : appendOne)(only, notification)]
     if (appends.every(isChunk)) return await appendChunks(appends, notification)
     const changes = appends.map(({ batch, after }) => taskRowChange(batch.events, after))
-    const [row] = await store(
-      ...appendColumns(appends, changes),
-      array(changes.map(({ changed }) => changed)),
-      array(changes.map(({ isOver }) => isOver)),
+    const [row] = await store({
+      ...writeColumns(appends, changes),
+      ...writerColumns(appends),
       ...eventColumns(appends),
       channel,
       notification,
-    )
+    })
     const stored = new Set(row?.stored?.split(' ').map(Number))
     return appends.map((_, index) => stored.has(index + 1))
   }
@@ -115,28 +126,32 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
 
 /** Appends one chunk, the usual case while few tasks stream. Readers in other replicas wait for it. */
 function createAppendChunk(db: Database, channel: string): (chunk: Append, notification: string) => Promise<boolean> {
-  const store = db.prepareUrgent(`
+  const store = db.prepareUrgent<unknown, ChunkValues>(
+    ({ taskId, after, fence, token, event, channel, notification }) => `
     WITH stored AS (
-      UPDATE ${db.name('tasks')} SET generation = $2 + 1
-      WHERE task_id = $1 AND generation = $2 AND fence = $3 AND phase <> 'expired'
+      UPDATE ${db.name('tasks')} SET generation = ${after} + 1
+      WHERE task_id = ${taskId} AND generation = ${after} AND fence = ${fence} AND phase <> 'expired'
       RETURNING key
     )
     INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
-    SELECT key, $2 + 1, $5, $3, $4 FROM stored
-    RETURNING pg_notify($6, $7)`)
+    SELECT key, ${after} + 1, ${event}, ${fence}, ${token} FROM stored
+    RETURNING pg_notify(${channel}, ${notification})`,
+  )
 
   return async ({ taskId, after, fence = 0, token, batch }, notification) => {
-    const text = batch.rows[0]?.text ?? ''
-    const rows = await store(encodeText(taskId), after, fence, token, text, channel, notification)
+    const event = batch.rows[0]?.text ?? ''
+    const rows = await store({ taskId: encodeText(taskId), after, fence, token, event, channel, notification })
     return rows.length > 0
   }
 }
 
 /** Appends one chunk to each of several tasks, the usual batch while tasks stream. A third faster than the general statement. */
 function createAppendChunks(db: Database, channel: string): AppendChunks {
-  const store = db.prepare<{ readonly stored: string | null }>(`
+  const store = db.prepare<StoredRow, ChunkColumns>(
+    ({ taskIds, afters, fences, tokens, events, channel, notification }) => `
     WITH write AS MATERIALIZED (
-      SELECT * FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::bigint[], string_to_array($5, E'\\n'))
+      SELECT * FROM unnest(${linesSql(taskIds)}, ${afters}::int[], ${fences}::int[], ${tokens}::bigint[],
+        ${linesSql(events)})
       WITH ORDINALITY AS write (task_id, after, fence, token, event, at)
     ),
     stored AS (
@@ -150,23 +165,65 @@ function createAppendChunks(db: Database, channel: string): AppendChunks {
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT key, after + 1, event, fence, token FROM stored
     ),
-    notified AS MATERIALIZED (SELECT pg_notify($6, $7) FROM stored LIMIT 1)
-    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN notified ON true`)
+    notified AS MATERIALIZED (SELECT pg_notify(${channel}, ${notification}) FROM stored LIMIT 1)
+    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN notified ON true`,
+  )
 
   return async (chunks, notification) => {
-    const [row] = await store(
-      lines(chunks.map(({ taskId }) => taskId)),
-      array(chunks.map(({ after }) => after)),
-      array(chunks.map(({ fence }) => fence)),
-      array(chunks.map(({ token }) => token)),
+    const [row] = await store({
+      taskIds: lines(chunks.map(({ taskId }) => taskId)),
+      ...writerColumns(chunks),
+      tokens: array(chunks.map(({ token }) => token)),
       // JSON contains no line breaks, so the lines need no quoting.
-      chunks.map(({ batch: { rows } }) => rows[0]?.text).join('\n'),
+      events: chunks.map(({ batch: { rows } }) => rows[0]?.text).join('\n'),
       channel,
       notification,
-    )
+    })
     const stored = new Set(row?.stored?.split(' ').map(Number))
     return chunks.map((_, index) => stored.has(index + 1))
   }
+}
+
+/** The generation and the fence that each append expects, as columns. */
+function writerColumns(appends: readonly Append[]) {
+  return { afters: array(appends.map(({ after }) => after)), fences: array(appends.map(({ fence }) => fence)) }
+}
+
+type WriterColumns = ReturnType<typeof writerColumns> & NotificationValues
+
+interface StoredRow {
+  /** The numbers of the stored writes. */
+  readonly stored: string | null
+}
+
+interface OneAppendValues extends NotificationValues {
+  readonly taskId: string
+  readonly after: number
+  readonly fence: number
+  readonly size: number
+  readonly token: number
+  readonly phase: string | null
+  readonly statusGeneration: number | null
+  readonly answered: boolean | null
+  readonly changed: number | null
+  readonly isOver: boolean
+  readonly events: string
+}
+
+interface ChunkValues extends NotificationValues {
+  readonly taskId: string
+  readonly after: number
+  readonly fence: number
+  readonly token: number
+  readonly event: string
+}
+
+interface ChunkColumns extends NotificationValues {
+  readonly taskIds: string
+  readonly afters: string
+  readonly fences: string
+  readonly tokens: string
+  readonly events: string
 }
 
 /** Returns for each chunk whether it was stored. */

@@ -2,8 +2,18 @@ import type { Appended, LeaseRequest } from '../../core/tasks/log.ts'
 import { type Database, IncompatibleDatabase } from './connection.ts'
 import { type ClaimRow, decodeClaim } from './create.ts'
 import { isFreeSql, leaseEndSql } from './leases.ts'
-import { array, lines } from './sql-text.ts'
-import { appendColumns, claimColumns, eventColumns, taskRowChange, type Write } from './write-batches.ts'
+import { array, lines, linesSql } from './sql-text.ts'
+import {
+  type ClaimColumns,
+  claimColumns,
+  type EventColumns,
+  eventColumns,
+  type NotificationValues,
+  taskRowChange,
+  type Write,
+  type WriteColumns,
+  writeColumns,
+} from './write-batches.ts'
 
 export interface Append extends Write {
   readonly fence?: number
@@ -17,23 +27,26 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
   const tasks = db.name('tasks')
   // The rows are locked first, in the same order by every statement, so that the checks stay valid and no deadlock is
   // possible. Claims and events are inserted only for stored appends. If another statement claims the same key at the
-  // same time, the whole statement fails, and its retry sees the claim.
-  const store = db.prepare<AppendRow>(`
+  // same time, the whole statement fails, and its retry sees the claim. The token of an append that takes over the lease
+  // of another holder is negative, so that `Events.find` can tell.
+  const store = db.prepare<AppendRow, AppendValues>(
+    (value) => `
     WITH write AS (
-      SELECT * FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::int[], $5::int[], $6::bigint[],
-        $7::text[], $8::int[], $9::bool[], string_to_array($10, E'\\n', ''), $11::bigint[], $12::bool[],
-        string_to_array($13, E'\\n', ''), $14::float8[])
+      SELECT * FROM unnest(${linesSql(value.taskIds)}, ${value.afters}::int[], ${value.fences}::int[],
+        ${value.sizes}::int[], ${value.offsets}::int[], ${value.tokens}::bigint[], ${value.phases}::text[],
+        ${value.statusGenerations}::int[], ${value.answered}::bool[], ${linesSql(value.dialects, true)},
+        ${value.changed}::bigint[], ${value.over}::bool[], ${linesSql(value.holders, true)}, ${value.ttls}::float8[])
       WITH ORDINALITY AS write (task_id, after, fence, events, skipped, token, phase, status_at, answered, dialect,
         changed, is_over, holder, ttl, at)
     ),
     new_claim AS (
-      SELECT * FROM unnest($17::int[], string_to_array($18, E'\\n'), string_to_array($19, E'\\n'))
+      SELECT * FROM unnest(${value.claimWrites}::int[], ${linesSql(value.claimKeys)}, ${linesSql(value.claimDigests)})
       WITH ORDINALITY AS new_claim (write, key, digest, at)
     ),
     locked AS MATERIALIZED (
       SELECT key, task_id, owner, generation, phase, fence,
         NOT ended AND ${isFreeSql} AS is_free, lease_holder IS NOT NULL AS is_held
-      FROM ${tasks} WHERE task_id = ANY ((SELECT string_to_array($1, E'\\n'))::text[])
+      FROM ${tasks} WHERE task_id = ANY ((SELECT ${linesSql(value.taskIds)})::text[])
       ORDER BY key FOR NO KEY UPDATE
     ),
     known AS (
@@ -77,8 +90,9 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
     inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, stored.after + (event.at - stored.skipped)::int, event.event,
-        coalesce(stored.taken, stored.fence), stored.token
-      FROM unnest(string_to_array($15, E'\\n'), $16::int[]) WITH ORDINALITY AS event (event, write, at)
+        coalesce(stored.taken, stored.fence),
+        CASE WHEN stored.taken IS NOT NULL AND stored.is_held THEN -stored.token ELSE stored.token END
+      FROM unnest(${linesSql(value.events)}, ${value.eventWrites}::int[]) WITH ORDINALITY AS event (event, write, at)
       JOIN stored ON stored.at = event.write
     ),
     claimed AS (
@@ -86,26 +100,35 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
       SELECT stored.owner, new_claim.key, new_claim.digest, stored.key, stored.after + 1
       FROM new_claim JOIN stored ON stored.at = new_claim.write ORDER BY stored.owner, new_claim.key
     ),
-    notified AS MATERIALIZED (SELECT pg_notify($20, $21) FROM stored LIMIT 1)
+    notified AS MATERIALIZED (SELECT pg_notify(${value.channel}, ${value.notification}) FROM stored LIMIT 1)
     SELECT type, generation, taken, is_held, digest, claimed_task AS task_id, claimed_generation
-    FROM decided LEFT JOIN notified ON true ORDER BY at`)
+    FROM decided LEFT JOIN notified ON true ORDER BY at`,
+  )
 
   return async (appends, notification) => {
     const changes = appends.map(({ batch, after }) => taskRowChange(batch.events, after))
-    const rows = await store(
-      ...appendColumns(appends, changes),
-      lines(changes.map(({ dialect }) => dialect)),
-      array(changes.map(({ changed }) => changed)),
-      array(changes.map(({ isOver }) => isOver)),
-      lines(appends.map(({ lease }) => lease?.holder)),
-      array(appends.map(({ lease }) => lease?.ttl)),
+    const rows = await store({
+      ...writeColumns(appends, changes),
+      afters: array(appends.map(({ after }) => after)),
+      fences: array(appends.map(({ fence }) => fence)),
+      dialects: lines(changes.map(({ dialect }) => dialect)),
+      holders: lines(appends.map(({ lease }) => lease?.holder)),
+      ttls: array(appends.map(({ lease }) => lease?.ttl)),
       ...eventColumns(appends),
       ...claimColumns(appends),
       channel,
       notification,
-    )
+    })
     return appends.map((append, index) => decodeAppended(append, rows[index]))
   }
+}
+
+interface AppendValues extends WriteColumns, EventColumns, ClaimColumns, NotificationValues {
+  readonly afters: string
+  readonly fences: string
+  readonly dialects: string
+  readonly holders: string
+  readonly ttls: string
 }
 
 interface AppendRow extends Pick<ClaimRow, 'digest' | 'task_id'> {

@@ -1,11 +1,24 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { delayAfter } from '../../core/base/backoff.ts'
+import { BoundedMap } from '../../core/base/bounded-map.ts'
 import { consoleLogger, type Logger } from '../../core/base/logger.ts'
 import { having, type OptionCheck } from '../../core/base/options.ts'
 import { StoreUnavailable } from '../../core/protocol/errors.ts'
 import { importOptional } from '../../core/protocol/lazy-import.ts'
 import { createOutages, lostText, messageOf, type Outages } from '../shared/outage.ts'
+import {
+  type Call,
+  numberPlaceholders,
+  orderedValues,
+  type SqlValue,
+  type Statement,
+  type StatementText,
+  type Values,
+} from '../shared/statement.ts'
+
+/** Number of statements whose names are cached, of those whose texts depend on the request. */
+const maxNamed = 200
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
 
@@ -26,13 +39,11 @@ export function isConflict(error: unknown): boolean {
   return ['23505', '40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
-export type PostgresValue = string | number | boolean | null
-
 export interface PostgresStatement {
   /** A named statement is parsed once per connection. */
   readonly name?: string
   readonly text: string
-  readonly values?: PostgresValue[]
+  readonly values?: SqlValue[]
   /** Time after which the driver closes the connection, in milliseconds. */
   readonly query_timeout?: number
 }
@@ -156,15 +167,23 @@ export interface DatabaseOptions {
 }
 
 /** Runs a statement once. If it rejects because the connection broke, the statement may have been executed or not. */
-export type Query<Row> = (...values: PostgresValue[]) => Promise<readonly Row[]>
+export type Query<Row, V = NoValues> = Call<V, readonly Row[]>
+
+/** The values of a statement that has none. */
+export type NoValues = Readonly<Record<never, SqlValue>>
+
+/** Prepares a statement by its text and the names of its values. */
+export type Prepare = <Row = unknown, V extends Values<V> = NoValues>(text: StatementText<V>) => Query<Row, V>
 
 /** The database as the stores see it. */
 export interface Database {
   /** The qualified name of a table in the schema. */
   name(table: string): string
-  prepare<Row>(text: string): Query<Row>
+  readonly prepare: Prepare
   /** The same for small statements on the critical path: they use the held connection if it is idle. */
-  prepareUrgent<Row>(text: string): Query<Row>
+  readonly prepareUrgent: Prepare
+  /** Runs a statement whose text depends on the request. */
+  run<Row>(statement: Statement): Promise<readonly Row[]>
   /** Repeats idempotent work while the database is unreachable, for up to `patience` milliseconds. */
   withRetry<T>(work: () => Promise<T>): Promise<T>
   /**
@@ -189,13 +208,30 @@ export function createDatabase(options: DatabaseOptions): Database {
     closed,
   })
 
-  function queryPool({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> {
+  function queryPool({ name, text }: PreparedQuery, values: SqlValue[]): Promise<PostgresResult> {
     const querying = pool.query({ name, text, values, query_timeout: statementTimeout })
     return withTimeout(statementTimeout * 1.5, querying, outages)
   }
 
-  function queryHeldFirst({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> | undefined {
-    return queryHeld?.({ name, text, values })
+  function queryHeldFirst({ name, text }: PreparedQuery, values: SqlValue[]): Promise<PostgresResult> {
+    return queryHeld?.({ name, text, values }) ?? queryPool({ name, text }, values)
+  }
+
+  const named = new BoundedMap<string, PreparedQuery>(maxNamed)
+
+  function nameOnce(text: string): PreparedQuery {
+    const prepared = named.get(text) ?? namedQuery(text)
+    named.set(text, prepared)
+    return prepared
+  }
+
+  function prepareWith(query: typeof queryPool): Prepare {
+    return <Row, V extends Values<V>>(write: StatementText<V>) => {
+      const { text, names } = numberPlaceholders(write)
+      const prepared = namedQuery(text)
+      const call = async (values?: V) => (await query(prepared, orderedValues(names, values))).rows as Row[]
+      return call as Query<Row, V>
+    }
   }
 
   return {
@@ -207,15 +243,9 @@ export function createDatabase(options: DatabaseOptions): Database {
       if (outages.duration <= patience) return
       throw new StoreUnavailable(new Error(`${subjectIn(schema, subject)} ${lostText(patience)}.`))
     },
-    prepare<Row>(text: string): Query<Row> {
-      const prepared = namedQuery(text)
-      return async (...values) => (await queryPool(prepared, values)).rows as Row[]
-    },
-    prepareUrgent<Row>(text: string): Query<Row> {
-      const prepared = namedQuery(text)
-      return async (...values) =>
-        (await (queryHeldFirst(prepared, values) ?? queryPool(prepared, values))).rows as Row[]
-    },
+    prepare: prepareWith(queryPool),
+    prepareUrgent: prepareWith(queryHeldFirst),
+    run: async <Row>({ text, values }: Statement) => (await queryPool(nameOnce(text), [...values])).rows as Row[],
     async withRetry(work) {
       const end = performance.now() + patience
       // Keeps the process alive: the application waits for the result.
@@ -233,7 +263,11 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 }
 
-export type RunQuery = <Row>(text: string, ...values: PostgresValue[]) => Promise<readonly Row[]>
+/** Runs a statement of a transaction. */
+export type RunQuery = <Row = unknown, V extends Values<V> = NoValues>(
+  text: StatementText<V>,
+  ...values: [keyof V] extends [never] ? [] : [V]
+) => Promise<readonly Row[]>
 
 /** Runs all of the work in one transaction, or nothing. */
 export async function inTransaction<T>(
@@ -246,13 +280,16 @@ export async function inTransaction<T>(
     connecting.then((lateClient) => lateClient.release()).catch(() => {})
     throw error
   })
-  const query: RunQuery = async <Row>(text: string, ...values: PostgresValue[]) =>
-    (await client.query({ text, values, query_timeout: timeout })).rows as Row[]
+  const query: RunQuery = async <Row, V>(write: StatementText<V>, values?: V) => {
+    const { text, names } = numberPlaceholders(write)
+    return (await client.query({ text, values: orderedValues(names, values ?? {}), query_timeout: timeout }))
+      .rows as Row[]
+  }
   let isBroken = true
   try {
-    await query('BEGIN')
+    await query(() => 'BEGIN')
     const result = await work(query)
-    await query('COMMIT')
+    await query(() => 'COMMIT')
     isBroken = false
     return result
   } finally {

@@ -3,8 +3,18 @@ import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../core/tas
 import { firstSkill } from '../shared/event-batches.ts'
 import { type Database, IncompatibleDatabase } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
-import { array, decodeText, encodeText, lines } from './sql-text.ts'
-import { claimColumns, eventColumns, eventOffsets, taskRowChange, type Write } from './write-batches.ts'
+import { array, decodeText, encodeText, lines, linesSql } from './sql-text.ts'
+import {
+  type ClaimColumns,
+  claimColumns,
+  type EventColumns,
+  eventColumns,
+  type NotificationValues,
+  taskRowChange,
+  type Write,
+  type WriteColumns,
+  writeColumns,
+} from './write-batches.ts'
 
 export type FindClaim = (owner: string, key: string) => Promise<ClaimRecord | undefined>
 
@@ -15,13 +25,15 @@ export interface ClaimRow {
 }
 
 export function createFindClaim(db: Database): FindClaim {
-  const select = db.prepare<ClaimRow>(`
+  const select = db.prepare<ClaimRow, { readonly owner: string; readonly key: string }>(
+    ({ owner, key }) => `
     SELECT claim.digest, task.task_id, claim.generation
     FROM ${db.name('claims')} AS claim JOIN ${db.name('tasks')} AS task ON task.key = claim.task
-    WHERE claim.owner = $1 AND claim.key = $2`)
+    WHERE claim.owner = ${owner} AND claim.key = ${key}`,
+  )
 
   return async (owner, key) => {
-    const [row] = await select(encodeText(owner), encodeText(key))
+    const [row] = await select({ owner: encodeText(owner), key: encodeText(key) })
     return row && decodeClaim(row)
   }
 }
@@ -41,17 +53,19 @@ export type CreateAll = (creates: readonly Create[], notification: string) => Pr
 
 export function createCreateAll(db: Database, channel: string): CreateAll {
   const tasks = db.name('tasks')
-  const store = db.prepare<CreateRow>(`
+  const store = db.prepare<CreateRow, CreateValues>(
+    (value) => `
     WITH write AS (
-      SELECT * FROM unnest(string_to_array($1, E'\\n'), string_to_array($2, E'\\n'), string_to_array($3, E'\\n'),
-        $4::int[], $5::int[], $6::bigint[], $7::text[], $8::int[], $9::bool[], string_to_array($10, E'\\n', ''),
-        $11::bigint[], $12::bigint[], $13::bool[], string_to_array($14, E'\\n', ''), $15::float8[],
-        string_to_array($23, E'\\n', ''))
+      SELECT * FROM unnest(${linesSql(value.taskIds)}, ${linesSql(value.contextIds)}, ${linesSql(value.owners)},
+        ${value.sizes}::int[], ${value.offsets}::int[], ${value.tokens}::bigint[], ${value.phases}::text[],
+        ${value.statusGenerations}::int[], ${value.answered}::bool[], ${linesSql(value.dialects, true)},
+        ${value.created}::bigint[], ${value.changed}::bigint[], ${value.over}::bool[],
+        ${linesSql(value.holders, true)}, ${value.ttls}::float8[], ${linesSql(value.skills, true)})
       WITH ORDINALITY AS write (task_id, context_id, owner, events, skipped, token, phase, status_at, answered, dialect,
         created, changed, is_over, holder, ttl, skill, at)
     ),
     new_claim AS (
-      SELECT * FROM unnest($18::int[], string_to_array($19, E'\\n'), string_to_array($20, E'\\n'))
+      SELECT * FROM unnest(${value.claimWrites}::int[], ${linesSql(value.claimKeys)}, ${linesSql(value.claimDigests)})
       WITH ORDINALITY AS new_claim (write, key, digest, at)
     ),
     known AS MATERIALIZED (
@@ -74,7 +88,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
     inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, (event.at - stored.skipped)::int, event.event, 1, stored.token
-      FROM unnest(string_to_array($16, E'\\n'), $17::int[]) WITH ORDINALITY AS event (event, write, at)
+      FROM unnest(${linesSql(value.events)}, ${value.eventWrites}::int[]) WITH ORDINALITY AS event (event, write, at)
       JOIN stored ON stored.at = event.write
     ),
     claimed AS (
@@ -82,11 +96,12 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       SELECT stored.owner, new_claim.key, new_claim.digest, stored.key, 1
       FROM new_claim JOIN stored ON stored.at = new_claim.write ORDER BY stored.owner, new_claim.key
     ),
-    notified AS MATERIALIZED (SELECT pg_notify($21, $22) FROM created LIMIT 1)
+    notified AS MATERIALIZED (SELECT pg_notify(${value.channel}, ${value.notification}) FROM created LIMIT 1)
     SELECT CASE WHEN known.write IS NOT NULL THEN 'known' WHEN stored.key IS NULL THEN 'exists' ELSE 'stored' END AS type,
       known.digest, known.task_id, known.generation
     FROM write LEFT JOIN known ON known.write = write.at LEFT JOIN stored ON stored.at = write.at
-    LEFT JOIN notified ON true ORDER BY write.at`)
+    LEFT JOIN notified ON true ORDER BY write.at`,
+  )
 
   return async (creates, notification) => {
     const now = Date.now()
@@ -94,34 +109,37 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       ...advanceHead(initialHead(now), batch.events),
       ...taskRowChange(batch.events, 0),
     }))
-    const rows = await store(
-      lines(creates.map(({ taskId }) => taskId)),
-      lines(creates.map(({ task }) => task.contextId)),
-      lines(creates.map(({ task }) => task.owner)),
-      array(creates.map(({ batch }) => batch.events.length)),
-      array(eventOffsets(creates)),
-      array(creates.map(({ token }) => token)),
-      array(changes.map(({ phase }) => phase)),
-      array(changes.map(({ statusAt }) => statusAt)),
-      array(changes.map(({ answered = false }) => answered)),
-      lines(changes.map(({ dialect }) => dialect)),
-      array(changes.map(() => now)),
-      array(changes.map(({ changed }) => changed)),
-      array(changes.map(({ isOver }) => isOver)),
-      lines(creates.map(({ lease }) => lease.holder)),
-      array(creates.map(({ lease }) => lease.ttl)),
+    const rows = await store({
+      ...writeColumns(creates, changes),
+      contextIds: lines(creates.map(({ task }) => task.contextId)),
+      owners: lines(creates.map(({ task }) => task.owner)),
+      answered: array(changes.map(({ answered = false }) => answered)),
+      dialects: lines(changes.map(({ dialect }) => dialect)),
+      created: array(changes.map(() => now)),
+      holders: lines(creates.map(({ lease }) => lease.holder)),
+      ttls: array(creates.map(({ lease }) => lease.ttl)),
+      skills: lines(creates.map(({ batch }) => firstSkill(batch.events))),
       ...eventColumns(creates),
       ...claimColumns(creates),
       channel,
       notification,
-      lines(creates.map(({ batch }) => firstSkill(batch.events))),
-    )
+    })
     return creates.map((create, index) => decodeCreated(create, rows[index]))
   }
 }
 
 export function decodeClaim({ digest, task_id, generation }: ClaimRow): ClaimRecord {
   return { digest: decodeText(digest), taskId: decodeText(task_id), generation }
+}
+
+interface CreateValues extends WriteColumns, EventColumns, ClaimColumns, NotificationValues {
+  readonly contextIds: string
+  readonly owners: string
+  readonly dialects: string
+  readonly created: string
+  readonly holders: string
+  readonly ttls: string
+  readonly skills: string
 }
 
 interface CreateRow extends ClaimRow {

@@ -8,36 +8,51 @@ export interface Events {
   /** Events after a generation, and the generation of the task at that time; undefined if there are no such events. */
   read(taskId: string, after: number): Promise<{ readonly page: readonly StoredEvent[]; readonly last?: number }>
   /** Looks up a write whose response was lost; returns the fence of its events if it was stored. */
-  find(write: Write): Promise<{ readonly fence: number | null } | undefined>
+  find(write: Write): Promise<StoredWrite | undefined>
+}
+
+/** A write that was stored although its response was lost. */
+export interface StoredWrite {
+  readonly fence: number | null
+  /** Whether the write took over the lease of another holder. */
+  readonly isTakenOver: boolean
 }
 
 export function createEvents(db: Database): Events {
   // The database sends no more than one page. The range is closed, because generations are dense: to sort an open range,
   // the database would read all the rest of the task for every page.
-  const selectAfter = db.prepareUrgent<EventRow>(`
+  const selectAfter = db.prepareUrgent<EventRow, { readonly taskId: string; readonly after: number }>(
+    ({ taskId, after }) => `
     SELECT generation, event, last FROM (
       SELECT generation, event, last, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
       FROM (
         SELECT event.generation, event.event, task.generation AS last
         FROM ${db.name('tasks')} AS task JOIN ${db.name('events')} AS event ON event.task = task.key
-        WHERE task.task_id = $1 AND event.generation > $2 AND event.generation <= $2 + ${readLimit.events}
+        WHERE task.task_id = ${taskId} AND event.generation > ${after} AND event.generation <= ${after} + ${readLimit.events}
       ) AS page
       WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
     ) AS weighed
-    WHERE before < ${readLimit.bytes} ORDER BY generation`)
-  const selectByToken = db.prepare<{ readonly fence: number | null }>(`
-    SELECT fence FROM ${db.name('events')}
-    WHERE task = (SELECT key FROM ${db.name('tasks')} WHERE task_id = $1) AND generation = $2 AND token = $3`)
+    WHERE before < ${readLimit.bytes} ORDER BY generation`,
+  )
+  const selectByToken = db.prepare<
+    TokenRow,
+    { readonly taskId: string; readonly after: number; readonly token: number }
+  >(
+    ({ taskId, after, token }) => `
+    SELECT fence, token < 0 AS is_taken_over FROM ${db.name('events')}
+    WHERE task = (SELECT key FROM ${db.name('tasks')} WHERE task_id = ${taskId}) AND generation = ${after} + 1
+      AND abs(token) = ${token}`,
+  )
 
   return {
     async read(taskId, after) {
-      const rows = await selectAfter(encodeText(taskId), after)
+      const rows = await selectAfter({ taskId: encodeText(taskId), after })
       const page = rows.map(({ generation, event }) => ({ generation, event: JSON.parse(event) as TaskEvent }))
       return { page, last: rows[0]?.last }
     },
     async find({ taskId, after, token }) {
-      const [row] = await selectByToken(encodeText(taskId), after + 1, token)
-      return row
+      const [row] = await selectByToken({ taskId: encodeText(taskId), after, token })
+      return row && { fence: row.fence, isTakenOver: row.is_taken_over }
     },
   }
 }
@@ -49,27 +64,42 @@ export interface Snapshots {
 
 export function createSnapshots(db: Database): Snapshots {
   const [tasks, snapshots] = [db.name('tasks'), db.name('snapshots')]
-  const select = db.prepare<{ readonly snapshot: string }>(
-    `SELECT snapshot FROM ${snapshots} WHERE task = (SELECT key FROM ${tasks} WHERE task_id = $1)`,
+  const select = db.prepare<{ readonly snapshot: string }, { readonly taskId: string }>(
+    ({ taskId }) =>
+      `SELECT snapshot FROM ${snapshots} WHERE task = (SELECT key FROM ${tasks} WHERE task_id = ${taskId})`,
   )
   // The lock keeps the task from expiring meanwhile, which would leave a snapshot without a task.
-  const upsert = db.prepare(`
+  const upsert = db.prepare<
+    unknown,
+    { readonly taskId: string; readonly generation: number; readonly snapshot: string }
+  >(
+    ({ taskId, generation, snapshot }) => `
     WITH task AS MATERIALIZED (
-      SELECT key FROM ${tasks} WHERE task_id = $1 AND phase <> 'expired' FOR KEY SHARE
+      SELECT key FROM ${tasks} WHERE task_id = ${taskId} AND phase <> 'expired' FOR KEY SHARE
     )
-    INSERT INTO ${snapshots} AS kept (task, generation, snapshot) SELECT key, $2, $3 FROM task
+    INSERT INTO ${snapshots} AS kept (task, generation, snapshot) SELECT key, ${generation}, ${snapshot} FROM task
     ON CONFLICT (task) DO UPDATE SET generation = excluded.generation, snapshot = excluded.snapshot
-    WHERE excluded.generation > kept.generation`)
+    WHERE excluded.generation > kept.generation`,
+  )
 
   return {
     async newest(taskId) {
-      const [row] = await select(encodeText(taskId))
+      const [row] = await select({ taskId: encodeText(taskId) })
       return row && (JSON.parse(row.snapshot) as Snapshot)
     },
     async keep(snapshot) {
-      await upsert(encodeText(snapshot.taskId), snapshot.generation, JSON.stringify(snapshot))
+      await upsert({
+        taskId: encodeText(snapshot.taskId),
+        generation: snapshot.generation,
+        snapshot: JSON.stringify(snapshot),
+      })
     },
   }
+}
+
+interface TokenRow {
+  readonly fence: number | null
+  readonly is_taken_over: boolean
 }
 
 interface EventRow {

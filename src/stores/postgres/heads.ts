@@ -2,8 +2,9 @@ import type { StatusEvent } from '../../core/protocol/events.ts'
 import { type TaskStatus, tenantPrefix } from '../../core/protocol/model.ts'
 import { withoutMessage } from '../../core/tasks/fold.ts'
 import type { HeadPage, ListQuery, Scope, TaskHead } from '../../core/tasks/log.ts'
-import type { Database, PostgresValue, Query } from './connection.ts'
-import { decodeText, encodeText, lines } from './sql-text.ts'
+import { type AddValue, createValues, type SqlValue } from '../shared/statement.ts'
+import type { Database } from './connection.ts'
+import { decodeText, encodeText, lines, linesSql } from './sql-text.ts'
 
 export type FindHead = (taskId: string, scope?: Scope) => Promise<TaskHead | undefined>
 
@@ -22,16 +23,13 @@ export interface HeadRow {
 }
 
 export function createFindHead(db: Database): FindHead {
-  /** One statement per form of scope. */
-  const prepared = new Map<string, Query<HeadRow>>()
+  const select = selectHeads(db)
 
   // The scope is part of the query: a task outside it must take no longer than one that does not exist.
   return async (taskId, scope) => {
-    const { conditions, values } = scope ? ownerConditions(scope) : { conditions: [], values: [] }
-    const where = [...conditions, `task.task_id = $${values.length + 1}`].join(' AND ')
-    const query = prepared.get(where) ?? db.prepare<HeadRow>(`${selectHeads(db)} WHERE ${where}`)
-    prepared.set(where, query)
-    const [row] = await query(...values, encodeText(taskId))
+    const { values, add } = createValues(numbered)
+    const where = [...(scope ? ownerConditions(scope, add) : []), `task.task_id = ${add(encodeText(taskId))}`]
+    const [row] = await db.run<HeadRow>({ text: `${select} WHERE ${where.join(' AND ')}`, values })
     return row && decodeHead(row)
   }
 }
@@ -41,34 +39,25 @@ export type ListHeads = (query: ListQuery) => Promise<HeadPage>
 export function createListHeads(db: Database): ListHeads {
   return async ({ owner, also, contextId, phase, changedSince, cursor, limit }) => {
     // An exchange without a status never became a task.
-    const owned = ownerConditions({ owner, also })
-    const where = ['task.status_generation IS NOT NULL', ...owned.conditions]
-    const values: PostgresValue[] = [...owned.values]
-    const filter = (condition: string, value: PostgresValue | undefined) => {
-      if (value === undefined) return
-      values.push(value)
-      where.push(`${condition} $${values.length}`)
+    const { values, add } = createValues(numbered)
+    const where = ['task.status_generation IS NOT NULL', ...ownerConditions({ owner, also }, add)]
+    const filter = (condition: string, value: SqlValue | undefined) => {
+      if (value !== undefined) where.push(`${condition} ${add(value)}`)
     }
 
     filter('task.context_id =', contextId === undefined ? undefined : encodeText(contextId))
     filter('task.phase =', phase)
     filter('task.changed >=', changedSince === undefined ? undefined : Math.ceil(changedSince))
-    const count = db.prepare<{ readonly total: number }>(
-      `SELECT count(*)::float8 AS total FROM ${db.name('tasks')} AS task WHERE ${where.join(' AND ')}`,
-    )
-    const counting = count(...values)
+    const counting = db.run<{ readonly total: number }>({
+      text: `SELECT count(*)::float8 AS total FROM ${db.name('tasks')} AS task WHERE ${where.join(' AND ')}`,
+      values: [...values],
+    })
 
-    const paged: PostgresValue[] = [...values]
-    if (cursor) {
-      paged.push(cursor.changed, cursor.key)
-      where.push(`(task.changed, task.key) < ($${paged.length - 1}, $${paged.length})`)
-    }
+    if (cursor) where.push(`(task.changed, task.key) < (${add(cursor.changed)}, ${add(cursor.key)})`)
     // One row more than the limit shows whether there is another page.
-    paged.push(limit + 1)
-    const page = db.prepare<HeadRow>(
-      `${selectHeads(db)} WHERE ${where.join(' AND ')} ORDER BY task.changed DESC, task.key DESC LIMIT $${paged.length}`,
-    )
-    const [[counted], rows] = await Promise.all([counting, page(...paged)])
+    const end = `ORDER BY task.changed DESC, task.key DESC LIMIT ${add(limit + 1)}`
+    const paging = db.run<HeadRow>({ text: `${selectHeads(db)} WHERE ${where.join(' AND ')} ${end}`, values })
+    const [[counted], rows] = await Promise.all([counting, paging])
     const pageRows = rows.slice(0, limit)
     const last = rows.length > limit ? pageRows.at(-1) : undefined
     const next = last && { changed: last.changed, key: last.key }
@@ -107,20 +96,16 @@ function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | 
   return status_answered ? withoutMessage(status) : status
 }
 
-function ownerConditions({ owner, also }: Scope): OwnerConditions {
-  if (also === undefined) return { conditions: ['task.owner = $1'], values: [encodeText(owner)] }
-  if (also === 'everyone') return { conditions: [], values: [] }
+/** The placeholders of a statement whose text depends on the request. */
+export const numbered = (index: number) => `$${index}`
+
+function ownerConditions({ owner, also }: Scope, add: AddValue): readonly string[] {
+  if (also === undefined) return [`task.owner = ${add(encodeText(owner))}`]
+  if (also === 'everyone') return []
   const { owners = [], tenants = [] } = also
   // One value for all owners and one for all tenants, so that their number does not change the statement.
-  const isOwner = `task.owner = ANY (string_to_array($1, E'\\n'))`
-  const isInTenant = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
-  return {
-    conditions: [`(${isOwner} OR ${isInTenant})`],
-    values: [lines([owner, ...owners]), lines(tenants.map(tenantPrefix))],
-  }
-}
-
-interface OwnerConditions {
-  readonly conditions: readonly string[]
-  readonly values: readonly string[]
+  const isOwner = `task.owner = ANY (${linesSql(add(lines([owner, ...owners])))})`
+  const prefixes = linesSql(add(lines(tenants.map(tenantPrefix))))
+  const isInTenant = `EXISTS (SELECT FROM unnest(${prefixes}) AS tenant WHERE starts_with(task.owner, tenant))`
+  return [`(${isOwner} OR ${isInTenant})`]
 }

@@ -47,7 +47,7 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
   async function renew(): Promise<void> {
     if (!opened) return
     const { renewPlaces, dropRates, dropPlaces } = await counters()
-    await renewPlaces(holder, placeTtl)
+    await renewPlaces({ holder, ttl: placeTtl })
     await dropRates()
     await dropPlaces()
   }
@@ -56,8 +56,8 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     const { count, readRate } = await counters()
     const interval = (window * 1000) / limit
     const name = encodeText(key)
-    const [counted] = await count(name, interval, window * 1000)
-    const [rate] = counted ? [counted] : await readRate(name)
+    const [counted] = await count({ key: name, interval, window: window * 1000 })
+    const [rate] = counted ? [counted] : await readRate({ key: name })
     const used = Math.max(0, rate ? rate.full_at - rate.now : 0)
     return {
       isAllowed: counted !== undefined,
@@ -69,8 +69,8 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
 
   async function charge(key: string, rate: RateLimit, amount: number): Promise<RateState> {
     const { add, readRate } = await counters()
-    const name = encodeText(key)
-    const [row] = amount > 0 ? await add(name, (amount * rate.window * 1000) / rate.limit) : await readRate(name)
+    const cost = (amount * rate.window * 1000) / rate.limit
+    const [row] = amount > 0 ? await add({ key: encodeText(key), cost }) : await readRate({ key: encodeText(key) })
     const used = Math.max(0, row ? row.full_at - row.now : 0)
     const left = rate.window * 1000 - used
     return {
@@ -85,9 +85,9 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     const { findFree, occupy } = await counters()
     const name = encodeText(key)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const [free] = await findFree(name, limit)
+      const [free] = await findFree({ key: name, limit })
       if (!free) return undefined
-      const [occupied] = await occupy(name, free.place, holder, placeTtl)
+      const [occupied] = await occupy({ key: name, place: free.place, holder, ttl: placeTtl })
       if (occupied) return releaseOf(name, free.place)
     }
     return undefined
@@ -100,7 +100,7 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
       isHeld = false
       // If this fails, the place is free when its time is over.
       counters()
-        .then(({ leave }) => leave(name, place, holder))
+        .then(({ leave }) => leave({ key: name, place, holder }))
         .catch(() => {})
     }
   }
@@ -111,10 +111,27 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     hold,
     async close() {
       clearInterval(renewal)
-      if (opened) await (await counters()).leaveAll(holder)
+      if (opened) await (await counters()).leaveAll({ holder })
       closing.abort()
     },
   }
+}
+
+interface Key {
+  readonly key: string
+}
+
+interface Holder {
+  readonly holder: string
+}
+
+interface Place extends Key, Holder {
+  readonly place: number
+}
+
+interface RateRow {
+  readonly full_at: number
+  readonly now: number
 }
 
 type Counters = Awaited<ReturnType<typeof openCounters>>
@@ -125,30 +142,41 @@ async function openCounters(options: { pool: PostgresPool; schema: string; close
   const now = 'extract(epoch FROM statement_timestamp())::float8 * 1000'
   const later = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`
   return {
-    count: db.prepare<{ readonly full_at: number; readonly now: number }>(`
-      INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
-      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
-      WHERE greatest(known.full_at, ${now}) + $2::float8 <= ${now} + $3::float8 + 0.01
-      RETURNING full_at, ${now} AS now`),
-    add: db.prepare<{ readonly full_at: number; readonly now: number }>(`
-      INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
-      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
-      RETURNING full_at, ${now} AS now`),
-    readRate: db.prepare<{ readonly full_at: number; readonly now: number }>(
-      `SELECT full_at, ${now} AS now FROM ${rates} WHERE key = $1`,
+    count: db.prepare<RateRow, Key & { readonly interval: number; readonly window: number }>(
+      ({ key, interval, window }) => `
+      INSERT INTO ${rates} AS known VALUES (${key}, ${now} + ${interval}::float8)
+      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + ${interval}::float8
+      WHERE greatest(known.full_at, ${now}) + ${interval}::float8 <= ${now} + ${window}::float8 + 0.01
+      RETURNING full_at, ${now} AS now`,
     ),
-    findFree: db.prepare<{ readonly place: number }>(`
-      SELECT place FROM generate_series(1, $2::int) AS place WHERE NOT EXISTS
-      (SELECT FROM ${places} AS taken WHERE taken.key = $1 AND taken.place = place.place AND until > now())
-      ORDER BY random() LIMIT 1`),
-    occupy: db.prepare<{ readonly place: number }>(`
-      INSERT INTO ${places} AS taken VALUES ($1, $2, $3, ${later('$4')})
+    add: db.prepare<RateRow, Key & { readonly cost: number }>(
+      ({ key, cost }) => `
+      INSERT INTO ${rates} AS known VALUES (${key}, ${now} + ${cost}::float8)
+      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + ${cost}::float8
+      RETURNING full_at, ${now} AS now`,
+    ),
+    readRate: db.prepare<RateRow, Key>(({ key }) => `SELECT full_at, ${now} AS now FROM ${rates} WHERE key = ${key}`),
+    findFree: db.prepare<{ readonly place: number }, Key & { readonly limit: number }>(
+      ({ key, limit }) => `
+      SELECT place FROM generate_series(1, ${limit}::int) AS place WHERE NOT EXISTS
+      (SELECT FROM ${places} AS taken WHERE taken.key = ${key} AND taken.place = place.place AND until > now())
+      ORDER BY random() LIMIT 1`,
+    ),
+    occupy: db.prepare<{ readonly place: number }, Place & { readonly ttl: number }>(
+      ({ key, place, holder, ttl }) => `
+      INSERT INTO ${places} AS taken VALUES (${key}, ${place}, ${holder}, ${later(ttl)})
       ON CONFLICT (key, place) DO UPDATE SET holder = excluded.holder, until = excluded.until
-      WHERE taken.until <= now() RETURNING place`),
-    leave: db.prepare(`DELETE FROM ${places} WHERE key = $1 AND place = $2 AND holder = $3`),
-    leaveAll: db.prepare(`DELETE FROM ${places} WHERE holder = $1`),
-    renewPlaces: db.prepare(`UPDATE ${places} SET until = ${later('$2')} WHERE holder = $1`),
-    dropRates: db.prepare(`DELETE FROM ${rates} WHERE full_at < ${now}`),
-    dropPlaces: db.prepare(`DELETE FROM ${places} WHERE until < now() - interval '1 minute'`),
+      WHERE taken.until <= now() RETURNING place`,
+    ),
+    leave: db.prepare<unknown, Place>(
+      ({ key, place, holder }) =>
+        `DELETE FROM ${places} WHERE key = ${key} AND place = ${place} AND holder = ${holder}`,
+    ),
+    leaveAll: db.prepare<unknown, Holder>(({ holder }) => `DELETE FROM ${places} WHERE holder = ${holder}`),
+    renewPlaces: db.prepare<unknown, Holder & { readonly ttl: number }>(
+      ({ holder, ttl }) => `UPDATE ${places} SET until = ${later(ttl)} WHERE holder = ${holder}`,
+    ),
+    dropRates: db.prepare(() => `DELETE FROM ${rates} WHERE full_at < ${now}`),
+    dropPlaces: db.prepare(() => `DELETE FROM ${places} WHERE until < now() - interval '1 minute'`),
   }
 }

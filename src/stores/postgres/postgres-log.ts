@@ -111,7 +111,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const writes = createWrites(db, events, { channel, sender, patience, schema })
   const reservation = createReservation(db, schema)
   // Shows whether the database can be written, without changing it.
-  const rewriteFormat = db.prepare(`UPDATE ${db.name('format')} SET format = format`)
+  const rewriteFormat = db.prepare(() => `UPDATE ${db.name('format')} SET format = format`)
   const notifyReplicas = createNotifyReplicas(db, channel, sender)
   const recentEvents = createRecentEvents()
   const waiters = createWaiters({
@@ -337,7 +337,8 @@ function createWrites(db: Database, events: Events, { channel, sender, patience,
   async function findAppended(write: Append): Promise<Appended | undefined> {
     const stored = await events.find(write)
     if (!stored) return undefined
-    const lease = write.lease && stored.fence !== null ? { fence: stored.fence } : undefined
+    const { fence, isTakenOver } = stored
+    const lease = write.lease && fence !== null ? { fence, ...(isTakenOver && { isTakenOver }) } : undefined
     return { type: 'stored', generation: write.after + write.batch.events.length, lease }
   }
 
@@ -362,13 +363,15 @@ function createWrites(db: Database, events: Events, { channel, sender, patience,
 
 /** Reserves a schema for one agent. */
 function createReservation(db: Database, schema: string) {
-  const reserve = db.prepare<{ readonly name: string }>(`
-    INSERT INTO ${db.name('log_agent')} AS reserved (name) VALUES ($1)
-    ON CONFLICT (id) DO UPDATE SET name = reserved.name RETURNING name`)
+  const reserve = db.prepare<{ readonly name: string }, { readonly agent: string }>(
+    ({ agent }) => `
+    INSERT INTO ${db.name('log_agent')} AS reserved (name) VALUES (${agent})
+    ON CONFLICT (id) DO UPDATE SET name = reserved.name RETURNING name`,
+  )
   let reserving: Promise<void> | undefined
 
   async function requireOwn(agent: string): Promise<void> {
-    const [row] = await db.withRetry(() => reserve(encodeText(agent)))
+    const [row] = await db.withRetry(() => reserve({ agent: encodeText(agent) }))
     const owner = decodeText(row?.name ?? '')
     const store = `The task log in schema ${schema} of PostgreSQL`
     if (owner !== agent) throw new ForeignLog(store, 'its own schema', { agent, owner })

@@ -1,34 +1,36 @@
-import { BoundedMap } from '../../core/base/bounded-map.ts'
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import {
   commonSize,
   countStatements,
   createCountCache,
   type EntrySizes,
-  type EntryStatement,
   healthSizeStatement,
   needsHealthSize,
   pageStatement,
   planQuery,
   type QueryPlan,
 } from '../shared/registry-query.ts'
-import type { Database, Query, RunQuery } from './connection.ts'
-import { decodeText, encodeText, lines } from './sql-text.ts'
+import type { Statement } from '../shared/statement.ts'
+import type { Database, RunQuery } from './connection.ts'
+import { numbered } from './heads.ts'
+import { decodeText, encodeText, lines, linesSql } from './sql-text.ts'
 
 /** Offset that sorts the sizes of prefixes after those of terms. */
 const prefixOffset = 1_000_000
 
-/** Number of prepared search statements to cache. */
-const maxPrepared = 100
-
 export const entryColumns = 'id, name, kind, owner, seen, trouble, entry'
 
-/** The values of an entry in the order of `entryColumns`. */
-export function encodeEntry(entry: RegistryEntry) {
-  const { owner, seen, trouble, ...rest } = entry
-  const { id, name, kind } = rest
-  const ownedBy = owner === undefined ? null : encodeText(owner)
-  return [encodeText(id), encodeText(name), kind, ownedBy, seen, trouble ?? null, JSON.stringify(rest)] as const
+/** The values of the columns of an entry. */
+export function encodeEntry({ owner, seen, trouble, ...rest }: RegistryEntry) {
+  return {
+    id: encodeText(rest.id),
+    name: encodeText(rest.name),
+    kind: rest.kind,
+    owner: owner === undefined ? null : encodeText(owner),
+    seen,
+    trouble: trouble ?? null,
+    entry: JSON.stringify(rest),
+  }
 }
 
 export interface EntryRow {
@@ -46,42 +48,47 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
     byHealth: `${db.name('registry_agents')} e`,
     terms: db.name('registry_terms'),
     state: db.name('registry_state'),
-    placeholder: (index: number) => `$${index}`,
+    placeholder: numbered,
     join: 'JOIN',
     unindexed: '',
   }
   const counts = db.name('registry_term_counts')
-  const state = db.prepare<{ readonly number: number }>(`SELECT number::float8 FROM ${tables.state}`)
+  const state = db.prepare<{ readonly number: number }>(() => `SELECT number::float8 FROM ${tables.state}`)
   const cache = createCountCache()
   const countColumns = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }
-  const prepared = new BoundedMap<string, Query<unknown>>(maxPrepared)
 
-  function run<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
-    const query = prepared.get(text) ?? db.prepare<unknown>(text)
-    prepared.set(text, query)
-    return query(...values) as Promise<readonly Row[]>
-  }
-
-  const selectSizes = db.prepare<{ readonly place: number; readonly size: number }>(`
-    SELECT place::float8, coalesce((SELECT sum(total) FROM ${counts} c WHERE c.term = wanted.term AND c.kind IN ($3, $4)), 0)::float8 AS size
-    FROM unnest(string_to_array($1, E'\\n')) WITH ORDINALITY AS wanted (term, place)
+  const selectSizes = db.prepare<
+    { readonly place: number; readonly size: number },
+    { readonly terms: string; readonly prefixes: string; readonly mesh: string; readonly a2a: string }
+  >(
+    ({ terms, prefixes, mesh, a2a }) => `
+    SELECT place::float8, coalesce((
+      SELECT sum(total) FROM ${counts} c WHERE c.term = wanted.term AND c.kind IN (${mesh}, ${a2a})), 0)::float8 AS size
+    FROM unnest(${linesSql(terms)}) WITH ORDINALITY AS wanted (term, place)
     UNION ALL
     SELECT place::float8 + ${prefixOffset}, coalesce((SELECT sum(total) FROM (
       SELECT total FROM ${counts} c
-      WHERE c.term >= wanted.term AND c.term < wanted.term || chr(1114111) AND c.kind IN ($3, $4) LIMIT ${commonSize}) AS few
+      WHERE c.term >= wanted.term AND c.term < wanted.term || chr(1114111) AND c.kind IN (${mesh}, ${a2a})
+      LIMIT ${commonSize}) AS few
     ), 0)::float8
-    FROM unnest(string_to_array($2, E'\\n')) WITH ORDINALITY AS wanted (term, place)`)
+    FROM unnest(${linesSql(prefixes)}) WITH ORDINALITY AS wanted (term, place)`,
+  )
 
   async function sizesOf({ terms = [], prefixes = [], kind }: EntryQuery): Promise<EntrySizes> {
     if (terms.length + prefixes.length === 0) return { terms: [], prefixes: [] }
-    const rows = await selectSizes(terms.join('\n'), prefixes.join('\n'), kind ?? 'mesh', kind ?? 'a2a')
+    const rows = await selectSizes({
+      terms: terms.join('\n'),
+      prefixes: prefixes.join('\n'),
+      mesh: kind ?? 'mesh',
+      a2a: kind ?? 'a2a',
+    })
     const all = rows.toSorted((one, other) => one.place - other.place).map(({ size }) => size)
     return { terms: all.slice(0, terms.length), prefixes: all.slice(terms.length) }
   }
 
-  const runCount = async (statement: EntryStatement) => Number((await run<{ total: string }>(statement))[0]?.total ?? 0)
+  const runCount = async (statement: Statement) => Number((await db.run<{ total: string }>(statement))[0]?.total ?? 0)
 
-  async function cachedCount(statement: EntryStatement): Promise<number> {
+  async function cachedCount(statement: Statement): Promise<number> {
     const { number = 0 } = (await state())[0] ?? {}
     const key = JSON.stringify(statement)
     const cached = cache.get(key, number)
@@ -113,7 +120,7 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
     const querySizes = await sizesOf(query)
     const health = needsHealthSize(query, querySizes) ? await runCount(healthSizeStatement(query, tables)) : undefined
     const plan = planQuery(query, querySizes, health)
-    const [rows, total] = await Promise.all([run<EntryRow>(pageStatement(plan, tables)), totalOf(plan)])
+    const [rows, total] = await Promise.all([db.run<EntryRow>(pageStatement(plan, tables)), totalOf(plan)])
     return { entries: rows.map(decodeEntry), total }
   }
 }
@@ -136,25 +143,30 @@ export function createTermIndex(db: Pick<Database, 'name'>): PostgresTermIndex {
   /** The ids are encoded, as stored. */
   async function remove(query: RunQuery, kind: EntryKind, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    const counted = await query<{ readonly term: string; readonly total: number }>(
-      `WITH gone AS (DELETE FROM ${terms} WHERE id = ANY (string_to_array($1, E'\\n')) RETURNING term),
+    const counted = await query<
+      { readonly term: string; readonly total: number },
+      { readonly ids: string; readonly kind: EntryKind }
+    >(
+      (value) => `
+       WITH gone AS (DELETE FROM ${terms} WHERE id = ANY (${linesSql(value.ids)}) RETURNING term),
        counted AS (SELECT term, count(*) AS total FROM gone GROUP BY term)
        UPDATE ${counts} c SET total = c.total - counted.total FROM counted
-       WHERE c.term = counted.term AND c.kind = $2 RETURNING c.term, c.total::float8`,
-      ids.join('\n'),
-      kind,
+       WHERE c.term = counted.term AND c.kind = ${value.kind} RETURNING c.term, c.total::float8`,
+      { ids: ids.join('\n'), kind },
     )
     const unused = counted.filter(({ total }) => total <= 0).map(({ term }) => term)
     if (unused.length === 0) return
-    await query(
-      `DELETE FROM ${counts} WHERE term = ANY (string_to_array($1, E'\\n')) AND kind = $2`,
-      unused.join('\n'),
-      kind,
+    await query<unknown, { readonly unused: string; readonly kind: EntryKind }>(
+      (value) => `DELETE FROM ${counts} WHERE term = ANY (${linesSql(value.unused)}) AND kind = ${value.kind}`,
+      { unused: unused.join('\n'), kind },
     )
   }
 
   async function hasTerms(query: RunQuery, id: string, newTerms: readonly string[]): Promise<boolean> {
-    const rows = await query<{ readonly term: string }>(`SELECT term FROM ${terms} WHERE id = $1`, id)
+    const rows = await query<{ readonly term: string }, { readonly id: string }>(
+      (value) => `SELECT term FROM ${terms} WHERE id = ${value.id}`,
+      { id },
+    )
     const oldTerms = new Set(rows.map(({ term }) => term))
     return oldTerms.size === newTerms.length && newTerms.every((term) => oldTerms.has(encodeText(term)))
   }
@@ -170,16 +182,18 @@ export function createTermIndex(db: Pick<Database, 'name'>): PostgresTermIndex {
         await remove(query, before.kind, [id])
       }
       if (newTerms.length === 0) return
-      await query(
-        `WITH put AS (
-           INSERT INTO ${terms} (term, name, id) SELECT term, $2, $3 FROM unnest(string_to_array($1, E'\\n')) AS term
+      await query<
+        unknown,
+        { readonly terms: string; readonly name: string; readonly id: string; readonly kind: EntryKind }
+      >(
+        (value) => `
+         WITH put AS (
+           INSERT INTO ${terms} (term, name, id)
+           SELECT term, ${value.name}, ${value.id} FROM unnest(${linesSql(value.terms)}) AS term
            RETURNING term)
-         INSERT INTO ${counts} AS c (term, kind, total) SELECT term, $4, 1 FROM put
+         INSERT INTO ${counts} AS c (term, kind, total) SELECT term, ${value.kind}, 1 FROM put
          ON CONFLICT (term, kind) DO UPDATE SET total = c.total + 1`,
-        lines(newTerms),
-        name,
-        id,
-        entry.kind,
+        { terms: lines(newTerms), name, id, kind: entry.kind },
       )
     },
   }

@@ -11,6 +11,7 @@ import type {
   UnhealthyReason,
 } from '../../registry/entry.ts'
 import { createPolledWakeups } from '../shared/polled-wakeups.ts'
+import type { StatementText } from '../shared/statement.ts'
 import { type Database, inTransaction, type PostgresPool, poolCheck, type RunQuery } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { createListener } from './listener.ts'
@@ -143,36 +144,37 @@ type RecordChange = (query: RunQuery, type: ChangeType, id: string, mesh?: numbe
 /** The numbered changes, of which the last ones are kept for readers. */
 function createChanges(db: Database, { channel, changesKept }: { channel: string; changesKept: number }) {
   const [state, changes] = [db.name('registry_state'), db.name('registry_changes')]
-  const selectLatest = db.prepare<{ readonly latest: number }>(`SELECT number::float8 AS latest FROM ${state}`)
-  const selectChanges = db.prepare<ChangeRow>(`
+  const selectLatest = db.prepare<{ readonly latest: number }>(() => `SELECT number::float8 AS latest FROM ${state}`)
+  const selectChanges = db.prepare<ChangeRow, { readonly after: number; readonly limit: number }>(
+    ({ after, limit }) => `
     SELECT state.latest, change.number::float8, change.type, change.id
     FROM (SELECT number::float8 AS latest FROM ${state}) AS state
-    LEFT JOIN (SELECT * FROM ${changes} WHERE number > $1 ORDER BY number LIMIT $2) AS change ON true
-    ORDER BY change.number`)
+    LEFT JOIN (SELECT * FROM ${changes} WHERE number > ${after} ORDER BY number LIMIT ${limit}) AS change ON true
+    ORDER BY change.number`,
+  )
   const record: RecordChange = async (query, type, id, mesh = 0, a2a = 0) => {
-    await query(
-      `WITH counted AS (UPDATE ${state} SET number = number + 1, mesh = mesh + $3, a2a = a2a + $4 RETURNING number),
-       dropped AS (DELETE FROM ${changes} WHERE number <= (SELECT number FROM ${state}) + 1 - $5::bigint),
-       inserted AS (INSERT INTO ${changes} (number, type, id) SELECT number, $1, $2 FROM counted)
-       SELECT pg_notify($6, number::text) FROM counted`,
-      type,
-      encodeText(id),
-      mesh,
-      a2a,
-      changesKept,
-      channel,
+    await query<unknown, RecordedChange>(
+      (value) => `
+       WITH counted AS (
+         UPDATE ${state} SET number = number + 1, mesh = mesh + ${value.mesh}, a2a = a2a + ${value.a2a} RETURNING number),
+       dropped AS (DELETE FROM ${changes} WHERE number <= (SELECT number FROM ${state}) + 1 - ${value.kept}::bigint),
+       inserted AS (INSERT INTO ${changes} (number, type, id) SELECT number, ${value.type}, ${value.id} FROM counted)
+       SELECT pg_notify(${value.channel}, number::text) FROM counted`,
+      { type, id: encodeText(id), mesh, a2a, kept: changesKept, channel },
     )
   }
   return {
     record,
     /** Keeps other transactions from changing the registry. Returns the number of entries. */
     async lock(query: RunQuery): Promise<number> {
-      const [counts] = await query<{ total: number }>(`SELECT (mesh + a2a)::float8 AS total FROM ${state} FOR UPDATE`)
+      const [counts] = await query<{ total: number }>(
+        () => `SELECT (mesh + a2a)::float8 AS total FROM ${state} FOR UPDATE`,
+      )
       return counts?.total ?? 0
     },
     latest: async () => (await selectLatest())[0]?.latest ?? 0,
     async read(after: number, limit: number): Promise<ChangePage> {
-      const rows = await selectChanges(Math.max(0, after), limit)
+      const rows = await selectChanges({ after: Math.max(0, after), limit })
       const latest = rows[0]?.latest ?? 0
       if (after === latest) return { changes: [], latest }
       const changeRows = rows.flatMap(({ number, type, id }) =>
@@ -181,6 +183,19 @@ function createChanges(db: Database, { channel, changesKept }: { channel: string
       return { changes: changeRows[0]?.number === after + 1 ? changeRows : undefined, latest }
     },
   }
+}
+
+interface RecordedChange {
+  readonly type: ChangeType
+  readonly id: string
+  readonly mesh: number
+  readonly a2a: number
+  readonly kept: number
+  readonly channel: string
+}
+
+interface Id {
+  readonly id: string
 }
 
 interface DroppedRow {
@@ -192,15 +207,21 @@ interface DroppedRow {
 function createEntries(db: Database, recordChange: RecordChange, capacity: number) {
   const agents = db.name('registry_agents')
   const termIndex = createTermIndex(db)
-  const select = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`)
-  const setSeen = db.prepare<EntryRow>(
-    `UPDATE ${agents} SET seen = greatest(seen, $2::float8) WHERE id = $1 RETURNING ${entryColumns}`,
+  const selectSql: StatementText<Id> = ({ id }) => `SELECT ${entryColumns} FROM ${agents} WHERE id = ${id}`
+  const select = db.prepare<EntryRow, Id>(selectSql)
+  const setSeen = db.prepare<EntryRow, Id & { readonly seen: number }>(
+    ({ id, seen }) =>
+      `UPDATE ${agents} SET seen = greatest(seen, ${seen}::float8) WHERE id = ${id} RETURNING ${entryColumns}`,
   )
-  const selectDue = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE due <= $1 ORDER BY due LIMIT $2`)
-  const setDue = db.prepare(`UPDATE ${agents} SET due = $2::float8 WHERE id = $1`)
+  const selectDue = db.prepare<EntryRow, { readonly by: number; readonly limit: number }>(
+    ({ by, limit }) => `SELECT ${entryColumns} FROM ${agents} WHERE due <= ${by} ORDER BY due LIMIT ${limit}`,
+  )
+  const setDue = db.prepare<unknown, Id & { readonly due: number }>(
+    ({ id, due }) => `UPDATE ${agents} SET due = ${due}::float8 WHERE id = ${id}`,
+  )
 
   async function find(query: RunQuery, id: string): Promise<RegistryEntry | undefined> {
-    return first(await query<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`, encodeText(id)))
+    return first(await query<EntryRow, Id>(selectSql, { id: encodeText(id) }))
   }
 
   async function write(
@@ -209,27 +230,26 @@ function createEntries(db: Database, recordChange: RecordChange, capacity: numbe
     index: EntryIndex,
     before?: RegistryEntry,
   ): Promise<void> {
-    await query(
-      `INSERT INTO ${agents} (${entryColumns}, rank, due) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    await query<unknown, ReturnType<typeof encodeEntry> & { readonly rank: number; readonly due: number | null }>(
+      ({ id, name, kind, owner, seen, trouble, entry, rank, due }) => `
+       INSERT INTO ${agents} (id, name, kind, owner, seen, trouble, entry, rank, due)
+       VALUES (${[id, name, kind, owner, seen, trouble, entry, rank, due].join(', ')})
        ON CONFLICT (id) DO UPDATE SET name = excluded.name, kind = excluded.kind, seen = excluded.seen,
          trouble = excluded.trouble, entry = excluded.entry, rank = excluded.rank, due = excluded.due`,
-      ...encodeEntry(entry),
-      index.rank,
-      index.due ?? null,
+      { ...encodeEntry(entry), rank: index.rank, due: index.due ?? null },
     )
     await termIndex.replace(query, before, entry, index.terms)
   }
 
   async function countOwned(query: RunQuery, owner: string): Promise<number> {
-    const [owned] = await query<{ readonly total: number }>(
-      `SELECT count(*)::float8 AS total FROM ${agents} WHERE owner = $1`,
-      encodeText(owner),
+    const [owned] = await query<{ readonly total: number }, { readonly owner: string }>(
+      (value) => `SELECT count(*)::float8 AS total FROM ${agents} WHERE owner = ${value.owner}`,
+      { owner: encodeText(owner) },
     )
     return owned?.total ?? 0
   }
 
-  async function drop(query: RunQuery, condition: string, ...values: (string | number)[]): Promise<readonly string[]> {
-    const rows = await query<DroppedRow>(`DELETE FROM ${agents} WHERE ${condition} RETURNING id, kind`, ...values)
+  async function drop(query: RunQuery, rows: readonly DroppedRow[]): Promise<readonly string[]> {
     for (const kind of ['mesh', 'a2a'] as const) {
       const ofKind = rows.filter((row) => row.kind === kind).map(({ id }) => id)
       await termIndex.remove(query, kind, ofKind)
@@ -241,7 +261,7 @@ function createEntries(db: Database, recordChange: RecordChange, capacity: numbe
   }
 
   return {
-    get: async (id: string) => first(await select(encodeText(id))),
+    get: async (id: string) => first(await select({ id: encodeText(id) })),
     async put(
       query: RunQuery,
       total: number,
@@ -272,27 +292,43 @@ function createEntries(db: Database, recordChange: RecordChange, capacity: numbe
       if (changed) await recordChange(query, changed, entry.id)
       return true
     },
-    setSeen: async (id: string, seen: number) => first(await setSeen(encodeText(id), seen)),
+    setSeen: async (id: string, seen: number) => first(await setSeen({ id: encodeText(id), seen })),
     async setTrouble(query: RunQuery, id: string, seen: number, trouble: UnhealthyReason | null) {
       const before = await find(query, id)
       if (!before) return undefined
-      const rows = await query<EntryRow>(
-        `UPDATE ${agents} SET seen = greatest(seen, $2::float8), trouble = $3 WHERE id = $1 RETURNING ${entryColumns}`,
-        encodeText(id),
-        seen,
-        trouble,
+      const rows = await query<EntryRow, Id & { readonly seen: number; readonly trouble: string | null }>(
+        (value) => `
+         UPDATE ${agents} SET seen = greatest(seen, ${value.seen}::float8), trouble = ${value.trouble}
+         WHERE id = ${value.id} RETURNING ${entryColumns}`,
+        { id: encodeText(id), seen, trouble },
       )
       if ((before.trouble ?? null) !== trouble) await recordChange(query, 'status', id)
       return first(rows)
     },
-    remove: async (query: RunQuery, id: string) => (await drop(query, 'id = $1', encodeText(id))).length > 0,
-    expire(query: RunQuery, kind: EntryKind, seenBefore: number, limit: number): Promise<readonly string[]> {
-      const oldest = `SELECT id FROM ${agents} WHERE kind = $1 AND seen < $2::float8 ORDER BY seen LIMIT $3`
-      return drop(query, `id IN (${oldest})`, kind, seenBefore, limit)
+    async remove(query: RunQuery, id: string): Promise<boolean> {
+      const rows = await query<DroppedRow, Id>(
+        (value) => `DELETE FROM ${agents} WHERE id = ${value.id} RETURNING id, kind`,
+        { id: encodeText(id) },
+      )
+      return (await drop(query, rows)).length > 0
     },
-    due: async (by: number, limit: number) => (await selectDue(by, limit)).map(decodeEntry),
+    async expire(query: RunQuery, kind: EntryKind, seenBefore: number, limit: number): Promise<readonly string[]> {
+      const rows = await query<
+        DroppedRow,
+        { readonly kind: EntryKind; readonly seenBefore: number; readonly limit: number }
+      >(
+        (value) => `
+         DELETE FROM ${agents} WHERE id IN (
+           SELECT id FROM ${agents} WHERE kind = ${value.kind} AND seen < ${value.seenBefore}::float8
+           ORDER BY seen LIMIT ${value.limit})
+         RETURNING id, kind`,
+        { kind, seenBefore, limit },
+      )
+      return await drop(query, rows)
+    },
+    due: async (by: number, limit: number) => (await selectDue({ by, limit })).map(decodeEntry),
     async schedule(id: string, due: number): Promise<void> {
-      await setDue(encodeText(id), due)
+      await setDue({ id: encodeText(id), due })
     },
   }
 }
@@ -304,7 +340,7 @@ function first([row]: readonly EntryRow[]): RegistryEntry | undefined {
 /** Analyzes the tables for the query planner after many new entries. The server would do so a minute later. */
 function createAnalyzer(db: Database): (total: number) => Promise<void> {
   const tables = ['registry_agents', 'registry_terms', 'registry_term_counts'].map((table) => db.name(table))
-  const analyze = db.prepare(`ANALYZE ${tables.join(', ')}`)
+  const analyze = db.prepare(() => `ANALYZE ${tables.join(', ')}`)
   let added = 0
   return async (total) => {
     if (++added < Math.max(minNewEntries, total / 5)) return
@@ -316,25 +352,32 @@ function createAnalyzer(db: Database): (total: number) => Promise<void> {
 
 function createCatalogs(db: Database): Pick<RegistryStore, 'catalogs' | 'keepCatalog' | 'dropCatalog'> {
   const catalogs = db.name('registry_catalogs')
-  const select = db.prepare<{ readonly catalog: string }>(`SELECT catalog FROM ${catalogs} ORDER BY url`)
-  const upsert = db.prepare(
-    `INSERT INTO ${catalogs} (url, catalog) VALUES ($1, $2) ON CONFLICT (url) DO UPDATE SET catalog = excluded.catalog`,
+  const select = db.prepare<{ readonly catalog: string }>(() => `SELECT catalog FROM ${catalogs} ORDER BY url`)
+  const upsert = db.prepare<unknown, { readonly url: string; readonly catalog: string }>(
+    ({ url, catalog }) => `
+    INSERT INTO ${catalogs} (url, catalog) VALUES (${url}, ${catalog})
+    ON CONFLICT (url) DO UPDATE SET catalog = excluded.catalog`,
   )
-  const remove = db.prepare(`DELETE FROM ${catalogs} WHERE url = $1 RETURNING url`)
+  const remove = db.prepare<unknown, { readonly url: string }>(
+    ({ url }) => `DELETE FROM ${catalogs} WHERE url = ${url} RETURNING url`,
+  )
   return {
     catalogs: async () => (await db.withRetry(() => select())).map(({ catalog }) => JSON.parse(catalog)),
     async keepCatalog(catalog) {
-      await db.withRetry(() => upsert(encodeText(catalog.url), JSON.stringify(catalog)))
+      await db.withRetry(() => upsert({ url: encodeText(catalog.url), catalog: JSON.stringify(catalog) }))
     },
-    dropCatalog: async (url) => (await db.withRetry(() => remove(encodeText(url)))).length > 0,
+    dropCatalog: async (url) => (await db.withRetry(() => remove({ url: encodeText(url) }))).length > 0,
   }
 }
 
 /** Leases by the clock of the database, which all replicas share. */
 function createLease(db: Database): RegistryStore['lease'] {
-  const acquire = db.prepare(`
-    INSERT INTO ${db.name('registry_leases')} AS held (name, holder, until) VALUES ($1, $2, ${leaseEndSql('$3::float8')})
+  const acquire = db.prepare<unknown, { readonly name: string; readonly holder: string; readonly ttl: number }>(
+    ({ name, holder, ttl }) => `
+    INSERT INTO ${db.name('registry_leases')} AS held (name, holder, until)
+    VALUES (${name}, ${holder}, ${leaseEndSql(ttl)})
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-    WHERE held.holder = excluded.holder OR held.until <= clock_timestamp() RETURNING name`)
-  return async (name, holder, ttl) => (await db.withRetry(() => acquire(name, holder, ttl))).length > 0
+    WHERE held.holder = excluded.holder OR held.until <= clock_timestamp() RETURNING name`,
+  )
+  return async (name, holder, ttl) => (await db.withRetry(() => acquire({ name, holder, ttl }))).length > 0
 }

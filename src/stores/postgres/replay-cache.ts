@@ -45,32 +45,44 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
   const db = await openDatabase({ pool, schema, ...timeouts, closed: closing.signal, subject })
   const messages = db.name('mesh_sightings')
   // Of two concurrent claims one inserts; the other waits for it, and sees it in its second select.
-  const insert = db.prepare(`
-    INSERT INTO ${messages} (message_id, nonce, digest, until) VALUES ($1, $2, $3, $4::float8)
-    ON CONFLICT DO NOTHING RETURNING message_id`)
-  const select = db.prepare<MessageRow>(
-    `SELECT digest, settled, reply FROM ${messages} WHERE message_id = $1 AND until > $2::float8`,
+  const insert = db.prepare<unknown, Id & Nonce & { readonly digest: string; readonly until: number }>(
+    ({ id, nonce, digest, until }) => `
+    INSERT INTO ${messages} (message_id, nonce, digest, until) VALUES (${id}, ${nonce}, ${digest}, ${until}::float8)
+    ON CONFLICT DO NOTHING RETURNING message_id`,
   )
-  const removeOld = db.prepare(
-    `DELETE FROM ${messages} WHERE (message_id = $1 OR nonce = $2) AND until <= $3::float8 RETURNING message_id`,
+  const select = db.prepare<MessageRow, Id & Time>(
+    ({ id, time }) =>
+      `SELECT digest, settled, reply FROM ${messages} WHERE message_id = ${id} AND until > ${time}::float8`,
   )
-  const storeReply = db.prepare(
-    `UPDATE ${messages} SET settled = true, reply = $2 WHERE message_id = $1 RETURNING message_id`,
+  const removeOld = db.prepare<unknown, Id & Nonce & Time>(
+    ({ id, nonce, time }) => `
+    DELETE FROM ${messages} WHERE (message_id = ${id} OR nonce = ${nonce}) AND until <= ${time}::float8
+    RETURNING message_id`,
   )
-  const release = db.prepare(`DELETE FROM ${messages} WHERE message_id = $1 AND NOT settled`)
-  const removeAllOld = db.prepare(`
+  const storeReply = db.prepare<unknown, Id & { readonly reply: string | null }>(
+    ({ id, reply }) =>
+      `UPDATE ${messages} SET settled = true, reply = ${reply} WHERE message_id = ${id} RETURNING message_id`,
+  )
+  const release = db.prepare<unknown, Id>(
+    ({ id }) => `DELETE FROM ${messages} WHERE message_id = ${id} AND NOT settled`,
+  )
+  const removeAllOld = db.prepare<unknown, Time & { readonly limit: number }>(
+    ({ time, limit }) => `
     DELETE FROM ${messages} WHERE message_id IN (
-      SELECT message_id FROM ${messages} WHERE until <= $1::float8 LIMIT $2 FOR UPDATE SKIP LOCKED)
-    RETURNING message_id`)
-  const count = db.prepare<{ readonly total: number; readonly first: number | null }>(
-    `SELECT count(*)::float8 AS total, min(until) AS first FROM ${messages}`,
+      SELECT message_id FROM ${messages} WHERE until <= ${time}::float8 LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+    RETURNING message_id`,
   )
-  const dropReplies = db.prepare(`
+  const count = db.prepare<{ readonly total: number; readonly first: number | null }>(
+    () => `SELECT count(*)::float8 AS total, min(until) AS first FROM ${messages}`,
+  )
+  const dropReplies = db.prepare<unknown, { readonly bytes: number }>(
+    ({ bytes }) => `
     UPDATE ${messages} SET reply = NULL WHERE message_id IN (
       SELECT message_id FROM (
         SELECT message_id, sum(octet_length(reply)) OVER (ORDER BY until DESC, message_id) AS size
         FROM ${messages} WHERE reply IS NOT NULL) AS sized
-      WHERE size > $1::float8)`)
+      WHERE size > ${bytes}::float8)`,
+  )
   /** An estimate: other replicas add messages meanwhile. */
   let total = (await db.withRetry(() => count()))[0]?.total ?? 0
   let bytes = 0
@@ -78,9 +90,9 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
 
   async function sweep(): Promise<void> {
     for (let removed = removalBatch; removed === removalBatch; ) {
-      removed = (await removeAllOld(now(), removalBatch)).length
+      removed = (await removeAllOld({ time: now(), limit: removalBatch })).length
     }
-    if (bytes > 0) await dropReplies(replySize)
+    if (bytes > 0) await dropReplies({ bytes: replySize })
     bytes = 0
     total = (await count())[0]?.total ?? 0
   }
@@ -95,20 +107,20 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
   }
 
   async function claim({ messageId, nonce, digest, until }: SeenMessage): Promise<ClaimResult> {
-    const [id, once] = [encodeText(messageId), nonce === undefined ? null : encodeText(nonce)]
+    const key = { id: encodeText(messageId), nonce: nonce === undefined ? null : encodeText(nonce) }
     for (;;) {
-      const [seen] = await select(id, now())
+      const [seen] = await select({ id: key.id, time: now() })
       if (seen) return claimOf(seen, digest)
       const retryAfter = await fullFor()
       if (retryAfter !== undefined) return { retryAfter }
-      const added = await insert(id, once, digest, until)
+      const added = await insert({ ...key, digest, until })
       if (added.length > 0) {
         total++
         return 'new'
       }
-      const [other] = await select(id, now())
+      const [other] = await select({ id: key.id, time: now() })
       if (other) return claimOf(other, digest)
-      const removed = await removeOld(id, once, now())
+      const removed = await removeOld({ ...key, time: now() })
       // No row with this id and none that has expired: the nonce belongs to another message.
       if (removed.length === 0) return 'replay'
     }
@@ -118,12 +130,12 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
     claim: (message) => db.withRetry(() => claim(message)),
     async settle(messageId, reply) {
       const size = Buffer.byteLength(reply)
-      await db.withRetry(() => storeReply(encodeText(messageId), size > replySize ? null : reply))
+      await db.withRetry(() => storeReply({ id: encodeText(messageId), reply: size > replySize ? null : reply }))
       bytes += size
       if (bytes > replySize / 4) await sweep()
     },
     async release({ messageId }) {
-      await db.withRetry(() => release(encodeText(messageId)))
+      await db.withRetry(() => release({ id: encodeText(messageId) }))
       total--
     },
     async close() {
@@ -131,6 +143,18 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
       closing.abort()
     },
   }
+}
+
+interface Id {
+  readonly id: string
+}
+
+interface Nonce {
+  readonly nonce: string | null
+}
+
+interface Time {
+  readonly time: number
 }
 
 interface MessageRow {

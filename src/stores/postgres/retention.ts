@@ -14,41 +14,50 @@ export interface Retention {
 export function createRetention(db: Database): Retention {
   const tasks = db.name('tasks')
   const records = db.name('operator_records')
-  const old = (condition: string) => `
+  const old = (condition: string, { endedBefore, limit }: { readonly [Name in keyof Old]: string }) => `
     old AS MATERIALIZED (
-      SELECT key, task_id FROM ${tasks} WHERE ${condition} AND changed < $1
-      ORDER BY changed LIMIT $2 FOR UPDATE SKIP LOCKED
+      SELECT key, task_id FROM ${tasks} WHERE ${condition} AND changed < ${endedBefore}
+      ORDER BY changed LIMIT ${limit} FOR UPDATE SKIP LOCKED
     )`
   const recorded = (column: 'expired' | 'forgotten') => `
     recorded AS (
       UPDATE ${db.name('retention')} SET last_run = floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
       ${column} = ${column} + (SELECT count(*) FROM old)
     )`
-  const makeTombstones = db.prepare<TaskRow>(`
-    WITH ${old("ended AND phase <> 'expired' AND ($3::text[] IS NULL OR phase = ANY ($3::text[]))")},
+  const isIn = (phases: string) => `(${phases}::text[] IS NULL OR phase = ANY (${phases}::text[]))`
+  const makeTombstones = db.prepare<TaskRow, Old & { readonly phases: string | null }>(
+    (value) => `
+    WITH ${old(`ended AND phase <> 'expired' AND ${isIn(value.phases)}`, value)},
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM old)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM old)),
     lines_gone AS (DELETE FROM ${records} WHERE kind = 'log' AND list IN (SELECT task_id FROM old)),
     ${recorded('expired')}
     UPDATE ${tasks} AS task SET phase = 'expired', status_generation = NULL FROM old WHERE task.key = old.key
-    RETURNING old.task_id`)
-  const remove = db.prepare<TaskRow>(`
-    WITH ${old("phase = 'expired'")},
+    RETURNING old.task_id`,
+  )
+  const remove = db.prepare<TaskRow, Old>(
+    (value) => `
+    WITH ${old("phase = 'expired'", value)},
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM old)),
     ${recorded('forgotten')}
     DELETE FROM ${tasks} AS task USING old WHERE task.key = old.key
-    RETURNING old.task_id`)
+    RETURNING old.task_id`,
+  )
   const columns = `task.task_id, task.context_id, task.owner,
       CASE WHEN task.phase = 'expired' THEN 0 ELSE task.generation END AS events`
   const webhooksIn = (from: string) => `
       (SELECT json_agg(json_build_array(hook.owner, hook.id))::text FROM ${from} AS hook WHERE hook.task_id = task.task_id)
       AS webhooks`
-  const selectOwned = db.prepare<OwnedRow>(`
+  const selectOwned = db.prepare<OwnedRow, SelectionValues>(
+    ({ owner, contextId, limit }) => `
     SELECT task.key, ${columns}, ${webhooksIn(db.name('webhooks'))} FROM ${tasks} AS task
-    WHERE ($1::text IS NULL OR owner = $1) AND ($2::text IS NULL OR context_id = $2) ORDER BY key LIMIT $3`)
-  const drop = db.prepare<OwnedRow>(`
+    WHERE (${owner}::text IS NULL OR owner = ${owner}) AND (${contextId}::text IS NULL OR context_id = ${contextId})
+    ORDER BY key LIMIT ${limit}`,
+  )
+  const drop = db.prepare<OwnedRow, { readonly keys: string }>(
+    ({ keys }) => `
     WITH erased AS MATERIALIZED (
-      SELECT key, task_id FROM ${tasks} WHERE key = ANY ($1::bigint[]) ORDER BY key FOR UPDATE
+      SELECT key, task_id FROM ${tasks} WHERE key = ANY (${keys}::bigint[]) ORDER BY key FOR UPDATE
     ),
     webhooks_gone AS (
       DELETE FROM ${db.name('webhooks')} WHERE task_id IN (SELECT task_id FROM erased) RETURNING task_id, owner, id
@@ -58,13 +67,14 @@ export function createRetention(db: Database): Retention {
     lines_gone AS (DELETE FROM ${records} WHERE kind = 'log' AND list IN (SELECT task_id FROM erased)),
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM erased))
     DELETE FROM ${tasks} AS task USING erased WHERE task.key = erased.key
-    RETURNING task.key, ${columns}, ${webhooksIn('webhooks_gone')}`)
+    RETURNING task.key, ${columns}, ${webhooksIn('webhooks_gone')}`,
+  )
 
   /** Removes tasks and returns the removed rows. As they were selected before, a lost response loses nothing. */
   async function dropAll(selected: readonly OwnedRow[]): Promise<readonly OwnedRow[]> {
     let mayBeDropped = false
     const rows = await db.withRetry(() =>
-      drop(array(selected.map(({ key }) => `${key}`))).catch((error) => {
+      drop({ keys: array(selected.map(({ key }) => `${key}`)) }).catch((error) => {
         mayBeDropped = true
         throw error
       }),
@@ -75,14 +85,17 @@ export function createRetention(db: Database): Retention {
 
   return {
     expire: async (endedBefore, limit, phases) =>
-      idsOf(await makeTombstones(Math.ceil(endedBefore), limit, phases ? array(phases) : null)),
-    forget: async (endedBefore, limit) => idsOf(await remove(Math.ceil(endedBefore), limit)),
+      idsOf(
+        await makeTombstones({ endedBefore: Math.ceil(endedBefore), limit, phases: phases ? array(phases) : null }),
+      ),
+    forget: async (endedBefore, limit) => idsOf(await remove({ endedBefore: Math.ceil(endedBefore), limit })),
     async erase({ owner, contextId }, limit) {
       const optional = (text: string | undefined) => (text === undefined ? null : encodeText(text))
       let rows: readonly OwnedRow[] = []
       // If another replica removed all selected rows, select again: there may be more.
       for (let isDone = false; !isDone && rows.length === 0; ) {
-        const selected = await db.withRetry(() => selectOwned(optional(owner), optional(contextId), limit))
+        const values = { owner: optional(owner), contextId: optional(contextId), limit }
+        const selected = await db.withRetry(() => selectOwned(values))
         isDone = selected.length === 0
         if (!isDone) rows = await dropAll(selected)
       }
@@ -95,6 +108,17 @@ export function createRetention(db: Database): Retention {
       }))
     },
   }
+}
+
+interface Old {
+  readonly endedBefore: number
+  readonly limit: number
+}
+
+interface SelectionValues {
+  readonly owner: string | null
+  readonly contextId: string | null
+  readonly limit: number
 }
 
 interface TaskRow {

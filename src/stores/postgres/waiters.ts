@@ -2,7 +2,8 @@ import type { StoredEvent } from '../../core/protocol/events.ts'
 import { createWakeups } from '../../core/tasks/follow.ts'
 import type { Database } from './connection.ts'
 import type { Events } from './events.ts'
-import { decodeText, lines } from './sql-text.ts'
+import { decodeText, lines, linesSql } from './sql-text.ts'
+import type { NotificationValues } from './write-batches.ts'
 
 /** Number of hashes that always fit into one notification. */
 const maxHashes = 500
@@ -20,10 +21,12 @@ export function decodeNotification(payload: string): { readonly sender: string; 
 
 /** Notifies the other replicas of tasks that changed without an append. */
 export function createNotifyReplicas(db: Database, channel: string, sender: string) {
-  const send = db.prepare('SELECT pg_notify($1, $2)')
+  const send = db.prepare<unknown, NotificationValues>(
+    ({ channel, notification }) => `SELECT pg_notify(${channel}, ${notification})`,
+  )
   return async (taskIds: readonly string[]): Promise<void> => {
     for (let at = 0; at < taskIds.length; at += maxHashes) {
-      await send(channel, encodeNotification(sender, taskIds.slice(at, at + maxHashes)))
+      await send({ channel, notification: encodeNotification(sender, taskIds.slice(at, at + maxHashes)) })
     }
   }
 }
@@ -200,11 +203,11 @@ function createPoller(poll: () => Promise<void>, interval: () => number, isNeede
 }
 
 function createFindGenerations(db: Database) {
-  const select = db.prepare<{ readonly task_id: string; readonly generation: number }>(
-    `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (string_to_array($1, E'\\n'))`,
+  const select = db.prepare<{ readonly task_id: string; readonly generation: number }, { readonly taskIds: string }>(
+    ({ taskIds }) => `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (${linesSql(taskIds)})`,
   )
   return async (taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
-    const rows = await select(lines(taskIds))
+    const rows = await select({ taskIds: lines(taskIds) })
     return new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
   }
 }

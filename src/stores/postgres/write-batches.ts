@@ -3,7 +3,7 @@ import type { TaskEvent } from '../../core/protocol/events.ts'
 import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
 import type { Claim } from '../../core/tasks/log.ts'
 import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../shared/event-batches.ts'
-import { createBackoff, isConflict, isDisconnected, type PostgresValue, storeError } from './connection.ts'
+import { createBackoff, isConflict, isDisconnected, storeError } from './connection.ts'
 import { array, lines } from './sql-text.ts'
 
 /**
@@ -57,44 +57,53 @@ export interface Write {
   readonly token: number
 }
 
-/** The events of several writes as columns for a statement: the event, and the number of its write, starting at 1. */
-export function eventColumns(writes: readonly Write[]): [events: string, writes: string] {
-  // JSON contains no line breaks, so the lines need no quoting.
-  const texts = writes.flatMap(({ batch }) => batch.rows.map(({ text }) => text)).join('\n')
-  return [texts, array(writes.flatMap(({ batch }, index) => batch.rows.map(() => index + 1)))]
+/** The events of several writes as columns for a statement. `eventWrites` has the number of the write, starting at 1. */
+export function eventColumns(writes: readonly Write[]) {
+  return {
+    // JSON contains no line breaks, so the lines need no quoting.
+    events: writes.flatMap(({ batch }) => batch.rows.map(({ text }) => text)).join('\n'),
+    eventWrites: array(writes.flatMap(({ batch }, index) => batch.rows.map(() => index + 1))),
+  }
 }
 
-/** What both statements for appends need of each write and of the change of its task, as columns. */
-export function appendColumns(
-  writes: readonly (Write & { readonly fence?: number })[],
-  changes: readonly ReturnType<typeof taskRowChange>[],
-): readonly PostgresValue[] {
-  return [
-    lines(writes.map(({ taskId }) => taskId)),
-    array(writes.map(({ after }) => after)),
-    array(writes.map(({ fence }) => fence)),
-    array(writes.map(({ batch }) => batch.events.length)),
-    array(eventOffsets(writes)),
-    array(writes.map(({ token }) => token)),
-    array(changes.map(({ phase }) => phase)),
-    array(changes.map(({ statusAt }) => statusAt)),
-    array(changes.map(({ answered }) => answered)),
-  ]
+export type EventColumns = ReturnType<typeof eventColumns>
+
+/** What the statements for several writes need of each one and of the change of its task, as columns. */
+export function writeColumns(writes: readonly Write[], changes: readonly TaskRowChange[]) {
+  return {
+    taskIds: lines(writes.map(({ taskId }) => taskId)),
+    sizes: array(writes.map(({ batch }) => batch.events.length)),
+    offsets: array(eventOffsets(writes)),
+    tokens: array(writes.map(({ token }) => token)),
+    phases: array(changes.map(({ phase }) => phase)),
+    statusGenerations: array(changes.map(({ statusAt }) => statusAt)),
+    answered: array(changes.map(({ answered }) => answered)),
+    changed: array(changes.map(({ changed }) => changed)),
+    over: array(changes.map(({ isOver }) => isOver)),
+  }
 }
 
-export function claimColumns(
-  writes: readonly Write[],
-): [writes: PostgresValue, keys: PostgresValue, digests: PostgresValue] {
+export type WriteColumns = ReturnType<typeof writeColumns>
+
+export function claimColumns(writes: readonly Write[]) {
   const rows = writes.flatMap(({ claims = [] }, index) => claims.map((claim) => ({ ...claim, write: index + 1 })))
-  return [
-    array(rows.map(({ write }) => write)),
-    lines(rows.map(({ key }) => key)),
-    lines(rows.map(({ digest }) => digest)),
-  ]
+  return {
+    claimWrites: array(rows.map(({ write }) => write)),
+    claimKeys: lines(rows.map(({ key }) => key)),
+    claimDigests: lines(rows.map(({ digest }) => digest)),
+  }
+}
+
+export type ClaimColumns = ReturnType<typeof claimColumns>
+
+/** The notification that a statement sends if it stores something. */
+export interface NotificationValues {
+  readonly channel: string
+  readonly notification: string
 }
 
 /** For each write, the number of events in the writes before it. */
-export function eventOffsets(writes: readonly Write[]): readonly number[] {
+function eventOffsets(writes: readonly Write[]): readonly number[] {
   let sum = 0
   return writes.map(({ batch }) => {
     sum += batch.events.length

@@ -1,4 +1,5 @@
 import type { EntryKind, EntryQuery } from '../../registry/entry.ts'
+import { type AddValue, createValues, type Statement } from './statement.ts'
 
 const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
 
@@ -72,14 +73,13 @@ export interface EntryTables {
   readonly unindexed: string
 }
 
-export interface EntryStatement {
-  readonly text: string
-  readonly values: readonly (string | number)[]
-}
+export type EntryStatement = Statement<string | number>
+
+type AddEntryValue = AddValue<string | number>
 
 /** Selects one page. Its cost depends on the size of the page, not on the number of entries. */
 export function pageStatement({ query, access }: QueryPlan, tables: EntryTables): EntryStatement {
-  const { values, value } = createValues(tables)
+  const { values, add: value } = createValues<string | number>(tables.placeholder)
   const { before, from, conditions, name, id } = sourceOf(query, access, tables, value, tables.unindexed)
   const { after, order = 'name', limit } = query
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
@@ -119,7 +119,7 @@ export function countStatements(
 
 /** Counts the entries with the requested health, up to `commonSize` per class. */
 export function healthSizeStatement(query: EntryQuery, tables: EntryTables): EntryStatement {
-  const { values, value } = createValues(tables)
+  const { values, add: value } = createValues<string | number>(tables.placeholder)
   const counts = healthClassesOf(query).map((healthClass) => {
     const some = `SELECT 1 FROM ${tables.byHealth} WHERE ${healthClassCondition(healthClass, query, value)} LIMIT ${commonSize}`
     return `(SELECT count(*) FROM (${some}) AS few)`
@@ -159,20 +159,12 @@ export function createCountCache(): CountCache {
 /** Entries with a condition that at least this many match are found among the first rows; rarer ones need an index. */
 export const commonSize = 1_000
 
-function createValues({ placeholder }: EntryTables) {
-  const values: (string | number)[] = []
-  const value: Value = (item) => placeholder(values.push(item))
-  return { values, value }
-}
-
-type Value = (value: string | number) => string
-
 /** The tables and conditions of a query. */
 function sourceOf(
   query: EntryQuery,
   access: AccessPath,
   tables: EntryTables,
-  value: Value,
+  value: AddEntryValue,
   unindexed = '',
   withAgents = true,
 ) {
@@ -216,7 +208,7 @@ function sourceOf(
 }
 
 /** The last code point is the upper bound, as no text sorts after it. */
-function prefixCondition(table: string, prefix: string, value: Value): string {
+function prefixCondition(table: string, prefix: string, value: AddEntryValue): string {
   return `${table}.term >= ${value(prefix)} AND ${table}.term < ${value(`${prefix}\u{10ffff}`)}`
 }
 
@@ -230,7 +222,7 @@ function healthClassesOf({ kind, health }: EntryQuery): readonly HealthClass[] {
 /** Disjoint classes of health, each a range of an index. */
 type HealthClass = `${'healthy' | 'failing'} ${EntryKind}` | 'silent mesh'
 
-function healthClassCondition(healthClass: HealthClass, { health }: EntryQuery, value: Value): string {
+function healthClassCondition(healthClass: HealthClass, { health }: EntryQuery, value: AddEntryValue): string {
   const since = health?.since ?? 0
   switch (healthClass) {
     case 'healthy mesh':
@@ -247,7 +239,13 @@ function healthClassCondition(healthClass: HealthClass, { health }: EntryQuery, 
 }
 
 /** The limit makes PostgreSQL check each remaining row instead of searching all entries with the term. */
-function termConditions(query: EntryQuery, { terms }: EntryTables, value: Value, name: string, id: string): string[] {
+function termConditions(
+  query: EntryQuery,
+  { terms }: EntryTables,
+  value: AddEntryValue,
+  name: string,
+  id: string,
+): string[] {
   const having = (condition: string) => `EXISTS (SELECT 1 FROM ${terms} o WHERE ${condition} LIMIT 1 OFFSET 0)`
   return [
     ...(query.terms ?? []).map((term) => having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`)),
@@ -259,7 +257,7 @@ function termConditions(query: EntryQuery, { terms }: EntryTables, value: Value,
 function kindConditions(
   kind: EntryKind,
   health: EntryQuery['health'],
-  value: Value,
+  value: AddEntryValue,
   unindexed = '',
 ): readonly string[] {
   const isOfKind = `e.kind = ${value(kind)}`
@@ -274,14 +272,14 @@ function allOf(conditions: readonly string[]): string {
 }
 
 function countAll(query: EntryQuery, access: AccessPath, tables: EntryTables): EntryStatement {
-  const { values, value } = createValues(tables)
+  const { values, add: value } = createValues<string | number>(tables.placeholder)
   const isNarrowed = query.kind !== undefined || query.health !== undefined || access.type === 'order'
   const { from, conditions } = sourceOf(query, access, tables, value, '', isNarrowed)
   return { text: `SELECT count(*) AS total ${from} WHERE ${allOf(conditions)}`, values }
 }
 
 function countUnhealthy(query: EntryQuery, since: number, tables: EntryTables): EntryStatement {
-  const { values, value } = createValues(tables)
+  const { values, add: value } = createValues<string | number>(tables.placeholder)
   const unhealthy = { ...query, health: { isHealthy: false, since } }
   const counts = healthClassesOf(unhealthy).map((healthClass) => {
     const conditions = [

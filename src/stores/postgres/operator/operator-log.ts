@@ -12,14 +12,17 @@ import {
   type OperatorTask,
   type TaskActivity,
 } from '../../../core/tasks/operator-log.ts'
-import type { Database, PostgresValue } from '../connection.ts'
-import { decodeHead, type HeadRow, selectHeads } from '../heads.ts'
-import { array, decodeText, encodeText } from '../sql-text.ts'
+import { type AddValue, createValues, type SqlValue } from '../../shared/statement.ts'
+import type { Database } from '../connection.ts'
+import { decodeHead, type HeadRow, numbered, selectHeads } from '../heads.ts'
+import { array, decodeText, encodeText, linesSql } from '../sql-text.ts'
 import { createPostgresOperatorState, type RunQuery } from './operator-state.ts'
 
 /** What operators read from the schema of a log. Times of leases go by the clock of the database. */
 export function createPostgresOperatorLog(db: Database, query: RunQuery): OperatorLog {
-  const select = selectHeads(db, operatorColumns)
+  const select = db.prepare<OperatorRow, { readonly taskId: string }>(
+    ({ taskId }) => `${selectHeads(db, operatorColumns)} WHERE task.task_id = ${taskId}`,
+  )
   return {
     kind: 'PostgreSQL',
     ...createReads(db, query),
@@ -28,7 +31,7 @@ export function createPostgresOperatorLog(db: Database, query: RunQuery): Operat
     tasks: (filters) => query(() => listTasks(db, filters)),
     task: (taskId) =>
       query(async () => {
-        const [row] = await db.prepare<OperatorRow>(`${select} WHERE task.task_id = $1`)(encodeText(taskId))
+        const [row] = await select({ taskId: encodeText(taskId) })
         return row && taskOf(row)
       }),
   }
@@ -38,16 +41,19 @@ async function listTasks(db: Database, filters: OperatorQuery): Promise<Operator
   const { cursor, limit, phases = contentPhases } = filters
   const selected = filters.isStuck ? phases.filter((phase) => activePhases.some((each) => each === phase)) : phases
   if (selected.length === 0) return { tasks: [], total: 0 }
-  const { where, bound } = conditionOf(db, filters)
-  const paged = [...bound]
-  const after = cursor ? [`(changed, key) < ($${paged.push(cursor.changed)}, $${paged.push(cursor.key)})`] : []
+  const { values: paged, add } = createValues(numbered)
+  const where = conditionsOf(db, filters, add)
+  const bound = [...paged]
+  const after = cursor ? [`(changed, key) < (${add(cursor.changed)}, ${add(cursor.key)})`] : []
   const search = { ...filters, phases: selected, where, after, bound, paged }
   const isSearch = (filters.search ?? filters.contextId ?? filters.principal ?? filters.skill) !== undefined
   const { keys, total } = await (isSearch ? findBySearch(db, search) : findByPhase(db, search))
-  const select = db.prepare<OperatorRow>(`
-    ${selectHeads(db, operatorColumns)} WHERE task.key = ANY ($1::bigint[])
-    ORDER BY task.changed DESC, task.key DESC`)
-  const rows = await select(array(keys))
+  const select = db.prepare<OperatorRow, { readonly keys: string }>(
+    (value) => `
+    ${selectHeads(db, operatorColumns)} WHERE task.key = ANY (${value.keys}::bigint[])
+    ORDER BY task.changed DESC, task.key DESC`,
+  )
+  const rows = await select({ keys: array(keys) })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return {
@@ -61,10 +67,10 @@ interface Search {
   readonly phases: readonly string[]
   /** Conditions of all tasks that match, with their values. */
   readonly where: readonly string[]
-  readonly bound: readonly PostgresValue[]
+  readonly bound: readonly SqlValue[]
   /** The condition of the tasks after the cursor, and the values with its own. */
   readonly after: readonly string[]
-  readonly paged: readonly PostgresValue[]
+  readonly paged: readonly SqlValue[]
   readonly limit: number
 }
 
@@ -83,46 +89,60 @@ async function findByPhase(db: Database, { phases, where, bound, after, paged, l
         return `(SELECT ${columns} FROM ${db.name('tasks')} AS task WHERE ${all} ${end})`
       })
       .join(' UNION ALL ')
-  const count = db.prepare<Total>(
-    `SELECT count(*)::float8 AS total FROM (${each('1', where, `LIMIT ${maxCounted}`)}) AS counted`,
-  )
+  const count = `SELECT count(*)::float8 AS total FROM (${each('1', where, `LIMIT ${maxCounted}`)}) AS counted`
   const end = `${newestFirst} LIMIT ${limit + 1}`
-  const page = db.prepare<KeyRow>(
-    `SELECT key::float8 FROM (${each('key, changed', [...where, ...after], end)}) AS found ${end}`,
-  )
-  const [[counted], rows] = await Promise.all([count(...bound), page(...paged)])
+  const page = `SELECT key::float8 FROM (${each('key, changed', [...where, ...after], end)}) AS found ${end}`
+  const [[counted], rows] = await Promise.all([
+    db.run<Total>({ text: count, values: bound }),
+    db.run<KeyRow>({ text: page, values: paged }),
+  ])
   return { keys: rows.map(({ key }) => key), total: counted?.total ?? 0 }
 }
 
 /** No index helps: all tasks are read, once. */
 async function findBySearch(db: Database, { phases, where, after, paged, limit }: Search): Promise<FoundKeys> {
   const inPhases = `phase IN (${phases.map((phase) => `'${phase}'`).join(', ')})`
-  const find = db.prepare<KeyRow & Total>(`
+  const text = `
     WITH matching AS MATERIALIZED (
       SELECT key, changed FROM ${db.name('tasks')} AS task WHERE ${[inPhases, ...where].join(' AND ')})
     SELECT key::float8, (SELECT count(*) FROM matching)::float8 AS total FROM matching
-    ${after.length > 0 ? `WHERE ${after.join(' AND ')}` : ''} ${newestFirst} LIMIT ${limit + 1}`)
-  const rows = await find(...paged)
+    ${after.length > 0 ? `WHERE ${after.join(' AND ')}` : ''} ${newestFirst} LIMIT ${limit + 1}`
+  const rows = await db.run<KeyRow & Total>({ text, values: paged })
   return { keys: rows.map(({ key }) => key), total: rows[0]?.total ?? 0 }
 }
 
 function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' | 'counts'> {
   const tasks = db.name('tasks')
   const active = activePhases.map((phase) => `'${phase}'`).join(', ')
+  const selectEvents = db.prepare<
+    EventRow,
+    { readonly taskId: string; readonly after: number; readonly limit: number }
+  >(
+    ({ taskId, after, limit }) => `
+    SELECT generation, event, at FROM (
+      SELECT generation, event, at, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
+      FROM (
+        SELECT generation, event, at FROM ${db.name('events')}
+        WHERE task = (SELECT key FROM ${tasks} WHERE task_id = ${taskId})
+          AND generation > ${after} AND generation <= ${after} + ${limit}
+      ) AS page
+      WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
+    ) AS weighed
+    WHERE before < ${readLimit.bytes} ORDER BY generation`,
+  )
+  const countPhases = db.prepare<PhaseRow>(() => `SELECT phase, count(*)::float8 AS total FROM ${tasks} GROUP BY phase`)
+  const countState = db.prepare<StateRow>(
+    () => `
+    SELECT (SELECT count(*) FROM ${tasks} WHERE phase IN (${active}) AND ${stuckSql})::float8 AS stuck,
+      (SELECT count(*) FROM ${tasks}
+        WHERE lease_holder IS NOT NULL AND lease_until > statement_timestamp())::float8 AS leases,
+      (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = (
+        SELECT relnamespace FROM pg_class WHERE oid = '${tasks}'::regclass))::float8 AS bytes`,
+  )
   return {
     events: (taskId, after, limit) =>
       query(async () => {
-        const read = db.prepare<EventRow>(`
-          SELECT generation, event, at FROM (
-            SELECT generation, event, at, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
-            FROM (
-              SELECT generation, event, at FROM ${db.name('events')}
-              WHERE task = (SELECT key FROM ${tasks} WHERE task_id = $1) AND generation > $2 AND generation <= $2 + $3
-            ) AS page
-            WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
-          ) AS weighed
-          WHERE before < ${readLimit.bytes} ORDER BY generation`)
-        const rows = await read(encodeText(taskId), after, limit)
+        const rows = await selectEvents({ taskId: encodeText(taskId), after, limit })
         return rows.map(({ generation, event, at }) => ({
           generation,
           event: JSON.parse(event) as TaskEvent,
@@ -132,15 +152,7 @@ function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' 
 
     counts: () =>
       query(async () => {
-        const [phases, [state]] = await Promise.all([
-          db.prepare<PhaseRow>(`SELECT phase, count(*)::float8 AS total FROM ${tasks} GROUP BY phase`)(),
-          db.prepare<StateRow>(`
-            SELECT (SELECT count(*) FROM ${tasks} WHERE phase IN (${active}) AND ${stuckSql})::float8 AS stuck,
-              (SELECT count(*) FROM ${tasks}
-                WHERE lease_holder IS NOT NULL AND lease_until > statement_timestamp())::float8 AS leases,
-              (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = (
-                SELECT relnamespace FROM pg_class WHERE oid = '${tasks}'::regclass))::float8 AS bytes`)(),
-        ])
+        const [phases, [state]] = await Promise.all([countPhases(), countState()])
         return {
           phases: Object.fromEntries(phases.map(({ phase, total }) => [phase, total])),
           stuck: state?.stuck ?? 0,
@@ -154,79 +166,63 @@ function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' 
 function createMinutes(db: Database, query: RunQuery): Pick<OperatorLog, 'activity' | 'minutes' | 'keepMinutes'> {
   const tasks = db.name('tasks')
   const minutes = db.name('operator_minutes')
+  const selectActivity = db.prepare<
+    TaskActivity,
+    { readonly phase: string; readonly changed: number; readonly key: number; readonly limit: number }
+  >(
+    ({ phase, changed, key, limit }) => `
+    SELECT key::float8, created::float8, changed::float8 FROM ${tasks}
+    WHERE phase = ${phase} AND (changed, key) > (${changed}, ${key}) ORDER BY changed, key LIMIT ${limit}`,
+  )
+  const selectMinutes = db.prepare<{ readonly summary: string }, { readonly from: number }>(
+    ({ from }) => `SELECT summary FROM ${minutes} WHERE minute >= ${from} ORDER BY minute`,
+  )
+  const insert = db.prepare<unknown, { readonly summaries: string; readonly removeBefore: number }>(
+    ({ summaries, removeBefore }) => `
+    WITH removed AS (DELETE FROM ${minutes} WHERE minute < ${removeBefore})
+    INSERT INTO ${minutes} (minute, summary)
+    SELECT (line::json ->> 'minute')::bigint, line FROM unnest(${linesSql(`nullif(${summaries}, '')`)}) AS line
+    ON CONFLICT (minute) DO NOTHING`,
+  )
   return {
-    activity: (phase, after, limit) =>
-      query(() =>
-        db.prepare<TaskActivity>(`
-          SELECT key::float8, created::float8, changed::float8 FROM ${tasks}
-          WHERE phase = $1 AND (changed, key) > ($2, $3) ORDER BY changed, key LIMIT $4`)(
-          phase,
-          Math.floor(after.changed),
-          after.key,
-          limit,
-        ),
-      ),
+    activity: (phase, { changed, key }, limit) =>
+      query(() => selectActivity({ phase, changed: Math.floor(changed), key, limit })),
 
     minutes: (from) =>
-      query(async () => {
-        const read = db.prepare<{ readonly summary: string }>(
-          `SELECT summary FROM ${minutes} WHERE minute >= $1 ORDER BY minute`,
-        )
-        return (await read(from)).map(({ summary }) => JSON.parse(summary) as MinuteSummary)
-      }),
+      query(async () => (await selectMinutes({ from })).map(({ summary }) => JSON.parse(summary) as MinuteSummary)),
 
     keepMinutes: (added, removeBefore) =>
       query(async () => {
-        const insert = db.prepare(`
-          WITH removed AS (DELETE FROM ${minutes} WHERE minute < $2)
-          INSERT INTO ${minutes} (minute, summary)
-          SELECT (line::json ->> 'minute')::bigint, line
-          FROM unnest(string_to_array(nullif($1, ''), E'\\n')) AS line
-          ON CONFLICT (minute) DO NOTHING`)
-        await insert(added.map((summary) => JSON.stringify(summary)).join('\n'), removeBefore)
+        await insert({ summaries: added.map((summary) => JSON.stringify(summary)).join('\n'), removeBefore })
       }),
   }
 }
 
-function conditionOf(
-  db: Database,
-  filters: OperatorQuery,
-): { readonly where: readonly string[]; readonly bound: PostgresValue[] } {
+function conditionsOf(db: Database, filters: OperatorQuery, add: AddValue): readonly string[] {
   const where: string[] = []
-  const bound: PostgresValue[] = []
-  const add = (value: PostgresValue, condition: (parameter: string) => string) => {
-    bound.push(value)
-    where.push(condition(`$${bound.length}`))
-  }
   const { isStuck, principal, skill, contextId, search, changedSince } = filters
   if (isStuck) where.push(stuckSql)
   if (principal !== undefined) {
-    add(
-      encodeText(principal),
-      (id) => `(owner = ${id} OR right(owner, length(${id}) + ${ending.length}) = '${ending}' || ${id})`,
-    )
+    const id = add(encodeText(principal))
+    where.push(`(owner = ${id} OR right(owner, length(${id}) + ${ending.length}) = '${ending}' || ${id})`)
   }
-  if (skill !== undefined) add(encodeText(skill), (name) => `skill = ${name}`)
-  if (contextId !== undefined) add(encodeText(contextId), (id) => `context_id = ${id}`)
+  if (skill !== undefined) where.push(`skill = ${add(encodeText(skill))}`)
+  if (contextId !== undefined) where.push(`context_id = ${add(encodeText(contextId))}`)
   if (search !== undefined) {
-    const isIn = (part: string) => (column: string) => `strpos(${column}, ${part}) > 0`
+    const part = add(encodeText(search))
     const columns = ['task_id', 'context_id', 'owner', "coalesce(skill, '')"]
-    const inIds = (part: string) => columns.map(isIn(part)).join(' OR ')
-    add(encodeText(search), inIds)
+    const inIds = columns.map((column) => `strpos(${column}, ${part}) > 0`).join(' OR ')
     const json = JSON.stringify(search).slice(1, -1)
-    bound.push(
-      `%${json.replace(/[!%_]/g, '!$&')}%`,
-      `"text":"([^"\\\\]|\\\\.)*${json.replace(/[!-/:-@[-`{-~]/g, '\\$&')}`,
-    )
-    const [like, pattern] = [bound.length - 1, bound.length]
+    const like = add(`%${json.replace(/[!%_]/g, '!$&')}%`)
+    const pattern = add(`"text":"([^"\\\\]|\\\\.)*${json.replace(/[!-/:-@[-`{-~]/g, '\\$&')}`)
     // Comparing the JSON first is cheap, and leaves few messages to compare by their text.
     const inMessage = `EXISTS (
       SELECT 1 FROM ${db.name('events')} AS first WHERE first.task = task.key AND first.generation = 1
-      AND CASE WHEN first.event ILIKE $${like} ESCAPE '!' THEN first.event ~* $${pattern} ELSE false END)`
-    where.push(`(${where.pop()} OR ${inMessage})`)
+      AND CASE WHEN first.event ILIKE ${like} ESCAPE '!' THEN first.event ~* ${pattern} ELSE false END)`
+    where.push(`(${inIds} OR ${inMessage})`)
   }
-  if (changedSince !== undefined) add(Math.ceil(changedSince), (time) => `changed >= ${time}`)
-  return { where, bound }
+  if (changedSince !== undefined) where.push(`changed >= ${add(Math.ceil(changedSince))}`)
+  return where
 }
 
 /** The end of a tenant in the name of an owner, as it is stored. */
