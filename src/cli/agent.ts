@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../core/base/json.ts'
 import { isList, isObject } from '../core/base/json.ts'
+import { detectLegacyVersions } from '../core/dialects/legacy-versions.ts'
+import {
+  currentVersion,
+  dialectsOfVersion,
+  isLegacyVersion,
+  type ProtocolVersion,
+  protocolVersions,
+} from '../core/dialects/versions.ts'
 import { createGuardedFetch, type GuardedFetchOptions } from '../core/node/guarded-fetch/guarded-fetch.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { type AgentCard, type Client, type ConnectOptions, connect, type Notice } from '../entries/client.ts'
@@ -141,16 +149,17 @@ function callOptions({ settings, signal }: Context): AgentConnection['call'] {
 /** Never below 1.0 unless the user has opted in. */
 function dialectsOf({ settings }: Context): readonly DialectName[] {
   const version = settings.text('a2a-version')
-  const legacy: readonly DialectName[] = ['v0.3', 'v0.3-proto', 'v0.2', 'v0.1']
-  if (version === undefined) return settings.flag('legacy') ? ['v1.0', ...legacy] : ['v1.0']
-  return version === '1.0' ? ['v1.0'] : legacy.filter((name) => name.startsWith(`v${version}`))
+  if (version !== undefined) return dialectsOfVersion[version as ProtocolVersion]
+  const versions = protocolVersions.filter((each) => settings.flag('legacy') || !isLegacyVersion(each))
+  return versions.flatMap((each) => dialectsOfVersion[each])
 }
 
 function explainVersions(error: unknown, wire: JsonObject | undefined, dialects: readonly DialectName[]): unknown {
   if (!(error instanceof A2AError) || error.reason !== 'no-common-interface' || !wire) return error
   const versions = versionsOf(wire)
-  const isLegacyOnly = versions.length > 0 && versions.every((version) => /^0\./.test(version))
-  if (!dialects.includes('v1.0') || !isLegacyOnly) {
+  const isLegacyOnly = versions.length > 0 && versions.every(isLegacyVersion)
+  const mayBeCurrent = dialectsOfVersion[currentVersion].some((name) => dialects.includes(name))
+  if (!mayBeCurrent || !isLegacyOnly) {
     return new A2AError(
       'version-not-supported',
       `The agent speaks none of the requested versions: its card names ${versions.join(', ') || 'none'}.`,
@@ -165,8 +174,11 @@ function explainVersions(error: unknown, wire: JsonObject | undefined, dialects:
   })
 }
 
-function versionsOf({ supportedInterfaces, protocolVersion }: JsonObject): readonly string[] {
-  if (!isList(supportedInterfaces)) return [typeof protocolVersion === 'string' ? protocolVersion : '0.2']
+function versionsOf(wire: JsonObject): readonly string[] {
+  const { supportedInterfaces, protocolVersion } = wire
+  if (!isList(supportedInterfaces)) {
+    return typeof protocolVersion === 'string' ? [protocolVersion] : detectLegacyVersions(wire).versions.slice(0, 1)
+  }
   const versions = supportedInterfaces.flatMap((each) =>
     isObject(each) && typeof each.protocolVersion === 'string' ? [each.protocolVersion] : [],
   )

@@ -1,3 +1,4 @@
+import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Output } from './output.ts'
 
 /** An option of a command, as the parser, the help, the completion and the settings use it. */
@@ -153,7 +154,7 @@ export const agentOptions: Readonly<Record<string, Option>> = {
     type: 'text',
     value: 'x.y',
     summary: 'Protocol version to speak. Versions below 1.0 are used only if they are named here.',
-    choices: ['1.0', '0.3', '0.2', '0.1'],
+    choices: protocolVersions,
     default: 'the highest common 1.x',
   },
   legacy: { type: 'flag', summary: 'Also speak A2A 0.1, 0.2 and 0.3.' },

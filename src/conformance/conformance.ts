@@ -11,6 +11,7 @@ import {
   recordOf,
   text,
 } from '../core/base/options.ts'
+import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
@@ -51,7 +52,7 @@ export interface ConformanceOptions {
 }
 
 const optionChecks: OptionChecks<ConformanceOptions> = {
-  versions: listOf(oneOf('1.0', '0.3', '0.2', '0.1')),
+  versions: listOf(oneOf(...protocolVersions)),
   bindings: listOf(oneOf('JSONRPC', 'HTTP+JSON', 'GRPC')),
   rules: listOf(text),
   headers: recordOf(text),

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../core/base/json.ts'
+import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { readLimited } from '../core/http/read-limited.ts'
 import { A2AError } from '../core/protocol/errors.ts'
@@ -7,8 +8,6 @@ import type { ServedCard } from './session.ts'
 
 /** Maximum length of a card in bytes. */
 const maxCard = 1024 * 1024
-
-const versions: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
 
 /** What an agent declares in one version: its card, and its interfaces. */
 export interface Declared {
@@ -31,7 +30,7 @@ export async function findCards(url: string, request: CardRequest): Promise<read
   }
   const declared: Declared[] = []
   let seen: ServedCard | undefined
-  for (const version of versions) {
+  for (const version of protocolVersions) {
     const served = await findCard(url, version, request)
     if (!served) continue
     seen ??= served

@@ -1,6 +1,8 @@
 import { isList, isObject, type JsonObject } from '../core/base/json.ts'
+import { type ProtocolVersion, protocolVersions } from '../core/dialects/versions.ts'
 
-export type Version = '1.0' | '0.3' | '0.2' | '0.1'
+/** The protocol versions that the suite can judge. */
+export type Version = ProtocolVersion
 
 /** The bindings that the suite can speak, and the card, which has rules of its own. */
 export type Subject = 'CARD' | Binding
@@ -68,7 +70,7 @@ function legacyInterfaces(card: JsonObject): readonly Interface[] {
 
 function versionOf(text: unknown): Version | undefined {
   const [minor] = /^\d+\.\d+/.exec(`${text}`) ?? []
-  return minor === '1.0' || minor === '0.3' || minor === '0.2' || minor === '0.1' ? minor : undefined
+  return protocolVersions.find((version) => version === minor)
 }
 
 function bindingOf(text: unknown): Binding | undefined {

@@ -1,7 +1,8 @@
 import { createCardVerifier } from '../core/auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../core/base/json.ts'
-import { type CardVersion, canBeSigned, encodeCardAs } from '../core/dialects/served-card.ts'
+import { canBeSigned, encodeCardAs } from '../core/dialects/served-card.ts'
 import { serverDialects } from '../core/dialects/server-dialects.ts'
+import type { ProtocolVersion } from '../core/dialects/versions.ts'
 import type { Incoming } from '../core/http/exchange.ts'
 import { originOf } from '../core/http/origin.ts'
 import type { AgentCard } from '../core/protocol/card.ts'
@@ -152,7 +153,7 @@ async function cardsOf(agent: ConsoleAgent, incoming: Incoming): Promise<AgentCa
   const origin = urlOf({ ...agent, agent: { ...agent.agent, options: { ...options, tenant: undefined } } }, incoming)
   const dialects = serverDialects(options)
   const complete: AgentCard = { ...card, interfaces: interfacesAt(origin, dialects, options) }
-  const versions = [...new Set(dialects.map(({ version }) => version))] as CardVersion[]
+  const versions = [...new Set(dialects.map(({ version }) => version))] as ProtocolVersion[]
   const cards = await Promise.all(
     versions.map(async (version) => {
       const wire = encodeCardAs(version, complete)

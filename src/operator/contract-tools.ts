@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/base/json.ts'
+import type { ProtocolVersion } from '../core/dialects/versions.ts'
 import type { Phase } from '../core/protocol/states.ts'
 import type { TaskKey } from './contract.ts'
 
@@ -45,7 +46,7 @@ export interface OverviewPoint {
 /** `POST /wire/compose`: the request that a client of that version would send. */
 export interface ComposeRequest {
   readonly agent: string
-  readonly dialect: '1.0' | '0.3' | '0.2' | '0.1'
+  readonly dialect: ProtocolVersion
   readonly binding: WireBinding
   /** A name of `Service`, such as `sendMessage`. */
   readonly operation: string

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/base/json.ts'
 import type { LogLevel } from '../core/base/logger.ts'
+import type { TaskForm } from '../core/dialects/versions.ts'
 import type { TaskEvent } from '../core/protocol/events.ts'
 import type { Part, Task } from '../core/protocol/model.ts'
 import type { Phase } from '../core/protocol/states.ts'
@@ -228,7 +229,7 @@ export interface EventRow {
 }
 
 /** The dialects of `GET /tasks/{agent}/{taskId}/as/{dialect}`. */
-export type SeenAsDialect = '1.0' | '0.3' | '0.3-house' | '0.2' | '0.1'
+export type SeenAsDialect = TaskForm
 
 /** A task in the JSON of a version. */
 export interface SeenAs {

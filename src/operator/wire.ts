@@ -1,16 +1,12 @@
-import type { ClientDialect } from '../core/dialects/dialect.ts'
-import { v0_1Client } from '../core/dialects/v0.1/client.ts'
-import { v0_2Client } from '../core/dialects/v0.2/client.ts'
-import { v0_3Client } from '../core/dialects/v0.3/client.ts'
-import { v0_3ProtoClient } from '../core/dialects/v0.3-proto/client.ts'
-import { v1_0Client } from '../core/dialects/v1.0/client.ts'
+import type { Binding, ClientDialect } from '../core/dialects/dialect.ts'
+import { dialectPairs } from '../core/dialects/dialect-pairs.ts'
+import { dialectsOfVersion, protocolVersions } from '../core/dialects/versions.ts'
 import { type Incoming, isComplete, type Outgoing, withBody } from '../core/http/exchange.ts'
 import { isStream } from '../core/protocol/intercept.ts'
 import type { Operation, RequestOf, UnaryOperation } from '../core/protocol/service.ts'
 import { literal } from '../core/schema/unions.ts'
 import { map, object, optional, string } from '../core/schema/values.ts'
 import { withPath } from '../core/server/mount.ts'
-import { a2aServices } from '../core/transports/grpc/services.ts'
 import type { BrowserEndpoints } from './a2a.ts'
 import type { ConsoleAgents, ConsoleHosted } from './agents.ts'
 import type { ComposeRequest, WireFrame, WireRequest } from './contract-tools.ts'
@@ -20,13 +16,6 @@ import { type OperatorCall, type Route, readBody, streamAnswer } from './routes.
 
 /** Characters of an answer that are shown. */
 const maxAnswer = 2 * 1024 * 1024
-
-const dialects: Readonly<Record<ComposeRequest['dialect'], ClientDialect>> = {
-  '1.0': v1_0Client,
-  '0.3': v0_3Client,
-  '0.2': v0_2Client,
-  '0.1': v0_1Client,
-}
 
 export interface WireRoutesOptions {
   readonly agents: ConsoleAgents
@@ -73,17 +62,16 @@ function compose({
   text = 'Hello',
   taskId = '',
 }: ComposeRequest): WireRequest {
-  const dialect = binding === 'GRPC' && version === '0.3' ? v0_3ProtoClient : dialects[version]
+  const dialect = clientDialectFor(version, binding === 'REST' ? 'HTTP+JSON' : binding)
   if (!Object.hasOwn(dialect.methods, name)) {
     throw invalid('operation', `A2A ${version} has ${Object.keys(dialect.methods).join(', ')}`)
   }
   const operation = name as Operation
   const params = encode(dialect, operation, text, taskId)
   if (binding === 'GRPC') {
-    const service = a2aServices.find((each) => each.dialect === dialect.name)
-    if (!service) throw invalid('binding', `A2A ${version} has no gRPC binding`)
+    if (!dialect.grpc) throw invalid('binding', `A2A ${version} has no gRPC binding`)
     const headers = { 'content-type': 'application/grpc+proto', 'a2a-version': version }
-    const url = `${service.name}/${dialect.methods[operation]}`
+    const url = `${dialect.grpc.service}/${dialect.methods[operation]}`
     return { agent, binding, method: 'POST', url, headers, body: JSON.stringify(params, null, 2) }
   }
   const common = { accept: isStream(operation) ? 'text/event-stream' : 'application/json', 'a2a-version': version }
@@ -99,6 +87,13 @@ function compose({
   const url = `${rest.prefix}${path}${search.size === 0 ? '' : `?${search}`}`
   const headers = { ...(method === 'POST' && { 'content-type': rest.contentType }), ...common }
   return { agent, binding, method, url, headers, body: method === 'POST' ? JSON.stringify(body, null, 2) : '' }
+}
+
+/** The dialect of a version in a binding, or its first one if the version lacks the binding. */
+function clientDialectFor(version: ComposeRequest['dialect'], binding: Binding): ClientDialect {
+  const names = dialectsOfVersion[version]
+  const name = names.find((each) => dialectPairs[each].client.bindings.includes(binding)) ?? names[0]
+  return dialectPairs[name].client
 }
 
 function encode(dialect: ClientDialect, operation: Operation, text: string, taskId: string) {
@@ -200,7 +195,7 @@ const short = string({ max: 500 })
 
 const composeSchema = object({
   agent: short,
-  dialect: literal('1.0', '0.3', '0.2', '0.1'),
+  dialect: literal(...protocolVersions),
   binding: literal('JSONRPC', 'REST', 'GRPC'),
   operation: short,
   text: optional(string({ max: 100_000 })),

@@ -160,7 +160,10 @@ describe('SIGTERM', () => {
       dialectBindings.map(async ([dialect, binding]) => {
         const service = await openService(url, dialect, binding)
         const send = (alias: string) =>
-          service.sendMessage({ message: messageOf('work'), ...(dialect === 'v0.1' && { alias }) }, callOf())
+          service.sendMessage(
+            { message: messageOf('work'), ...(dialect === 'v0.1' && { quirks: { alias } }) },
+            callOf(),
+          )
         return { name: `${dialect} ${binding}`, service, send, taskId: taskOf(await send('first')).id }
       }),
     )

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/base/json.ts'
+import { currentVersion } from '../../core/dialects/versions.ts'
 import type { Check, ConformanceReport, conformance } from '../../entries/testing.ts'
 import { createFetch, fetchCard, openGrpc, requireReference, transportName } from '../agent.ts'
 import { readAgentReference } from '../agent-reference.ts'
@@ -80,7 +81,7 @@ async function optionsOf(context: Context): Promise<ConformanceOptions> {
     texts: Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)),
     ...(bindings.length > 0 && { bindings }),
     ...(rules.length > 0 && { rules }),
-    ...(!settings.flag('legacy') && { versions: [(version ?? '1.0') as Version] }),
+    ...(!settings.flag('legacy') && { versions: [(version ?? currentVersion) as Version] }),
   }
 }
 

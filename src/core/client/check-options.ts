@@ -17,6 +17,7 @@ import {
   text,
   valueThat,
 } from '../base/options.ts'
+import { dialectNames } from '../dialects/versions.ts'
 import type { ConnectOptions } from './options.ts'
 import type { PollOptions } from './resilience/poll.ts'
 
@@ -40,7 +41,7 @@ const optionChecks: OptionChecks<ConnectOptions> = {
   resume: backoff,
   polling: group<PollOptions>(delays),
   peerDeduplicates: flag,
-  dialects: listOf(oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v1.0')),
+  dialects: listOf(oneOf(...dialectNames)),
   bindings: listOf(
     valueThat("'JSONRPC', 'HTTP+JSON' or a transport such as grpc()", (value) =>
       isObject(value) ? 'open' in value : value === 'JSONRPC' || value === 'HTTP+JSON',

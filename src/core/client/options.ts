@@ -1,6 +1,7 @@
 import type { Backoff } from '../base/backoff.ts'
 import type { JsonObject } from '../base/json.ts'
-import type { Binding, DialectName, FileBytes } from '../dialects/dialect.ts'
+import type { Binding, FileBytes } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/versions.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { CredentialProvider } from '../protocol/credentials.ts'

@@ -3,7 +3,7 @@ import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState } from '../protocol/model.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
 import { string } from '../schema/values.ts'
-import type { DialectName } from './dialect.ts'
+import type { DialectName } from './versions.ts'
 
 // What the codecs of all dialects share.
 

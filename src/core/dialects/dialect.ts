@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import type { A2AError } from '../protocol/errors.ts'
+import type { A2AError, ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type {
@@ -12,8 +12,8 @@ import type {
   StreamOperation,
   UnaryOperation,
 } from '../protocol/service.ts'
-
-export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
+import type { RestPrefix } from './rest-routes.ts'
+import type { DialectName } from './versions.ts'
 
 /** A transport, as cards name it. */
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
@@ -26,6 +26,26 @@ export interface Dialect {
   readonly bindings: readonly Binding[]
   /** The JSON-RPC method of each supported operation, or the gRPC method if the dialect has no JSON-RPC binding. */
   readonly methods: Readonly<Partial<Record<Operation, string>>>
+  /** Only in dialects that have a gRPC binding. */
+  readonly grpc?: GrpcBinding
+}
+
+/** A dialect as a gRPC service. */
+export interface GrpcBinding extends GrpcErrorForm {
+  /** The full name of the service. */
+  readonly service: string
+  /** The values of `a2a-version` that the service accepts. */
+  readonly versions: readonly string[]
+  /** Whether a caller that requests the extended card gets the public one if there is no other. */
+  readonly hasPublicCard?: boolean
+}
+
+/** How the errors of a gRPC service differ from those of its dialect over HTTP. */
+export interface GrpcErrorForm {
+  /** Errors whose gRPC status differs. */
+  readonly statuses?: Readonly<Partial<Record<ErrorCode, 'UNIMPLEMENTED'>>>
+  /** Whether messages begin with the class name of the error, by which SDKs of the version recognize it. */
+  readonly namesErrors?: boolean
 }
 
 /** The half of a dialect that a server needs: it decodes requests and encodes results. */
@@ -65,6 +85,16 @@ export interface ServerDialect extends Dialect {
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestServerBinding
   encodeCard(card: AgentCard): JsonObject
+  /** Whether cards name the tenant of an interface. Otherwise, the tenant is in the path. */
+  readonly hasTenants?: boolean
+  /** The header in which an answer names the activated extensions. */
+  readonly extensionsHeader: 'a2a-extensions' | 'x-a2a-extensions'
+  /** Whether callers that accept only streams read an error before the first event as an event. */
+  readonly hasErrorEvents?: boolean
+  /** The path at which a GET returns the extended card. Only in versions without a method for it. */
+  readonly extendedCardPath?: string
+  /** Further paths of JSON-RPC, below the usual one. */
+  readonly morePaths?: readonly string[]
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
   /** Only in dialects whose clients disagree about their JSON. */
@@ -224,6 +254,7 @@ export interface RestCall {
 
 /** The server's side of a dialect over REST. */
 export interface RestServerBinding {
+  readonly prefix: RestPrefix
   /** The content type of responses, unless the caller requests another one. */
   readonly contentType: string
   /** An older version that is identical over REST. */
@@ -246,8 +277,7 @@ export interface RestServerBinding {
 export interface RestClientBinding {
   /** The content type of requests. */
   readonly contentType: string
-  /** The prefix of all paths, such as `/v1`. */
-  readonly prefix: string
+  readonly prefix: RestPrefix
   /** Turns the params of an operation, as `encodeRequest` returned them, into an HTTP request. */
   toRequest(operation: Operation, wire: JsonObject): RestRequest
 }

@@ -4,6 +4,8 @@ import { type Members, withoutKeys } from './codec.ts'
 
 // What the codecs of the versions before 1.0 share.
 
+export const legacyFacts = { extensionsHeader: 'x-a2a-extensions', hasErrorEvents: true } as const
+
 // Before 1.0, only files have a name and a media type, and data must be an object. What text or data has beyond that is
 // written into its metadata, under keys that other A2A SDKs use as well, and is removed from there when it is read.
 const mediaTypeKey = 'a2a.mediaType'

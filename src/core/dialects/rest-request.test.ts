@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../protocol/service.ts'
-import { matchRoute } from '../transports/rest/routes.ts'
 import type { ClientDialect } from './dialect.ts'
+import { matchRoute } from './rest-routes.ts'
 import { v0_3Client } from './v0.3/client.ts'
 import { v0_3ProtoClient } from './v0.3-proto/client.ts'
 import { v1_0Client } from './v1.0/client.ts'
@@ -32,10 +32,9 @@ function restRequestOf(dialect: ClientDialect, operation: Operation, request: ob
 describe.each([v1_0Client, v0_3ProtoClient, v0_3Client])('the REST paths of $name', (dialect) => {
   it.each(Object.keys(requests) as Operation[])('the path of %s matches the route of the server', (operation) => {
     const { method, path } = restRequestOf(dialect, operation, requests[operation])
-    const isLegacy = dialect.version !== '1.0'
     expect(matchRoute(method, path)).toMatchObject({
       operation,
-      isLegacy,
+      prefix: dialect.rest?.prefix,
       ...('taskId' in requests[operation] && { taskId }),
       ...(/^(get|delete)PushConfig$/.test(operation) && { configId: 'c?' }),
     })

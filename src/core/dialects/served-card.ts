@@ -6,14 +6,13 @@ import { v0_2 } from './v0.2/server.ts'
 import { v0_3 } from './v0.3/server.ts'
 import { v0_3Proto } from './v0.3-proto/server.ts'
 import { v1_0 } from './v1.0/server.ts'
+import type { ProtocolVersion } from './versions.ts'
 
 /**
  * The format of a served card. `hybrid` is a 1.0 card that 0.2 and 0.3 clients can read as well. `legacy` is the same for
  * the old well-known path, with the members that 0.1 clients expect. The others are cards of one version.
  */
-export type CardFormat = 'hybrid' | 'legacy' | CardVersion
-
-export type CardVersion = '1.0' | '0.3' | '0.2' | '0.1'
+export type CardFormat = 'hybrid' | 'legacy' | ProtocolVersion
 
 /** Without 1.0, `hybrid` is the card of the latest version that the agent speaks. */
 export function encodeCardAs(format: CardFormat, card: AgentCard): JsonObject {
@@ -54,7 +53,7 @@ export function extendedCardEncodings(card: AgentCard): readonly JsonObject[] {
   return hasLegacy ? [v1_0Card, v0_3.encodeCard(card), v0_3Proto.encodeCard(card)] : [v1_0Card]
 }
 
-const legacyDialects: Readonly<Record<Exclude<CardVersion, '1.0'>, ServerDialect>> = {
+const legacyDialects: Readonly<Record<Exclude<ProtocolVersion, '1.0'>, ServerDialect>> = {
   '0.3': v0_3,
   '0.2': v0_2,
   '0.1': v0_1,

@@ -1,4 +1,4 @@
-import type { DialectName, FileBytes, ServerDialect } from './dialect.ts'
+import type { FileBytes, ServerDialect } from './dialect.ts'
 import { withAnswersForContent } from './v0.1/python-a2a.ts'
 import { v0_1, v0_1Strict } from './v0.1/server.ts'
 import { v0_2, v0_2Strict } from './v0.2/server.ts'
@@ -9,6 +9,7 @@ import { withWrappedAnswers } from './v0.3/wrapped-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'
 import { createProtoDialect } from './v0.3-proto/server.ts'
 import { v1_0, v1_0_0 } from './v1.0/server.ts'
+import type { DialectName } from './versions.ts'
 
 export interface DialectOptions {
   /** The dialects to serve. Defaults to all. */

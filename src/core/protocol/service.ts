@@ -30,7 +30,7 @@ export interface Call {
 /** The task that a call addresses. */
 export interface TaskAddress {
   readonly taskId: string
-  /** Whether `taskId` is the caller's own id, as in `SendRequest.alias`. If no such alias exists, it is the task's id. */
+  /** Whether `taskId` is the caller's own id, as in `SendQuirks.alias`. If no such alias exists, it is the task's id. */
   readonly isAlias?: boolean
   readonly tenant?: string
   readonly metadata?: JsonObject
@@ -69,29 +69,37 @@ export interface SendRequest {
   readonly configuration?: SendConfiguration
   readonly metadata?: JsonObject
   readonly tenant?: string
+  /** The dialect of the request. A later call about the task whose dialect is ambiguous is read in the same one. */
+  readonly dialect?: string
+  readonly carry?: Carry
+  /** What the dialect of the request changes. */
+  readonly quirks?: SendQuirks
+  /** For streams: continue after this generation instead of starting with the first event. */
+  readonly after?: number
+  /** Include the position in the trace in the events of the task. */
+  readonly traceMetadata?: boolean
+  /** For streams: cancel the task if the caller disconnects before the stream ends. */
+  readonly cancelOnDisconnect?: boolean
+}
+
+/** What single dialects change about streams. */
+export interface StreamQuirks {
+  /** End also when the task waits for credentials. */
+  readonly endOnAuth?: boolean
+  /** Stay open while the task waits for input. */
+  readonly holdOnInput?: boolean
+}
+
+/** What single dialects change about sends. */
+export interface SendQuirks extends StreamQuirks {
   /**
    * The caller's own id for the task. If the caller has no task with this id yet, the message creates one.
    * `message.taskId` is not set then.
    */
   readonly alias?: string
-  /** The dialect of the request. A later call about the task whose dialect is ambiguous is read in the same one. */
-  readonly dialect?: string
-  readonly carry?: Carry
-  /** For streams: also end when the task waits for credentials. */
-  readonly endOnAuth?: boolean
-  /** For streams: stay open while the task waits for input. */
-  readonly holdOnInput?: boolean
-  /** For streams: continue after this generation instead of starting with the first event. */
-  readonly after?: number
-  /** Include the position in the trace in the events of the task. */
-  readonly traceMetadata?: boolean
   /** Answer with an error if the agent fails before it touches the task, instead of with the failed task. */
   readonly failuresAsErrors?: boolean
-  /** For streams: cancel the task if the caller disconnects before the stream ends. */
-  readonly cancelOnDisconnect?: boolean
-  /**
-   * For tool results: the tasks one of which waits for them. `message.taskId` is the first one.
-   */
+  /** For tool results: the tasks one of which waits for them. `message.taskId` is the first one. */
   readonly mayAnswer?: readonly string[]
 }
 
@@ -141,10 +149,8 @@ export interface SubscribeRequest extends TaskAddress {
   readonly after?: number
   /** Send an ended task once, instead of rejecting the request. */
   readonly includeEnded?: boolean
-  /** Also end when the task waits for credentials. */
-  readonly endOnAuth?: boolean
-  /** Stay open while the task waits for input. */
-  readonly holdOnInput?: boolean
+  /** What the dialect of the request changes. */
+  readonly quirks?: StreamQuirks
   /** Include the position in the trace in the events of the stream. */
   readonly traceMetadata?: boolean
 }

@@ -116,7 +116,10 @@ it('two callers of one task can use the same idempotency key', async () => {
 it('the dialect and the stream of a task are hidden from other callers', async () => {
   const { service, lastDialect } = createAskingRuntime()
   const message = messageOf('x')
-  const sent = await service.sendMessage({ message, dialect: 'v0.3', alias: 'mine' }, callOf({ principal: alice }))
+  const sent = await service.sendMessage(
+    { message, dialect: 'v0.3', quirks: { alias: 'mine' } },
+    callOf({ principal: alice }),
+  )
   const { id } = taskOf(sent)
   expect(await lastDialect({ taskId: id }, alice)).toBe('v0.3')
   expect(await lastDialect({ taskId: 'mine', isAlias: true }, alice)).toBe('v0.3')

@@ -5,13 +5,8 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import type { CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
-import {
-  type CardFormat,
-  type CardVersion,
-  canBeSigned,
-  encodeCardAs,
-  extendedCardEncodings,
-} from '../dialects/served-card.ts'
+import { type CardFormat, canBeSigned, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
+import type { ProtocolVersion } from '../dialects/versions.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
 import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
 import { etagOf, isUnmodified, matchesEtag, type PageVersion } from '../http/response-headers.ts'
@@ -45,7 +40,7 @@ export function createFormatChoice(
     return () => cards
   }
   return (path, version) => {
-    if (version !== undefined && versions.includes(version)) return version as CardVersion
+    if (version !== undefined && versions.includes(version)) return version as ProtocolVersion
     return path === cardPaths[1] ? 'legacy' : 'hybrid'
   }
 }

@@ -82,7 +82,8 @@ export function interfacesAt(
   const versions = [...new Set(dialects.map(({ version }) => version))]
   return versions.flatMap((protocolVersion) => {
     const bindings = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
-    return addressesFor(protocolVersion, origin, options, naming)
+    const hasTenants = dialects.some((dialect) => dialect.version === protocolVersion && dialect.hasTenants)
+    return addressesFor(hasTenants, origin, options, naming)
       .filter(({ binding }) => bindings.includes(binding))
       .map((address) => ({ ...address, protocolVersion }))
   })
@@ -108,15 +109,14 @@ const grpcReaders: readonly (GrpcNaming & CallerSoftware)[] = [
   { userAgent: 'python-requests/', version: undefined, legacy: 'url', current: 'bare' },
 ]
 
-/** Versions before 1.0 cannot name a tenant. Their tenant is in the path; over gRPC, which has none, it is unreachable. */
+/** Without a member for the tenant, it is in the path. Over gRPC, which has none, the tenant is unreachable then. */
 function addressesFor(
-  version: string,
+  hasTenants: boolean,
   origin: string,
   options: AddressOptions,
   { legacy, current }: GrpcNaming,
 ): readonly Address[] {
   const { path = '/', grpc = false, tenant, grpcTenant = tenant } = options
-  const hasTenants = !version.startsWith('0.')
   const base = tenant === undefined || hasTenants ? origin : `${origin}/${encodeURIComponent(tenant)}`
   const tenantMember = hasTenants && tenant !== undefined && { tenant }
   const addresses: Address[] = [

@@ -1,8 +1,9 @@
 import { anyOf, flag, group, listOf, type OptionCheck, type OptionChecks, oneOf, path } from '../base/options.ts'
-import type { DialectName, FileBytes } from '../dialects/dialect.ts'
+import type { FileBytes } from '../dialects/dialect.ts'
 import type { MissingVersion } from '../dialects/negotiate.ts'
 import type { CardFormat } from '../dialects/served-card.ts'
 import type { RestEnvelope } from '../dialects/v0.3/methods.ts'
+import { type DialectName, dialectNames, protocolVersions } from '../dialects/versions.ts'
 
 /** The `dialects` option of a server: protocol versions and their forms. */
 export interface DialectOptions {
@@ -58,12 +59,12 @@ export interface CompatibilityOptions {
   readonly firstStatuses?: boolean
 }
 
-const dialectName = oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v1.0')
+const dialectName = oneOf(...dialectNames)
 
 const dialectChecks: OptionChecks<DialectOptions> = {
   speak: listOf(dialectName),
   strict: flag,
-  cards: oneOf('hybrid', 'legacy', '1.0', '0.3', '0.2', '0.1'),
+  cards: oneOf('hybrid', 'legacy', ...protocolVersions),
   missingVersion: oneOf('infer', 'strict'),
   lenientEnvelope: flag,
   httpErrors: flag,

@@ -26,9 +26,6 @@ import {
 import { type MetricsPage, metricsPath } from './metrics-page.ts'
 import type { IsReady } from './readiness.ts'
 
-/** The path of the extended card in 0.2, beside the URL of the card. Later dialects have an operation for it. */
-const extendedCardPath = '/agent/authenticatedExtendedCard'
-
 /** The agent that an endpoint serves. */
 export interface EndpointBackend
   extends Pick<WireOptions, 'service' | 'authenticate' | 'lastDialect' | 'onError' | 'onRejected'> {
@@ -84,9 +81,7 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     ...withAndWithoutSlash(path, createJsonRpc({ ...wire, dialects })),
     ...withAndWithoutSlash(housePath, createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })),
   ])
-  // python-a2a posts to paths of its own.
-  const sendsTasks = dialects.some(({ name }) => name === 'v0.1')
-  const sendPaths = sendsTasks ? ['/tasks/send', '/a2a/tasks/send'].map((end) => path.replace(/\/$/, '') + end) : []
+  const morePaths = dialects.flatMap((dialect) => dialect.morePaths ?? []).map((end) => path.replace(/\/$/, '') + end)
   const answerRest = createRest({ ...wire, dialects })
   const pages = new Map<string, Page>()
   for (const [healthPath, page] of Object.entries(healthPages)) pages.set(healthPath, () => page([backend]))
@@ -102,7 +97,10 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
     options,
   })
   for (const cardPath of cardPaths) pages.set(cardPath, (incoming) => orErrorPage(cardPage(incoming), incoming))
-  for (const extendedPath of extendedCardPathsAt(path)) {
+  const extendedPaths = dialects.flatMap(({ extendedCardPath }) =>
+    extendedCardPath === undefined ? [] : pathsAround(path, extendedCardPath),
+  )
+  for (const extendedPath of extendedPaths) {
     pages.set(extendedPath, (incoming) => orErrorPage(extendedCardPage(incoming), incoming))
   }
   if (keys) pages.set(jwksPath, createJwksPage(keys))
@@ -149,7 +147,7 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
   }
 
   function rpcFor(requested: string): JsonRpcHandler | undefined {
-    return rpcByPath.get(requested) ?? (sendPaths.includes(requested) ? rpcByPath.get(path) : undefined)
+    return rpcByPath.get(requested) ?? (morePaths.includes(requested) ? rpcByPath.get(path) : undefined)
   }
 
   // Not async: the promise of the transport is handed on without waiting for it.
@@ -193,11 +191,11 @@ const statusNames: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
 }
 
-/** Beside JSON-RPC, as 0.2 says; at the root and below JSON-RPC, where clients look for it. */
-function extendedCardPathsAt(path: string): readonly string[] {
+/** The paths of a page beside JSON-RPC, as 0.2 says, at the root and below JSON-RPC, where clients look for it. */
+function pathsAround(path: string, page: string): readonly string[] {
   const bare = path.replace(/\/$/, '')
   const parent = bare.slice(0, Math.max(0, bare.lastIndexOf('/')))
-  return [...new Set(['', parent, bare])].map((folder) => `${folder}${extendedCardPath}`)
+  return [...new Set(['', parent, bare])].map((folder) => `${folder}${page}`)
 }
 
 /** Some clients append a slash to the address of the card, others remove one. */

@@ -19,7 +19,7 @@ import {
   path,
   text,
 } from '../base/options.ts'
-import type { DialectName } from '../dialects/dialect.ts'
+import type { DialectName } from '../dialects/versions.ts'
 import { type Cors, corsChecks } from '../http/cors.ts'
 import type { Load } from '../http/load.ts'
 import { checkLimits, type LimitOptions } from '../limits/limits.ts'

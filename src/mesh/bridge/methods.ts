@@ -134,7 +134,7 @@ async function sendWithTimeout(service: Service, request: SendRequest, call: Cal
   let { taskId } = request.message
   const { signal, release } = withDeadline(call.signal, timeout, () => new Error('The time is up.'))
   try {
-    for await (const event of service.streamMessage({ ...request, endOnAuth: true }, { ...call, signal })) {
+    for await (const event of service.streamMessage({ ...request, quirks: { endOnAuth: true } }, { ...call, signal })) {
       if (event.type === 'message') return { type: 'message', message: event.message }
       taskId = event.type === 'task' ? event.task.id : event.taskId
       if (isIdle(event)) break

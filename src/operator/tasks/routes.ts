@@ -1,3 +1,4 @@
+import { taskForms } from '../../core/dialects/versions.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import { credentialsExtension } from '../../core/protocol/extensions/in-task-credentials.ts'
 import { type Part, type Principal, principalOf } from '../../core/protocol/model.ts'
@@ -84,7 +85,7 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
       return jsonAnswer(await readEvent(agents.get(id), taskId, Number(text)))
     }),
     viewer('/tasks/:agent/:task/as/:dialect', async (_call, id: string, taskId: string, dialect: string) => {
-      if (!isSeenAsDialect(dialect)) throw notFound('The dialects are 1.0, 0.3, 0.3-house, 0.2 and 0.1.')
+      if (!isSeenAsDialect(dialect)) throw notFound(`The dialects are ${taskForms.map(({ id }) => id).join(', ')}.`)
       const { task, phase } = await describeTask(agents.get(id), taskId)
       if (phase !== 'expired' && !isTask(phase)) {
         throw new OperatorFailure(409, 'not-a-task', 'The agent answered with a message: its caller sees no task.')

@@ -1,36 +1,19 @@
 import { isList, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
-import type { ClientDialect, ServerDialect } from '../../core/dialects/dialect.ts'
-import { v0_1Client } from '../../core/dialects/v0.1/client.ts'
-import { v0_1 } from '../../core/dialects/v0.1/server.ts'
-import { v0_2Client } from '../../core/dialects/v0.2/client.ts'
-import { v0_2 } from '../../core/dialects/v0.2/server.ts'
-import { v0_3Client } from '../../core/dialects/v0.3/client.ts'
-import { v0_3 } from '../../core/dialects/v0.3/server.ts'
-import { v0_3HouseClient } from '../../core/dialects/v0.3-house/client.ts'
-import { createHouseDialect } from '../../core/dialects/v0.3-house/server.ts'
-import { v1_0Client } from '../../core/dialects/v1.0/client.ts'
-import { v1_0 } from '../../core/dialects/v1.0/server.ts'
+import { dialectPairs } from '../../core/dialects/dialect-pairs.ts'
+import { taskForms } from '../../core/dialects/versions.ts'
 import type { Task } from '../../core/protocol/model.ts'
 import type { SeenAs, SeenAsDialect } from '../contract.ts'
 
 /** Losses that are listed. A task with more of them looks alike in other places. */
 const maxLosses = 200
 
-const dialects: Readonly<Record<SeenAsDialect, { readonly server: ServerDialect; readonly client: ClientDialect }>> = {
-  '1.0': { server: v1_0, client: v1_0Client },
-  '0.3': { server: v0_3, client: v0_3Client },
-  '0.3-house': { server: createHouseDialect({}), client: v0_3HouseClient },
-  '0.2': { server: v0_2, client: v0_2Client },
-  '0.1': { server: v0_1, client: v0_1Client },
-}
-
 export function isSeenAsDialect(name: string): name is SeenAsDialect {
-  return Object.hasOwn(dialects, name)
+  return taskForms.some(({ id }) => id === name)
 }
 
 /** The task in the JSON of a version, and what a client of that version cannot read from it. */
 export function seeAs(task: Task, name: SeenAsDialect): SeenAs {
-  const { server, client } = dialects[name]
+  const { server, client } = dialectPairs[`v${name}`]
   const request = { taskId: task.id }
   const json = server.encodeResult.getTask(task, request)
   const decoded = client.decodeResult.getTask(json, request)

@@ -1,4 +1,5 @@
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 
 /** Every dialect with each of its bindings. */
 export const dialectBindings: readonly (readonly [DialectName, Binding])[] = [

@@ -1,4 +1,5 @@
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { grpcClient } from '../grpc/grpc-client.ts'
 import { type Headers, isStream, readEvents } from './wire-client.ts'
 

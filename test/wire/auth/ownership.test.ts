@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../../src/core/client/connect.ts'
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { grpc } from '../../../src/core/node/grpc-client.ts'
 import type { A2AError } from '../../../src/core/protocol/errors.ts'
 import type { Operation, Service } from '../../../src/core/protocol/service.ts'
@@ -107,7 +108,7 @@ async function beginIn(dialect: DialectName, callers: Callers) {
   const message = messageOf(planted, { contextId: 'shared' })
   const isNamed = dialect === 'v0.1'
   const { key } = callers
-  const sending = { message, ...(isNamed && { alias: key }) }
+  const sending = { message, ...(isNamed && { quirks: { alias: key } }) }
   const task = taskOf(await alice.sendMessage(sending, callOf({ idempotencyKey: key })))
   const address = { taskId: task.id, ...(isNamed && { isAlias: true }) }
   await alice.createPushConfig({ ...address, id: 'p', url: `https://${planted}.test/` }, callOf())
@@ -167,7 +168,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
       const callers = createCallers(dialect, binding, true)
       const { task } = await begin(callers)
       const other = await callers.connect(caller)
-      const alias = dialect === 'v0.1' ? { alias: callers.key } : {}
+      const alias = dialect === 'v0.1' ? { quirks: { alias: callers.key } } : {}
       const send = (text: string) =>
         other.sendMessage({ message: messageOf(text), ...alias }, callOf({ idempotencyKey: callers.key }))
       const own = taskOf(await send('mine'))

@@ -29,7 +29,7 @@ const get = shareTestServer(reportAgent, { grpc: true })
 describe.each(dialectBindings)('%s over %s', (dialect, binding) => {
   it('the client finds the answer in the status, and the artifacts without it', async () => {
     const service = await openService(get().server.url, dialect, binding)
-    const alias = (name: string) => (dialect === 'v0.1' ? { alias: `${name}-${dialect}` } : {})
+    const alias = (name: string) => (dialect === 'v0.1' ? { quirks: { alias: `${name}-${dialect}` } } : {})
     const sent = taskOf(await service.sendMessage({ message: messageOf('go'), ...alias('a') }, callOf()))
     expect(sent.artifacts).toMatchObject([report])
     expect(sent.status.message && textOf(sent.status.message)).toBe('See the report.')

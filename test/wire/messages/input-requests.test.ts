@@ -2,8 +2,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Turn } from '../../../src/core/agent/turn.ts'
 import { connect } from '../../../src/core/client/connect.ts'
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { grpc } from '../../../src/core/node/grpc-client.ts'
 import { createPushFetch } from '../../../src/core/node/guarded-fetch/push-fetch.ts'
 import { clientTools, toolUse } from '../../../src/core/protocol/extensions/client-tools.ts'
@@ -38,10 +39,10 @@ async function requestsSeenBy(dialect: DialectName, binding: Binding, extensions
   }
   const service = await createClient()
   // In 0.1, the caller chooses the task id.
-  const alias = dialect === 'v0.1' ? { alias: 'mine' } : {}
+  const alias = dialect === 'v0.1' ? { quirks: { alias: 'mine' } } : {}
   const task = taskOf(await service.sendMessage({ message: messageOf('go'), ...alias }, callOf()))
   const got = await service.getTask({ taskId: task.id, ...(dialect === 'v0.1' && { isAlias: true }) }, callOf())
-  const stream = dialect === 'v0.1' ? { alias: 'other' } : {}
+  const stream = dialect === 'v0.1' ? { quirks: { alias: 'other' } } : {}
   const events = await collect(service.streamMessage({ message: messageOf('go'), ...stream }, callOf()))
   const questions = events.flatMap((event) => {
     const status = event.type === 'task' ? event.task.status : event.type === 'status' ? event.status : undefined

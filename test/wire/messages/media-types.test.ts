@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { AgentProfile } from '../../../src/core/agent/agent.ts'
 import { skill } from '../../../src/core/agent/skill.ts'
 import type { Turn } from '../../../src/core/agent/turn.ts'
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { A2AError } from '../../../src/core/protocol/errors.ts'
 import type { Part } from '../../../src/core/protocol/model.ts'
 import type { SendConfiguration, Service } from '../../../src/core/protocol/service.ts'
@@ -97,7 +98,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
 
   it('a question can be answered in text and JSON, and with what the agent accepts', async () => {
     const service = await open({ inputModes: ['image/png'], skills: [{ id: 'a', name: 'A', inputModes: ['text'] }] })
-    const alias = dialect === 'v0.1' ? { alias: 'mine' } : {}
+    const alias = dialect === 'v0.1' ? { quirks: { alias: 'mine' } } : {}
     const sendTo = (parts: readonly Part[], taskId?: string) => {
       const message = messageOf('', { parts, ...(taskId !== undefined && dialect !== 'v0.1' && { taskId }) })
       return service.sendMessage({ message, ...alias }, callOf())

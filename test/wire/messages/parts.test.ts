@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../../src/core/agent/turn.ts'
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { callOf, messageOf } from '../../support/agents/test-runtime.ts'
 import { shareTestServer } from '../../support/servers/test-server.ts'
 import { dialectBindings } from '../../support/wire/dialect-bindings.ts'

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Turn } from '../../../src/core/agent/turn.ts'
 import { connect } from '../../../src/core/client/connect.ts'
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { grpc } from '../../../src/core/node/grpc-client.ts'
 import { A2AError } from '../../../src/core/protocol/errors.ts'
 import { toolResult, toolUse } from '../../../src/core/protocol/extensions/client-tools.ts'
@@ -47,7 +48,7 @@ async function open(dialect: DialectName, binding: Binding) {
   const service = await serviceOf()
   const send = (message: Message) => {
     // In 0.1 the caller chooses the task id.
-    const alias = dialect === 'v0.1' ? { alias: message.taskId ?? 'mine' } : {}
+    const alias = dialect === 'v0.1' ? { quirks: { alias: message.taskId ?? 'mine' } } : {}
     return service.sendMessage({ message, ...alias }, callOf())
   }
   const answer = (taskId: string, ...parts: readonly Part[]) => send(messageOf('', { taskId, parts }))

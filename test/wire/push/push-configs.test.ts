@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../../src/core/client/connect.ts'
-import type { DialectName } from '../../../src/core/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { grpc } from '../../../src/core/node/grpc-client.ts'
 import type { A2AError } from '../../../src/core/protocol/errors.ts'
 import type { Service } from '../../../src/core/protocol/service.ts'
@@ -31,7 +31,7 @@ const payloads: Readonly<Record<DialectName, object>> = {
 
 describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   const isOldest = dialect === 'v0.1'
-  const alias = isOldest ? { alias: 'mine' } : {}
+  const alias = isOldest ? { quirks: { alias: 'mine' } } : {}
   const isAlias = isOldest ? { isAlias: true } : {}
 
   async function open(options: TestServerOptions = {}) {

@@ -3,8 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Turn } from '../../../src/core/agent/turn.ts'
 import type { Logger } from '../../../src/core/base/logger.ts'
 import { connect } from '../../../src/core/client/connect.ts'
-import type { Binding, DialectName } from '../../../src/core/dialects/dialect.ts'
+import type { Binding } from '../../../src/core/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
+import type { DialectName } from '../../../src/core/dialects/versions.ts'
 import { grpc } from '../../../src/core/node/grpc-client.ts'
 import type { A2AError } from '../../../src/core/protocol/errors.ts'
 import type { Service } from '../../../src/core/protocol/service.ts'
@@ -57,7 +58,7 @@ describe.each(dialectBindings)('on a full disk, in %s over %s', (dialect, bindin
     const { server } = await startTestServer((turn) => turn.status('completed', 'done'), { grpc: true, log, logger })
     const { answers, fetch } = recordingFetch()
     const service = await open(server.url, dialect, binding, fetch)
-    const alias = dialect === 'v0.1' ? { alias: 'mine' } : {}
+    const alias = dialect === 'v0.1' ? { quirks: { alias: 'mine' } } : {}
     const request = { message: messageOf(longText), ...alias }
     fill()
     const refused: A2AError = await service.sendMessage(request, callOf()).catch((error) => error)

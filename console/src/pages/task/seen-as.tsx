@@ -1,22 +1,14 @@
-import type { SeenAsDialect, TaskKey } from 'parley-a2a/operator'
+import { type TaskKey, taskForms } from 'parley-a2a/operator'
 import { useLocation } from 'preact-iso/router'
 import { operator } from '../../api/operator.ts'
 import { useResource } from '../../api/use-resource.ts'
 import { JsonBlock } from '../../components/code-block.tsx'
 import { ErrorState, LoadingState, Notice } from '../../components/states.tsx'
 
-const dialects: readonly { readonly id: SeenAsDialect; readonly label: string }[] = [
-  { id: '1.0', label: 'A2A 1.0' },
-  { id: '0.3', label: 'A2A 0.3' },
-  { id: '0.3-house', label: '0.3 house profile' },
-  { id: '0.2', label: 'A2A 0.2' },
-  { id: '0.1', label: 'A2A 0.1' },
-]
-
 /** The same task in the JSON of each version, with what the version cannot express. */
 export function SeenAs({ task: { agent, taskId } }: { readonly task: TaskKey }) {
   const { query, path, route } = useLocation()
-  const dialect = dialects.find(({ id }) => id === query.version)?.id ?? '1.0'
+  const dialect = (taskForms.find(({ id }) => id === query.version) ?? taskForms[0]).id
   const { value, error, reload } = useResource(
     () => operator.seenAs({ agent, taskId }, dialect),
     [agent, taskId, dialect],
@@ -30,7 +22,7 @@ export function SeenAs({ task: { agent, taskId } }: { readonly task: TaskKey }) 
           value={dialect}
           onChange={({ currentTarget }) => route(`${path}?version=${encodeURIComponent(currentTarget.value)}`)}
         >
-          {dialects.map(({ id, label }) => (
+          {taskForms.map(({ id, label }) => (
             <option key={id} value={id}>
               {label}
             </option>

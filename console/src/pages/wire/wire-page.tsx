@@ -1,3 +1,4 @@
+import { protocolVersions } from 'parley-a2a/operator'
 import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
 import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
@@ -17,7 +18,7 @@ export function WirePage() {
     if (id) selectAgent(id)
   }, [id])
   if (!agent) return <EmptyState title="There is no such agent">It may have been removed from this server.</EmptyState>
-  const left = readChoice(query.left ?? '1.0 JSONRPC', query.leftText, query.leftTask)
+  const left = readChoice(query.left ?? '', query.leftText, query.leftTask)
   const right = query.right === undefined ? undefined : readChoice(query.right, query.rightText, query.rightTask)
   const open = (first: Choice, second: Choice | undefined, isTyped = false) =>
     route(
@@ -37,7 +38,7 @@ export function WirePage() {
             type="checkbox"
             checked={right !== undefined}
             onChange={(event) =>
-              open(left, event.currentTarget.checked ? { ...left, dialect: '0.3', binding: 'JSONRPC' } : undefined)
+              open(left, event.currentTarget.checked ? { ...left, dialect: older, binding: 'JSONRPC' } : undefined)
             }
           />
           Compare two
@@ -66,12 +67,14 @@ export function WirePage() {
   )
 }
 
+const [newest, older] = protocolVersions
+
 const defaultText = 'Hello Parley'
 
 function readChoice(text: string, message = defaultText, taskId = ''): Choice {
   const [dialect, binding, operation = ''] = text.split(' ')
   return {
-    dialect: dialect === '0.3' || dialect === '0.2' || dialect === '0.1' ? dialect : '1.0',
+    dialect: protocolVersions.find((version) => version === dialect) ?? newest,
     binding: binding === 'REST' || binding === 'GRPC' ? binding : 'JSONRPC',
     operation: isOperation(operation) ? operation : 'sendMessage',
     text: message,

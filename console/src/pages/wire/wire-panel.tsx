@@ -1,4 +1,10 @@
-import type { ComposeRequest, WireBinding, WireFrame, WireRequest } from 'parley-a2a/operator'
+import {
+  type ComposeRequest,
+  protocolVersions,
+  type WireBinding,
+  type WireFrame,
+  type WireRequest,
+} from 'parley-a2a/operator'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { createFrameBatch } from '../../api/frame-batch.ts'
 import { operator } from '../../api/operator.ts'
@@ -41,8 +47,6 @@ export function isOperation(name: string): boolean {
 
 const needsTask: ReadonlySet<string> = new Set(['getTask', 'cancelTask', 'subscribeToTask'])
 
-const dialects = ['1.0', '0.3', '0.2', '0.1'] as const
-
 /** A request that can be composed, edited and sent, and its answer as it arrives. */
 export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
   const { dialect, binding, operation, text, taskId } = choice
@@ -83,7 +87,7 @@ export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
         <Select
           label="Version"
           value={dialect}
-          options={dialects.map((value) => [value, `A2A ${value}`])}
+          options={protocolVersions.map((value) => [value, `A2A ${value}`])}
           onChange={(value) => onChoose({ ...choice, dialect: value as Choice['dialect'] })}
         />
         <Select

@@ -35,7 +35,7 @@ describe('decodeRequest', () => {
     it('a sent message addresses the task by the id that its caller chose', () => {
       const request = send({})
       expect(request).toEqual({
-        alias: 't-1',
+        quirks: { alias: 't-1' },
         message: { messageId: request.message.messageId, role: 'user', parts: [{ text: 'hi' }] },
         configuration: { historyLength: 0, blockFor: 30_000 },
       })
@@ -53,7 +53,7 @@ describe('decodeRequest', () => {
         },
       )
       expect(request).toEqual({
-        alias: 't-1',
+        quirks: { alias: 't-1' },
         message: {
           messageId: request.message.messageId,
           role: 'user',
@@ -171,7 +171,7 @@ describe('decodeRequest', () => {
       expect(decode.subscribeToTask({ id: 't-1', historyLength: 2 })).toEqual({
         ...address,
         includeEnded: true,
-        endOnAuth: true,
+        quirks: { endOnAuth: true },
         carry: { 'v0.1': { historyLength: 2 } },
       })
       expect(decode.getPushConfig({ id: 't-1', metadata: { k: 1 } })).toEqual({

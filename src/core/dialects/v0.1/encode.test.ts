@@ -8,7 +8,10 @@ import { encodeEvent, encodeRequest, encodeResult } from './encode.ts'
 describe('encodeResult and encodeEvent', () => {
   const timestamp = '2026-05-01T08:00:00.000Z'
   const address = { taskId: 't-1', isAlias: true }
-  const send: SendRequest = { alias: 't-1', message: { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] } }
+  const send: SendRequest = {
+    quirks: { alias: 't-1' },
+    message: { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] },
+  }
 
   const bare: Task = {
     id: 'T',

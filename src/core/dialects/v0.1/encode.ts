@@ -59,7 +59,7 @@ export const pushFormat: PushFormat = {
 
 /** A 0.1 stream has status and artifact updates, never a task or a message. */
 export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
-  const requestedId = 'message' in request ? request.alias : request.taskId
+  const requestedId = 'message' in request ? request.quirks?.alias : request.taskId
   switch (event.type) {
     case 'task': {
       const { isLast } = event
@@ -93,7 +93,7 @@ export function indexIn(stream: object, artifactId: string): number {
   return index
 }
 
-function encodeOutcome(outcome: Outcome, { alias, message: sentMessage }: SendRequest): JsonObject {
+function encodeOutcome(outcome: Outcome, { quirks: { alias } = {}, message: sentMessage }: SendRequest): JsonObject {
   if (outcome.type === 'task') return encodeTask(outcome.task, alias ?? outcome.task.id)
   const { message } = outcome
   const { contextId = sentMessage.contextId, parts } = message
@@ -206,7 +206,7 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
   return wire
 }
 
-function encodeSend({ alias, message, configuration = {}, metadata }: SendRequest): JsonObject {
+function encodeSend({ quirks: { alias } = {}, message, configuration = {}, metadata }: SendRequest): JsonObject {
   const { acceptedOutputModes, historyLength, push } = configuration
   return withoutUndefined({
     // A new task has the id of its first message, so that a repeated send creates no second task.

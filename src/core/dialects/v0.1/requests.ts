@@ -1,4 +1,4 @@
-import type { SendRequest, TaskAddress } from '../../protocol/service.ts'
+import type { SendRequest, StreamQuirks, TaskAddress } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { literal } from '../../schema/unions.ts'
 import { implicit, list, object, optional, string, withHint } from '../../schema/values.ts'
@@ -53,11 +53,11 @@ export const decodeRequest = createRequestDecoder(lenientReader(readParams))
 export const decodeRequestStrictly = createRequestDecoder(readParams)
 
 function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
-  const decodeSend = (params: unknown, blockFor?: number): SendRequest => {
+  const decodeSend = (params: unknown, blockFor?: number, quirks?: StreamQuirks): SendRequest => {
     const request = read(SendParams, params, cleanSendParams)
     const { sessionId, message, pushNotification, historyLength = 0, acceptedOutputModes } = request
     return {
-      alias: request.id,
+      quirks: { ...quirks, alias: request.id },
       message: {
         // 0.1 messages have no ids: a repeated message cannot be distinguished from a new one with the same content.
         messageId: crypto.randomUUID(),
@@ -82,7 +82,7 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
     ...missingOperations,
     sendMessage: (params) => decodeSend(params, sendTimeout),
     // 0.1 has `input-required` instead of `auth-required`, and its streams end there.
-    streamMessage: (params) => ({ ...decodeSend(params), endOnAuth: true }),
+    streamMessage: (params) => decodeSend(params, undefined, { endOnAuth: true }),
     getTask(params) {
       const { historyLength = 0, ...address } = readQuery(params)
       return { ...toAddress(address), historyLength }
@@ -91,7 +91,7 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
     subscribeToTask(params) {
       const { historyLength, ...address } = readQuery(params)
       const carry = historyLength === undefined ? {} : toCarry({ historyLength })
-      return { ...toAddress(address), includeEnded: true, endOnAuth: true, ...carry }
+      return { ...toAddress(address), includeEnded: true, quirks: { endOnAuth: true }, ...carry }
     },
     createPushConfig(params) {
       const request = readParams(TaskPushConfig, params)

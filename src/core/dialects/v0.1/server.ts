@@ -1,5 +1,6 @@
 import type { ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
+import { legacyFacts } from '../legacy-codec.ts'
 import { encodeCard } from './card.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
@@ -28,6 +29,9 @@ export const v0_1: ServerDialect = {
   // Artifact indexes are relative to a stream.
   cannotResume: true,
   encodeEvent,
+  ...legacyFacts,
+  // python-a2a posts to paths of its own.
+  morePaths: ['/tasks/send', '/a2a/tasks/send'],
   pushFormat,
   ...withWireNames(wireNames, { encodeError, encodeHttpError }),
   encodeCard,

@@ -3,7 +3,7 @@ import { withImmediateSends } from '../immediate-sends.ts'
 import { decodeVersionedCard } from '../v0.3/card.ts'
 import { createResponseDecoder } from '../v0.3/decode.ts'
 import * as v0_3 from '../v0.3/encode.ts'
-import { methods } from './methods.ts'
+import { extendedCardPath, methods } from './methods.ts'
 
 export const v0_2Client: ClientDialect = {
   name: 'v0.2',
@@ -31,5 +31,5 @@ export const v0_2Client: ClientDialect = {
 function extendedCardUrls(url: string): readonly string[] {
   const { origin, pathname } = new URL(url)
   const bases = new Set([`${origin}${pathname.replace(/\/+$/, '')}`, origin])
-  return [...bases].map((base) => `${base}/agent/authenticatedExtendedCard`)
+  return [...bases].map((base) => `${base}${extendedCardPath}`)
 }

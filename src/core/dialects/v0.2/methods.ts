@@ -10,6 +10,9 @@ export const methods: Dialect['methods'] = {
   getExtendedCard: 'agent/authenticatedExtendedCard',
 }
 
+/** Where a GET returns the extended card, beside the URL of the agent. */
+export const extendedCardPath = '/agent/authenticatedExtendedCard'
+
 export const operations = /* @__PURE__ */ operationsByMethod(methods, {})
 
 /** In the examples of 0.2.0 and 0.2.1, parts have a `type` instead of a `kind`, as in 0.1. */

@@ -3,12 +3,13 @@ import type { AgentCard } from '../../protocol/card.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
+import { legacyFacts } from '../legacy-codec.ts'
 import { encodeVersionedCard } from '../v0.3/card.ts'
 import { encodeEvent, encodeResult, encodeTask } from '../v0.3/encode.ts'
 import { type ErrorKind, encodeErrorAs, encodeHttpErrorAs, kinds, unsupported } from '../v0.3/errors.ts'
 import { decodeRequest, decodeRequestStrictly } from '../v0.3/requests.ts'
 import { wireNames } from '../v0.3/server.ts'
-import { methods, operations, recognises } from './methods.ts'
+import { extendedCardPath, methods, operations, recognises } from './methods.ts'
 
 /** A2A 0.2.0 to 0.2.6: the objects of 0.3, with other methods, cards and errors around them. */
 export const v0_2: ServerDialect = {
@@ -25,6 +26,8 @@ export const v0_2: ServerDialect = {
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
   encodeEvent,
   isReaderIndependent: true,
+  ...legacyFacts,
+  extendedCardPath,
   pushFormat: bareTaskPushFormat(encodeTask),
   ...withWireNames(wireNames, {
     encodeError: (error) => encodeErrorAs(kindOf(error), error),

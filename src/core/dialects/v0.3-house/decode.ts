@@ -23,9 +23,13 @@ export const decodeRequestStrictly = createRequestDecoder(v0_3.decodeRequestStri
 export function holdOnInput(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
   return {
     ...decode,
-    streamMessage: (params) => ({ ...decode.streamMessage(params), holdOnInput: true }),
-    subscribeToTask: (params) => ({ ...decode.subscribeToTask(params), holdOnInput: true }),
+    streamMessage: (params) => holding(decode.streamMessage(params)),
+    subscribeToTask: (params) => holding(decode.subscribeToTask(params)),
   }
+}
+
+function holding<R extends RequestOf<StreamOperation>>(request: R): R {
+  return { ...request, quirks: { ...request.quirks, holdOnInput: true } }
 }
 
 const standard = v0_3Client.decodeResult
@@ -46,7 +50,8 @@ export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>)
 function createRequestDecoder(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown, operation: 'sendMessage' | 'streamMessage'): SendRequest => {
     const request = fromStandard(decode[operation](readParams(StandardWire, params)))
-    return { ...addressToolResult(request), traceMetadata: true, failuresAsErrors: true }
+    const addressed = addressToolResult(request)
+    return { ...addressed, traceMetadata: true, quirks: { ...addressed.quirks, failuresAsErrors: true } }
   }
   return {
     ...decode,
@@ -69,7 +74,7 @@ function addressToolResult(request: SendRequest): SendRequest {
     ...request,
     message: { ...message, taskId: first },
     carry: carryingReference(carry),
-    ...(references.length > 1 && { mayAnswer: references }),
+    ...(references.length > 1 && { quirks: { mayAnswer: references } }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
+import { legacyFacts } from '../legacy-codec.ts'
 import { encodeCard } from '../v0.3/card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
 import { type RestOptions, withRestOptions } from '../v0.3/methods.ts'
@@ -36,6 +37,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     recognises,
     operationFor,
     hasInputRequests: true,
+    ...legacyFacts,
     namesExtensionsInMessages: true,
     decodeRequest: holdStreamOnInput ? holdOnInput(decode) : decode,
     encodeResult,

@@ -4,7 +4,7 @@ import type { ClientDialect, FileBytes, PeerForm, ServerFacts } from '../dialect
 import { decodeCard, decodeLenientCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
-import { methods, restClientBinding } from './methods.ts'
+import { grpc, methods, restClientBinding } from './methods.ts'
 import { evidenceIn, fileBytesHeader, fileBytesKey, formOfServer, majorityForm, readFileBytes } from './peer-form.ts'
 import { fromPeerForm, toPeerForm } from './translate-form.ts'
 
@@ -42,6 +42,7 @@ function createClientDialect(form: KnownForm): ClientDialect {
     version: '0.3',
     bindings: ['HTTP+JSON', 'GRPC'],
     methods,
+    grpc,
     encodeRequest: {
       ...encodeRequest,
       sendMessage: (request) => toPeerForm(withDeclaration(encodeRequest.sendMessage(request), form), form),

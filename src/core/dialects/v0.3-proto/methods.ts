@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/values.ts'
 import { readParams } from '../codec.ts'
-import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
+import { type GrpcBinding, operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
 import { configName, taskName } from './resource-names.ts'
 
@@ -30,6 +30,19 @@ export const operations = /* @__PURE__ */ operationsByMethod(serverMethods, {
   ListTaskPushNotification: 'listPushConfigs',
 })
 
+export const grpc: GrpcBinding = {
+  service: 'a2a.v1.A2AService',
+  versions: ['0.3', '0.2'],
+  // A2A 0.3 leaves the status open. Its SDKs agreed on UNIMPLEMENTED and recognize these errors by it alone.
+  statuses: {
+    'push-not-supported': 'UNIMPLEMENTED',
+    'unsupported-operation': 'UNIMPLEMENTED',
+    'streaming-not-supported': 'UNIMPLEMENTED',
+  },
+  namesErrors: true,
+  hasPublicCard: true,
+}
+
 export const restClientBinding: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
@@ -44,6 +57,7 @@ export const restClientBinding: RestClientBinding = {
 
 /** Resource names are in the path; other fields are in the query or the body. */
 export const restServerBinding: RestServerBinding = {
+  prefix: '/v1',
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,

@@ -7,11 +7,12 @@ import {
   type ServerDialect,
 } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
+import { legacyFacts } from '../legacy-codec.ts'
 import { encodeTask as encodeTaskWithKind } from '../v0.3/encode.ts'
 import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
-import { operations, restServerBinding, serverMethods } from './methods.ts'
+import { grpc, operations, restServerBinding, serverMethods } from './methods.ts'
 import { evidenceIn, fileBytesHeader, fileBytesKey, formOfClient, majorityForm } from './peer-form.ts'
 import { decodeRequest, decodeRequestStrictly } from './requests.ts'
 import { fromPeerForm, isBase64Text, isReadableBase64, toPeerForm } from './translate-form.ts'
@@ -82,12 +83,14 @@ const base: ServerDialect = {
   version: '0.3',
   bindings: ['HTTP+JSON', 'GRPC'],
   methods: serverMethods,
+  grpc,
   operations,
   namesExtensionsInMessages: true,
   decodeRequest,
   encodeResult,
   encodeEvent,
   isReaderIndependent: true,
+  ...legacyFacts,
   // SDKs parse the body of a webhook as the JSON of 0.3, whatever the binding of its registration.
   pushFormat: bareTaskPushFormat(encodeTaskWithKind),
   ...withWireNames(wireNames, { encodeError, encodeHttpError }),

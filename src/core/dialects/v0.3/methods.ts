@@ -35,6 +35,7 @@ export const restClientBinding: RestClientBinding = {
  * which most clients follow, is the dialect `v0.3-proto`.
  */
 export const restServerBinding: RestServerBinding = {
+  prefix: '/v1',
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,

@@ -1,5 +1,6 @@
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
+import { legacyFacts } from '../legacy-codec.ts'
 import { encodeCard } from './card.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { adaptError, encodeError, encodeHttpError } from './errors.ts'
@@ -24,6 +25,7 @@ export const v0_3: ServerDialect = {
   encodeResult,
   encodeEvent,
   isReaderIndependent: true,
+  ...legacyFacts,
   pushFormat: bareTaskPushFormat(encodeTask),
   ...withWireNames(wireNames, { encodeError, encodeHttpError }),
   adaptError,

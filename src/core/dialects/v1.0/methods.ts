@@ -3,7 +3,7 @@ import { invalidParams } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/values.ts'
 import { readParams } from '../codec.ts'
-import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
+import { type GrpcBinding, operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
 
 export const methods: Readonly<Record<Operation, string>> = {
@@ -25,6 +25,8 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   ListTaskPushNotificationConfig: 'listPushConfigs',
 })
 
+export const grpc: GrpcBinding = { service: 'lf.a2a.v1.A2AService', versions: ['1.0'] }
+
 /** A tenant is the first segment of the path (A2A 1.0 §11.3). */
 export const restClientBinding: RestClientBinding = {
   contentType: 'application/a2a+json',
@@ -37,6 +39,7 @@ export const restClientBinding: RestClientBinding = {
 
 /** Fields of a request may be in the path, the query or the body. The path takes precedence. */
 export const restServerBinding: RestServerBinding = {
+  prefix: '',
   contentType: 'application/a2a+json',
   recognises: () => true,
   params({ operation, tenant, taskId, configId, query, body }) {

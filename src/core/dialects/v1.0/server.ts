@@ -3,7 +3,7 @@ import { withWireNames } from '../error-texts.ts'
 import { encodeCard } from './card.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError, encodeV1_0_0HttpError } from './errors.ts'
-import { methods, operations, restServerBinding } from './methods.ts'
+import { grpc, methods, operations, restServerBinding } from './methods.ts'
 import { decodeRequest } from './requests.ts'
 
 /** The names of 1.0 in errors. */
@@ -14,11 +14,14 @@ export const v1_0: ServerDialect = {
   version: '1.0',
   bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
   methods,
+  grpc,
   operations,
   decodeRequest,
   encodeResult,
   encodeEvent,
   isReaderIndependent: true,
+  hasTenants: true,
+  extensionsHeader: 'a2a-extensions',
   pushFormat,
   ...withWireNames(wireNames, { encodeError, encodeHttpError }),
   rest: restServerBinding,

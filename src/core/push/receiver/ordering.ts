@@ -1,4 +1,4 @@
-import type { DialectName } from '../../dialects/dialect.ts'
+import type { DialectName } from '../../dialects/versions.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { DeliveryRefusal } from './refusal.ts'
 

@@ -1,13 +1,10 @@
 import { toHex } from '../../base/hash.ts'
-import { isObject, type JsonObject } from '../../base/json.ts'
-import { clientDialects } from '../../dialects/client-dialects.ts'
-import type { ClientDialect, DialectName } from '../../dialects/dialect.ts'
+import { isObject } from '../../base/json.ts'
+import { type DeliveredEvent, decodeDelivery } from '../../dialects/deliveries.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJson } from '../../http/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Task } from '../../protocol/model.ts'
-import { isEnded } from '../../protocol/states.ts'
 import { pushHeaders } from '../request.ts'
 import { digest } from '../signing/http-signature.ts'
 import type { DeliveryRecord } from './delivery-memory.ts'
@@ -17,11 +14,6 @@ import { DeliveryRefusal } from './refusal.ts'
 import type { Registrations } from './registration-tokens.ts'
 import { findRegistration, verifyProof } from './signers.ts'
 import type { ProofOptions } from './verify-signature.ts'
-
-const wrappers = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'status_update', 'artifact_update', 'msg']
-
-/** A delivery answers no request. */
-const noRequest = { taskId: '' }
 
 export interface ReadDeliveryOptions
   extends Pick<ReceiverSettings, 'requires' | 'bodyLimit' | 'jsonDepth'>,
@@ -93,66 +85,23 @@ export async function readDelivery(incoming: Incoming, options: ReadDeliveryOpti
   }
 }
 
-export interface Payload {
-  readonly event: StreamEvent
-  readonly dialect: DialectName
-}
-
 /** Decodes a payload. Its shape determines the protocol version, as no header does. */
-export async function readPayload(body: unknown): Promise<Payload> {
+export async function readPayload(body: unknown): Promise<DeliveredEvent> {
   if (!isObject(body)) throw new DeliveryRefusal('payload', `The payload must be a JSON object, not ${describe(body)}.`)
+  let decoded: DeliveredEvent | undefined
   try {
-    return await decode(body)
+    decoded = await decodeDelivery(body)
   } catch (error) {
     if (!(error instanceof A2AError)) throw error
     throw new DeliveryRefusal('payload', `The payload cannot be read: ${error.message}`, { cause: error })
   }
-}
-
-function describe(value: unknown): string {
-  return Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
-}
-
-async function decode(body: JsonObject): Promise<Payload> {
-  if (typeof body.kind === 'string') return await decodeBy('v0.3', (dialect) => dialect.decodeEvent(body, noRequest))
-  if (wrappers.some((name) => isObject(body[name]))) return await decodeWrapped(body)
-  if (typeof body.contextId === 'string' && isObject(body.status)) {
-    return await decodeBy('v0.3', (dialect) =>
-      toTaskEvent(dialect.decodeResult.getTask({ kind: 'task', ...body }, noRequest)),
-    )
-  }
-  if (isObject(body.status) || isObject(body.artifact)) return await decodeDraft(body)
+  if (decoded) return decoded
   const expected = 'a task, or one of task, message, statusUpdate, artifactUpdate'
   throw new DeliveryRefusal('payload', `The payload is not an A2A event: expected ${expected}.`)
 }
 
-async function decodeBy(name: DialectName, read: (dialect: ClientDialect) => StreamEvent): Promise<Payload> {
-  const dialect = clientDialects.find((client) => client.name === name)
-  if (!dialect) throw new Error(`There is no dialect ${name}.`)
-  return { event: read(await dialect.load()), dialect: name }
-}
-
-/** 1.0, or the ProtoJSON form of 0.3. */
-async function decodeWrapped(body: JsonObject): Promise<Payload> {
-  try {
-    return await decodeBy('v1.0', (dialect) => dialect.decodeEvent(body, noRequest))
-  } catch (error) {
-    const older = decodeBy('v0.3-proto', (dialect) => dialect.decodeEvent(body, noRequest))
-    return await older.catch(() => Promise.reject(error))
-  }
-}
-
-function toTaskEvent(task: Task): StreamEvent {
-  return { type: 'task', task, isLast: isEnded(task.status.state) }
-}
-
-/** 0.1 does not specify the form of payloads. */
-async function decodeDraft({ eventType: _, taskId, ...body }: JsonObject): Promise<Payload> {
-  const wire = { ...(taskId !== undefined && { id: taskId }), ...body }
-  const isTask = ['artifacts', 'history', 'sessionId'].some((name) => name in body)
-  return await decodeBy('v0.1', (dialect) =>
-    isTask ? toTaskEvent(dialect.decodeResult.getTask(wire, noRequest)) : dialect.decodeEvent(wire, noRequest),
-  )
+function describe(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
 }
 
 function noToken(): DeliveryRefusal {

@@ -58,10 +58,10 @@ it.each(['input-required', 'auth-required'] as const)(
 describe('a task alias', () => {
   it('an alias creates a task and continues it', async () => {
     const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
-    const created = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
+    const created = taskOf(await service.sendMessage({ message: messageOf('x'), quirks: { alias: 'mine' } }, callOf()))
     expect(created).toMatchObject({ status: { state: 'input-required' } })
     expect(created.id).not.toBe('mine')
-    const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf()))
+    const ended = taskOf(await service.sendMessage({ message: messageOf('y'), quirks: { alias: 'mine' } }, callOf()))
     expect(ended).toMatchObject({ id: created.id, status: { state: 'completed' } })
     expect(await service.getTask({ taskId: 'mine', isAlias: true }, callOf())).toEqual(ended)
     expect(await service.getTask({ taskId: created.id, isAlias: true }, callOf())).toEqual(ended)
@@ -72,7 +72,7 @@ describe('a task alias', () => {
     const { service } = createTestRuntime((turn) => `for ${turn.principal.id}`)
     const ids = ['ann', 'bob'].map(async (id) => {
       const call = callOf({ principal: { id } })
-      return taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'same' }, call)).id
+      return taskOf(await service.sendMessage({ message: messageOf('x'), quirks: { alias: 'same' } }, call)).id
     })
     const [ann, bob] = await Promise.all(ids)
     expect(ann).not.toBe(bob)
@@ -82,7 +82,9 @@ describe('a task alias', () => {
     const { service } = createTestRuntime(async (turn) => {
       await turn.artifact(turn.text).close(turn.text)
     })
-    const sends = ['a', 'b'].map((text) => service.sendMessage({ message: messageOf(text), alias: 'one' }, callOf()))
+    const sends = ['a', 'b'].map((text) =>
+      service.sendMessage({ message: messageOf(text), quirks: { alias: 'one' } }, callOf()),
+    )
     const done = await Promise.allSettled(sends)
     const tasks = done.flatMap((result) => (result.status === 'fulfilled' ? [taskOf(result.value)] : []))
     expect(new Set(tasks.map(({ id }) => id)).size).toBe(1)
@@ -91,14 +93,14 @@ describe('a task alias', () => {
   it('a task without an alias is continued by its id', async () => {
     const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
     const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
-    const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: id }, callOf()))
+    const ended = taskOf(await service.sendMessage({ message: messageOf('y'), quirks: { alias: id } }, callOf()))
     expect(ended).toMatchObject({ id, status: { state: 'completed' } })
   })
 
   it('errors name a task by its alias', async () => {
     const { service } = createTestRuntime((turn) => turn.status('completed'))
-    const { id } = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
-    const again = service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf())
+    const { id } = taskOf(await service.sendMessage({ message: messageOf('x'), quirks: { alias: 'mine' } }, callOf()))
+    const again = service.sendMessage({ message: messageOf('y'), quirks: { alias: 'mine' } }, callOf())
     const canceled = service.cancelTask({ taskId: 'mine', isAlias: true }, callOf())
     const followed = collect(service.subscribeToTask({ taskId: 'mine', isAlias: true }, callOf()))
     for (const refused of await Promise.allSettled([again, canceled, followed])) {

@@ -115,7 +115,7 @@ async function acceptWithPush(request: SendRequest, call: Call, context: Message
 function routeMessage(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
   const { extensions } = context.settings.agent.profile
   if (extensions) activateExtensions(extensions, call)
-  const { message, alias, mayAnswer } = request
+  const { message, quirks: { alias, mayAnswer } = {} } = request
   if (message.metadata?.[lineageExtension] !== undefined) {
     const { calls, clock } = context.settings
     checkLineage(readLineage(message.metadata, calls.self.ids), calls.self, clock.now())
@@ -136,7 +136,7 @@ function routeMessage(request: SendRequest, call: Call, context: MessageContext)
 async function createTask(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
   const { settings, runs, log } = context
   const { holder, leaseTtl, dedupeNewTasks, recovery, mediaTypes } = settings
-  const { alias } = request
+  const alias = request.quirks?.alias
   try {
     if (!(mediaTypes?.acceptsPlainText && isPlain(request))) mediaTypes?.requireForNewTask(request)
     if (settings.agent.check) await settings.agent.check(request)

@@ -32,7 +32,8 @@ export async function claimsForNewTask(
     const claim = { key: `new ${contextId} ${messageId}`, digest: await digestOf(contentOf(request)) }
     claims.push(reusedMessageId === 'reject' ? claim : withDigest(claim))
   }
-  return request.alias === undefined ? claims : [...claims, ...claimsForAlias(request.alias)]
+  const alias = request.quirks?.alias
+  return alias === undefined ? claims : [...claims, ...claimsForAlias(alias)]
 }
 
 /** The claims under which a message is stored at most once in its task. */
@@ -137,7 +138,7 @@ function keyOf({ idempotencyKey }: Call): string | undefined {
 
 /** An idempotency key stands for the whole request. */
 async function claimsForKey(
-  { message, alias, configuration, metadata }: SendRequest,
+  { message, quirks: { alias } = {}, configuration, metadata }: SendRequest,
   key: string | undefined,
 ): Promise<readonly Claim[]> {
   if (key === undefined) return []

@@ -95,7 +95,7 @@ interface InlineContext {
 export async function registerInline(
   config: PushConfig,
   { task, generation, isRepeated }: AcceptedMessage,
-  { request: { dialect, alias, tenant }, call, push, log }: InlineContext,
+  { request: { dialect, quirks: { alias } = {}, tenant }, call, push, log }: InlineContext,
 ): Promise<void> {
   const isFirst = generation === 1 && !isRepeated
   await push.register({

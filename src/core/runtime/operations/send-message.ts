@@ -8,7 +8,7 @@ import { createFold, type Fold, foldUntil, limitHistory } from '../../tasks/fold
 import type { CallerLog, OperationContext } from '../caller-log.ts'
 import { acceptMessage } from './accept-message.ts'
 import type { AcceptedMessage } from './idempotency.ts'
-import { foldAccepted, requireTouched, type StreamOptions, streamTask } from './stream-message.ts'
+import { foldAccepted, requireTouched, streamTask } from './stream-message.ts'
 
 /** Stores a message and returns the agent's message, or the task once it waits for its caller or has ended. */
 export async function sendMessage(request: SendRequest, call: Call, context: OperationContext): Promise<Outcome> {
@@ -18,7 +18,7 @@ export async function sendMessage(request: SendRequest, call: Call, context: Ope
     ? await firstOutcome(context.log, message, call.signal)
     : await waitForOutcome(message, call, context, {
         blockFor: shorter(blockFor, context.settings.blockFor),
-        failuresAsErrors: request.failuresAsErrors,
+        failuresAsErrors: request.quirks?.failuresAsErrors,
       })
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
@@ -36,7 +36,8 @@ async function firstOutcome(
   return undefined
 }
 
-interface WaitOptions extends Pick<StreamOptions, 'failuresAsErrors'> {
+interface WaitOptions {
+  readonly failuresAsErrors: boolean | undefined
   readonly blockFor: number | undefined
 }
 

@@ -2,7 +2,7 @@ import { nextTurn } from '../../base/clock.ts'
 import { A2AError, fromStoredError, invalidParams } from '../../protocol/errors.ts'
 import type { ArtifactEvent, StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { type Task, type TaskState, textOf } from '../../protocol/model.ts'
-import type { Call, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
+import type { Call, SendQuirks, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { type Fold, type FoldedLog, foldUntil, isClosing, limitHistory, loadFold } from '../../tasks/fold.ts'
 import { followPages } from '../../tasks/follow.ts'
@@ -27,12 +27,12 @@ export async function* streamMessage(
   const message = await acceptMessage(request, call, { ...context, isStreamed: true })
   const { task, generation, isRepeated } = message
   if (stream) stream.taskId = task.taskId
-  const { after, endOnAuth, holdOnInput, failuresAsErrors } = request
+  const { after, quirks } = request
   let isOver = false
   try {
     // A repeated message may resume its stream. A new one has nothing to resume.
     if (isRepeated && after !== undefined && after >= generation) {
-      const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, context)
+      const rest = subscribeToTask({ taskId: task.taskId, after, quirks }, call, context)
       for await (const event of rest) {
         isOver = event.isLast === true
         yield event
@@ -41,7 +41,7 @@ export async function* streamMessage(
     }
     const historyLength = request.configuration?.historyLength
     const storing = () => runs.get(task.taskId)?.storing()
-    const options = { signal: call.signal, endOnAuth, holdOnInput, failuresAsErrors, storing, stream }
+    const options = { signal: call.signal, quirks, storing, stream }
     for await (const event of streamTask(log, task, await foldAccepted(message, log), options)) {
       isOver = event.isLast === true
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
@@ -57,7 +57,7 @@ export async function* subscribeToTask(
   call: Call,
   { log, runs, stream }: Pick<OperationContext, 'log' | 'runs' | 'stream'>,
 ): AsyncGenerator<StreamEvent, void> {
-  const { after, includeEnded, endOnAuth, holdOnInput } = request
+  const { after, includeEnded, quirks } = request
   const head = await log.task(request)
   const { phase, generation } = head
   if (stream) stream.taskId = head.taskId
@@ -70,7 +70,7 @@ export async function* subscribeToTask(
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
   const storing = () => runs.get(head.taskId)?.storing()
-  const options = { signal: call.signal, endOnAuth, holdOnInput, storing, stream }
+  const options = { signal: call.signal, quirks, storing, stream }
   yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
 }
 
@@ -85,12 +85,7 @@ export async function foldAccepted({ task, generation }: AcceptedMessage, log: F
 
 export interface StreamOptions {
   readonly signal: AbortSignal
-  /** End when the task waits for credentials. For 0.1 clients, which do not know this state. */
-  readonly endOnAuth?: boolean
-  /** Stay open while the task waits for input. For clients of the 0.3 house variant, which answer in another request. */
-  readonly holdOnInput?: boolean
-  /** End with an error if the agent fails before it touches the task. */
-  readonly failuresAsErrors?: boolean | undefined
+  readonly quirks?: Omit<SendQuirks, 'alias' | 'mayAnswer'> | undefined
   /** Resolves when the events that the task's run is storing are stored. Undefined if it stores none in this process. */
   readonly storing?: () => Promise<void> | undefined
   readonly stream?: OpenStream | undefined
@@ -131,7 +126,7 @@ export async function* streamTask(
         markOver(options)
         return yield { type: 'message', message: event.message, isLast: true }
       }
-      if (options.failuresAsErrors) requireTouched(event, taskId)
+      if (options.quirks?.failuresAsErrors) requireTouched(event, taskId)
       const isLast = event.type === 'status' && endsStream(event.status.state, options)
       if (isLast) markOver(options)
       unsent?.apply(stored)
@@ -196,7 +191,7 @@ function markLastChunks(page: readonly StoredEvent[]): readonly StoredEvent[] {
 }
 
 /** A task that waits for credentials may continue by itself; one that waits for input does not. */
-function endsStream(state: TaskState, { endOnAuth, holdOnInput }: StreamOptions): boolean {
-  if (state === 'input-required') return !holdOnInput
-  return isEnded(state) || (endOnAuth === true && state === 'auth-required')
+function endsStream(state: TaskState, { quirks }: StreamOptions): boolean {
+  if (state === 'input-required') return !quirks?.holdOnInput
+  return isEnded(state) || (quirks?.endOnAuth === true && state === 'auth-required')
 }

@@ -100,7 +100,7 @@ it('a caller that has its task at once gets a failed task when the agent rejects
   const { id } = taskOf(await service.sendMessage(request, callOf()))
   await expect.poll(async () => (await service.getTask({ taskId: id }, callOf())).status.state).toBe('failed')
   // A caller that named its task waits for the answer.
-  const named = service.sendMessage({ message: messageOf('hi'), alias: 'mine' }, callOf())
+  const named = service.sendMessage({ message: messageOf('hi'), quirks: { alias: 'mine' } }, callOf())
   await expect(named).rejects.toMatchObject({ code: 'forbidden', message: 'Not you.' })
 })
 

@@ -32,7 +32,6 @@ import { withGeneration } from '../event-numbers.ts'
 import { decodeMessage, decodeNumbered, type EventNumbers } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessages } from './frames.ts'
 import { messageNamed, methodNamed, pathOf, serviceNamed } from './proto-registry.ts'
-import { a2aServices } from './services.ts'
 import { StatusError, type StatusName, statusCodes } from './status.ts'
 
 /** `Service` over gRPC. Its `fetch` must speak HTTP/2 and return trailers. */
@@ -40,9 +39,8 @@ export function createGrpcClient(options: WireClientOptions): Service {
   const { dialect, fetch, tenant } = options
   const variant = createServerVariant(options)
   const { origin } = new URL(options.url)
-  const a2aService = a2aServices.find((candidate) => candidate.dialect === dialect.name)
-  if (!a2aService) throw new TypeError(`A2A ${dialect.version} has no gRPC binding`)
-  const service = serviceNamed(a2aService.name)
+  if (!dialect.grpc) throw new TypeError(`A2A ${dialect.version} has no gRPC binding`)
+  const service = serviceNamed(dialect.grpc.service)
   const { answerLimit, eventLimit, jsonDepth, openWithin, idle, clock } = answerLimitsOf(options)
 
   function methodOf(operation: Operation) {

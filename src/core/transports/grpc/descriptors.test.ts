@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { compileDescriptors, currentDescriptors } from '../../../../scripts/build-descriptors.ts'
 import { serverDialects } from '../../dialects/server-dialects.ts'
 import { serviceNamed } from './proto-registry.ts'
-import { a2aServices } from './services.ts'
 
 const hasCompiler = existsSync(new URL('../../../../node_modules/.bin/buf', import.meta.url))
 
@@ -12,8 +11,9 @@ test.skipIf(!hasCompiler)('descriptors.ts is up to date with proto/', async () =
   expect(await currentDescriptors()).toBe(await compileDescriptors())
 })
 
-test.each(a2aServices)('the dialect answers every method of $name', ({ name, dialect }) => {
-  const server = serverDialects({}).find((candidate) => candidate.name === dialect)
-  const methods = serviceNamed(name).methods.map((method) => method.name)
-  expect(methods.toSorted()).toEqual(Object.values(server?.methods ?? {}).toSorted())
+const grpcDialects = serverDialects({}).flatMap(({ name, methods, grpc }) => (grpc ? [{ name, methods, grpc }] : []))
+
+test.each(grpcDialects)('$name answers every method of its gRPC service', ({ methods, grpc }) => {
+  const described = serviceNamed(grpc.service).methods.map((method) => method.name)
+  expect(described.toSorted()).toEqual(Object.values(methods).toSorted())
 })

@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { isObject, type Json } from '../../base/json.ts'
-import type { ServerDialect } from '../../dialects/dialect.ts'
+import type { GrpcBinding, ServerDialect } from '../../dialects/dialect.ts'
 import { claimedVersion, versionNotSupported } from '../../dialects/negotiate.ts'
 import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Incoming } from '../../http/exchange.ts'
@@ -27,7 +27,6 @@ import { healthRpcs } from './health.ts'
 import { methodNamed, pathOf, serviceNamed } from './proto-registry.ts'
 import { reflectionRpcs, reflectionServices } from './reflection.ts'
 import type { GrpcExchange, GrpcOutgoing, ReadRequest, Rpc } from './rpc.ts'
-import { type A2AService, a2aServices } from './services.ts'
 import { errorEncoder, StatusError } from './status.ts'
 
 export interface GrpcOptions
@@ -62,11 +61,10 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
   }
   const rpcs = new Map<string, Rpc>()
   const a2aNames: string[] = []
-  for (const service of a2aServices) {
-    const dialect = dialects.find(({ name }) => name === service.dialect)
-    if (dialect === undefined) continue
-    a2aNames.push(service.name)
-    for (const [path, rpc] of a2aRpcs(service, dialect, options)) rpcs.set(path, rpc)
+  for (const dialect of dialects) {
+    if (!dialect.grpc) continue
+    a2aNames.push(dialect.grpc.service)
+    for (const [path, rpc] of a2aRpcs(dialect.grpc, dialect, options)) rpcs.set(path, rpc)
   }
   const serviceNames = [...a2aNames, 'grpc.health.v1.Health', ...reflectionServices]
   const health = healthRpcs({ encodeError, services: a2aNames, draining, load, isReady })
@@ -114,11 +112,11 @@ function isCardRequest(wireRequest: WireRequest<Operation>): wireRequest is Wire
 
 /** The methods of an A2A service by path. */
 function a2aRpcs(
-  { name, versions, hasPublicCard, ...errorForm }: A2AService,
+  { service: name, versions, hasPublicCard }: GrpcBinding,
   dialect: ServerDialect,
   { service, tenant, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
-  const encodeError = errorEncoder(dialect, errorForm)
+  const encodeError = errorEncoder(dialect)
   const chooseVariant = createVariantChoice()
 
   /** Authenticates the caller before it reads the message. */

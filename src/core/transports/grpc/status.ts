@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts'
-import type { ServerDialect } from '../../dialects/dialect.ts'
-import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
+import type { GrpcErrorForm, ServerDialect } from '../../dialects/dialect.ts'
+import type { A2AError } from '../../protocol/errors.ts'
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
 export const statusCodes = {
@@ -45,19 +45,9 @@ export interface RpcStatus {
 
 export type ErrorEncoder = (error: A2AError) => RpcStatus
 
-/** How the errors of a service differ from those of its dialect over HTTP. */
-export interface ErrorForm {
-  /** Errors whose gRPC status differs. */
-  readonly statuses?: Readonly<Partial<Record<ErrorCode, StatusName>>>
-  /** Whether messages begin with the class name of the error, by which SDKs of the version recognize it. */
-  readonly namesErrors?: boolean
-}
-
 /** Reuses the HTTP error body of the dialect, which has this form (A2A 1.0 §11.6). */
-export function errorEncoder(
-  dialect: ServerDialect,
-  { statuses = {}, namesErrors = false }: ErrorForm = {},
-): ErrorEncoder {
+export function errorEncoder(dialect: ServerDialect): ErrorEncoder {
+  const { statuses = {}, namesErrors = false }: GrpcErrorForm = dialect.grpc ?? {}
   return (error) => {
     const { body } = dialect.encodeHttpError(error)
     const encoded = body.error as unknown as RpcStatus

@@ -104,7 +104,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       if (answer.status !== 200) return answer
       // JSON-RPC 2.0 §4.1: the caller of a notification gets no errors.
       if (isNotification) return noContent
-      return opensStream && isLegacy(dialect) && acceptsOnlyStream(incoming) ? errorAsEvent(answer) : answer
+      return opensStream && dialect.hasErrorEvents && acceptsOnlyStream(incoming) ? errorAsEvent(answer) : answer
     }
   }
 }
@@ -267,10 +267,6 @@ function encodeErrorFor(
   if (!dialect.adaptError) return wire
   const caller = { userAgent: incoming.header('user-agent') ?? '', version: readVersion(incoming) }
   return dialect.adaptError(wire, caller, request)
-}
-
-function isLegacy({ version }: ServerDialect): boolean {
-  return version.startsWith('0.')
 }
 
 /** SDKs before 1.0 that accept only streams read no other answer, unless the HTTP status is an error. */

@@ -2,6 +2,7 @@ import { isObject, type Json } from '../../base/json.ts'
 import type { HttpError, RestCall, ServerDialect } from '../../dialects/dialect.ts'
 import { adaptHttpError } from '../../dialects/java-errors.ts'
 import { claimedVersion, type DialectSet, versionNotSupported } from '../../dialects/negotiate.ts'
+import { matchRoute, type Route } from '../../dialects/rest-routes.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isStream } from '../../protocol/intercept.ts'
@@ -20,7 +21,6 @@ import {
 import { createVariantChoice } from '../server/caller-dialect.ts'
 import { answerStream, type Framing } from '../server/event-stream.ts'
 import { type WireOptions, withWireDefaults } from '../server/options.ts'
-import { matchRoute, type Route } from './routes.ts'
 
 /** Answers a request of the REST binding. Undefined if the path is not part of it. It never throws. */
 export type RestHandler = (incoming: Incoming) => Promise<Outgoing | undefined>
@@ -43,7 +43,7 @@ export function createRest(options: WireOptions): RestHandler {
         return errorAnswer(error, incoming, dialect, { status: 405, headers: { allow: match.allow } })
       }
       operation = match.operation
-      dialect = dialects.find((candidate) => candidate.rest && hasPathOf(candidate, match)) ?? dialects[0]
+      dialect = dialects.find((candidate) => hasPathOf(candidate, match)) ?? dialects[0]
       const authenticated = authenticate(incoming)
       const principal = authenticated instanceof Promise ? await authenticated : authenticated
       const body = method === 'POST' ? await readOptionalBody(incoming, settings) : undefined
@@ -125,9 +125,8 @@ async function negotiate(
   return candidates.find(({ name }) => name === last) ?? proto ?? first
 }
 
-/** Before 1.0 the version is in the path. */
-function hasPathOf({ version }: ServerDialect, { isLegacy }: Route): boolean {
-  return version.startsWith('0.') === isLegacy
+function hasPathOf({ rest }: ServerDialect, { prefix }: Route): boolean {
+  return rest?.prefix === prefix
 }
 
 function hasVersion({ version, rest }: ServerDialect, claimed: string): boolean {
@@ -136,8 +135,12 @@ function hasVersion({ version, rest }: ServerDialect, claimed: string): boolean 
 
 /** Older dialects do not have the paths of 1.0. Calls of 1.0 may be below `/v1`, which can be a tenant or a mount. */
 function requireOwnPath(dialect: ServerDialect, route: Route): void {
-  if (route.isLegacy || hasPathOf(dialect, route)) return
-  throw new A2AError('method-not-found', `In A2A ${dialect.version} all paths begin with /v1: this one is of A2A 1.0.`)
+  if (route.prefix !== '' || hasPathOf(dialect, route)) return
+  const prefix = dialect.rest?.prefix
+  throw new A2AError(
+    'method-not-found',
+    `In A2A ${dialect.version} all paths begin with ${prefix}: this one is of A2A 1.0.`,
+  )
 }
 
 /** A caller that accepts plain JSON, and not the media type of the dialect, gets plain JSON. */

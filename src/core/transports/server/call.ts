@@ -239,15 +239,15 @@ export function readIdempotencyKey(incoming: Incoming): string | undefined {
   return key
 }
 
-/** Adds the headers of the dialect, and the one that names the activated extensions. Before 1.0 it had another name. */
+/** Adds the headers of the dialect, and the one that names the activated extensions. */
 export function withDialectHeaders(
   headers: Readonly<Record<string, string>>,
   { activated }: Call,
-  { version, headers: ofDialect }: ServerDialect,
+  { extensionsHeader, headers: ofDialect }: ServerDialect,
 ): Readonly<Record<string, string>> {
   const all = ofDialect ? { ...headers, ...ofDialect } : headers
   if (!activated || activated.size === 0) return all
-  return { ...all, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
+  return { ...all, [extensionsHeader]: [...activated].join(', ') }
 }
 
 export interface ErrorContext extends Pick<WireOptions, 'onError' | 'onRejected'> {

@@ -1,4 +1,5 @@
 import type { Json } from '../../../../core/base/json.ts'
+import { taskForms } from '../../../../core/dialects/versions.ts'
 import type { CallNode, EventRow, SeenAsDialect } from '../../../../entries/operator.ts'
 import { createPrompts, isInteractive } from '../../../chat/prompts.ts'
 import type { Context } from '../../../command.ts'
@@ -6,7 +7,7 @@ import { usageError } from '../../../errors.ts'
 import { timeText } from '../db.ts'
 import { agentPositional, answer, command, operation, rowText, taskKey, taskPositional, watch } from './operation.ts'
 
-const dialects: readonly SeenAsDialect[] = ['1.0', '0.3', '0.3-house', '0.2', '0.1']
+const dialects: readonly SeenAsDialect[] = taskForms.map(({ id }) => id)
 
 export const operatorTask = operation(
   {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../../core/base/json.ts'
+import { currentVersion, protocolVersions } from '../../../../core/dialects/versions.ts'
 import type { ComposeRequest, WireBinding, WireRequest } from '../../../../entries/operator.ts'
 import { usageError } from '../../../errors.ts'
 import { readStdin } from '../../../message-parts.ts'
@@ -12,7 +13,7 @@ export const operatorWireCompose = operation(
     positionals: [agentPositional, { name: 'operation', summary: 'The operation, such as sendMessage or getTask.' }],
     options: {
       'a2a-version': {
-        ...{ type: 'text', value: 'x.y', choices: ['1.0', '0.3', '0.2', '0.1'], default: '1.0' },
+        ...{ type: 'text', value: 'x.y', choices: protocolVersions, default: currentVersion },
         summary: 'The protocol version.',
       },
       binding: {
@@ -32,7 +33,7 @@ export const operatorWireCompose = operation(
     const [text, taskId] = [settings.text('text'), settings.text('task-id')]
     return operator.composeWire({
       ...{ agent, operation: name, binding: (settings.text('binding') ?? 'JSONRPC') as WireBinding },
-      dialect: (settings.text('a2a-version') ?? '1.0') as ComposeRequest['dialect'],
+      dialect: (settings.text('a2a-version') ?? currentVersion) as ComposeRequest['dialect'],
       ...(text !== undefined && { text }),
       ...(taskId !== undefined && { taskId }),
     })

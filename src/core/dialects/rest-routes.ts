@@ -1,11 +1,13 @@
-import { invalidParams } from '../../protocol/errors.ts'
-import type { Operation } from '../../protocol/service.ts'
+import { invalidParams } from '../protocol/errors.ts'
+import type { Operation } from '../protocol/service.ts'
+
+/** The path below which a version has its REST operations: since 1.0 none. */
+export type RestPrefix = '' | '/v1'
 
 /** The meaning of a path of A2A's REST binding. */
 export interface Route {
   readonly operation: Operation
-  /** Below `/v1`, as in 0.2 and 0.3. */
-  readonly isLegacy: boolean
+  readonly prefix: RestPrefix
   readonly tenant?: string
   readonly taskId?: string
   readonly configId?: string
@@ -27,7 +29,7 @@ export function matchRoute(method: string, path: string): Match {
   if (!operation) return { allow: Object.keys(operations).join(', ') }
   return {
     operation,
-    isLegacy,
+    prefix: isLegacy ? '/v1' : '',
     ...(taskId !== undefined && { taskId: decodeSegment(taskId) }),
     ...(configId !== undefined && { configId: decodeSegment(configId) }),
     ...(!direct && tenant && { tenant: decodeSegment(tenant) }),
