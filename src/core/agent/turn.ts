@@ -6,8 +6,8 @@ import type { Lineage } from '../protocol/extensions/lineage.ts'
 import { checkUsage, type Usage } from '../protocol/extensions/usage.ts'
 import {
   type Artifact,
+  isEmptyText,
   type Message,
-  type Part,
   type Principal,
   type Task,
   type TaskState,
@@ -109,6 +109,14 @@ export interface Turn extends TurnOutput, AgentCalls {
    * const order = await turn.step('order', () => shop.order('chair'))
    */
   step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>): Promise<T>
+  /**
+   * Streams the answer: the artifact `answer` of the task. Content that the function returns besides is a closing remark
+   * in the last status.
+   *
+   * @example
+   * for await (const word of model.stream(turn.text)) await turn.answer.write(word)
+   */
+  readonly answer: AnswerWriter
   /** Asks the caller a question and ends the turn: return after it. The answer starts a new turn. */
   requireInput(question: Content): Promise<void>
   /** Resolves when every event emitted so far is stored. Rejects if one could not be stored. */
@@ -179,6 +187,7 @@ export function createTurn(context: TurnContext): Turn {
     delegate: context.delegate,
     status,
     artifact,
+    answer: createAnswer(() => artifact('answer')),
     data,
     file,
     usage,
@@ -237,6 +246,9 @@ export interface ArtifactWriter {
    */
   close(chunk?: Content, options?: EventOptions): Promise<void>
 }
+
+/** Writes the artifact `answer` of a turn in chunks, as an `ArtifactWriter` does. The first chunk creates it. */
+export type AnswerWriter = Pick<ArtifactWriter, 'write' | 'close'>
 
 /** Emits events of an agent. The promises resolve when the event is in the window of events that are being stored. */
 export interface TurnOutput {
@@ -319,6 +331,18 @@ function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId, addUs
   }
 }
 
+function createAnswer(start: () => ArtifactWriter): AnswerWriter {
+  let artifact: ArtifactWriter | undefined
+  const open = () => {
+    artifact ??= start()
+    return artifact
+  }
+  return {
+    write: (chunk, options) => open().write(chunk, options),
+    close: (chunk, options) => open().close(chunk, options),
+  }
+}
+
 /** A rejected promise. If the agent does not await it, it is no unhandled rejection. */
 export function rejected(reason: string): Promise<never> {
   const promise = Promise.reject(new Error(reason))
@@ -372,10 +396,6 @@ type ChunkFields = Pick<Artifact, 'parts' | 'metadata' | 'extensions'>
 function chunkFields({ referenceTaskIds: _, ...fields }: MessageFields, mediaType: string | undefined): ChunkFields {
   const parts = fields.parts.some(isEmptyText) ? fields.parts.filter((part) => !isEmptyText(part)) : fields.parts
   return { ...fields, parts: mediaType ? parts.map((part) => ({ mediaType, ...part })) : parts }
-}
-
-function isEmptyText(part: Part): boolean {
-  return 'text' in part && part.text === ''
 }
 
 /** The artifact with its first chunk. */

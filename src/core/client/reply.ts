@@ -32,8 +32,8 @@ export interface Output {
 /** The answer of an agent: a message, or a task in its current state. */
 export type Reply = {
   /**
-   * What the agent answered: the text of its message, or of the status of its task. Without one, the text of the
-   * artifacts, or of the agent's last message in the history.
+   * What the agent answered: the text of its message, or of its completed task the artifact `answer`, the text of the
+   * status if there is none, of all artifacts, or of the agent's last message in the history, whichever comes first.
    */
   readonly text: string
   /** What the agent produced beside its answer. */
@@ -65,8 +65,14 @@ export function toReply(outcome: Outcome): Reply {
     data: artifacts.flatMap(({ data }) => data),
     files: artifacts.flatMap(({ files }) => files),
   }
-  const text = statusTextOf(task) || output.text || lastAgentTextOf(task)
+  const text = answerTextOf(task, artifacts) || statusTextOf(task) || output.text || lastAgentTextOf(task)
   return { type: 'task', ...authRequiredOf(task.status), task, text, artifacts, output, contextId: task.contextId }
+}
+
+/** A status that is a question, a failure or the answer itself comes before an artifact. */
+function answerTextOf({ status: { state, isAnswer } }: Task, artifacts: readonly Output[]): string | undefined {
+  if (state !== 'completed' || isAnswer) return undefined
+  return artifacts.findLast(({ name }) => name === 'answer')?.text
 }
 
 function statusTextOf({ status: { message } }: Task): string {

@@ -67,6 +67,8 @@ export interface ServerDialect extends Dialect {
   readonly namesExtensionsInMessages?: boolean
   /** Whether the dialect has its own form for input requests, and its readers look for answers in the status. */
   readonly hasInputRequests?: boolean
+  /** Whether the content that an agent returns for a task is in its status and among its artifacts. */
+  readonly repeatsAnswers?: boolean
   /** Whether the encoding of an event does not depend on its reader, so that it can be shared. */
   readonly isReaderIndependent?: boolean
   /** An event may become several objects on the wire, or none. */

@@ -12,8 +12,10 @@ import { isEnded } from '../protocol/states.ts'
 export interface ReaderForm {
   /** Questions are plain text, because the reader has not activated the client tools extension. */
   readonly hasPlainQuestions: boolean
-  /** The answer to a task with artifacts is an artifact as well, because most frameworks show only these. */
+  /** The answer is an artifact of its task, because most frameworks show only these. */
   readonly hasAnswerArtifacts: boolean
+  /** The status has the answer besides. */
+  readonly repeatsAnswers?: boolean
   /** The last message of a task without artifacts is an artifact in unary answers, because the reader shows nothing else. */
   readonly hasOnlyArtifacts?: boolean
 }
@@ -27,14 +29,17 @@ const artifactSoftware = 'agent-framework-python/'
 export interface Reader {
   /** Whether the dialect has its own form of questions and answers. */
   readonly hasOwnForm: boolean | undefined
+  /** Whether the dialect has answers in the status and among the artifacts. */
+  readonly repeatsAnswers?: boolean | undefined
   readonly extensions: readonly string[] | undefined
   /** The `User-Agent` header. */
   readonly userAgent?: string | undefined
 }
 
 /** Undefined if the reader gets everything as it is. */
-export function readerFormOf({ hasOwnForm, extensions, userAgent }: Reader): ReaderForm | undefined {
+export function readerFormOf({ hasOwnForm, repeatsAnswers, extensions, userAgent }: Reader): ReaderForm | undefined {
   if (hasOwnForm) return undefined
+  if (repeatsAnswers) return { ...plainForm, hasPlainQuestions: !extensions?.includes(clientTools), repeatsAnswers }
   if (userAgent?.startsWith(artifactSoftware)) return { ...plainForm, hasOnlyArtifacts: true }
   if (!extensions) return plainForm
   return {
@@ -72,7 +77,9 @@ const resultForms: { readonly [O in UnaryOperation]?: ConvertResult<O> } = {
 
 /** An event in the form of its reader; an answer may become two events. Called for every event of a stream. */
 export function eventsForReader(event: StreamEvent, form: ReaderForm): StreamEvent | readonly StreamEvent[] {
-  if (event.type === 'status' && event.status.isAnswer && form.hasAnswerArtifacts) return splitAnswer(event) ?? event
+  if (event.type === 'status' && event.status.isAnswer && form.hasAnswerArtifacts) {
+    return splitAnswer(event, { keepsMessage: form.repeatsAnswers }) ?? event
+  }
   return eventForReader(event, form)
 }
 
@@ -99,10 +106,11 @@ function outcomeForReader(outcome: Outcome, form: ReaderForm): Outcome {
   return task === outcome.task ? outcome : { ...outcome, task }
 }
 
-function taskForReader(task: Task, { hasPlainQuestions, hasAnswerArtifacts, hasOnlyArtifacts }: ReaderForm): Task {
+function taskForReader(task: Task, form: ReaderForm): Task {
+  const { hasPlainQuestions, hasAnswerArtifacts, hasOnlyArtifacts, repeatsAnswers } = form
   const isAnswer =
     task.status.isAnswer || (hasOnlyArtifacts && task.artifacts.length === 0 && isEnded(task.status.state))
-  const answered = hasAnswerArtifacts && isAnswer ? withAnswerArtifact(task) : task
+  const answered = hasAnswerArtifacts && isAnswer ? withAnswerArtifact(task, { keepsMessage: repeatsAnswers }) : task
   if (!hasPlainQuestions || !hasInputRequest(answered)) return answered
   return { ...answered, status: plainStatus(answered.status), history: answered.history.map(toPlainQuestion) }
 }

@@ -91,6 +91,11 @@ export interface Message {
   readonly carry?: Carry
 }
 
+/** Whether a part is a text without characters. It is no content. */
+export function isEmptyText(part: Part): boolean {
+  return 'text' in part && part.text === ''
+}
+
 /** Returns the text of a message: its text parts, joined by line breaks. */
 export function textOf({ parts }: Pick<Message, 'parts'>): string {
   const [only] = parts

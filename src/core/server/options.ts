@@ -136,8 +136,9 @@ export interface TurnOptions {
   /** Keeps the metadata of requests as the metadata of their task, for every reader of it. Defaults to false. */
   readonly keepMetadata?: boolean
   /**
-   * Where callers find what the agent returns for a task: in the message of the last status, or as the last artifact.
-   * `auto` makes it an artifact if the task has others, because many frameworks show only these. Defaults to `auto`.
+   * Where callers find what the agent returns for a task: in the message of the last status, or as the artifact `answer`.
+   * `auto` makes it an artifact unless the turn wrote one, as results of tasks are artifacts. assistant-ui needs `status`.
+   * Defaults to `auto`.
    */
   readonly answers?: 'auto' | 'artifact' | 'status'
   /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */

@@ -2,6 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StoredEvent, TaskEvent } from '../protocol/events.ts'
 import {
   type Artifact,
+  isEmptyText,
   type Message,
   type Part,
   parseTimestamp,
@@ -338,10 +339,6 @@ function addArtifact(artifacts: Map<string, GrowingArtifact>, { artifact, append
     const all = [...new Set([...(growing.artifact.extensions ?? []), ...extensions])]
     growing.artifact = { ...growing.artifact, extensions: all }
   }
-}
-
-function isEmptyText(part: Part): boolean {
-  return 'text' in part && part.text === ''
 }
 
 function assemble(artifacts: ReadonlyMap<string, GrowingArtifact>): readonly Artifact[] {

@@ -20,12 +20,6 @@ it.each(['/tasks/send', '/a2a/tasks/send'])('a task of python-a2a is answered at
   })
 })
 
-it('a 0.1 client with parts gets no artifact beside the status', async () => {
-  const params = { id: crypto.randomUUID(), message: { role: 'user', parts: [{ type: 'text', text: 'hi' }] } }
-  const { body } = await post('/', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params })
-  expect(body.result).not.toHaveProperty('artifacts')
-})
-
 it('a function call of python-a2a reaches the agent as data', async () => {
   const { server } = await startTestServer((turn) => turn.message.parts)
   const content = { type: 'function_call', name: 'add', parameters: [] }

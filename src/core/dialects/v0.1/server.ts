@@ -24,6 +24,7 @@ export const v0_1: ServerDialect = {
   operations,
   hasNotifications: true,
   namesExtensionsInMessages: true,
+  repeatsAnswers: true,
   decodeRequest,
   encodeResult,
   // Artifact indexes are relative to a stream.

@@ -1,25 +1,33 @@
-import { isObject } from '../../base/json.ts'
+import { isObject, sameJson } from '../../base/json.ts'
 import type { StreamEvent } from '../events.ts'
 import type { Artifact, Message, Task } from '../model.ts'
 
 /**
- * The key by which the metadata of an artifact says that it is the agent's answer in words. Frameworks that find
- * artifacts in a task often show nothing else, so the answer is the last artifact there instead of a status message.
+ * The key by which the metadata of an artifact says that it is the content that the agent returned. The log has it in the
+ * message of the status; most readers get it as an artifact, because results of tasks are artifacts.
  */
 export const answerKey = 'https://parley.dev/ext/answer/v1'
 
 type StreamOf<T extends StreamEvent['type']> = Extract<StreamEvent, { readonly type: T }>
 
+/** What remains of a status whose message is an artifact as well. */
+export interface SplitOptions {
+  /** The status keeps the message. */
+  readonly keepsMessage?: boolean | undefined
+}
+
 /** The task with the message of its status as its last artifact. A task without one stays the same. */
-export function withAnswerArtifact(task: Task): Task {
+export function withAnswerArtifact(task: Task, { keepsMessage }: SplitOptions = {}): Task {
   const { message, isAnswer: _, ...status } = task.status
   if (!message) return task
-  return { ...task, status, artifacts: [...task.artifacts, toArtifact(message)] }
+  const artifacts = [...task.artifacts, toArtifact(message)]
+  return { ...task, status: keepsMessage ? { ...status, message } : status, artifacts }
 }
 
 /** A last status with an answer, as the answer's artifact and the status without it. */
 export function splitAnswer(
   event: StreamOf<'status'>,
+  { keepsMessage }: SplitOptions = {},
 ): readonly [StreamOf<'artifact'>, StreamOf<'status'>] | undefined {
   const { message, isAnswer, ...status } = event.status
   if (!isAnswer || !message) return undefined
@@ -27,17 +35,18 @@ export function splitAnswer(
   const artifact = toArtifact(message)
   return [
     { type: 'artifact', taskId, contextId, generation, artifact, append: false, lastChunk: true },
-    { ...event, status },
+    { ...event, status: keepsMessage ? { ...status, message } : status },
   ]
 }
 
 /** Undoes `withAnswerArtifact`. */
 export function restoreAnswer(task: Task): Task {
   const artifact = task.artifacts.findLast(isAnswerArtifact)
-  if (!artifact || task.status.message) return task
-  const message = toMessage(artifact, task.id, task.contextId)
+  if (!artifact) return task
+  const { message = toMessage(artifact, task.id, task.contextId) } = task.status
+  if (!sameJson(message.parts, artifact.parts)) return task
   const artifacts = task.artifacts.filter((other) => other !== artifact)
-  return { ...task, status: { ...task.status, message }, artifacts }
+  return { ...task, status: { ...task.status, message, isAnswer: true }, artifacts }
 }
 
 /** Undoes `splitAnswer`: the artifact of an answer is held back until the status to which it belongs. */
@@ -46,10 +55,10 @@ export async function* restoreAnswers(events: AsyncGenerator<StreamEvent>): Asyn
   for await (const event of events) {
     if (event.type === 'task') yield withTask(event)
     else if (event.type === 'artifact' && isAnswerArtifact(event.artifact)) answer = event
-    else if (event.type === 'status' && answer && !event.status.message) {
-      const message = toMessage(answer.artifact, event.taskId, event.contextId)
+    else if (event.type === 'status' && answer) {
+      const { message = toMessage(answer.artifact, event.taskId, event.contextId) } = event.status
       answer = undefined
-      yield { ...event, status: { ...event.status, message } }
+      yield { ...event, status: { ...event.status, message, isAnswer: true } }
     } else yield event
   }
   // The stream broke before the status: a resumed one repeats the artifact.

@@ -10,6 +10,7 @@ import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { type Lineage, noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
 import type { Usage } from '../../protocol/extensions/usage.ts'
+import { isEmptyText } from '../../protocol/model.ts'
 import { isEnded, isInProgress, isInterrupted } from '../../protocol/states.ts'
 import { observe, type Span } from '../../protocol/telemetry.ts'
 import { type Fold, foldUntil } from '../../tasks/fold.ts'
@@ -73,7 +74,7 @@ export class TurnExecution {
   #isTouched = false
   /** The turn emitted a status that may end or pause the task, so the phase is unknown until it is stored. */
   #hasStatus: boolean
-  /** The task has artifacts, or the turn has emitted one. */
+  /** The turn has emitted content of an artifact. */
   #hasArtifacts = false
   /** The task is past `submitted`, or the status that takes it there is on its way. */
   #isStarted: boolean
@@ -135,7 +136,6 @@ export class TurnExecution {
     const { task, attempt, stop, agentEvents, trace } = this.#options
     const messages = fold?.messages() ?? []
     const before = fold?.task()
-    this.#hasArtifacts = before !== undefined && before.artifacts.length > 0
     const current = messages.findLastIndex(({ messageId }) => messageId === this.#messageEvent.message.messageId)
     return createTurn({
       taskId: task.taskId,
@@ -221,7 +221,8 @@ export class TurnExecution {
     } catch (error) {
       return this.#fail(error)
     }
-    const isAnswer = { auto: this.#hasArtifacts, artifact: true, status: false }[this.#settings.answers]
+    // Content that is returned beside an artifact is a remark about it.
+    const isAnswer = { auto: !this.#hasArtifacts, artifact: true, status: false }[this.#settings.answers]
     if (this.#isTask || content === undefined) return writer.emit(agentEvents.completed(content, isAnswer))
     const { taskId: _, ...reply } = agentEvents.message(this.#withUsage(content))
     return writer.emit({ type: 'reply', message: reply })
@@ -281,7 +282,7 @@ export class TurnExecution {
     if (event.type === 'status') {
       this.#isTask = this.#isStarted = true
       if (!isInProgress(event.status.state)) this.#hasStatus = true
-    } else this.#start(true)
+    } else this.#start(!event.artifact.parts.every(isEmptyText))
     const isHeld = isAwaited || this.#settings.recovery.isJournaled || this.#executor?.isAsking()
     const isPause = !isHeld && event.type === 'status' && isInterrupted(event.status.state)
     const output = this.#redact(isPause ? { ...event, pausedUnder: writer.fence } : event)

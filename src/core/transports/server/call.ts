@@ -302,9 +302,10 @@ function decodeRequest<O extends Operation>({ dialect, operation, params, call }
 }
 
 /** The form in which the caller reads questions and answers, by its dialect, its extensions and its software. */
-function formFor({ hasInputRequests: hasOwnForm }: ServerDialect, call: WireCall): ReaderForm | undefined {
-  const form = readerFormOf({ hasOwnForm, extensions: call.extensions, userAgent: call.userAgent })
-  if (form && !form.hasPlainQuestions) call.activated?.add(clientTools)
+function formFor(dialect: ServerDialect, { extensions, userAgent, activated }: WireCall): ReaderForm | undefined {
+  const { hasInputRequests: hasOwnForm, repeatsAnswers } = dialect
+  const form = readerFormOf({ hasOwnForm, repeatsAnswers, extensions, userAgent })
+  if (form && !form.hasPlainQuestions) activated?.add(clientTools)
   return form
 }
 
