@@ -9,7 +9,7 @@ export type { Content, ContentItem, File, MessageContent } from '../core/agent/c
 export { type Skill, type SkillOptions, type SkillTypes, skill } from '../core/agent/skill.ts'
 export { skillTypesOf } from '../core/agent/skill-types.ts'
 export { typeBoxSchema } from '../core/agent/standard-schema.ts'
-export type { ArtifactWriter, Turn } from '../core/agent/turn.ts'
+export type { AnswerWriter, ArtifactWriter, Turn } from '../core/agent/turn.ts'
 export type { Json, JsonObject } from '../core/base/json.ts'
 export type { Logger, LogLevel } from '../core/base/logger.ts'
 export type { Trace } from '../core/base/trace-context.ts'

@@ -96,11 +96,12 @@ describe('over JSON-RPC in 1.0', () => {
 it('0.1 has the answer in the status and among the artifacts', async () => {
   const { wire } = get()
   const params = { id: 'both', message: { role: 'user', parts: [{ type: 'text', text: 'go' }] } }
+  const headers = { 'a2a-version': '0.1' }
   const parts = [{ type: 'text', text: 'Nothing new.' }]
   const both = { status: { state: 'completed', message: { parts } }, artifacts: [{ name: 'answer', parts, index: 0 }] }
-  expect(await wire.result('tasks/send', params, {})).toMatchObject(both)
-  expect(await wire.result('tasks/get', { id: 'both' }, {})).toMatchObject(both)
-  const events = await collect(wire.stream('tasks/sendSubscribe', { ...params, id: 'streamed' }, { headers: {} }))
+  expect(await wire.result('tasks/send', params, headers)).toMatchObject(both)
+  expect(await wire.result('tasks/get', { id: 'both' }, headers)).toMatchObject(both)
+  const events = await collect(wire.stream('tasks/sendSubscribe', { ...params, id: 'streamed' }, { headers }))
   expect(events.slice(-2)).toMatchObject([
     { result: { artifact: { name: 'answer', parts, lastChunk: true } } },
     { result: { status: { state: 'completed', message: { parts } }, final: true } },
@@ -145,15 +146,18 @@ it('an artifact of an earlier turn makes no remark of what a later one returns',
 })
 
 describe('turn.answer', () => {
-  const handler = createLocalHandler(async (turn) => {
-    if (turn.text !== 'nothing') for (const chunk of ['un', 'believ', 'able']) await turn.answer.write(chunk)
-    await turn.artifact('report').close('numbers')
-    if (turn.text === 'fail') throw new Error('broken')
-    return turn.text === 'silent' ? undefined : 'Written from memory.'
-  })
+  const ask = async (text: string) => {
+    const handler = createLocalHandler(async (turn) => {
+      if (turn.text !== 'nothing') for (const chunk of ['un', 'believ', 'able']) await turn.answer.write(chunk)
+      await turn.artifact('report').close('numbers')
+      if (turn.text === 'fail') throw new Error('broken')
+      return turn.text === 'silent' ? undefined : 'Written from memory.'
+    })
+    return await (await connect(handler)).send(text)
+  }
 
   it('streams the artifact "answer", and what is returned besides is the remark', async () => {
-    const { artifacts, text, task } = await (await connect(handler)).send('go')
+    const { artifacts, text, task } = await ask('go')
     expect(artifacts.map((artifact) => [artifact.name, artifact.text])).toEqual([
       ['answer', 'unbelievable'],
       ['report', 'numbers'],
@@ -163,13 +167,12 @@ describe('turn.answer', () => {
   })
 
   it('without it, the text of the reply is the remark, and without both that of the artifacts', async () => {
-    const client = await connect(handler)
-    expect((await client.send('nothing')).text).toBe('Written from memory.')
-    expect((await client.send('silent')).text).toBe('unbelievable')
+    expect((await ask('nothing')).text).toBe('Written from memory.')
+    expect((await ask('silent')).text).toBe('unbelievable')
   })
 
   it('a reply that failed has the failure as its text, not what was written of the answer', async () => {
-    expect((await (await connect(handler)).send('fail')).text).toMatch(/fail/i)
+    expect((await ask('fail')).text).toMatch(/fail/i)
   })
 })
 
