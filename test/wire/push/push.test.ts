@@ -268,8 +268,8 @@ it('a 0.3 webhook gets the plain task when it is idle, or at every status', asyn
   expect(rested?.type).toBe('application/json')
   expect(rested?.body).toMatchObject({
     kind: 'task',
-    status: { state: 'completed' },
-    artifacts: [{ name: 'a' }, { name: 'answer' }],
+    status: { state: 'completed', message: { role: 'agent' } },
+    artifacts: [{ name: 'a' }],
   })
   const all = await deliveriesOf(register, { events: ['status', 'artifact'] })
   expect(all.map(({ body }) => body.status.state)).toEqual(['submitted', 'working', 'completed'])
