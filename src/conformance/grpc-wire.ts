@@ -22,7 +22,9 @@ export function createGrpcWire({ target, fetch, headers, timeout, signal }: Wire
     const url = `${new URL(target.url).origin}${pathOf(method)}`
     const abort = new AbortController()
     const all: Record<string, string | undefined> = {
-      ...{ 'content-type': 'application/grpc+proto', te: 'trailers', 'a2a-version': '1.0' },
+      'content-type': 'application/grpc+proto',
+      te: 'trailers',
+      'a2a-version': '1.0',
       ...headers,
       ...changes.headers,
     }
@@ -45,7 +47,10 @@ export function createGrpcWire({ target, fetch, headers, timeout, signal }: Wire
     const json = isError ? errorOf(end) : result
     last = {
       ...base,
-      ...{ json, isError, grpcStatus: end.name, text: JSON.stringify(json) ?? '' },
+      json,
+      isError,
+      grpcStatus: end.name,
+      text: JSON.stringify(json) ?? '',
       result: isError ? undefined : result,
     }
     return last
@@ -83,7 +88,7 @@ export function createGrpcWire({ target, fetch, headers, timeout, signal }: Wire
           async close() {},
         }
       }
-      const opened: Exchange = { ...base, ...{ json: undefined, result: undefined, isError: false, text: '' } }
+      const opened: Exchange = { ...base, json: undefined, result: undefined, isError: false, text: '' }
       let isEnded = false
       const next = async (): Promise<StreamEvent | undefined> => {
         const event = first ?? (isEnded ? undefined : await take())

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Interface } from './interface.ts'
 
 export type Operation =
@@ -119,7 +119,7 @@ function queryOf(params: JsonObject): string {
 export function messageParams(input: MessageInput, target: Interface): JsonObject {
   const { text = '', messageId = crypto.randomUUID(), taskId, contextId, historyLength } = input
   const isProto = target.version === '1.0' || target.binding === 'HTTP+JSON'
-  const ids = { ...(taskId !== undefined && { taskId }), ...(contextId !== undefined && { contextId }) }
+  const ids = defined({ taskId, contextId })
   const history: JsonObject = historyLength === undefined ? {} : { historyLength }
   const parts = input.parts ?? [textPart(text, target)]
   if (target.version === '0.1') {
@@ -133,7 +133,7 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
   if (target.version === '1.0') {
     const configuration = { ...(input.returnImmediately && { returnImmediately: true }), ...history }
     const message = { messageId, role: 'ROLE_USER', parts, ...ids }
-    return { message, ...(Object.keys(configuration).length > 0 && { configuration }) }
+    return defined({ message, configuration: Object.keys(configuration).length > 0 ? configuration : undefined })
   }
   // Up to 0.2.5, the configuration requires its modes.
   const modes = { acceptedOutputModes: ['text/plain', 'application/json'] }
@@ -152,7 +152,7 @@ function textPart(text: string, { version, binding }: Interface): JsonObject {
 /** The params that register a webhook. */
 export function pushParams(taskId: string, id: string, url: string, { version }: Interface): JsonObject {
   if (version === '1.0') return { taskId, id, url, token: 'conformance' }
-  const pushNotificationConfig = { ...(version !== '0.1' && { id }), url, token: 'conformance' }
+  const pushNotificationConfig = defined({ id: version !== '0.1' ? id : undefined, url, token: 'conformance' })
   return version === '0.1' ? { id: taskId, pushNotificationConfig } : { taskId, pushNotificationConfig }
 }
 

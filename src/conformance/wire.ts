@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../core/base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../core/base/json.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { readLimited } from '../core/http/read-limited.ts'
 import { readEvents } from '../core/http/sse-reader.ts'
@@ -95,14 +95,17 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
       ...headers,
       ...raw.headers,
     }
-    const response = await fetch(`${target.url}${raw.path ?? ''}`, {
-      method: raw.method,
-      headers: Object.fromEntries(
-        Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined),
-      ),
-      ...(raw.body !== undefined && { body: raw.body }),
-      signal: AbortSignal.any([signal, abort.signal, AbortSignal.timeout(timeout)]),
-    })
+    const response = await fetch(
+      `${target.url}${raw.path ?? ''}`,
+      defined({
+        method: raw.method,
+        headers: Object.fromEntries(
+          Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined),
+        ),
+        body: raw.body,
+        signal: AbortSignal.any([signal, abort.signal, AbortSignal.timeout(timeout)]),
+      }),
+    )
     return { response, abort }
   }
 

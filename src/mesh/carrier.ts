@@ -1,4 +1,4 @@
-import { isObject } from '../core/base/json.ts'
+import { defined, isObject } from '../core/base/json.ts'
 import { type Trace, traceHeaders } from '../core/base/trace-context.ts'
 import { BodyTooLarge } from '../core/http/exchange.ts'
 import type { Fetch } from '../core/http/fetch.ts'
@@ -111,8 +111,13 @@ function decodePlainError(bytes: Uint8Array): MeshError | undefined {
 function readPlainError(body: unknown): MeshError | undefined {
   const error = isObject(body) && isObject(body.error) ? body.error : undefined
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined
-  return new MeshError(error.code.slice(0, 128), error.message.slice(0, 500), {
-    ...(typeof error.retry_after === 'number' && { retryAfter: error.retry_after }),
-    ...(typeof error.documentation_url === 'string' && { documentationUrl: error.documentation_url.slice(0, 2048) }),
-  })
+  return new MeshError(
+    error.code.slice(0, 128),
+    error.message.slice(0, 500),
+    defined({
+      retryAfter: typeof error.retry_after === 'number' ? error.retry_after : undefined,
+      documentationUrl:
+        typeof error.documentation_url === 'string' ? error.documentation_url.slice(0, 2048) : undefined,
+    }),
+  )
 }

@@ -1,6 +1,6 @@
 import { unlessAborted } from '../core/base/abort.ts'
 import { isTimeout } from '../core/base/clock.ts'
-import { isObject } from '../core/base/json.ts'
+import { defined, isObject } from '../core/base/json.ts'
 import { observe } from '../core/protocol/telemetry.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
 import type { EnvelopeDraft } from './envelope-codec.ts'
@@ -45,7 +45,7 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
       if (!(error instanceof MeshRefusal)) throw error
       const { code, message, details } = error
       if (ErrorCode.check(code) || message === '') throw new TypeError(`A refusal has no valid code: ${code}.`)
-      return { ...answer, payload: { status: 'error', error: { code, message, ...(details && { details }) } } }
+      return { ...answer, payload: { status: 'error', error: defined({ code, message, details }) } }
     }
   }
 

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { Infer, Schema } from '../core/schema/schema.ts'
 import { nullable, nullValue, type StrictSchema, strict } from '../core/schema/strict.ts'
 import { literal } from '../core/schema/unions.ts'
@@ -71,15 +72,16 @@ export function membersByType({
   const answer = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: id })
   const open = version !== '1.1.0'
   const registry = literal(registryId)
-  return {
+  return defined({
     request: initial(RequestPayload),
     response: answer(ResponsePayload),
     handshake: initial(HandshakePayload(version ?? '1.1.0')),
     error: answer(ErrorPayload),
     discover_agents: { recipient_id: registry, ...initial(DiscoverAgentsPayload({ open })) },
     agent_announcement: { sender_id: registry, ...answer(AgentAnnouncementPayload({ open })) },
-    ...(version !== '1.0.0' && { handshake_ack: answer(HandshakeAckPayload), goodbye: initial(GoodbyePayload) }),
-  }
+    handshake_ack: version !== '1.0.0' ? answer(HandshakeAckPayload) : undefined,
+    goodbye: version !== '1.0.0' ? initial(GoodbyePayload) : undefined,
+  })
 }
 
 export const messageTypes = [

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { readTrace } from '../core/base/trace-context.ts'
 import { BodyTooLarge, type Exchange, type Outgoing } from '../core/http/exchange.ts'
 import { isJson } from '../core/http/json.ts'
@@ -15,7 +16,7 @@ export function createMeshExchange(
 ): Exchange {
   const plainError = ({ code, message }: MeshError): Outgoing => {
     const url = documentationUrl?.(code as StandardCode)
-    const error = { code, message, ...(url !== undefined && { documentation_url: url }) }
+    const error = defined({ code, message, documentation_url: url })
     return toOutgoing({ status: httpStatusOf(code), text: JSON.stringify({ error }) })
   }
   return async (incoming) => {

@@ -1,5 +1,5 @@
 import { withDeadline } from '../core/base/abort.ts'
-import { isObject, type JsonObject } from '../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../core/base/json.ts'
 import { checkOptions } from '../core/base/options.ts'
 import type { Trace } from '../core/base/trace-context.ts'
 import { observe, type Telemetry } from '../core/protocol/telemetry.ts'
@@ -133,7 +133,7 @@ export function createLink(options: LinkOptions): MeshLink {
       }
     },
     async request(method, parameters, callOptions) {
-      const payload = { method, ...(parameters && { parameters }) }
+      const payload = defined({ method, parameters })
       const activity = { type: 'mesh', side: 'client', method, peer: agentId } as const
       const answer = await observe(options.telemetry, activity, callOptions?.trace, (span) => {
         const draft = { message_type: 'request', recipient_id: agentId, payload } as const
@@ -148,10 +148,7 @@ export function createLink(options: LinkOptions): MeshLink {
       return (await call(draft, 'agent_announcement', callOptions)).payload
     },
     async goodbye({ reason, reconnectAfter } = {}, { signal, timeout = options.timeout } = {}) {
-      const payload = {
-        ...(reason !== undefined && { reason }),
-        ...(reconnectAfter !== undefined && { reconnect_after: reconnectAfter }),
-      }
+      const payload = defined({ reason, reconnect_after: reconnectAfter })
       const timeoutError = () => new MeshError('TIMEOUT', `The goodbye did not reach ${agentId} in time.`)
       const deadline = withDeadline(signal, timeout, timeoutError)
       sessions.apply(agentId, { type: 'goodbye' })
@@ -183,12 +180,16 @@ export function registryKeys(
 /** What the peer, or another party in its place, gave as the reason. */
 function unverifiedRefusal(refusal: MeshError, cause: unknown): MeshError {
   const why = cause instanceof Error ? cause.message : String(cause)
-  return new MeshError(refusal.code, `${refusal.message} (This answer could not be verified: ${why})`, {
-    details: { ...refusal.details, verified: false },
-    ...(refusal.retryAfter !== undefined && { retryAfter: refusal.retryAfter }),
-    ...(refusal.documentationUrl !== undefined && { documentationUrl: refusal.documentationUrl }),
-    cause,
-  })
+  return new MeshError(
+    refusal.code,
+    `${refusal.message} (This answer could not be verified: ${why})`,
+    defined({
+      details: { ...refusal.details, verified: false },
+      retryAfter: refusal.retryAfter,
+      documentationUrl: refusal.documentationUrl,
+      cause,
+    }),
+  )
 }
 
 function decodeError({
@@ -198,11 +199,11 @@ function decodeError({
   retry_after,
   documentation_url,
 }: Extract<MeshEnvelope, { message_type: 'error' }>['payload']['error']): MeshError {
-  return new MeshError(code, message, {
-    ...(details && { details }),
-    ...(retry_after !== undefined && { retryAfter: retry_after }),
-    ...(documentation_url !== undefined && { documentationUrl: documentation_url }),
-  })
+  return new MeshError(
+    code,
+    message,
+    defined({ details, retryAfter: retry_after, documentationUrl: documentation_url }),
+  )
 }
 
 async function lookUpKeys(link: Pick<MeshLink, 'request'>, agentId: string): Promise<readonly KeyMaterial[]> {

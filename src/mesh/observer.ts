@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import type { EnvelopeDraft, ReadEnvelope, WriteEnvelope } from './envelope-codec.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -66,11 +67,14 @@ export function createMeshRecord(
     envelope(envelope) {
       const { peer, type, id, problem } = envelope
       if (envelopes.length >= maxEnvelopes) envelopes.shift()
-      const observed = {
-        ...{ at: now(), direction: envelope.direction },
-        ...{ peer: shorten(peer), type: shorten(type), id: shorten(id) },
-        ...(problem !== undefined && { problem: shorten(problem) }),
-      }
+      const observed = defined({
+        at: now(),
+        direction: envelope.direction,
+        peer: shorten(peer),
+        type: shorten(type),
+        id: shorten(id),
+        problem: problem === undefined ? undefined : shorten(problem),
+      })
       envelopes.push(observed)
       onEnvelope(observed)
     },
@@ -92,11 +96,16 @@ export function createMeshRecord(
       if (existing === undefined && state === 'none') return
       const endpoint = state === 'established' ? session.card.metadata?.endpoint : existing?.url
       peers.delete(agentId)
-      peers.set(agentId, {
-        ...{ id: agentId, state, since: existing?.state === state ? existing.since : now() },
-        ...(typeof endpoint === 'string' && { url: shorten(endpoint) }),
-        ...(existing?.lastSeen !== undefined && { lastSeen: existing.lastSeen }),
-      })
+      peers.set(
+        agentId,
+        defined({
+          id: agentId,
+          state,
+          since: existing?.state === state ? existing.since : now(),
+          url: typeof endpoint === 'string' ? shorten(endpoint) : undefined,
+          lastSeen: existing?.lastSeen === undefined ? undefined : existing.lastSeen,
+        }),
+      )
       const [oldest] = peers.keys()
       if (peers.size > maxPeers && oldest !== undefined) peers.delete(oldest)
     },
@@ -110,7 +119,7 @@ export function observeReads(read: ReadEnvelope, observer: MeshObserver): ReadEn
     if (envelope) {
       const { message_id: id, message_type: type, sender_id: peer } = envelope
       const problem = problemOf(envelope)
-      observer.envelope({ direction: 'in', peer, type, id, ...(problem !== undefined && { problem }) })
+      observer.envelope(defined({ direction: 'in', peer, type, id, problem }))
     } else if (result.origin) {
       const { messageId: id, senderId: peer, type } = result.origin
       observer.envelope({ direction: 'in', peer, type: `${type}`, id, problem: `${error.code}: ${error.message}` })
@@ -125,7 +134,7 @@ export function observeWrites(write: WriteEnvelope, observer: MeshObserver): Wri
     const { message_type: type, recipient_id: peer } = draft
     const problem = problemOf(draft)
     const id = written.messageId
-    observer.envelope({ direction: 'out', peer, type, id, ...(problem !== undefined && { problem }) })
+    observer.envelope(defined({ direction: 'out', peer, type, id, problem }))
     return written
   }
 }

@@ -1,5 +1,6 @@
 import { summarizeError } from '../core/base/error-summary.ts'
 import { toHex } from '../core/base/hash.ts'
+import { defined } from '../core/base/json.ts'
 import { consoleLogger } from '../core/base/logger.ts'
 import { SlotMap } from '../core/base/slot-map.ts'
 import type { Trace } from '../core/base/trace-context.ts'
@@ -184,22 +185,16 @@ function decodeReply(reply: string): MeshReply {
   const end = reply.indexOf('\n')
   const [status, retryAfter] = reply.slice(0, end).split(' ')
   const text = reply.slice(end + 1)
-  return {
+  return defined({
     status: Number(status),
-    ...(text !== '' && { text }),
-    ...(retryAfter !== '' && { retryAfter: Number(retryAfter) }),
-  }
+    text: text !== '' ? text : undefined,
+    retryAfter: retryAfter !== '' ? Number(retryAfter) : undefined,
+  })
 }
 
 function errorPayload({ code, message, details, retryAfter }: MeshError, url: string | undefined) {
   return {
-    error: {
-      code,
-      message,
-      ...(details && { details }),
-      ...(retryAfter !== undefined && { retry_after: retryAfter }),
-      ...(url !== undefined && { documentation_url: url }),
-    },
+    error: defined({ code, message, details, retry_after: retryAfter, documentation_url: url }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/base/clock.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
 import { A2AError } from '../core/protocol/errors.ts'
@@ -52,14 +52,14 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
   const settings: Settings = {
     ...options,
     lifetimes: lifetimeBounds(a2a),
-    reading: {
+    reading: defined({
       fetch,
       clock,
       requireSignature: a2a.requireSignature ?? false,
       maxCardBytes: a2a.maxCardBytes ?? 2 ** 18,
       timeout: a2a.timeout ?? 10_000,
-      ...(a2a.verifyCard && { verifyCard: a2a.verifyCard }),
-    },
+      verifyCard: a2a.verifyCard,
+    }),
     mayCall: (url) =>
       fetch.check(url).then(
         () => true,

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../core/base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../core/base/json.ts'
 import type { A2AEntry, CardSummary, SkillInfo } from './entry.ts'
 import type { CheckedCard } from './read-card.ts'
 
@@ -26,28 +26,27 @@ export async function createA2AEntry(id: string, checked: CheckedCard, context: 
   const conforms = isAllowed ? checked.conforms : forbidden
   const isChanged = previous === undefined || JSON.stringify(previous.card) !== JSON.stringify(card)
   const completed = previous?.sightings.completed
-  return {
+  return defined({
     kind: 'a2a',
     id,
     name: typeof card.name === 'string' ? card.name.slice(0, maxNameLength) : id,
     card,
     about: summaryOf(card),
     endpoint: endpoint ?? id,
-    ...(cardUrl !== undefined && { cardUrl }),
-    ...(etag !== undefined && { etag }),
+    cardUrl,
+    etag,
     added: previous?.added ?? now,
     changed: isChanged ? now : previous.changed,
-    failures: 0,
-    // An inline card in a catalog does not show that the agent is alive.
+    failures: 0, // An inline card in a catalog does not show that the agent is alive.
     seen: reachable ? now : (previous?.seen ?? now),
-    ...(!conforms.ok && { trouble: 'unusable' }),
+    trouble: !conforms.ok ? 'unusable' : undefined,
     sightings: {
       ...(reachable && { reachable }),
       conforms,
       ...(signature && { signature }),
       ...(completed && { completed }),
     },
-  }
+  })
 }
 
 /** The first HTTP URL that the card names. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import type { MeshCard, MeshDiscoverAgents } from '../mesh/envelope.ts'
@@ -87,7 +87,7 @@ export function createDiscover({ entries, isHealthy, healthySince }: DiscoverOpt
     const { status = 'all', max_results: limit = 100 } = filters
     const { terms } = searchConditions(capabilities ? { capability: capabilities } : {})
     const health = status === 'all' ? undefined : { isHealthy: status === 'healthy', since: healthySince() }
-    const page = await entries.find({ kind: 'mesh', terms, limit, ...(health && { health }) })
+    const page = await entries.find(defined({ kind: 'mesh', terms, limit, health }))
     const peers = page.entries.filter((entry) => entry.kind === 'mesh')
     const agents = peers.map((entry) => infoOf(entry, isHealthy(entry)))
     return { agents, total_count: page.total, query_time_ms: performance.now() - start }
@@ -140,7 +140,7 @@ async function register(options: MeshAgentsOptions, card: MeshCard, call: MeshCa
   const { entry } = registration
   if (!entry) return undefined
   const due = nextProbe()
-  const index = { terms: termsOf(entry), rank: rankOf(entry), ...(due !== undefined && { due }) }
+  const index = defined({ terms: termsOf(entry), rank: rankOf(entry), due })
   switch (await entries.put(entry, index)) {
     case 'full':
     case 'crowded':

@@ -46,7 +46,10 @@ export interface ProbeRecordOptions {
 export function createProbeRecord(options: ProbeRecordOptions): ProbeRecord {
   const { records = createMemoryOperatorState().records, onError } = options
   const batch = createRecordBatch({
-    ...{ kind: 'probe', keep: maxProbes, limit: probesPerSecond, onError },
+    kind: 'probe',
+    keep: maxProbes,
+    limit: probesPerSecond,
+    onError,
     records: () => records,
   })
   let untilTrim = trimInterval

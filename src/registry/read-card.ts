@@ -1,6 +1,6 @@
 import { createCardVerifier } from '../core/auth/card-signature/verify-card.ts'
 import type { Clock } from '../core/base/clock.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
 import type { VerifyCard } from '../core/client/options.ts'
@@ -78,7 +78,7 @@ export async function readCard(
     ...(etag && { etag }),
     headers: last?.headers ?? new Headers(),
     ...(last && { reachable: { ok: true, at, latency: last.latency } }),
-    conforms: { ok: problem === undefined, at, ...(problem !== undefined && { problem }) },
+    conforms: defined({ ok: problem === undefined, at, problem }),
     ...(signature && { signature }),
     ...(client && { client }),
   }

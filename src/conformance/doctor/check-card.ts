@@ -26,7 +26,11 @@ export function checkCard(input: CardInput): readonly Finding[] {
   const { wire, card, cardUrl, evidence, violations, signature } = input
   const subject = cardUrl ?? 'the card'
   const finding = (severity: Severity, id: string, problem: string, fix: string): Finding => ({
-    ...{ severity, id, subject, problem, fix },
+    severity,
+    id,
+    subject,
+    problem,
+    fix,
     evidence: severity === 'info' ? [] : evidence.slice(-1),
   })
   const findings: Finding[] = []

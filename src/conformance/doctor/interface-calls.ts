@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Client } from '../../core/client/client.ts'
 import { connect } from '../../core/client/connect.ts'
 import type { ConnectOptions, Notice } from '../../core/client/options.ts'
@@ -44,17 +45,20 @@ export async function openClient(
     (dialect) => dialect.version === version || dialect.olderEqualVersion === version,
   )
   const target: AgentCard = { ...card, interfaces: [each] }
-  return await connect(target, {
-    fetch,
-    signal,
-    onNotice,
-    timeout: callTimeout,
-    retry: { tries: 1 },
-    resume: { tries: 1 },
-    dialects: dialects.map(({ name }) => name) as NonNullable<ConnectOptions['dialects']>,
-    bindings: ['JSONRPC', 'HTTP+JSON', ...(grpc ? [grpc] : [])],
-    ...(providers.length > 0 && { auth: providers }),
-  })
+  return await connect(
+    target,
+    defined({
+      fetch,
+      signal,
+      onNotice,
+      timeout: callTimeout,
+      retry: { tries: 1 },
+      resume: { tries: 1 },
+      dialects: dialects.map(({ name }) => name) as NonNullable<ConnectOptions['dialects']>,
+      bindings: ['JSONRPC', 'HTTP+JSON', ...(grpc ? [grpc] : [])],
+      auth: providers.length > 0 ? providers : undefined,
+    }),
+  )
 }
 
 export async function getTask(each: AgentInterface, options: ProbeOptions): Promise<unknown> {

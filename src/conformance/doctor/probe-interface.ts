@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Notice } from '../../core/client/options.ts'
 import type { AgentInterface } from '../../core/protocol/card.ts'
 import { A2AError, type ErrorCode } from '../../core/protocol/errors.ts'
@@ -176,7 +177,7 @@ async function probeFeatures(
       add('error', 'extended-card-refused', problem, 'Configure the extended card, or do not claim it.')
     }
   }
-  return { streaming, push, ...(isCurrent && { list: !(listed instanceof A2AError) }) }
+  return defined({ streaming, push, list: isCurrent ? !(listed instanceof A2AError) : undefined })
 }
 
 const pushRefusals: readonly ErrorCode[] = ['push-not-supported', 'unsupported-operation', 'method-not-found']

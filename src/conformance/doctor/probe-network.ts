@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
 import type { AgentInterface } from '../../core/protocol/card.ts'
 import type { Recorder } from './recorder.ts'
@@ -36,7 +37,12 @@ export async function probeCors(
   })
   const subject = `${binding} ${protocolVersion} ${url}`
   const finding = (severity: Severity, id: string, problem: string, fix: string): Finding => ({
-    ...{ severity, id, subject, problem, fix, evidence: exchange ? [exchange] : [] },
+    severity,
+    id,
+    subject,
+    problem,
+    fix,
+    evidence: exchange ? [exchange] : [],
   })
   if (!exchange?.response) return { findings: [] }
   const { headers } = exchange.response
@@ -104,7 +110,12 @@ export async function probeTls(url: string, inspectTls: InspectTls, signal: Abor
   const session = await inspectTls(hostname.replace(/^\[|\]$/g, ''), Number(port || 443), signal)
   if (!session) return []
   const finding = (id: string, problem: string, fix: string): Finding => ({
-    ...{ severity: 'warning', id, subject: host, problem, fix, evidence: [] },
+    severity: 'warning',
+    id,
+    subject: host,
+    problem,
+    fix,
+    evidence: [],
   })
   const days = Math.floor((Date.parse(session.validTo) - Date.now()) / 86_400_000)
   const findings: Finding[] = []
@@ -143,7 +154,7 @@ async function send(
     })
     const text = (await response.text()).slice(0, 10_000)
     const exchange = recorder.since(mark).at(-1)
-    return { text, ...(exchange && { exchange }) }
+    return defined({ text, exchange })
   } catch {
     signal.throwIfAborted()
     return { text: '' }

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
 import type { Exchange } from './report.ts'
 
@@ -30,12 +31,12 @@ export function createRecorder(redact: (text: string) => string = (text) => text
     since: (mark) => exchanges.slice(mark).map(({ current }) => current),
     record: (fetch) => async (url, init) => {
       const { method = 'GET', headers, body } = init
-      const request: Exchange['request'] = {
+      const request: Exchange['request'] = defined({
         method,
         url: redact(hideQuery(url)),
         headers: headersOf(new Headers(headers), redact),
-        ...(typeof body === 'string' && { body: redact(body.slice(0, maxBody)) }),
-      }
+        body: typeof body === 'string' ? redact(body.slice(0, maxBody)) : undefined,
+      })
       const entry: { current: Exchange } = { current: { request, failure: 'no answer yet' } }
       count += 1
       if (exchanges.length < maxExchanges) exchanges.push(entry)

@@ -1,4 +1,5 @@
 import { withTimeout } from '../base/abort.ts'
+import { defined } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { callerNetwork } from '../http/caller-address.ts'
@@ -274,11 +275,11 @@ function forbidden({ schemes, scopes }: MissingGrants, challenge: string, skill?
   const subject = skill === undefined ? 'Insufficient permissions' : `Insufficient permissions for skill '${skill}'`
   return new A2AError('forbidden', `${subject}: missing ${missing.join(' and ')}.`, {
     challenge,
-    metadata: {
-      ...(skill !== undefined && { skill }),
-      ...(scopes.length > 0 && { missingScopes: scopes.join(' ') }),
-      ...(schemes.length > 0 && { missingSchemes: schemes.join(' ') }),
-    },
+    metadata: defined({
+      skill,
+      missingScopes: scopes.length > 0 ? scopes.join(' ') : undefined,
+      missingSchemes: schemes.length > 0 ? schemes.join(' ') : undefined,
+    }),
   })
 }
 

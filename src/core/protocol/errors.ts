@@ -1,4 +1,5 @@
 import { describeError, type ErrorDescription } from '../base/error-summary.ts'
+import { defined } from '../base/json.ts'
 
 const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
 
@@ -115,14 +116,14 @@ export type StoredError = Pick<A2AError, 'code' | 'message'> &
   Pick<A2AErrorOptions, 'violations' | 'metadata' | 'retryAfter' | 'challenge'>
 
 export function toStoredError({ code, message, violations, metadata, retryAfter, challenge }: A2AError): StoredError {
-  return {
+  return defined({
     code,
     message,
-    ...(violations.length > 0 && { violations }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(challenge !== undefined && { challenge }),
-  }
+    violations: violations.length > 0 ? violations : undefined,
+    metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+    retryAfter,
+    challenge,
+  })
 }
 
 export function fromStoredError({ code, message, ...options }: StoredError): A2AError {

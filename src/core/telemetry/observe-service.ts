@@ -1,4 +1,4 @@
-import { isObject } from '../base/json.ts'
+import { defined, isObject } from '../base/json.ts'
 import { type Trace, traceHeaders } from '../base/trace-context.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -56,17 +56,7 @@ function serverCall(call: Call, span: Span | undefined): Call {
 /** The call with another trace. A call from the wire has getters, which an object spread would lose. */
 export function callWithin(call: Call, trace: Trace | undefined): Call {
   const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, headers } = call
-  return {
-    principal,
-    signal,
-    trace,
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(origin !== undefined && { origin }),
-    ...(extensions && { extensions }),
-    ...(activated && { activated }),
-    ...(deadline !== undefined && { deadline }),
-    ...(headers && { headers }),
-  }
+  return defined({ principal, signal, trace, idempotencyKey, origin, extensions, activated, deadline, headers })
 }
 
 function clientCall(call: Call, span: Span | undefined): Call {
@@ -77,7 +67,7 @@ function clientCall(call: Call, span: Span | undefined): Call {
 function idsOfRequest(request: object): ActivityDetails {
   const about = 'message' in request && isObject(request.message) ? request.message : request
   const { taskId, contextId } = about as { readonly taskId?: unknown; readonly contextId?: unknown }
-  return { ...(isText(taskId) && { taskId }), ...(isText(contextId) && { contextId }) }
+  return defined({ taskId: isText(taskId) ? taskId : undefined, contextId: isText(contextId) ? contextId : undefined })
 }
 
 function isText(value: unknown): value is string {

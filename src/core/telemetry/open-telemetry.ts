@@ -10,6 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { defined } from '../base/json.ts'
 import { checkOptions, flag, having } from '../base/options.ts'
 import { spanIdOf, type Trace, traceFlagsOf, traceIdOf } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -99,13 +100,16 @@ function contextOf({ type }: Activity, under: Trace | undefined): Context {
   if (current?.spanId === spanId) return active
   if (turnActivities.includes(type) && current?.traceId === traceIdOf(under)) return active
   const { tracestate } = under
-  return trace.setSpanContext(active, {
-    traceId: traceIdOf(under),
-    spanId,
-    traceFlags: traceFlagsOf(under),
-    isRemote: true,
-    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
-  })
+  return trace.setSpanContext(
+    active,
+    defined({
+      traceId: traceIdOf(under),
+      spanId,
+      traceFlags: traceFlagsOf(under),
+      isRemote: true,
+      traceState: tracestate === undefined ? undefined : createTraceState(tracestate),
+    }),
+  )
 }
 
 function attributesOf(activity: Activity): Attributes {
@@ -132,12 +136,12 @@ function attributesOf(activity: Activity): Attributes {
         'gen_ai.request.model': activity.model,
       }
     case 'tool':
-      return {
+      return defined({
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': activity.tool,
         'gen_ai.tool.call.id': activity.callId,
-        ...(activity.description !== undefined && { 'gen_ai.tool.description': activity.description }),
-      }
+        'gen_ai.tool.description': activity.description,
+      })
     case 'delivery':
       return {
         ...taskAttributes(activity),
@@ -228,16 +232,16 @@ function describeFailure(failure: unknown): { readonly type: string; readonly me
 
 function attributesOfLearned(more: ActivityDetails): Attributes {
   const { agent, taskId, contextId, state, status, inputTokens, outputTokens, finish } = more
-  return {
-    ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
-    ...(taskId !== undefined && { 'a2a.task.id': taskId }),
-    ...(contextId !== undefined && { 'gen_ai.conversation.id': contextId }),
-    ...(state !== undefined && { 'a2a.task.state': state }),
-    ...(status !== undefined && { 'http.response.status_code': status }),
-    ...(inputTokens !== undefined && { 'gen_ai.usage.input_tokens': inputTokens }),
-    ...(outputTokens !== undefined && { 'gen_ai.usage.output_tokens': outputTokens }),
-    ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),
-  }
+  return defined({
+    'gen_ai.agent.name': agent,
+    'a2a.task.id': taskId,
+    'gen_ai.conversation.id': contextId,
+    'a2a.task.state': state,
+    'http.response.status_code': status,
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
+    'gen_ai.response.finish_reasons': finish === undefined ? undefined : [finish],
+  })
 }
 
 function isCallerError(failure: unknown): boolean {

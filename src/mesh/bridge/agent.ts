@@ -1,6 +1,6 @@
 import { type Agent, type AgentProfile, agent } from '../../core/agent/agent.ts'
 import type { FirstMessage } from '../../core/agent/run-skill.ts'
-import { isObject, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
 import { aFunction, checkOptions, type OptionChecks, object, oneOf, recordOf, text } from '../../core/base/options.ts'
 import { A2AError, invalidParams } from '../../core/protocol/errors.ts'
 import { requestedSkill } from '../../core/protocol/extensions/typed-skills.ts'
@@ -60,7 +60,7 @@ export function meshAgent(options: MeshAgentOptions): Agent {
       if (turn.signal.aborted || !(error instanceof A2AError)) throw error
       const { code, message, reason = code, retryAfter } = error
       turn.log.warn({ code, reason, method }, 'a mesh peer rejected or failed a request')
-      const details = { reason, code, ...(retryAfter !== undefined && { retryAfter }) }
+      const details = defined({ reason, code, retryAfter })
       return void (await turn.fail([{ text: message }, { data: details, mediaType: 'application/json' }]))
     }
   })

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { checkOptions, text } from '../../core/base/options.ts'
 import type { AgentCard } from '../../core/protocol/card.ts'
 import type { MeshCard } from '../envelope.ts'
@@ -22,15 +23,15 @@ export function meshCardOf(
   const { agentId = toAgentId(card.name), endpoint } = options
   const ids = card.skills.map(({ id }) => id)
   const capabilities = new Set([...ids, ...card.skills.flatMap(({ tags }) => tags)])
-  return {
+  return defined({
     agent_id: agentId,
     name: truncate(card.name, limits.name),
     version: /^\d+\.\d+\.\d+$/.test(card.version) ? card.version : '1.0.0',
     description: truncate(card.description, limits.description),
     capabilities: capabilities.size === 0 ? ['a2a'] : [...capabilities].slice(0, limits.capabilities),
     supported_protocols: ['A2A/1.0'],
-    ...(endpoint !== undefined && { metadata: { endpoint } }),
-  }
+    metadata: endpoint === undefined ? undefined : { endpoint },
+  })
 }
 
 function toAgentId(name: string): string {

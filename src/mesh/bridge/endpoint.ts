@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Logger } from '../../core/base/logger.ts'
 import type { Exchange } from '../../core/http/exchange.ts'
 import type { Fetch } from '../../core/http/fetch.ts'
@@ -90,7 +91,7 @@ export async function openMeshEndpoint(
   const record = createMeshRecord(onEnvelope)
   const completeOptions: MeshPeerOptions = {
     ...peerOptions,
-    card: meshCardOf(card, { ...(agentId !== undefined && { agentId }), endpoint }),
+    card: meshCardOf(card, defined({ agentId, endpoint })),
     methods: {
       ...a2aMethods({
         service,
@@ -121,7 +122,7 @@ export async function openMeshEndpoint(
       peer.accept(socket, socketOptions)
     },
     state: () => ({
-      self: { id: peer.agentId, url: endpoint, ...(fingerprint !== undefined && { fingerprint }) },
+      self: defined({ id: peer.agentId, url: endpoint, fingerprint }),
       peers: record.peers(),
       envelopes: record.envelopes(),
     }),

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
 import { decodeError } from '../../core/dialects/errors.ts'
 import { v1_0 } from '../../core/dialects/v1.0/server.ts'
 import { A2AError, type ErrorCode } from '../../core/protocol/errors.ts'
@@ -15,18 +15,18 @@ export function toMeshError(error: A2AError): MeshError | MeshRefusal {
   const message = truncate(error.message) || code
   if (as === 'response') return new MeshRefusal(code, message, details)
   const { retryAfter } = error
-  return new MeshError(code, message, {
-    details,
-    ...(retryAfter !== undefined && { retryAfter: Math.ceil(retryAfter) }),
-    cause: error,
-  })
+  return new MeshError(
+    code,
+    message,
+    defined({ details, retryAfter: retryAfter === undefined ? undefined : Math.ceil(retryAfter), cause: error }),
+  )
 }
 
 /** `reason` is the mesh code. An error that came through a bridge is restored. */
 export function toA2AError(error: MeshError | MeshRefusal): A2AError {
   const { code, details = {}, message } = error
   const retryAfter = error instanceof MeshError ? error.retryAfter : undefined
-  const options = { ...(retryAfter !== undefined && { retryAfter }), reason: code, cause: error }
+  const options = defined({ retryAfter, reason: code, cause: error })
   const original = details.a2a
   if (isObject(original) && typeof original.code === 'number') {
     const decoded = decodeError({ code: original.code, message, ...(original.data && { data: original.data }) })

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
 
 export const catalogType = 'application/ai-catalog+json'
 
@@ -108,13 +108,13 @@ function readEntry(value: unknown, base: string): CatalogEntry | string {
   if ((url === undefined) === (data === undefined)) return 'expected exactly one of url and data'
   const artifact = readArtifact(url, data, base)
   if (typeof artifact === 'string') return artifact
-  return {
+  return defined({
     identifier,
     mediaType: mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '',
     artifact,
-    ...(typeof version === 'string' && { version }),
-    ...(typeof updatedAt === 'string' && { updatedAt }),
-  }
+    version: typeof version === 'string' ? version : undefined,
+    updatedAt: typeof updatedAt === 'string' ? updatedAt : undefined,
+  })
 }
 
 function readArtifact(url: unknown, data: unknown, base: string): CatalogEntry['artifact'] | string {

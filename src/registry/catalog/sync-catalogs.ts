@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/base/clock.ts'
+import { defined } from '../../core/base/json.ts'
 import type { Logger } from '../../core/base/logger.ts'
 import { A2AError, loggedError } from '../../core/protocol/errors.ts'
 import type { A2AAgents, AddOptions } from '../a2a-agents.ts'
@@ -77,15 +78,17 @@ export function createCatalogSync(settings: CatalogSyncOptions): CatalogSync {
     const isFlat = headers.length <= 1 && report.catalogs.length <= 1
     const etag = isFlat ? (headers[0]?.get('etag') ?? previous?.etag) : undefined
     if (maxKept > 0) {
-      await entries.keepCatalog({
-        url,
-        ...(owner !== undefined && { owner }),
-        due: now + Math.min(lifetimes.max, ...headers.map((fields) => freshnessLifetime(fields, now, lifetimes))),
-        readAt: now,
-        failures: 0,
-        ...(etag != null && { etag }),
-        inline: [...inline, ...unread],
-      })
+      await entries.keepCatalog(
+        defined({
+          url,
+          owner,
+          due: now + Math.min(lifetimes.max, ...headers.map((fields) => freshnessLifetime(fields, now, lifetimes))),
+          readAt: now,
+          failures: 0,
+          etag: etag != null ? etag : undefined,
+          inline: [...inline, ...unread],
+        }),
+      )
     }
     return { ...report, removed }
   }

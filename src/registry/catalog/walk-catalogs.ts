@@ -1,5 +1,5 @@
 import { withDeadline } from '../../core/base/abort.ts'
-import type { JsonObject } from '../../core/base/json.ts'
+import { defined, type JsonObject } from '../../core/base/json.ts'
 import type { Fetch } from '../../core/http/fetch.ts'
 import { parseJson } from '../../core/http/json.ts'
 import { readLimited } from '../../core/http/read-limited.ts'
@@ -83,7 +83,7 @@ export async function* walkCatalogs(
       yield refuse(publicMessage(error))
       continue
     }
-    yield { type: 'catalog', url, ...(headers && { headers }) }
+    yield defined({ type: 'catalog', url, headers })
     entriesLeft -= catalog.entries.length + catalog.refused.length
     for (const refused of catalog.refused) yield { type: 'refused', ...refused }
     for (const entry of catalog.entries) {
@@ -134,7 +134,7 @@ async function fetchCatalog(
   const { signal, release } = withDeadline(new AbortController().signal, timeout, timeoutError)
   try {
     const accept = `${catalogType}, application/json`
-    const requestHeaders = { accept, ...(etag !== undefined && { 'if-none-match': etag }) }
+    const requestHeaders = defined({ accept, 'if-none-match': etag })
     const response = await fetch(url, { method: 'GET', headers: requestHeaders, signal })
     const { headers } = response
     if (response.status === 304 && etag !== undefined) {

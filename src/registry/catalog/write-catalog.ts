@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { A2AEntry, RegistryStore } from '../entry.ts'
 import { cardType } from './read-catalog.ts'
 
@@ -18,7 +19,7 @@ export async function* catalogText(entries: RegistryStore, host: CatalogHost | u
   yield `{"specVersion":"1.0",${host ? `"host":${JSON.stringify(host)},` : ''}"entries":[`
   let isFirst = true
   for (let after: { readonly name: string; readonly id: string } | undefined; ; ) {
-    const page = await entries.find({ kind: 'a2a', limit: pageSize, uncounted: true, ...(after && { after }) })
+    const page = await entries.find(defined({ kind: 'a2a', limit: pageSize, uncounted: true, after }))
     const texts = page.entries.flatMap((entry) => (entry.kind === 'a2a' ? [JSON.stringify(catalogEntryOf(entry))] : []))
     if (texts.length > 0) yield `${isFirst ? '' : ','}${texts.join(',')}`
     isFirst &&= texts.length === 0

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Incoming, Outgoing } from '../../core/http/exchange.ts'
 import { etagOf, matchesEtag } from '../../core/http/response-headers.ts'
 import { A2AError, type ErrorCode, StoreUnavailable } from '../../core/protocol/errors.ts'
@@ -18,10 +19,14 @@ export function toErrorResponse(error: unknown): Outgoing {
   const isOurs = error.reason === 'registry-full' || error instanceof StoreUnavailable
   // Other codes describe the agent that the caller wants to add, not this server.
   const code = isOurs ? 503 : (httpCodes[error.code] ?? 422)
-  return errorResponse(code, publicMessage(error), {
-    ...(error.challenge !== undefined && { 'www-authenticate': error.challenge }),
-    ...(isOurs && { 'retry-after': String(error.retryAfter ?? 60) }),
-  })
+  return errorResponse(
+    code,
+    publicMessage(error),
+    defined({
+      'www-authenticate': error.challenge,
+      'retry-after': isOurs ? String(error.retryAfter ?? 60) : undefined,
+    }),
+  )
 }
 
 /** An error in the HTTP form of A2A 1.0 (§11.6). */

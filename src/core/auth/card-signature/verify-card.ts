@@ -11,7 +11,7 @@ import {
   type JWSHeaderParameters,
 } from 'jose'
 import { BoundedMap } from '../../base/bounded-map.ts'
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import {
   aFunction,
   checkOptions,
@@ -184,7 +184,7 @@ async function verifySignature(
   sources: readonly KeyLookup[],
   algorithms: string[],
 ): Promise<CanonicalForm | string> {
-  const jws = { protected: protectedHeader, signature, payload: '', ...(unprotected && { header: unprotected }) }
+  const jws = defined({ protected: protectedHeader, signature, payload: '', header: unprotected })
   try {
     const header = decodeProtectedHeader(jws)
     if (header[partialMark]) return 'one covers only a part of the card'

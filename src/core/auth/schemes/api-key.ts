@@ -1,4 +1,5 @@
 import { fromHex, isEqual, sha256, sha256Key, toHex } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import { anything, checkOptions, oneOf, text } from '../../base/options.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { type AuthResult, type AuthSuccess, authFailure, challengeOf, credentialIn, type Scheme } from '../scheme.ts'
@@ -49,7 +50,7 @@ export function apiKey(options: ApiKeyOptions): Scheme {
   const check = typeof keys === 'function' ? checkByLookup(keys) : checkInList(keys)
 
   return {
-    card: { type: 'api-key', name, location, ...(description !== undefined && { description }) },
+    card: defined({ type: 'api-key', name, location, description }),
     challenge: ({ realm }) => challengeOf('ApiKey', { realm, in: location, name }),
     authenticate(request) {
       const key = credentialIn(request, location, name)

@@ -1,6 +1,7 @@
 import { fromBase64 } from '../../base/base64.ts'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { sha256, toHex } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import { checkOptions, object, recordOf, text } from '../../base/options.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
@@ -72,7 +73,7 @@ export function basic(options: BasicOptions): Scheme {
   }
 
   return {
-    card: { type: 'http', scheme: 'basic', ...(description !== undefined && { description }) },
+    card: defined({ type: 'http', scheme: 'basic', description }),
     challenge: ({ realm }) => challengeOf('Basic', { realm, charset: 'UTF-8' }),
     authenticate(request, networkOf) {
       const header = authorizationOf(request, 'basic')

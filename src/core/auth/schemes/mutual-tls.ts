@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import { aFunction, checkOptions, oneOf, text } from '../../base/options.ts'
 import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
@@ -42,7 +43,7 @@ export function mutualTls(options: MutualTlsOptions = {}): Scheme {
   const certificateOf = options.certificate ?? ((request: AuthRequest) => request.certificate())
 
   return {
-    card: { type: 'mutual-tls', ...(description !== undefined && { description }) },
+    card: defined({ type: 'mutual-tls', description }),
     challenge: ({ realm }) => challengeOf('MutualTLS', { realm }),
     needsCertificate: options.certificate === undefined,
     authenticate(request) {

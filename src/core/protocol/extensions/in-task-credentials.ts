@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type Part, type TaskStatus, textOf } from '../model.ts'
 import type { SendRequest } from '../service.ts'
 
@@ -81,7 +81,7 @@ export function readAuthRequired({ message }: Pick<TaskStatus, 'message'>): Auth
 
 /** Returns a message part with credentials. */
 export function credentialsPart({ scheme, credentials }: InBand): Part {
-  return { data: { ...(scheme !== undefined && { scheme }), credentials }, mediaType: credentialsType }
+  return { data: defined({ scheme, credentials }), mediaType: credentialsType }
 }
 
 /** Whether a part stands for credentials that were removed. */
@@ -98,7 +98,7 @@ function readCredentials(value: Json | undefined): InBand | undefined {
 }
 
 function redact({ scheme }: InBand): JsonObject {
-  return { ...(scheme !== undefined && { scheme }), redacted: true }
+  return defined({ scheme, redacted: true })
 }
 
 function unique(texts: readonly string[]): readonly string[] {

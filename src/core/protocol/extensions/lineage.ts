@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { A2AError, invalidParams } from '../errors.ts'
 
 /** The URI of the lineage extension: the member of a message's metadata with the chain of agents behind a call. */
@@ -57,11 +57,11 @@ export function readLineage(metadata: JsonObject | undefined, ids: readonly stri
   if (budget !== undefined && !(typeof budget === 'number' && Number.isInteger(budget) && budget >= 0)) {
     throw malformed('.budget', 'a whole number from 0 on')
   }
-  return {
+  return defined({
     chain: addressee && !ids.includes(addressee.id) ? [...ancestors, addressee] : ancestors,
-    ...(milliseconds !== undefined && { deadline: milliseconds }),
-    ...(typeof budget === 'number' && { budget }),
-  }
+    deadline: milliseconds,
+    budget: typeof budget === 'number' ? budget : undefined,
+  })
 }
 
 /** Metadata whose lineage has at least as many agents as the caller's hops: the ones that it does not name are unknown. */
@@ -84,11 +84,11 @@ export function writeLineage(lineage: Lineage, to: Ancestor): JsonObject {
 }
 
 function encodeLineage({ chain, deadline, budget }: Lineage): JsonObject {
-  return {
+  return defined({
     chain: chain.map(encodeAncestor),
-    ...(deadline !== undefined && { deadline: new Date(deadline).toISOString() }),
-    ...(budget !== undefined && { budget }),
-  }
+    deadline: deadline === undefined ? undefined : new Date(deadline).toISOString(),
+    budget,
+  })
 }
 
 /** Derives an agent's identity from its card. It is neither secret nor proof: an agent trusts its caller in this. */
@@ -129,7 +129,7 @@ function readAncestor(value: unknown, path: string): Ancestor {
   if (!isName(agent) || !isName(id) || (taskId !== undefined && !isName(taskId))) {
     throw malformed(path, `agent, id and taskId as strings of 1 to ${maxNameLength} characters`)
   }
-  return { agent, id, ...(taskId !== undefined && { taskId }) }
+  return defined({ agent, id, taskId })
 }
 
 function isName(value: Json | undefined): value is string {
@@ -143,7 +143,7 @@ function readTime(value: Json): number {
 }
 
 function encodeAncestor({ agent, id, taskId }: Ancestor): JsonObject {
-  return { agent: agent.slice(0, maxNameLength), id, ...(taskId !== undefined && { taskId }) }
+  return defined({ agent: agent.slice(0, maxNameLength), id, taskId })
 }
 
 interface Identity {

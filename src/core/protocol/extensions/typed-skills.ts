@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import type { AgentCard } from '../card.ts'
 import { invalidParams } from '../errors.ts'
 import type { SendRequest } from '../service.ts'
@@ -61,5 +61,5 @@ export function readSkillSchemas({ capabilities }: Pick<AgentCard, 'capabilities
 }
 
 function readSchemas({ input, output }: JsonObject): SkillSchemas {
-  return { ...(isObject(input) && { input }), ...(isObject(output) && { output }) }
+  return defined({ input: isObject(input) ? input : undefined, output: isObject(output) ? output : undefined })
 }
