@@ -37,7 +37,7 @@ const productImports = {
   loop: [['base', 'protocol', 'agent', 'client'], []],
   conformance: [['base', 'protocol', 'http', 'dialects', 'transports', 'auth', 'client'], []],
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
-  integrations: [['http', 'node'], []],
+  integrations: [['base', 'protocol', 'http', 'agent', 'client', 'node'], []],
   testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], []],
 }
 
@@ -60,9 +60,12 @@ const mayImportNode = ['src/core/node/', 'src/integrations/', 'src/stores/', 'sr
 /** Optional peers, with the folders that may import them: everything else works without. */
 const mayImportPeers = {
   '@ai-sdk/provider': ['loop'],
+  '@langchain/langgraph': ['integrations'],
   '@modelcontextprotocol/client': ['loop'],
   '@modelcontextprotocol/server': ['loop'],
+  '@openai/agents': ['integrations'],
   '@opentelemetry/api': ['core/telemetry'],
+  ai: [],
   pg: ['stores', 'cli'],
   rxjs: ['loop'],
 }
@@ -200,7 +203,8 @@ module.exports = {
       severity: 'error',
       from: production('^src/'),
       to: {
-        pathNot: `(^|/)node_modules/(${peers.join('|')})/`,
+        // The frameworks of the adapters are not installed here.
+        pathNot: [`(^|/)node_modules/(${peers.join('|')})/`, `^(${peers.join('|')})(/|$)`],
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'],
       },
     },

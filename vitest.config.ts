@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { createSummaryReporter } from './test/support/summary-reporter.ts'
 
@@ -49,6 +50,16 @@ const environment = {
 }
 
 const sideBySide = 3
+
+/** Lets the adapters find the frameworks that are installed for their tests alone. */
+const resolveFrameworks: Plugin = {
+  name: 'resolve-frameworks',
+  enforce: 'pre',
+  async resolveId(id, importer) {
+    if (!importer?.includes('/src/integrations/agents/') || id.startsWith('.')) return null
+    return await this.resolve(id, fileURLToPath(new URL('test/frameworks/package.json', import.meta.url)))
+  },
+}
 
 /** Timeouts far above what the tests need: the machine may be busy. */
 const unitTimeouts = { testTimeout: 20_000 }
@@ -108,6 +119,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: [resolveFrameworks],
         test: {
           name: 'slow',
           include: slowTests,

@@ -1,3 +1,4 @@
+import { aiSdk } from '../../src/entries/ai-sdk.ts'
 import * as auth from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import * as credentials from '../../src/entries/client-auth.ts'
@@ -14,12 +15,14 @@ import {
   skill,
   skillTypesOf,
 } from '../../src/entries/index.ts'
+import { langgraph } from '../../src/entries/langgraph.ts'
 import * as loop from '../../src/entries/loop.ts'
 import { AgentLoop } from '../../src/entries/loop-compat.ts'
 import { createMcpServer } from '../../src/entries/mcp.ts'
 import * as mesh from '../../src/entries/mesh.ts'
 import * as bridge from '../../src/entries/mesh-bridge.ts'
 import * as node from '../../src/entries/node.ts'
+import { openaiAgents } from '../../src/entries/openai-agents.ts'
 import { createOperatorClient } from '../../src/entries/operator.ts'
 import * as postgres from '../../src/entries/postgres.ts'
 import * as push from '../../src/entries/push.ts'
@@ -51,6 +54,12 @@ const key = await auth.newSigningKey()
 
 /** One case per exported function that takes options, by its name: `test/package/public-api.test.ts` compares the names. */
 export const optionCases: Readonly<Record<string, OptionCase>> = {
+  aiSdk: { create: (more) => aiSdk({ stream: async () => ({}) }, more), wrong: { structured: 1 } },
+  langgraph: {
+    create: (more) => langgraph({ stream: async () => link as never, getState: async () => ({ values: {} }) }, more),
+    wrong: { reasoning: 1 },
+  },
+  openaiAgents: { create: (more) => openaiAgents({ name: 'Assistant' }, more), wrong: { runner: 1 } },
   apiKey: { create: (more) => auth.apiKey({ keys: [], ...more }), wrong: { keys: 1 } },
   basic: { create: (more) => auth.basic({ users: {}, ...more }), wrong: { users: 1 } },
   custom: {

@@ -1,7 +1,7 @@
 import { nextTurn } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
-import type { AgentExtension } from '../protocol/card.ts'
+import type { AgentExtension, AgentSkill } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { AnswerDeadline, AskCaller } from './ask.ts'
@@ -31,10 +31,25 @@ export interface AgentStream {
 }
 
 /** Everything that can implement an agent. */
-export type AgentImplementation = RuntimeFunction | Invocable | Subscribable<AgentYield> | AgentStream
+export type AgentImplementation = RuntimeFunction | AdaptedFunction | Invocable | Subscribable<AgentYield> | AgentStream
 
 /** An `AgentFunction` that can also work with events instead of content. */
 export type RuntimeFunction = (turn: Turn, runtime: RuntimeAccess) => AgentReturn
+
+/** A function that brings a part of its agent's profile: what the profile does not set itself. */
+export interface AdaptedFunction {
+  (turn: Turn, runtime: RuntimeAccess): AgentReturn
+  readonly defaults: ProfileDefaults
+}
+
+/** The part of a profile that an implementation can bring. */
+export interface ProfileDefaults {
+  readonly skills?: readonly (Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>)[]
+  readonly inputModes?: readonly string[]
+  readonly recovery?: 'resume'
+  /** Declared besides those of the profile. */
+  readonly extensions?: readonly AgentExtension[]
+}
 
 /** The part of the runtime that works with events. */
 export interface RuntimeAccess {
@@ -90,7 +105,12 @@ export interface Invocation {
 
 /** The extensions that an implementation adds to the card of its agent. */
 export function extensionsOf(implementation: AgentImplementation | undefined): readonly AgentExtension[] {
-  return isInvocable(implementation) ? (implementation.extensions ?? []) : []
+  return (isInvocable(implementation) ? implementation.extensions : defaultsOf(implementation).extensions) ?? []
+}
+
+/** What an implementation brings to the profile of its agent. */
+export function defaultsOf(implementation: AgentImplementation | undefined): ProfileDefaults {
+  return typeof implementation === 'function' && 'defaults' in implementation ? implementation.defaults : {}
 }
 
 export function toFunction(implementation: AgentImplementation | undefined, name: string): RuntimeFunction {

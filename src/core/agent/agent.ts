@@ -15,7 +15,13 @@ import {
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
 import { type SkillMap, typedSkills } from '../protocol/extensions/typed-skills.ts'
 import { isMediaRange } from '../protocol/media-types.ts'
-import { type AgentImplementation, extensionsOf, type RuntimeFunction, toFunction } from './agent-function.ts'
+import {
+  type AgentImplementation,
+  defaultsOf,
+  extensionsOf,
+  type RuntimeFunction,
+  toFunction,
+} from './agent-function.ts'
 import type { ResolveAgent } from './call-agent.ts'
 import { runSkills, type SkillRunner } from './run-skill.ts'
 import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
@@ -97,9 +103,11 @@ export function requireAgent(value: unknown, caller: string): asserts value is A
 
 /** Defines an agent. Without `work`, its typed skills do the work. */
 export function agent<const S extends readonly SkillProfile[] = readonly []>(
-  profile: AgentProfile<S>,
+  authorProfile: AgentProfile<S>,
   work?: AgentImplementation,
 ): Agent<SkillTypes<S>> {
+  const { extensions: _, ...defaults } = defaultsOf(work)
+  const profile: AgentProfile = { ...defaults, ...authorProfile }
   requireText('name', profile?.name)
   checkOptions<AgentProfile>(`agent(${profile.name})`, profile, profileChecks)
   for (const skill of profile.skills ?? []) {

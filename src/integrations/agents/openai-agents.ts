@@ -1,0 +1,183 @@
+import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
+import { defined, isList, isObject } from '../../core/base/json.ts'
+import { having } from '../../core/base/options.ts'
+import {
+  type AdapterOptions,
+  type AgentTool,
+  adapterChecks,
+  adaptFramework,
+  approvalOf,
+  checkAdapter,
+  type InputItem,
+  parseJson,
+  type RunInput,
+  type RunOutput,
+  readApproval,
+} from './framework-adapter.ts'
+
+/** The part of an agent of the OpenAI Agents SDK that the adapter uses. */
+export interface OpenAiAgent {
+  readonly name: string
+  readonly tools?: readonly unknown[]
+  readonly outputType?: unknown
+}
+
+/** Options of `openaiAgents`. */
+export interface OpenAiAgentsOptions extends AdapterOptions {
+  /** A `Runner` of the SDK. Defaults to one without tracing, because traces are sent to OpenAI. */
+  // biome-ignore lint/suspicious/noExplicitAny: the types of a run depend on the agent
+  readonly runner?: { run(agent: any, input: any, options?: any): Promise<any> }
+}
+
+/**
+ * Makes an agent of the OpenAI Agents SDK (`@openai/agents` 0.20) answer A2A callers.
+ *
+ * Tools with `needsApproval` become questions, those of nested agents as well. The state of a run is stored with its task
+ * while it waits, with the files of the message, and with what the author has put into its `context`. A resumed run finds
+ * its agents by their names. The SDK has no pause inside a tool, and no progress of tools.
+ *
+ * @example
+ * const assistant = new Agent({ name: 'Assistant', model, tools })
+ * await serve(agent({ name: 'Assistant' }, openaiAgents(assistant)))
+ */
+export function openaiAgents(source: OpenAiAgent, options: OpenAiAgentsOptions = {}): AdaptedFunction {
+  const checks = { ...adapterChecks, runner: having('a Runner of @openai/agents', 'run') }
+  const isAgent = typeof source?.name === 'string' && isList(source.tools ?? [])
+  checkAdapter('openaiAgents', options, checks, isAgent, 'an Agent of @openai/agents')
+  const structured = source.outputType !== undefined && source.outputType !== 'text'
+  return adaptFramework(
+    {
+      name: 'openaiAgents',
+      agent: source.name,
+      tools: toolsOf(source),
+      async run(input, output) {
+        const { Runner, RunState } = await import('@openai/agents')
+        const runner = options.runner ?? new Runner({ tracingDisabled: true })
+        const start = input.resume ? await resumeState(RunState, source, input.resume) : itemsFor(input)
+        const result: StreamedRun = await runner.run(source, start, { stream: true, signal: input.signal })
+        await readStream(result, output, structured)
+        input.signal.throwIfAborted()
+        const pending = result.interruptions.map(
+          ({ rawItem: { callId = '', name = 'a tool', arguments: args = '' } }) =>
+            approvalOf(callId, name, parseJson(args)),
+        )
+        if (pending.length > 0) return { pending, state: result.state.toString() }
+        if (structured) await output.data(result.finalOutput)
+        return { pending }
+      },
+    },
+    options,
+  )
+}
+
+/** What the adapter reads of a `StreamedRunResult`. */
+interface StreamedRun extends AsyncIterable<RunEvent> {
+  readonly completed: Promise<void>
+  readonly interruptions: readonly Interruption[]
+  readonly state: { toString(): string }
+  readonly finalOutput: unknown
+}
+
+interface Interruption {
+  readonly rawItem: RawItem
+}
+
+interface RawItem {
+  readonly callId?: string
+  readonly name?: string
+  readonly arguments?: string
+  readonly content?: unknown
+  readonly output?: unknown
+}
+
+type RunEvent =
+  | { readonly type: 'raw_model_stream_event'; readonly data: ModelEvent }
+  | {
+      readonly type: 'run_item_stream_event'
+      readonly name: string
+      readonly item: { readonly rawItem: RawItem; readonly output?: unknown }
+    }
+  | { readonly type: 'agent_updated_stream_event' }
+
+interface ModelEvent {
+  readonly type: string
+  readonly delta?: string
+  readonly response?: { readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number } }
+}
+
+async function readStream(result: StreamedRun, output: RunOutput, structured: boolean): Promise<void> {
+  // The iteration throws the same error.
+  result.completed.catch(() => {})
+  const names = new Map<string, string>()
+  for await (const event of result) {
+    if (event.type === 'raw_model_stream_event') {
+      const { type, delta = '', response } = event.data
+      if (type === 'response_started') output.nextMessage()
+      if (type === 'output_text_delta' && !structured) await output.text(delta)
+      if (type !== 'response_done') continue
+      output.nextMessage()
+      const { inputTokens, outputTokens } = response?.usage ?? {}
+      await output.usage(defined({ inputTokens, outputTokens }))
+    } else if (event.type === 'run_item_stream_event') {
+      const { rawItem, output: result } = event.item
+      const { callId: id = '', name = names.get(id) ?? '', arguments: args = '' } = rawItem
+      if (event.name === 'tool_called') {
+        names.set(id, name)
+        await output.toolCall({ id, name, input: parseJson(args) })
+      }
+      if (event.name === 'tool_output') await output.toolResult({ id, name, result: result ?? rawItem.output })
+      if (event.name === 'reasoning_item_created') await output.reasoning(textIn(rawItem.content))
+    }
+  }
+  await result.completed
+}
+
+function textIn(content: unknown): string {
+  const parts = isList(content) ? content.filter(isObject) : []
+  return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n')
+}
+
+/** Reads a stored state and applies the answers. The SDK keeps what is not answered: here, everything is. */
+async function resumeState(
+  RunState: { fromString(agent: OpenAiAgent, text: string): Promise<StoredState> },
+  source: OpenAiAgent,
+  { state, answers }: NonNullable<RunInput['resume']>,
+): Promise<StoredState> {
+  const stored = await RunState.fromString(source, `${state}`)
+  for (const interruption of stored.getInterruptions()) {
+    const answer = answers.find(({ pending }) => pending.id === interruption.rawItem.callId)
+    const { approved, reason } = readApproval(answer?.value ?? null)
+    if (approved) stored.approve(interruption)
+    else stored.reject(interruption, defined({ message: reason }))
+  }
+  return stored
+}
+
+interface StoredState {
+  getInterruptions(): readonly Interruption[]
+  approve(item: Interruption): void
+  reject(item: Interruption, options: { readonly message?: string }): void
+}
+
+function itemsFor({ conversation, message }: RunInput): readonly object[] {
+  const earlier = conversation.map(({ role, text }) =>
+    role === 'user' ? { role, content: text } : { role, status: 'completed', content: [{ type: 'output_text', text }] },
+  )
+  return [...earlier, { role: 'user', content: message.map(contentOf) }]
+}
+
+function contentOf(item: InputItem): object {
+  if (item.type === 'text') return { type: 'input_text', text: item.text }
+  const { mediaType, filename } = item
+  const data = item.type === 'url' ? item.url : `data:${mediaType};base64,${item.base64}`
+  if (mediaType.startsWith('image/')) return { type: 'input_image', image: data }
+  return defined({ type: 'input_file', file: item.type === 'url' ? { url: data } : data, filename })
+}
+
+function toolsOf({ tools = [] }: OpenAiAgent): readonly AgentTool[] {
+  return tools.filter(isObject).flatMap((tool) => {
+    const { name, description, parameters } = tool as { name?: unknown; description?: unknown; parameters?: unknown }
+    if (typeof name !== 'string') return []
+    return [{ name, description: typeof description === 'string' ? description : undefined, schema: parameters }]
+  })
+}
