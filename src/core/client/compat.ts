@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import { v0_3House } from '../dialects/v0.3-house/server.ts'
+import { houseJson } from '../dialects/v0.3-house/server.ts'
 import { checkConnectOptions } from './check-options.ts'
 import type { Client } from './client.ts'
 import { connect } from './connect.ts'
@@ -52,17 +52,17 @@ export class A2AClientImpl implements A2AClient {
   }
 
   async *streamMessage(params: MessageSendParams): AsyncIterableIterator<A2AStreamEvent> {
-    const request = v0_3House.decodeRequest.streamMessage(params)
+    const request = houseJson.decodeRequest.streamMessage(params)
     const { service } = await this.#connect()
     for await (const event of service.streamMessage(request, callOf())) {
-      for (const wire of v0_3House.encodeEvent(event, request)) yield wire as unknown as A2AStreamEvent
+      for (const wire of houseJson.encodeEvent(event, request)) yield wire as unknown as A2AStreamEvent
     }
   }
 
   async sendMessage(params: MessageSendParams): Promise<A2AStreamEvent> {
-    const request = v0_3House.decodeRequest.sendMessage(params)
+    const request = houseJson.decodeRequest.sendMessage(params)
     const { service } = await this.#connect()
     const outcome = await service.sendMessage(request, callOf())
-    return v0_3House.encodeResult.sendMessage(outcome, request) as unknown as A2AStreamEvent
+    return houseJson.encodeResult.sendMessage(outcome, request) as unknown as A2AStreamEvent
   }
 }

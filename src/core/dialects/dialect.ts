@@ -74,7 +74,7 @@ export interface ServerDialect extends Dialect {
   /** An event may become several objects on the wire, or none. */
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   /** The error that ends a stream in place of its last event, if any. */
-  errorInsteadOf?(event: StreamEvent): A2AError | undefined
+  errorInsteadOf?(event: StreamEvent, request: RequestOf<StreamOperation>): A2AError | undefined
   /** The format of notifications to webhooks that were registered in this dialect. */
   readonly pushFormat: PushFormat
   encodeError(error: A2AError): WireError

@@ -6,22 +6,17 @@ import { type RestEnvelope, restServerBinding, withRestOptions } from './v0.3/me
 import { v0_3, v0_3Strict } from './v0.3/server.ts'
 import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
 import { withWrappedAnswers } from './v0.3/wrapped-answers.ts'
-import { createHouseDialect } from './v0.3-house/server.ts'
+import { createHouseDialect, type HouseOptions } from './v0.3-house/server.ts'
 import { createProtoDialect } from './v0.3-proto/server.ts'
 import { v1_0, v1_0_0 } from './v1.0/server.ts'
 import type { DialectName } from './versions.ts'
 
-export interface DialectOptions {
+export interface DialectOptions
+  extends Pick<HouseOptions, 'houseCodes' | 'timeoutAsError' | 'holdStreamOnInput' | 'ownTaskIds' | 'alwaysTask'> {
   /** The dialects to serve. Defaults to all. */
   readonly dialects?: readonly DialectName[]
   /** Rejects requests that deviate from the specification in ways that are common in practice. */
   readonly strict?: boolean
-  /** Sends errors to house clients by the numbers of the house, some of which have another meaning in 0.3. */
-  readonly houseCodes?: boolean
-  /** Ends a stream to a house client with an error if the task failed because an answer did not come in time. */
-  readonly timeoutAsError?: boolean
-  /** Keeps streams to house clients open while the task waits for input. */
-  readonly holdStreamOnInput?: boolean
   /** Whether REST responses in the JSON of 0.3 are bare, or wrapped in an object. Defaults to `bare`. */
   readonly restEnvelope?: RestEnvelope
   /** Cancels a task if its caller, a REST client in the JSON of 0.3, leaves its stream. Defaults to false. */
@@ -63,7 +58,7 @@ export function serverDialects(options: DialectOptions): NonEmptyDialects {
   const all = [
     firstStatuses ? v1_0_0 : v1_0,
     strict ? v0_3Server : withWrappedAnswers(v0_3Server),
-    createHouseDialect({ ...houseOptions, strict, legacyCodes: houseCodes }),
+    createHouseDialect({ ...houseOptions, strict, houseCodes }),
     createProtoDialect({ strict, protoJsonWebhooks, fileBytes }),
     ...(strict ? [v0_2Strict, v0_1Strict] : [v0_2, withAnswersForContent(v0_1)]),
   ]

@@ -97,7 +97,9 @@ export interface SendQuirks extends StreamQuirks {
    * `message.taskId` is not set then.
    */
   readonly alias?: string
-  /** Answer with an error if the agent fails before it touches the task, instead of with the failed task. */
+  /** Create a task even if the agent answers without touching it. */
+  readonly alwaysTask?: boolean
+  /** Answer with an error if the agent rejects the message or fails before it touches the task, instead of with the failed task. */
   readonly failuresAsErrors?: boolean
   /** For tool results: the tasks one of which waits for them. `message.taskId` is the first one. */
   readonly mayAnswer?: readonly string[]

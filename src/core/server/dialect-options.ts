@@ -39,12 +39,16 @@ export interface DialectOptions {
 export interface HouseOptions {
   /** Path of JSON-RPC for house clients. Defaults to `/api/a2a`. */
   readonly path?: string
-  /** Sends errors by the numbers of the house profile, some of which have another meaning in 0.3. */
+  /** Sends errors by the numbers of the house profile, some of which have another meaning in 0.3. Defaults to true. */
   readonly codes?: boolean
-  /** Ends a stream with an error if the task failed because an answer did not come in time. */
+  /** Answers with an error if a task failed because an answer did not come in time, or a tool failed. Defaults to true. */
   readonly timeoutAsError?: boolean
-  /** Keeps streams open while the task waits for input. */
+  /** Keeps streams open while the task waits for input. Defaults to true. */
   readonly holdStreamOnInput?: boolean
+  /** Creates the task that `message.taskId` names if the caller has no such task. Defaults to true. */
+  readonly ownTaskIds?: boolean
+  /** Answers every send with a task, never with a message. Defaults to true. */
+  readonly alwaysTask?: boolean
 }
 
 /** The `dialects.compatibility` option of a server: forms that single 0.3 clients expect. */
@@ -70,7 +74,14 @@ const dialectChecks: OptionChecks<DialectOptions> = {
   httpErrors: flag,
   traceMetadata: flag,
   fileBytes: oneOf('raw', 'base64'),
-  house: group<HouseOptions>({ path, codes: flag, timeoutAsError: flag, holdStreamOnInput: flag }),
+  house: group<HouseOptions>({
+    path,
+    codes: flag,
+    timeoutAsError: flag,
+    holdStreamOnInput: flag,
+    ownTaskIds: flag,
+    alwaysTask: flag,
+  }),
   compatibility: group<CompatibilityOptions>({
     restEnvelope: oneOf('bare', 'wrapped'),
     cancelOnDisconnect: flag,

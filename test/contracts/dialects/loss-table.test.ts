@@ -8,7 +8,7 @@ import { v0_2 } from '../../../src/core/dialects/v0.2/server.ts'
 import { v0_3Client } from '../../../src/core/dialects/v0.3/client.ts'
 import { v0_3 } from '../../../src/core/dialects/v0.3/server.ts'
 import { v0_3HouseClient } from '../../../src/core/dialects/v0.3-house/client.ts'
-import { v0_3House } from '../../../src/core/dialects/v0.3-house/server.ts'
+import { houseJson } from '../../../src/core/dialects/v0.3-house/server.ts'
 import { v0_3ProtoClient } from '../../../src/core/dialects/v0.3-proto/client.ts'
 import { v0_3Proto } from '../../../src/core/dialects/v0.3-proto/server.ts'
 import { v1_0Client } from '../../../src/core/dialects/v1.0/client.ts'
@@ -19,7 +19,7 @@ const dialects: readonly (readonly [ServerDialect, ClientDialect])[] = [
   [v1_0, v1_0Client],
   [v0_3, v0_3Client],
   [v0_3Proto, v0_3ProtoClient],
-  [v0_3House, v0_3HouseClient],
+  [houseJson, v0_3HouseClient],
   [v0_2, v0_2Client],
   [v0_1, v0_1Client],
 ]

@@ -44,7 +44,12 @@ const serverOf = (anonymous: boolean) =>
       await turn.artifact('answer').close(`about ${turn.text}`)
       await turn.requireInput('more?')
     },
-    { auth: { schemes: { named }, anonymous }, grpc: true, push: { fetch: nowhere } },
+    {
+      auth: { schemes: { named }, anonymous },
+      grpc: true,
+      push: { fetch: nowhere },
+      dialects: { house: { holdStreamOnInput: false } },
+    },
   )
 const serverWithAnonymous = serverOf(true)
 const serverWithoutAnonymous = serverOf(false)
@@ -97,9 +102,10 @@ async function outcomeOf(work: Promise<unknown>, taskId: string): Promise<string
   return JSON.stringify(outcome).replaceAll(taskId, unknown)
 }
 
-/** In 0.1 the caller chooses the task id, so a message with the id of another caller's task starts a new task. */
+/** Where callers choose the ids of their tasks, a message with the id of another caller's task starts a new task. */
 function startsTask(dialect: DialectName, operation: Operation): boolean {
-  return dialect === 'v0.1' && (operation === 'sendMessage' || operation === 'streamMessage')
+  const ownIds = dialect === 'v0.1' || dialect === 'v0.3-house'
+  return ownIds && (operation === 'sendMessage' || operation === 'streamMessage')
 }
 
 /** Alice's task with her text, a webhook, an idempotency key, and in 0.1 an alias. */

@@ -32,7 +32,7 @@ describe('an agent without streaming', () => {
     ['0.3 JSON-RPC', '/', rpc('message/stream', v03), -32004],
     ['a 0.3 JSON-RPC subscription', '/', rpc('tasks/resubscribe', { id: 't' }), -32004],
     ['0.3 REST', '/v1/message:stream', proto, -32004],
-    ['the 0.3 house dialect', '/api/a2a', rpc('message/stream', v03), -32004],
+    ['the 0.3 house dialect', '/api/a2a', rpc('message/stream', v03), -32014],
     ['0.2 JSON-RPC', '/', rpc('message/stream', v02), -32004],
     ['0.1 JSON-RPC', '/', rpc('tasks/sendSubscribe', v01), -32006],
     ['a 0.1 JSON-RPC subscription', '/', rpc('tasks/resubscribe', { id: 't' }), -32004],

@@ -7,6 +7,7 @@ import { createHouseDialect, v0_3House } from '../../../src/core/dialects/v0.3-h
 import { v0_3Proto } from '../../../src/core/dialects/v0.3-proto/server.ts'
 import type { Exchange } from '../../../src/core/http/exchange.ts'
 import { toFetch } from '../../../src/core/http/fetch.ts'
+import { A2AError } from '../../../src/core/protocol/errors.ts'
 import { toolResult, toolUse } from '../../../src/core/protocol/extensions/client-tools.ts'
 import { anonymous } from '../../../src/core/protocol/model.ts'
 import { createJsonRpc } from '../../../src/core/transports/jsonrpc/server.ts'
@@ -63,7 +64,7 @@ const result = { kind: 'tool-result', toolUseId: 'u-1', result: ['Tom'] }
 
 describe('the house dialect over JSON-RPC', () => {
   it('a caller runs a tool and returns its result by task reference', async () => {
-    const post = createPost()
+    const post = createPost(createHouseDialect({ holdStreamOnInput: false }))
     const events = await eventsOf(post('/api/a2a', call('message/stream', searchMessage), 'text/event-stream'))
     const { id } = events[0].result
     expect(events[1].result.status.message.parts[1]).toEqual({
@@ -110,8 +111,8 @@ describe('the house dialect over REST', () => {
     expect(body.history.at(-1).parts).toEqual([result])
   })
 
-  it('legacy codes turn every REST error into a 500', async () => {
-    const post = createPost(createHouseDialect({ legacyCodes: true }))
+  it('every REST error is a 500, unless house codes are switched off', async () => {
+    const post = createPost()
     const unknownTask = messageOf([result], { taskId: 'nowhere' })
     expect(await jsonOf(post('/v1/message:send', unknownTask))).toMatchObject({
       status: 500,
@@ -127,15 +128,15 @@ describe('options of the house dialect', () => {
     const { server } = await startTestServer(search, { path: '/api/a2a' })
     const card = await (await fetch(`${server.url}/.well-known/agent-card.json`)).json()
     expect(card.url).toBe(`${server.url}/api/a2a`)
-    const [task] = await collect(jsonRpc(card.url).stream('message/stream', searchMessage))
-    const subscription = jsonRpc(card.url).stream('tasks/get', { taskId: task?.result.id })
+    const { result: task } = await jsonRpc(card.url).call('message/send', searchMessage)
+    const subscription = jsonRpc(card.url).stream('tasks/get', { taskId: task.id })
     const { value: first } = await subscription.next()
     await subscription.return(undefined)
     expect(first?.result).toMatchObject({ kind: 'status-update', status: { state: 'input-required' } })
   })
 
-  it('holdStreamOnInput keeps a stream open while its task waits for input', async () => {
-    const { server } = await startTestServer(search, { dialects: { house: { holdStreamOnInput: true } } })
+  it('a stream stays open while its task waits for input', async () => {
+    const { server } = await startTestServer(search)
     const rpc = jsonRpc(`${server.url}/api/a2a`)
     const events = rpc.stream('message/stream', searchMessage)
     const first = (await events.next()).value?.result
@@ -152,21 +153,19 @@ describe('options of the house dialect', () => {
     expect(answered.at(-1)?.result).toEqual(rest.at(-1)?.result)
   })
 
-  it('timeoutAsError ends the stream with an error instead of a status', async () => {
+  it('an answer that does not come in time ends the stream with an error', async () => {
     const askBriefly = async (turn: Turn) => (await turn.ask('Which one?', { timeout: 100 })).text
-    const { server } = await startTestServer(askBriefly, {
-      dialects: { house: { holdStreamOnInput: true, timeoutAsError: true } },
-    })
+    const { server } = await startTestServer(askBriefly)
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', searchMessage))
     expect(events[1]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
     expect(events.filter(({ result }) => result?.final)).toEqual([])
     const { id: taskId } = events[0]?.result ?? {}
     const data = { reason: 'INPUT_TIMEOUT', taskId, timeoutSeconds: 0.1 }
-    expect(events.at(-1)?.error).toMatchObject({ code: -32050, data })
+    expect(events.at(-1)?.error).toMatchObject({ code: -32001, message: 'Input timeout', data })
   })
 
-  it('a stream ends at input-required by default', async () => {
-    const { server } = await startTestServer(search)
+  it('holdStreamOnInput: false ends a stream at input-required', async () => {
+    const { server } = await startTestServer(search, { dialects: { house: { holdStreamOnInput: false } } })
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', searchMessage))
     expect(events.at(-1)?.result.status.state).toBe('input-required')
   })
@@ -176,7 +175,8 @@ describe('options of the house dialect', () => {
       const { text, value } = await turn.ask('Enter API key:')
       return JSON.stringify({ text, value })
     }
-    const { server } = await startTestServer(asks, { drainDeadline: 2 ** 30 })
+    const options = { drainDeadline: 2 ** 30, dialects: { house: { holdStreamOnInput: false } } }
+    const { server } = await startTestServer(asks, options)
     const rpc = jsonRpc(`${server.url}/api/a2a`)
     const asked = (await collect(rpc.stream('message/stream', searchMessage))).at(-1)?.result
     const { requestId: toolUseId } = asked.status.message.inputRequest
@@ -210,7 +210,7 @@ describe('options of the house dialect', () => {
       { jsonrpc: '2.0', id: 7, method: 5 },
     ]
     for (const body of malformed) {
-      const error = { code: -32600, data: { reason: 'Must be valid JSON-RPC 2.0' } }
+      const error = { code: -32600, message: 'Invalid Request', data: { reason: 'Must be valid JSON-RPC 2.0' } }
       expect(await answer(body)).toMatchObject({ status: 400, id: 7, error })
     }
     expect(await answer({ jsonrpc: '2.0', method, params })).toMatchObject({ status: 400, id: null })
@@ -226,7 +226,7 @@ describe('options of the house dialect', () => {
     })
     expect(await answer(call('tasks/get', { taskId: 'task-999' }))).toMatchObject({
       status: 200,
-      error: { message: 'Task not found', data: { taskId: 'task-999' } },
+      error: { code: -32004, message: 'Task not found', data: { taskId: 'task-999' } },
     })
     // Other endpoints answer malformed requests with the status 200.
     const other = await fetch(server.url, {
@@ -386,5 +386,103 @@ describe('options of the house dialect', () => {
     expect(events.map((event) => Object.keys(event).join())).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
     const got = await (await fetch(`${server.url}/v1/tasks/${task.id}`)).json()
     expect(got).toMatchObject({ kind: 'task', id: task.id })
+  })
+})
+
+describe('what the house profile has and 0.3 has not', () => {
+  const text = (words: string, more: object = {}) => messageOf([{ kind: 'text', text: words }], more)
+
+  /** Fails as its caller asks for. */
+  async function failing(turn: Turn): Promise<string> {
+    if (turn.text.startsWith('late')) await turn.status('working')
+    if (turn.text.endsWith('tool')) throw new A2AError('tool-failed', 'The search is down.')
+    if (turn.text.endsWith('context')) throw new A2AError('context-not-found', 'Where?')
+    if (turn.text.endsWith('crash')) throw new Error('secret')
+    return `Hello ${turn.text}`
+  }
+
+  it('a failed tool is the error -32002, from a send and a stream', async () => {
+    const { server } = await startTestServer(failing)
+    const house = jsonRpc(`${server.url}/api/a2a`)
+    const error = { code: -32002, message: 'Tool execution failed', data: { taskId: expect.any(String) } }
+    for (const words of ['tool', 'late tool']) {
+      expect((await house.call('message/send', text(words))).error).toMatchObject(error)
+      const events = await collect(house.stream('message/stream', text(words)))
+      expect(events.at(-1)?.error).toMatchObject(error)
+      const plain = await jsonRpc(server.url).call('message/send', text(words))
+      expect(plain.result).toMatchObject({ kind: 'task', status: { state: 'failed' } })
+    }
+  })
+
+  it('a context is unknown only if the agent says so', async () => {
+    const { server } = await startTestServer(failing)
+    const house = jsonRpc(`${server.url}/api/a2a`)
+    const events = await collect(house.stream('message/stream', text('context')))
+    expect(events.at(-1)?.error).toMatchObject({ code: -32003, message: 'Context not found' })
+    expect((await house.call('message/send', text('context'))).error).toMatchObject({ code: -32003 })
+    const begun = await house.call('message/send', text('x', { contextId: 'mine' }))
+    expect(begun.result).toMatchObject({ kind: 'task', contextId: 'mine', status: { state: 'completed' } })
+  })
+
+  it('every send returns a task, unless alwaysTask is switched off', async () => {
+    const { server } = await startTestServer(failing)
+    const sent = await jsonRpc(`${server.url}/api/a2a`).call('message/send', text('you'))
+    expect(sent.result).toMatchObject({ kind: 'task', status: { state: 'completed' } })
+    expect(JSON.stringify(sent.result)).toContain('Hello you')
+    const [first] = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', text('you')))
+    expect(first?.result).toMatchObject({ kind: 'task', status: { state: 'submitted' } })
+    expect((await jsonRpc(server.url).call('message/send', text('you'))).result.kind).toBe('message')
+    const { server: other } = await startTestServer(failing, { dialects: { house: { alwaysTask: false } } })
+    expect((await jsonRpc(`${other.url}/api/a2a`).call('message/send', text('you'))).result.kind).toBe('message')
+  })
+
+  it('a message creates the task that it names, and later calls find it by that name', async () => {
+    const { server } = await startTestServer(async (turn) => {
+      if (turn.history.length === 0) return await turn.requireInput('And?')
+      await turn.data([turn.text], 'answer')
+    })
+    const house = jsonRpc(`${server.url}/api/a2a`)
+    const created = (await house.call('message/send', text('first', { taskId: 'mine' }))).result
+    expect(created).toMatchObject({ kind: 'task', id: 'mine', status: { state: 'input-required' } })
+    expect(created.status.message.taskId ?? 'mine').toBe('mine')
+    expect((await house.call('tasks/get', { id: 'mine' })).result).toMatchObject({ id: 'mine' })
+    const events = await collect(house.stream('message/stream', text('second', { taskId: 'mine' })))
+    expect(new Set(events.map(({ result }) => result.taskId ?? result.id))).toEqual(new Set(['mine']))
+    expect(events.at(-1)?.result).toMatchObject({ status: { state: 'completed' }, final: true })
+    const { tasks } = (await jsonRpc(server.url, { 'a2a-version': '1.0' }).call('ListTasks', {})).result
+    expect(tasks).toHaveLength(1)
+    const real = await house.call('tasks/get', { taskId: tasks[0].id })
+    expect(real.result).toMatchObject({ id: tasks[0].id, status: { state: 'completed' } })
+    expect((await jsonRpc(server.url).call('message/send', text('x', { taskId: 'theirs' }))).error?.code).toBe(-32001)
+    const { server: other } = await startTestServer(search, { dialects: { house: { ownTaskIds: false } } })
+    const refused = await jsonRpc(`${other.url}/api/a2a`).call('message/send', text('x', { taskId: 'mine' }))
+    expect(refused.error).toMatchObject({ code: -32004, message: 'Task not found' })
+  })
+
+  it('a failure over REST is a 500, and in a stream an event with the task', async () => {
+    const { server } = await startTestServer(failing)
+    const post = (path: string, body: object) =>
+      fetch(`${server.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const use = { kind: 'tool-use', toolUseId: 'u', name: 'n', arguments: {} }
+    const crash = messageOf([{ kind: 'text', text: 'crash' }, use])
+    const failed = await jsonOf(post('/v1/message:send', crash))
+    expect(failed).toMatchObject({ status: 500, body: { error: { code: 500, message: expect.any(String) } } })
+    const events = await eventsOf(post('/v1/message:stream', messageOf(crash.message.parts)))
+    expect(events.at(-1)).toMatchObject({ error: { code: 500, data: { taskId: expect.any(String) } } })
+    expect(JSON.stringify([failed, events])).not.toContain('secret')
+    const plain = await jsonOf(post('/v1/message:send', text('crash')))
+    expect(plain).toMatchObject({ status: 200, body: { kind: 'task', status: { state: 'failed' } } })
+  })
+
+  it('the options switch each back', async () => {
+    const house = { codes: false, timeoutAsError: false }
+    const { server } = await startTestServer(failing, { dialects: { house } })
+    const rpc = jsonRpc(`${server.url}/api/a2a`)
+    expect((await rpc.call('message/send', text('late tool'))).result.status.state).toBe('failed')
+    expect((await rpc.call('message/send', text('context'))).error?.code).toBe(-32052)
   })
 })

@@ -50,6 +50,7 @@ beforeAll(async () => {
     logger: silentLogger,
     drainDeadline: 0,
     grpc: true,
+    dialects: { house: { holdStreamOnInput: false } },
   })
   return () => server.close()
 })

@@ -28,7 +28,7 @@ const plain = { parts: [{ text: 'Please search.' }], metadata: { [clientTools]: 
 const loop = () => createAgentLoop({ model: scriptedModel(toolCalls(['search', '{}'])), tools: [search] })
 
 async function requestsSeenBy(dialect: DialectName, binding: Binding, extensions: readonly string[]) {
-  const { server } = await startTestServer(loop(), { grpc: true })
+  const { server } = await startTestServer(loop(), { grpc: true, dialects: { house: { holdStreamOnInput: false } } })
   async function createClient(): Promise<Service> {
     if (dialect === 'v0.3-house') {
       return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch, extensions })

@@ -161,6 +161,6 @@ describe('the house dialect', () => {
     expect((await ask(answerTo(both, 'u-2'))).error).toMatchObject({ code: -32602 })
     expect((await ask(answerTo(both, 'u-9'))).error?.message).toContain('"u-1"')
     expect((await ask(answerTo(both, 'u-1'))).result?.id).toBe(one.id)
-    expect((await ask(answerTo(['gone'], 'u-1'))).error).toMatchObject({ code: -32001 })
+    expect((await ask(answerTo(['gone'], 'u-1'))).error).toMatchObject({ code: -32004 })
   })
 })

@@ -41,7 +41,7 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
         await turn.requireInput('more?')
         return undefined
       },
-      { auth: { schemes }, grpc: true, push, ...options },
+      { auth: { schemes }, grpc: true, push, dialects: { house: { holdStreamOnInput: false } }, ...options },
     )
     return async (who: Who): Promise<Service> => {
       const headers: Record<string, string> = { 'x-api-key': who }

@@ -134,10 +134,13 @@ describe('trace metadata of events', () => {
 
   it('a house client that reads the task later gets trace metadata in every event, and turns continue the span', async () => {
     const seen: (Trace | undefined)[] = []
-    const { server } = await startTestServer(async (turn) => {
-      seen.push(turn.trace)
-      await turn.requireInput('Which?')
-    })
+    const { server } = await startTestServer(
+      async (turn) => {
+        seen.push(turn.trace)
+        await turn.requireInput('Which?')
+      },
+      { dialects: { house: { holdStreamOnInput: false } } },
+    )
     const [task] = await eventsOf(`${server.url}/api/a2a`, stream())
     expect(seen[0]?.traceparent).toBe(`00-${task.metadata.traceId}-${task.metadata.spanId}-01`)
     expect(seen[0]?.tracestate).toBe(trace.tracestate)

@@ -72,8 +72,12 @@ describe('decodeRequest', () => {
 
   it('a task is addressed by taskId or id, even in strict mode', () => {
     for (const { decodeRequest } of [v0_3House, v0_3HouseStrict]) {
-      expect(decodeRequest.getTask({ taskId: 't-1', historyLength: 2 })).toEqual({ taskId: 't-1', historyLength: 2 })
-      expect(decodeRequest.getTask({ id: 't-1' })).toEqual({ taskId: 't-1' })
+      expect(decodeRequest.getTask({ taskId: 't-1', historyLength: 2 })).toEqual({
+        taskId: 't-1',
+        isAlias: true,
+        historyLength: 2,
+      })
+      expect(decodeRequest.getTask({ id: 't-1' })).toEqual({ taskId: 't-1', isAlias: true })
       expect(decodeRequest.subscribeToTask({ taskId: 't-1' })).toMatchObject({ taskId: 't-1', includeEnded: true })
     }
   })

@@ -1,10 +1,9 @@
 import { isObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { RequestOf, SendRequest, StreamOperation, SubscribeRequest } from '../../protocol/service.ts'
+import type { RequestOf, SendRequest, StreamOperation, SubscribeRequest, TaskAddress } from '../../protocol/service.ts'
 import { readParams, readResult } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { v0_3Client } from '../v0.3/client.ts'
-import * as v0_3 from '../v0.3/requests.ts'
 import { hasTaskIdOnly } from './methods.ts'
 import { carryingReference, isToolResult } from './parts.ts'
 import { fromStandard, StandardWire, StandardWireEvent } from './translate.ts'
@@ -14,22 +13,10 @@ export interface HouseSubscribeRequest extends SubscribeRequest {
   readonly statusFirst?: boolean
 }
 
-export const decodeRequest = createRequestDecoder(v0_3.decodeRequest)
-
-/** Rejects params that are neither in the schema of 0.3 nor in that of the house. */
-export const decodeRequestStrictly = createRequestDecoder(v0_3.decodeRequestStrictly)
-
-/** Keeps streams open while the task waits for input. */
-export function holdOnInput(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
-  return {
-    ...decode,
-    streamMessage: (params) => holding(decode.streamMessage(params)),
-    subscribeToTask: (params) => holding(decode.subscribeToTask(params)),
-  }
-}
-
-function holding<R extends RequestOf<StreamOperation>>(request: R): R {
-  return { ...request, quirks: { ...request.quirks, holdOnInput: true } }
+export interface RequestOptions {
+  readonly holdStreamOnInput?: boolean
+  readonly ownTaskIds?: boolean
+  readonly alwaysTask?: boolean
 }
 
 const standard = v0_3Client.decodeResult
@@ -47,21 +34,47 @@ export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>)
   return fromStandard(v0_3Client.decodeEvent(readResult(StandardWireEvent, unwrap(event)), request))
 }
 
-function createRequestDecoder(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
+/** Reads requests by a decoder of 0.3, which may reject what is neither in its schema nor in that of the house. */
+export function createRequestDecoder(
+  decode: ServerDialect['decodeRequest'],
+  { holdStreamOnInput: holdOnInput = true, ownTaskIds = true, alwaysTask = true }: RequestOptions = {},
+): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown, operation: 'sendMessage' | 'streamMessage'): SendRequest => {
-    const request = fromStandard(decode[operation](readParams(StandardWire, params)))
-    const addressed = addressToolResult(request)
-    return { ...addressed, traceMetadata: true, quirks: { ...addressed.quirks, failuresAsErrors: true } }
+    const request = addressToolResult(fromStandard(decode[operation](readParams(StandardWire, params))))
+    const quirks = { ...request.quirks, failuresAsErrors: true, alwaysTask }
+    const sent = {
+      ...request,
+      traceMetadata: true,
+      quirks: operation === 'sendMessage' ? quirks : { ...quirks, holdOnInput },
+    }
+    return ownTaskIds ? withOwnTaskId(sent) : sent
   }
+  const addressed = <R extends TaskAddress>(request: R): R => (ownTaskIds ? { ...request, isAlias: true } : request)
   return {
     ...decode,
     sendMessage: (params) => decodeSend(params, 'sendMessage'),
     streamMessage: (params) => decodeSend(params, 'streamMessage'),
-    getTask: (params) => decode.getTask(withId(params)),
+    getTask: (params) => addressed(decode.getTask(withId(params))),
+    cancelTask: (params) => addressed(decode.cancelTask(params)),
     subscribeToTask(params): HouseSubscribeRequest {
-      return { ...decode.subscribeToTask(withId(params)), statusFirst: hasTaskIdOnly(params), traceMetadata: true }
+      const request = addressed(decode.subscribeToTask(withId(params)))
+      return { ...request, statusFirst: hasTaskIdOnly(params), traceMetadata: true, quirks: { holdOnInput } }
     },
+    createPushConfig(params) {
+      const { taskId, ...config } = decode.createPushConfig(params)
+      return taskId === undefined ? config : addressed({ ...config, taskId })
+    },
+    getPushConfig: (params) => addressed(decode.getPushConfig(params)),
+    listPushConfigs: (params) => addressed(decode.listPushConfigs(params)),
+    deletePushConfig: (params) => addressed(decode.deletePushConfig(params)),
   }
+}
+
+/** The task of a message is continued, or created under the caller's id. A tool result creates none. */
+function withOwnTaskId(request: SendRequest): SendRequest {
+  const { taskId: alias, ...message } = request.message
+  if (alias === undefined || message.parts.some(isToolResult)) return request
+  return { ...request, message, quirks: { ...request.quirks, alias } }
 }
 
 /** A tool result answers the task that its message refers to. In 0.3, such a message creates a new task. */

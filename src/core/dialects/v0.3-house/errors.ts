@@ -1,23 +1,40 @@
 import type { JsonObject } from '../../base/json.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { CallerSoftware, HttpError, RequestFacts, WireError } from '../dialect.ts'
+import { textOf } from '../../protocol/model.ts'
+import type { RequestOf, SendRequest, StreamOperation } from '../../protocol/service.ts'
+import type { CallerSoftware, HttpError, RequestFacts, ServerDialect, WireError } from '../dialect.ts'
 import { decodeError as decodeStandardError, membersOf, readDetails, toError } from '../errors.ts'
 import * as v0_3 from '../v0.3/errors.ts'
 
-/** The `reason` of a task that failed on an input timeout, in the metadata of its last status or of the message there. */
-const inputTimeoutReason = 'INPUT_TIMEOUT'
+/** The errors that end a task, by the `reason` in the metadata of its last status or of the message there. */
+const failureCodes: ReadonlyMap<unknown, ErrorCode> = new Map<unknown, ErrorCode>([
+  ['INPUT_TIMEOUT', 'input-timeout'],
+  ['TOOL_EXECUTION_FAILED', 'tool-failed'],
+])
 
 /**
- * Over REST, the house has one error, 500. Rejected callers get the HTTP status of the error, since clients act on it,
- * and a forbidden skill has the same code and text as over JSON-RPC.
+ * Over REST, the house has one error, 500. Callers that are rejected, or whose request is wrong, get the HTTP status of the
+ * error, since clients act on it, and a forbidden skill has the same code and text as over JSON-RPC.
  */
-export function encodeLegacyHttpError(error: A2AError): HttpError {
-  const isRejected = ['unauthenticated', 'forbidden', 'rate-limited', 'unavailable'].includes(error.code)
-  const status = isRejected ? v0_3.encodeHttpError(error).status : 500
-  const wire = encodeLegacyError(error)
+export function encodeHouseHttpError(error: A2AError): HttpError {
+  const status = callerErrors.has(error.code) ? v0_3.encodeHttpError(error).status : 500
+  const wire = encodeHouseError(error)
   return { status, body: { error: { ...wire, code: error.code === 'forbidden' ? wire.code : status } } }
 }
+
+const callerErrors: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'parse-error',
+  'invalid-request',
+  'invalid-params',
+  'method-not-found',
+  'content-type-not-supported',
+  'payload-too-large',
+  'unauthenticated',
+  'forbidden',
+  'rate-limited',
+  'unavailable',
+])
 
 /** The message takes precedence over the number, which may be one of the house or of 0.3. */
 export function decodeError(error: WireError): A2AError {
@@ -28,26 +45,42 @@ export function decodeError(error: WireError): A2AError {
     : toError(code, error.message, { metadata: toStrings(facts) }, error)
 }
 
-/** The error for an event that ends a task by an input timeout: the house may send it instead of the event. */
-export function inputTimeoutIn(event: StreamEvent): A2AError | undefined {
+/** The error of a task that ended because a question was not answered in time, or because a tool failed. */
+export function failureIn(event: StreamEvent, request: RequestOf<StreamOperation> | SendRequest): A2AError | undefined {
   const update = event.type === 'task' ? { ...event.task, taskId: event.task.id } : event
   if (!event.isLast || !('status' in update) || update.status.state !== 'failed') return undefined
-  const { taskId, status, metadata } = update
-  const facts = [metadata, status.message?.metadata].find((members) => members?.reason === inputTimeoutReason)
-  if (facts === undefined) return undefined
-  const { timeoutSeconds } = facts
-  return new A2AError('input-timeout', 'Input timeout', {
+  const { status, metadata } = update
+  const facts = [metadata, status.message?.metadata].find((members) => failureCodes.has(members?.reason))
+  const code = failureCodes.get(facts?.reason)
+  if (code === undefined) return undefined
+  const taskId = ('message' in request ? request.quirks?.alias : request.taskId) ?? update.taskId
+  const timeoutSeconds = facts?.timeoutSeconds
+  const text = status.message ? textOf(status.message) : ''
+  return new A2AError(code, code === 'input-timeout' || text === '' ? (houseKinds[code]?.title ?? code) : text, {
     metadata: { taskId, ...(timeoutSeconds !== undefined && { timeoutSeconds: `${timeoutSeconds}` }) },
   })
 }
 
+/** Answers sends with that error, too. */
+export function withFailures(encodeResult: ServerDialect['encodeResult']): ServerDialect['encodeResult'] {
+  return {
+    ...encodeResult,
+    sendMessage(outcome, request) {
+      const failure = outcome.type === 'task' ? failureIn({ ...outcome, isLast: true }, request) : undefined
+      if (failure) throw failure
+      return encodeResult.sendMessage(outcome, request)
+    },
+  }
+}
+
 /** Encodes an error with the numbers and messages of the house. */
-export function encodeLegacyError(error: A2AError): WireError {
+export function encodeHouseError(error: A2AError): WireError {
   const wire = encodeError(error)
   const kind = houseKinds[error.code]
   if (kind === undefined) return { ...wire, code: movedCodes.get(wire.code) ?? wire.code }
   const { code, title, hasDetail } = kind
-  return { ...wire, code, message: hasDetail ? `${title}: ${detailOf(error)}` : title }
+  const data = error.code === 'invalid-request' ? { data: { ...membersOf(wire.data), detail: error.message } } : {}
+  return { ...wire, ...data, code, message: hasDetail ? `${title}: ${detailOf(error)}` : title }
 }
 
 /** Encodes an error as in 0.3, with its metadata and reason at the top of the data, where house clients look for them. */
@@ -77,7 +110,7 @@ function isAboutTask({ data }: WireError): boolean {
 
 /** Malformed and invalid requests have a sentence as their reason, other errors a name. */
 function reasonOf({ code, message }: A2AError, data: unknown): string | undefined {
-  if (code === 'invalid-request') return 'Must be valid JSON-RPC 2.0'
+  if (code === 'invalid-request') return houseKinds[code]?.reason
   return code === 'invalid-params' ? message : readDetails(data).reason
 }
 
@@ -94,6 +127,7 @@ function factsOf(error: A2AError, data: unknown): JsonObject {
 }
 
 const houseKinds: Readonly<Partial<Record<ErrorCode, HouseKind>>> = {
+  'invalid-request': { code: -32600, title: 'Invalid Request', reason: 'Must be valid JSON-RPC 2.0' },
   'input-timeout': { code: -32001, title: 'Input timeout', reason: 'INPUT_TIMEOUT' },
   'tool-failed': { code: -32002, title: 'Tool execution failed', reason: 'TOOL_EXECUTION_FAILED' },
   'context-not-found': { code: -32003, title: 'Context not found', reason: 'CONTEXT_NOT_FOUND' },

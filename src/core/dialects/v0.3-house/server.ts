@@ -4,30 +4,41 @@ import { legacyFacts } from '../legacy-codec.ts'
 import { encodeCard } from '../v0.3/card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
 import { type RestOptions, withRestOptions } from '../v0.3/methods.ts'
+import * as v0_3Requests from '../v0.3/requests.ts'
 import { wireNames } from '../v0.3/server.ts'
-import { decodeRequest, decodeRequestStrictly, holdOnInput } from './decode.ts'
+import { createRequestDecoder } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
-import { addRequestFacts, encodeError, encodeLegacyError, encodeLegacyHttpError, inputTimeoutIn } from './errors.ts'
+import {
+  addRequestFacts,
+  encodeError,
+  encodeHouseError,
+  encodeHouseHttpError,
+  failureIn,
+  withFailures,
+} from './errors.ts'
 import { methods, operationFor, operations, recognises, restServerBinding } from './methods.ts'
 
 export interface HouseOptions extends RestOptions {
   /**
    * Sends errors with the numbers of the house, some of which have another meaning in 0.3. Over REST, most errors are
-   * 500 then.
+   * 500 then. Defaults to true.
    */
-  readonly legacyCodes?: boolean
+  readonly houseCodes?: boolean
   /** Rejects requests that deviate from 0.3 and the house. */
   readonly strict?: boolean
-  /** Ends a stream with an error instead of the last status if the task failed because an answer did not come in time. */
+  /** Answers with an error if the task failed because an answer did not come in time, or a tool failed. Defaults to true. */
   readonly timeoutAsError?: boolean
-  /** Keeps streams open while the task waits for input. */
+  /** Keeps streams open while the task waits for input. Defaults to true. */
   readonly holdStreamOnInput?: boolean
+  /** Creates the task that a message names if there is none. Defaults to true. */
+  readonly ownTaskIds?: boolean
+  /** Answers every send with a task. Defaults to true. */
+  readonly alwaysTask?: boolean
 }
 
 /** A2A 0.3 with client tools, input requests, and its own method to subscribe to a task. */
 export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
-  const { legacyCodes = false, strict = false, timeoutAsError = false, holdStreamOnInput = false } = options
-  const decode = strict ? decodeRequestStrictly : decodeRequest
+  const { houseCodes = true, strict = false, timeoutAsError = true } = options
   return {
     name: 'v0.3-house',
     version: '0.3',
@@ -39,17 +50,20 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     hasInputRequests: true,
     ...legacyFacts,
     namesExtensionsInMessages: true,
-    decodeRequest: holdStreamOnInput ? holdOnInput(decode) : decode,
-    encodeResult,
+    decodeRequest: createRequestDecoder(
+      strict ? v0_3Requests.decodeRequestStrictly : v0_3Requests.decodeRequest,
+      options,
+    ),
+    encodeResult: timeoutAsError ? withFailures(encodeResult) : encodeResult,
     encodeEvent,
     malformedStatus: 400,
     adaptError: addRequestFacts,
     pushFormat: bareTaskPushFormat(encodeTask),
-    ...(timeoutAsError && { errorInsteadOf: inputTimeoutIn }),
+    ...(timeoutAsError && { errorInsteadOf: failureIn }),
     ...withWireNames(
       wireNames,
-      legacyCodes
-        ? { encodeError: encodeLegacyError, encodeHttpError: encodeLegacyHttpError }
+      houseCodes
+        ? { encodeError: encodeHouseError, encodeHttpError: encodeHouseHttpError }
         : { encodeError, encodeHttpError },
     ),
     rest: withRestOptions(restServerBinding, options),
@@ -58,5 +72,8 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
 }
 
 export const v0_3House = createHouseDialect()
+
+/** The JSON of the house profile alone, for clients that write and read it: tasks, ids and errors stay as they are. */
+export const houseJson = createHouseDialect({ ownTaskIds: false, alwaysTask: false, timeoutAsError: false })
 
 export const v0_3HouseStrict = createHouseDialect({ strict: true })

@@ -136,7 +136,7 @@ function routeMessage(request: SendRequest, call: Call, context: MessageContext)
 async function createTask(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
   const { settings, runs, log } = context
   const { holder, leaseTtl, dedupeNewTasks, recovery, mediaTypes } = settings
-  const alias = request.quirks?.alias
+  const { alias, alwaysTask = false } = request.quirks ?? {}
   try {
     if (!(mediaTypes?.acceptsPlainText && isPlain(request))) mediaTypes?.requireForNewTask(request)
     if (settings.agent.check) await settings.agent.check(request)
@@ -147,8 +147,8 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   }
   const task = log.newTask(request.message.contextId)
   const event = toMessageEvent(request, call, task, context)
-  // A caller that named the task, or that does not wait for an answer, gets a task at once.
-  const isTask = alias !== undefined || request.configuration?.returnImmediately === true
+  // A caller that named the task, that reads only tasks, or that does not wait for an answer gets a task at once.
+  const isTask = alias !== undefined || alwaysTask || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [event]
   if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
   if (isTask) {

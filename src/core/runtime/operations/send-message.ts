@@ -2,7 +2,7 @@ import { linkSignals } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { A2AError, fromStoredError, taskExpired, taskNotFound } from '../../protocol/errors.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
-import type { Call, Outcome, SendRequest } from '../../protocol/service.ts'
+import type { Call, Outcome, SendQuirks, SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { createFold, type Fold, foldUntil, limitHistory } from '../../tasks/fold.ts'
 import type { CallerLog, OperationContext } from '../caller-log.ts'
@@ -18,7 +18,7 @@ export async function sendMessage(request: SendRequest, call: Call, context: Ope
     ? await firstOutcome(context.log, message, call.signal)
     : await waitForOutcome(message, call, context, {
         blockFor: shorter(blockFor, context.settings.blockFor),
-        failuresAsErrors: request.quirks?.failuresAsErrors,
+        quirks: request.quirks,
       })
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
@@ -37,7 +37,7 @@ async function firstOutcome(
 }
 
 interface WaitOptions {
-  readonly failuresAsErrors: boolean | undefined
+  readonly quirks: SendQuirks | undefined
   readonly blockFor: number | undefined
 }
 
@@ -46,7 +46,7 @@ async function waitForOutcome(
   { task, generation }: AcceptedMessage,
   call: Call,
   { log, runs, settings: { clock } }: OperationContext,
-  { blockFor, failuresAsErrors }: WaitOptions,
+  { blockFor, quirks }: WaitOptions,
 ): Promise<Outcome | undefined> {
   // Nothing precedes the first message of a task, so nothing has to be read.
   const fold = generation === 1 ? createFold(task) : await foldUntil(log, task, generation)
@@ -63,7 +63,7 @@ async function waitForOutcome(
     const page = await log.read(task.taskId, fold.generation)
     for (const stored of page) {
       fold.apply(stored)
-      if (failuresAsErrors) requireTouched(stored.event, task.taskId)
+      if (quirks?.failuresAsErrors) requireTouched(stored.event, quirks.alias ?? task.taskId)
       const outcome = outcomeAt(stored, fold)
       if (outcome) return outcome
     }

@@ -85,7 +85,7 @@ export async function foldAccepted({ task, generation }: AcceptedMessage, log: F
 
 export interface StreamOptions {
   readonly signal: AbortSignal
-  readonly quirks?: Omit<SendQuirks, 'alias' | 'mayAnswer'> | undefined
+  readonly quirks?: Omit<SendQuirks, 'mayAnswer'> | undefined
   /** Resolves when the events that the task's run is storing are stored. Undefined if it stores none in this process. */
   readonly storing?: () => Promise<void> | undefined
   readonly stream?: OpenStream | undefined
@@ -126,7 +126,7 @@ export async function* streamTask(
         markOver(options)
         return yield { type: 'message', message: event.message, isLast: true }
       }
-      if (options.quirks?.failuresAsErrors) requireTouched(event, taskId)
+      if (options.quirks?.failuresAsErrors) requireTouched(event, options.quirks.alias ?? taskId)
       const isLast = event.type === 'status' && endsStream(event.status.state, options)
       if (isLast) markOver(options)
       unsent?.apply(stored)
@@ -150,9 +150,11 @@ function markOver({ stream }: StreamOptions): void {
   if (stream) stream.isOver = true
 }
 
-/** Throws the failure of an agent that failed before it touched the task. */
+/** Throws the error of an agent that rejected the message or failed before it touched the task. */
 export function requireTouched(event: TaskEvent, taskId: string): void {
-  if (event.type !== 'status' || !event.isUntouched) return
+  if (event.type !== 'status') return
+  if (event.error) throw fromStoredError(event.error)
+  if (!event.isUntouched) return
   const { message } = event.status
   throw new A2AError('internal', message ? textOf(message) : 'The agent failed.', { metadata: { taskId } })
 }

@@ -54,7 +54,7 @@ export function failureEvent(
   if (rejection && !isTask) return { event: { type: 'reply', ...rejection }, reference, isRejected }
   // Only an `A2AError` is written for callers; any other error may hold secrets.
   const text = textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`
-  const metadata = timeoutMetadata(error)
+  const metadata = reasonMetadata(error)
   const status = failedStatus(agentEvents, { text, ...(metadata && { metadata }) })
   const isUntouched = mayReject && !rejection && !metadata
   return { event: { ...status, ...rejection, ...(isUntouched && { isUntouched }) }, reference, isRejected }
@@ -106,9 +106,11 @@ export function continuedStatus(
   )
 }
 
-/** The metadata of a task whose agent did not catch the error of `inputTimeout`. */
-function timeoutMetadata(error: unknown): JsonObject | undefined {
-  if (!(error instanceof A2AError) || error.code !== 'input-timeout') return undefined
+/** The metadata of a task whose agent did not catch the error of `inputTimeout`, or one of a tool. */
+function reasonMetadata(error: unknown): JsonObject | undefined {
+  if (!(error instanceof A2AError)) return undefined
+  if (error.code === 'tool-failed') return { reason: 'TOOL_EXECUTION_FAILED' }
+  if (error.code !== 'input-timeout') return undefined
   const seconds = Number(error.metadata.timeoutSeconds)
   return { reason, ...(Number.isFinite(seconds) && { timeoutSeconds: seconds }) }
 }

@@ -80,7 +80,7 @@ export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<
   let hasStarted = false
   try {
     for await (const event of events) {
-      const failure = dialect.errorInsteadOf?.(event)
+      const failure = dialect.errorInsteadOf?.(event, request)
       if (failure) throw failure
       const lines = linesOf(adapt ? adapt(event) : event, { dialect, request, rewrite })
       for (const [n, line] of lines.entries()) {
