@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { createSqliteAdmin } from './admin.ts'
 import type { SqliteDriver } from './connection.ts'
+import { migrations } from './migrations.ts'
 import { restoreSqliteLog } from './restore.ts'
-import { migrations } from './schema.ts'
 import { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 
 const lease = { holder: 'test', ttl: 60_000 }

@@ -16,8 +16,9 @@ import {
 import { type BackgroundQuery, type RunInBackground, runInThread, runOn, runWithDriver } from './background.ts'
 import { backUp } from './backup.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver } from './connection.ts'
+import { migrations } from './migrations.ts'
 import { nodeDriver } from './node-driver.ts'
-import { formatProblem, formatWith, migrations } from './schema.ts'
+import { formatProblem, formatWith } from './schema.ts'
 
 /** Options of `createSqliteAdmin`. */
 export interface SqliteAdminOptions {

@@ -9,17 +9,12 @@ import type {
 } from '../../core/push/store.ts'
 import { clockTolerance } from '../../core/tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
-
-/** How the log accesses its database: writes in groups, and reads return nothing that is not on disk. */
-export interface LogAccess {
-  query<T>(read: () => T): Promise<T>
-  write<T>(work: () => T): Promise<T>
-}
+import type { LogAccess } from './log-operations.ts'
 
 /** Stores webhooks in the file of the log. Leases go by `leaseTime`, which never goes back. */
 export function createSqlitePushStore(
   db: SqliteDatabase,
-  { query, write }: LogAccess,
+  { query, write }: Pick<LogAccess, 'query' | 'write'>,
   clock: () => number,
   leaseTime: () => number,
 ): PushStore {

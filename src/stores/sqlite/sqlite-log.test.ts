@@ -7,8 +7,8 @@ import { systemClock } from '../../core/base/clock.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import type { TaskLog } from '../../core/tasks/log.ts'
 import type { SqliteDriver } from './connection.ts'
+import { migrations } from './migrations.ts'
 import { createSqliteRegistryStore } from './registry-store.ts'
-import { migrations } from './schema.ts'
 import { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 
 const task = { taskId: 't', contextId: 'c', owner: 'alice' }

@@ -14,20 +14,14 @@ import type { PushStore } from '../../core/push/store.ts'
 import { createWakeups } from '../../core/tasks/follow.ts'
 import { ForeignLog, type TaskLog } from '../../core/tasks/log.ts'
 import type { OperatorLog } from '../../core/tasks/operator-log.ts'
-import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../shared/event-batches.ts'
 import { createAdminOf, type SqliteAdmin } from './admin.ts'
 import { createBackgroundQueries, runInThread, runWithDriver } from './background.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver, storeError } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
-import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createGroupCommit, createWalSync, type GroupCommit } from './group-commit.ts'
-import { createHeads, createListHeads } from './heads.ts'
-import { createLeases, type Leases } from './leases.ts'
 import { createLockReport } from './lock-report.ts'
+import { createLogOperations } from './log-operations.ts'
 import { nodeDriver } from './node-driver.ts'
-import { createSqliteOperatorLog } from './operator-log.ts'
-import { createSqlitePushStore } from './push-store.ts'
-import { createRetention, type Retention } from './retention.ts'
 import { openDatabase, reserveFile, rewriteFormat } from './schema.ts'
 
 /**
@@ -86,30 +80,18 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   const disk = createWalSync(db, file)
   const lockReport = createLockReport(logger, file)
   const commit = createGroupCommit(db, { disk, lockReport, ...(patience !== undefined && { patience }) })
-  const claims = createClaims(db)
-  const heads = createHeads(db)
-  const leaseTime = monotonicOf(clock)
-  const leases = createLeases(db, leaseTime, clock.now)
-  const events = createEvents(db, { claims, leases, now: clock.now, leaseTime })
-  const snapshots = createSnapshots(db)
-  const listHeads = createListHeads(db)
   const admin = createAdminOf(db, file, driver)
-  const recentEvents = createRecentEvents()
   const wakeups = createWakeups()
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
   const runInBackground = driver === nodeDriver ? runInThread : runWithDriver(driver)
   const background = createBackgroundQueries(db, { file, runInBackground })
   let closing: Promise<void> | undefined
-  const { requireOpen, whileOpen, query, write } = createAccess(file, commit, () => closing !== undefined)
+  const access = createAccess(file, commit, () => closing !== undefined)
+  const { whileOpen, write } = access
 
   function reserveFor(agent: string): void {
     const owner = withErrors(file, () => reserveFile(db, agent))
     if (owner !== agent) throw new ForeignLog(`The task log ${file}`, 'its own file', { agent, owner })
-  }
-
-  function publish(taskId: string, generation: number, batch: EventBatch) {
-    recentEvents.add(taskId, generation - batch.events.length, batch)
-    if (wakeups.size > 0) wakeups.wake(taskId)
   }
 
   async function close(): Promise<void> {
@@ -127,57 +109,16 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   }
 
   return {
-    webhooks: createSqlitePushStore(db, { query, write }, clock.now, leaseTime),
-    operator: createSqliteOperatorLog(db, { query, write, now: clock.now, leaseTime, background }),
+    ...createLogOperations(db, {
+      access,
+      wakeups,
+      now: clock.now,
+      leaseTime: monotonicOf(clock),
+      background,
+      onWait: otherProcesses.watch,
+    }),
 
     reserveFor: (agent) => reserveFor(options.agent ?? agent),
-
-    async create(task, taskEvents, createOptions) {
-      const batch = encodeBatch(taskEvents)
-      const created = await write(() => events.create(task, batch, createOptions))
-      if (created.type === 'exists') throw new Error(`task ${task.taskId} exists already`)
-      if (created.type === 'stored') publish(task.taskId, created.generation, batch)
-      return created
-    },
-
-    async append(taskId, after, taskEvents, appendOptions) {
-      const batch = encodeBatch(taskEvents)
-      // A turn must not fail because another process keeps the file locked. Its caller can still get an answer.
-      const isPatient = appendOptions.fence !== undefined
-      const appended = await write(() => events.append(taskId, after, batch, appendOptions), isPatient)
-      if (appended.type === 'stored') publish(taskId, appended.generation, batch)
-      return appended
-    },
-
-    head: (taskId, scope) => query(() => heads.head(taskId, scope)),
-
-    async read(taskId, after) {
-      requireOpen()
-      const recent = recentEvents.readAfter(taskId, after)
-      return recent.length > 0 ? recent : await query(() => events.read(taskId, after))
-    },
-
-    async wait(taskId, after, signal) {
-      requireOpen()
-      const hasEvents = withErrors(file, () => {
-        otherProcesses.watch() // before the query, so that no commit in between is missed
-        return heads.hasEventsAfter(taskId, after)
-      })
-      if (!hasEvents) await wakeups.wait(taskId, signal)
-    },
-
-    snapshot: (taskId) => query(() => snapshots.newest(taskId)),
-
-    async keepSnapshot(snapshot) {
-      const text = JSON.stringify(snapshot)
-      await write(() => snapshots.keep(snapshot.taskId, snapshot.generation, text))
-    },
-
-    list: (listQuery) => query(() => listHeads(listQuery)),
-    claimed: (owner, key) => query(() => claims.find(owner, key)),
-    ...leaseMethods(leases, { query, write }),
-    ...removalMethods(createRetention(db, clock.now), { write, recentEvents, onErased: wakeups.wake }),
-
     check: () => write(() => rewriteFormat(db)),
 
     backup: whileOpen(admin.backup),
@@ -196,18 +137,21 @@ function createAccess(file: string, commit: GroupCommit, isClosed: () => boolean
   function requireOpen(): void {
     if (isClosed()) throw new Error(`The task log ${file} is closed.`)
   }
+  function readNow<T>(read: () => T): T {
+    requireOpen()
+    return withErrors(file, read)
+  }
   return {
-    requireOpen,
     whileOpen<A extends unknown[], R>(work: (...values: A) => Promise<R>): (...values: A) => Promise<R> {
       return async (...values) => {
         requireOpen()
         return await work(...values)
       }
     },
+    readNow,
     /** Returns nothing that is not on disk yet. */
     async query<T>(read: () => T): Promise<T> {
-      requireOpen()
-      const result = withErrors(file, read)
+      const result = readNow(read)
       const synced = commit.pendingSync()
       if (synced) await synced
       return result
@@ -219,49 +163,6 @@ function createAccess(file: string, commit: GroupCommit, isClosed: () => boolean
       } catch (error) {
         throw storeError(error, file)
       }
-    },
-  }
-}
-
-function leaseMethods(
-  leases: Leases,
-  { query, write }: Pick<ReturnType<typeof createAccess>, 'query' | 'write'>,
-): Pick<TaskLog, 'acquire' | 'renew' | 'release' | 'orphans'> {
-  return {
-    acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
-    renew: (held, ttl) => write(() => leases.renew(held, ttl)),
-    release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt), true),
-    async orphans(limit, ttl) {
-      if (ttl !== undefined && (await query(() => leases.hasTooLong(ttl)))) await write(() => leases.shorten(ttl))
-      return await query(() => leases.orphans(limit))
-    },
-  }
-}
-
-interface RemovalOptions extends Pick<ReturnType<typeof createAccess>, 'write'> {
-  readonly recentEvents: Pick<RecentEvents, 'drop'>
-  readonly onErased: (taskId: string) => void
-}
-
-function removalMethods(
-  retention: Retention,
-  { write, recentEvents, onErased }: RemovalOptions,
-): Pick<TaskLog, 'expire' | 'forget' | 'erase'> {
-  function dropRecent(taskIds: readonly string[]): number {
-    for (const taskId of taskIds) recentEvents.drop(taskId)
-    return taskIds.length
-  }
-  return {
-    expire: async (endedBefore, limit, phases) =>
-      dropRecent(await write(() => retention.expire(endedBefore, limit, phases))),
-    forget: async (endedBefore, limit) => dropRecent(await write(() => retention.forget(endedBefore, limit))),
-    async erase(selection, limit) {
-      const erased = await write(() => retention.erase(selection, limit))
-      for (const { taskId } of erased) {
-        recentEvents.drop(taskId)
-        onErased(taskId)
-      }
-      return erased
     },
   }
 }
