@@ -37,7 +37,7 @@ const productImports = {
   loop: [['base', 'protocol', 'agent', 'client'], []],
   conformance: [['base', 'protocol', 'http', 'dialects', 'transports', 'auth', 'client'], []],
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
-  integrations: [['base', 'protocol', 'http', 'agent', 'client', 'node'], []],
+  integrations: [['base', 'protocol', 'http', 'agent', 'client', 'server', 'node'], ['stores']],
   testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], []],
 }
 
@@ -51,6 +51,7 @@ const mayImport = Object.fromEntries([
 const mayImportTypes = {
   stores: ['core/push', 'core/limits', 'registry', 'mesh'],
   operator: ['core/push'],
+  integrations: ['core/push'],
   'core/node': ['core/agent'],
 }
 

@@ -33,7 +33,9 @@ const handlerFiles = new Set(
 const clientFiles = withImports(resolve('src/entries/client.node.ts'))
 
 /** What an agent on a platform without Node can load. Never in a chunk with a file that imports `node:*`. */
-const portableFiles = withImports(resolve('src/entries/server.ts'))
+const portableFiles = new Set(
+  ['server', 'cloudflare'].flatMap((name) => [...withImports(resolve(`src/entries/${name}.ts`))]),
+)
 
 const isCommon = (id: string) => serverFiles.has(id) && clientFiles.has(id)
 const isOfHandler = (id: string) => serverFiles.has(id) && handlerFiles.has(id)

@@ -16,6 +16,7 @@ const nodeFree = [
   'client-auth.ts',
   'client-compat.ts',
   'auth.ts',
+  'cloudflare.ts',
   'hono.ts',
   'next.ts',
   'push.ts',

@@ -3,6 +3,7 @@ import * as auth from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import * as credentials from '../../src/entries/client-auth.ts'
 import { A2AClientImpl } from '../../src/entries/client-compat.ts'
+import { createWorker } from '../../src/entries/cloudflare.ts'
 import {
   agent,
   createHandler,
@@ -106,6 +107,7 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   skillTypesOf: { create: (more) => skillTypesOf(agentCard, more), wrong: { name: 1 } },
   serve: { create: (more) => serve(echo, more), wrong: { port: '4000x' } },
   createHandler: { create: (more) => createHandler(echo, { auth: 'none', ...more }), wrong: { http: 1 } },
+  createWorker: { create: (more) => createWorker(echo, { auth: 'none', ...more }), wrong: { binding: 1 } },
   createHost: { create: (more) => createHost(more), wrong: { grpc: 'x' } },
   createLogger: { create: (more) => createLogger(more), wrong: { level: 'x' } },
   createMemoryLimits: { create: (more) => createMemoryLimits(more), wrong: { callers: 'x' } },

@@ -78,7 +78,8 @@ interface RequestContext extends Pick<AnswerOptions, 'readConsumed'> {
   readonly signal: AbortSignal
 }
 
-function createIncoming(request: Request, { base, signal, readConsumed }: RequestContext): Incoming {
+/** A request of `fetch` as an exchange sees it. */
+export function createIncoming(request: Request, { base, signal, readConsumed }: RequestContext): Incoming {
   const url = new URL(request.url)
   return {
     method: request.method,

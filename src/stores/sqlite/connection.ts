@@ -25,6 +25,16 @@ export interface SqliteDatabase {
 /** Opens a database file, creating it if missing. */
 export type SqliteDriver = (file: string) => SqliteDatabase
 
+/** How a log reads and writes its database. Each method fails if the log is closed. */
+export interface LogAccess {
+  /** Reads what was written, whether or not it is durable yet. */
+  readNow<T>(read: () => T): T
+  /** Reads, and resolves when everything that was read is durable. */
+  query<T>(read: () => T): Promise<T>
+  /** Writes in a transaction. A patient write waits for a database that is locked. */
+  write<T>(work: () => T, isPatient?: boolean): Promise<T>
+}
+
 /** An error for the operator: which file, what is wrong, what to do. */
 export function explainError(error: unknown, file: string, subject = 'The task log'): Error {
   const message = error instanceof Error ? error.message : String(error)

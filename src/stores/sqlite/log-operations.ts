@@ -3,33 +3,17 @@ import type { Wakeups } from '../../core/tasks/follow.ts'
 import type { TaskLog } from '../../core/tasks/log.ts'
 import type { OperatorLog } from '../../core/tasks/operator-log.ts'
 import { createRecentEvents, type EventBatch, encodeBatch, type RecentEvents } from '../shared/event-batches.ts'
-import type { BackgroundQuery } from './background.ts'
-import type { SqliteDatabase } from './connection.ts'
+import type { LogAccess, SqliteDatabase } from './connection.ts'
 import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createHeads, createListHeads } from './heads.ts'
 import { createLeases, type Leases } from './leases.ts'
-import { createSqliteOperatorLog } from './operator-log.ts'
+import { createSqliteOperatorLog, type SqliteOperatorLogOptions } from './operator-log.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention, type Retention } from './retention.ts'
 
-/** How a log reads and writes its database. Each method fails if the log is closed. */
-export interface LogAccess {
-  /** Reads what was written, whether or not it is durable yet. */
-  readNow<T>(read: () => T): T
-  /** Reads, and resolves when everything that was read is durable. */
-  query<T>(read: () => T): Promise<T>
-  /** Writes in a transaction. A patient write waits for a database that is locked. */
-  write<T>(work: () => T, isPatient?: boolean): Promise<T>
-}
-
-export interface LogOperationsOptions {
+export interface LogOperationsOptions extends Omit<SqliteOperatorLogOptions, 'query' | 'write'> {
   readonly access: LogAccess
   readonly wakeups: Wakeups
-  readonly now: () => number
-  /** The time by which leases end, which never goes back. */
-  readonly leaseTime: () => number
-  /** Runs a read of many rows without blocking the event loop. */
-  readonly background: (query: BackgroundQuery) => Promise<readonly unknown[]>
   /** Called before a reader waits for new events. */
   readonly onWait?: () => void
 }
@@ -41,7 +25,8 @@ export type LogOperations = Omit<TaskLog, 'reserveFor' | 'check' | 'whenLost' | 
 }
 
 export function createLogOperations(db: SqliteDatabase, options: LogOperationsOptions): LogOperations {
-  const { access, wakeups, now, leaseTime, background, onWait } = options
+  const { access, wakeups, onWait, ...operatorOptions } = options
+  const { now, leaseTime } = options
   const { readNow, query, write } = access
   const claims = createClaims(db)
   const heads = createHeads(db)
@@ -58,7 +43,7 @@ export function createLogOperations(db: SqliteDatabase, options: LogOperationsOp
 
   return {
     webhooks: createSqlitePushStore(db, access, now, leaseTime),
-    operator: createSqliteOperatorLog(db, { query, write, now, leaseTime, background }),
+    operator: createSqliteOperatorLog(db, { ...operatorOptions, query, write }),
 
     async create(task, taskEvents, createOptions) {
       const batch = encodeBatch(taskEvents)

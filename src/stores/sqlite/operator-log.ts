@@ -30,12 +30,15 @@ export interface SqliteOperatorLogOptions extends SqliteOperatorStateOptions {
   readonly leaseTime: () => number
   /** Runs a read of many rows without blocking the event loop. */
   readonly background: (query: BackgroundQuery) => Promise<readonly unknown[]>
+  /** Size of the database in bytes. Defaults to what SQLite reports. */
+  readonly size?: () => number
 }
 
 /** Statements are prepared when an operator needs them first. */
 export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOperatorLogOptions): OperatorLog {
   const { query, now, leaseTime } = options
   const prepare = createPrepare(db)
+  const { size = () => sizeOf(prepare) } = options
   const times = () => ({ now: now(), leaseTime: leaseTime() })
   return {
     kind: 'SQLite',
@@ -48,7 +51,7 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
         return row && taskOf(row, times())
       }),
     events: (taskId, after, limit) => query(() => readEvents(prepare, taskId, after, limit)),
-    counts: () => query(() => countTasks(prepare, times())),
+    counts: () => query(() => countTasks(prepare, times(), size)),
     ...createMinutes(prepare, options),
     ...createSqliteOperatorState(prepare, options),
   }
@@ -138,18 +141,22 @@ function taskOf(row: OperatorRow, { now, leaseTime }: Times): OperatorTask {
   }
 }
 
-function countTasks(prepare: Prepare, { now, leaseTime }: Times): TaskCounts {
+function countTasks(prepare: Prepare, { now, leaseTime }: Times, size: () => number): TaskCounts {
   const phases = prepare('SELECT phase, count(*) AS total FROM tasks GROUP BY phase').all() as PhaseRow[]
   const active = activePhases.map((phase) => `'${phase}'`).join(', ')
   const stuck = prepare(`SELECT count(*) AS total FROM tasks WHERE phase IN (${active}) AND ${stuckSql}`)
   const leases = prepare('SELECT count(*) AS total FROM tasks WHERE lease_until > ?')
-  const size = prepare('SELECT page_size * page_count AS total FROM pragma_page_size, pragma_page_count')
   return {
     phases: Object.fromEntries(phases.map(({ phase, total }) => [phase, total])),
     stuck: (stuck.get(leaseTime, now) as Total).total,
     leases: (leases.get(leaseTime) as Total).total,
-    bytes: (size.get() as Total).total,
+    bytes: size(),
   }
+}
+
+function sizeOf(prepare: Prepare): number {
+  const size = prepare('SELECT page_size * page_count AS total FROM pragma_page_size, pragma_page_count')
+  return (size.get() as Total).total
 }
 
 function createMinutes(
@@ -208,8 +215,16 @@ function conditionOf(filters: OperatorQuery, { now, leaseTime }: Times): Conditi
 /** The same selection of every phase, one after the other. */
 function selectEach(phases: readonly string[], select: string, { where, values }: Condition, end: string) {
   const each = `SELECT * FROM (${select} FROM tasks WHERE ${['phase = ?', ...where].join(' AND ')} ${end})`
-  const sql = phases.map(() => each).join(' UNION ALL ')
+  const sql = union(phases.map(() => each))
   return { sql, values: phases.flatMap((phase) => [phase, ...values]) }
+}
+
+/** All rows of several selections. Nested, because Durable Objects allow only five terms. */
+function union(selections: readonly string[]): string {
+  if (selections.length <= 4) return selections.join(' UNION ALL ')
+  const half = selections.length >> 1
+  const halves = [selections.slice(0, half), selections.slice(half)]
+  return halves.map((some) => `SELECT * FROM (${union(some)})`).join(' UNION ALL ')
 }
 
 function escapeLike(text: string): string {

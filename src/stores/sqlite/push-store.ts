@@ -8,8 +8,7 @@ import type {
   WebhookQuery,
 } from '../../core/push/store.ts'
 import { clockTolerance } from '../../core/tasks/log.ts'
-import { type SqliteDatabase, withSecureDelete } from './connection.ts'
-import type { LogAccess } from './log-operations.ts'
+import { type LogAccess, type SqliteDatabase, withSecureDelete } from './connection.ts'
 
 /** Stores webhooks in the file of the log. Leases go by `leaseTime`, which never goes back. */
 export function createSqlitePushStore(

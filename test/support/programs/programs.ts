@@ -7,7 +7,15 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /** A runtime or compiler of `toolchain/programs/package.json`. */
-export type Program = 'node-20' | 'node-22.13' | 'node-24.0' | 'bun' | 'deno' | 'typescript-5.4' | 'typescript-7'
+export type Program =
+  | 'node-20'
+  | 'node-22.13'
+  | 'node-24.0'
+  | 'bun'
+  | 'deno'
+  | 'workerd'
+  | 'typescript-5.4'
+  | 'typescript-7'
 
 const manifest = new URL('../../../toolchain/programs/package.json', import.meta.url)
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
@@ -26,6 +34,7 @@ function pathOf(name: Program): string {
   const { platform, arch } = process
   if (name === 'bun') return `@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`
   if (name === 'deno') return `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}/deno`
+  if (name === 'workerd') return `@cloudflare/workerd-${platform}-${arch === 'x64' ? '64' : arch}/bin/workerd`
   if (name.startsWith('typescript')) return `${name}/bin/tsc`
   return `${name}-${platform}-${arch}/bin/node`
 }
