@@ -61,7 +61,6 @@ export default defineConfig([
       // On Node they share their chunks with the other entries.
       'client-auth.node': resolve('src/entries/client-auth.ts'),
       'client-compat.node': resolve('src/entries/client-compat.ts'),
-      'operator.node': resolve('src/entries/operator.ts'),
       // The executable. Its commands are chunks that are loaded when they run.
       'cli/main': resolve('src/cli/main.ts'),
     },

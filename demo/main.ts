@@ -62,7 +62,8 @@ const curl = (path: string, body: string, flags = '-s') =>
   `curl ${flags} ${server.url}${path} -H 'content-type: application/json' -d '${body}'`
 
 console.log(`
-  Console  ${server.url}/console/
+  Console  ${server.consoleUrl}
+           (this link logs in once; later, the key is in .parley/operator-key)
 
   Agent    ${server.url} (A2A 1.0, 0.3, 0.2 and 0.1, over JSON-RPC, REST and gRPC)
   Card     ${server.cardUrl}

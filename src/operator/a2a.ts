@@ -60,9 +60,14 @@ export function createBrowserEndpoints({ agents, publicUrl }: BrowserEndpointOpt
     const { id, agent } = agents.get(decodeSegment(segment))
     const base = `${incoming.base}${consolePath}/a2a/${segment}`
     const request = withPath(incoming, `/${rest.join('/')}`, base)
-    principals.set(request, session.principal)
+    principals.set(request, callerOf(session))
     return await endpointOf(id, agent, session.role)(request)
   }
+}
+
+/** The caller of what an operator does in the chat: a principal that no credentials of a caller have. */
+export function callerOf({ principal, isOpen }: OperatorSession): Principal {
+  return isOpen ? principal : { ...principal, isOperator: true }
 }
 
 const rejectChanges: Interceptor = {

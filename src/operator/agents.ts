@@ -91,9 +91,19 @@ export function agentRoutes(agents: ConsoleAgents): readonly Route[] {
 }
 
 /** The URL at which callers reach the agent. */
-export function urlOf({ agent, path, hostname }: ConsoleAgent, incoming: Incoming): string {
-  const { publicUrl, trustProxy, tenant } = agent.options
-  const url = new URL(originOf({ ...forOrigin(incoming), base: path }, { publicUrl, trustProxy }))
+export function urlOf(agent: ConsoleAgent, incoming: Incoming): string {
+  const { publicUrl, trustProxy } = agent.agent.options
+  return atOrigin(agent, originOf({ ...forOrigin(incoming), base: agent.path }, { publicUrl, trustProxy }))
+}
+
+/** The URL at which a server that listens at `address` calls its own agent: nothing in a request can change it. */
+export function ownUrlOf(agent: ConsoleAgent, address: string): string {
+  return atOrigin(agent, agent.agent.options.publicUrl ?? `${address}${agent.path}`)
+}
+
+function atOrigin({ agent, hostname }: ConsoleAgent, origin: string): string {
+  const { publicUrl, tenant } = agent.options
+  const url = new URL(origin)
   if (publicUrl === undefined && hostname !== undefined) url.hostname = hostname
   const end = tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`
   return `${url.href.replace(/\/$/, '')}${end}`

@@ -1,6 +1,6 @@
 import { redactSecrets } from '../core/base/error-summary.ts'
 import type { JsonObject } from '../core/base/json.ts'
-import { type ConsoleAgents, urlOf } from './agents.ts'
+import { type ConsoleAgents, ownUrlOf } from './agents.ts'
 import type { CheckProgress, Finding } from './contract-tools.ts'
 import { OperatorFailure } from './failures.ts'
 import { type Route, streamAnswer } from './routes.ts'
@@ -19,16 +19,24 @@ export interface AgentChecks {
   readonly conformance?: RunCheck | undefined
 }
 
+export interface CheckRoutesOptions {
+  readonly agents: ConsoleAgents
+  readonly checks: AgentChecks
+  /** The URL at which the server listens. Undefined before it does. */
+  readonly address?: (() => string | undefined) | undefined
+}
+
 /** Checks of agents with live progress: they send real requests to the address of the agent. */
-export function checkRoutes({ agents, checks }: { agents: ConsoleAgents; checks: AgentChecks }): readonly Route[] {
+export function checkRoutes({ agents, checks, address }: CheckRoutesOptions): readonly Route[] {
   return (['doctor', 'conformance'] as const).map((name) => ({
     method: 'POST',
     path: `/agents/:agent/${name}`,
     role: 'operator',
     async handle(call, id: string) {
-      const check = checks[name]
-      if (!check) throw new OperatorFailure(501, 'not-available', 'This server cannot run this check.')
-      const url = urlOf(agents.get(id), call.incoming)
+      const [check, listening] = [checks[name], address?.()]
+      if (!check || listening === undefined)
+        throw new OperatorFailure(501, 'not-available', 'This server cannot run this check.')
+      const url = ownUrlOf(agents.get(id), listening)
       return streamAnswer(call, run(check, url, call.incoming.signal))
     },
   }))

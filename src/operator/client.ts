@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { aFunction, checkOptions, httpUrl, recordOf, text } from '../core/base/options.ts'
+import { keyHeader, keyScheme } from './access.ts'
 import type {
   AgentCards,
   AgentList,
@@ -49,7 +50,15 @@ export interface OperatorClientOptions {
   /** Credentials for callers without a session, such as `authorization`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /**
+   * The file with the key of a server on this machine. It is read on Node, if `url` is a loopback address and the server
+   * asks for its key. Defaults to `operator-key` in the folder of `PARLEY_DIRECTORY`, or in `.parley`.
+   */
+  readonly keyFile?: string
 }
+
+/** Reads the key of a server on this machine. Undefined if there is none. */
+export type ReadKey = () => string | undefined
 
 /** An answer of the operator API that is not a success. */
 export class OperatorError extends Error {
@@ -78,8 +87,14 @@ export interface OperatorClient extends ReturnType<typeof createOperations> {}
  * const { tasks } = await operator.tasks({ state: 'failed' })
  */
 export function createOperatorClient(options: OperatorClientOptions): OperatorClient {
-  checkOptions('createOperatorClient', options, { url: httpUrl, headers: recordOf(text), fetch: aFunction }, ['url'])
-  return createOperations(options)
+  return createKeyedClient(options, () => undefined)
+}
+
+/** Creates a client that sends the key of the server when the server asks for it. */
+export function createKeyedClient(options: OperatorClientOptions, readKey: ReadKey): OperatorClient {
+  const checks = { url: httpUrl, headers: recordOf(text), fetch: aFunction, keyFile: text }
+  checkOptions('createOperatorClient', options, checks, ['url'])
+  return createOperations(options, readKey)
 }
 
 /** An event of a stream, and the position after it. */
@@ -88,13 +103,28 @@ export interface StreamItem<T> {
   readonly value: T
 }
 
-function createOperations({ url, headers = {}, fetch = globalThis.fetch }: OperatorClientOptions) {
+function createOperations({ url, headers = {}, fetch = globalThis.fetch }: OperatorClientOptions, readKey: ReadKey) {
   const base = `${url.replace(/\/+$/, '')}/api/${operatorApiVersion}`
 
-  async function request(method: string, path: string, { body, query, signal, last }: CallOptions = {}) {
+  let keyHeaders: Readonly<Record<string, string>> = {}
+
+  async function request(method: string, path: string, options: CallOptions = {}): Promise<Response> {
+    const response = await send(method, path, options)
+    if (response.ok) return response
+    const error = await errorOf(response)
+    // Only a server that asks for its own key gets it. Others would count it as a guess.
+    const asksForKey = error.status === 401 && error.schemes.some(({ name }) => name === keyScheme)
+    const key = asksForKey && !(keyHeader in keyHeaders) ? readKey() : undefined
+    if (key === undefined) throw error
+    keyHeaders = { [keyHeader]: key }
+    return await request(method, path, options)
+  }
+
+  async function send(method: string, path: string, { body, query, signal, last }: CallOptions): Promise<Response> {
     const init: RequestInit = {
       method,
       headers: {
+        ...keyHeaders,
         ...headers,
         // A web page of another origin cannot send this header without a preflight request, which the server refuses.
         'x-parley-console': '1',
@@ -104,9 +134,7 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     }
-    const response = await fetch(`${base}${path}${queryOf(query)}`, init)
-    if (!response.ok) throw await errorOf(response)
-    return response
+    return await fetch(`${base}${path}${queryOf(query)}`, init)
   }
 
   async function call<T>(method: string, path: string, options?: CallOptions): Promise<T> {

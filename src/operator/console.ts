@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { createMemoryOperatorState, type OperatorState } from '../core/base/operator-state.ts'
 import type { Exchange, Incoming, Outgoing } from '../core/http/exchange.ts'
@@ -7,6 +8,7 @@ import { loggedError } from '../core/protocol/errors.ts'
 import { object, optional, string } from '../core/schema/values.ts'
 import { errorPage } from '../core/server/http-endpoint.ts'
 import { createBrowserEndpoints } from './a2a.ts'
+import { type ConsoleAccess, keyOperator, linkParameter } from './access.ts'
 import {
   agentRoutes,
   type ConsoleAgents,
@@ -18,12 +20,13 @@ import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
 import { type ConsoleMesh, meshRoute } from './mesh.ts'
-import { type ConsoleOptions, consolePath } from './options.ts'
+import { consolePath } from './options.ts'
 import { overviewRoutes } from './overview.ts'
 import { type ConsoleFiles, createPages } from './pages.ts'
 import { createReceivers, type Receivers } from './receivers.ts'
 import { type ConsoleRegistry, registryRoutes } from './registry.ts'
 import { matchRoute, type Route, readBody } from './routes.ts'
+import { inSession } from './session-streams.ts'
 import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
 import type { ProcessLines } from './tasks/log-lines.ts'
 import { taskRoutes } from './tasks/routes.ts'
@@ -32,7 +35,7 @@ import { type WireRoutesOptions, wireRoutes } from './wire.ts'
 
 /** What a server hands to its console. */
 export interface ConsoleSettings {
-  readonly options: ConsoleOptions
+  readonly options: ConsoleAccess
   /** Defaults to sessions by `options`. */
   readonly sessions?: Sessions
   readonly mounted: () => readonly ConsoleMount[]
@@ -51,6 +54,8 @@ export interface ConsoleSettings {
   readonly version: string
   /** When the server started, in milliseconds since 1970. */
   readonly started: number
+  /** The URL at which the server listens. Undefined before it does. */
+  readonly address?: (() => string | undefined) | undefined
   readonly publicUrl?: string | undefined
   readonly trustProxy?: boolean | undefined
   readonly hosts?: readonly string[] | 'any' | undefined
@@ -61,17 +66,15 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   const { options, logger, publicUrl, trustProxy } = settings
   const agents = createConsoleAgents(settings.mounted)
   const state = settings.state ?? stateOf(agents)
-  const sessions = settings.sessions ?? createSessions({ ...options, values: () => state().values, logger, trustProxy })
+  const sessions =
+    settings.sessions ?? createSessions({ ...options, scopeOf, values: () => state().values, logger, trustProxy })
   const pages = createPages(settings.files)
   const answerA2A = createBrowserEndpoints({ agents, publicUrl })
   const receivers = createReceivers({
     state,
     addressOf: (incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`,
   })
-  const hostCheck = createHostCheck({
-    hosts: settings.hosts ?? (options.auth === 'none' ? [] : 'any'),
-    publicUrl,
-  })
+  const hostCheck = createHostCheck({ hosts: hostsOf(settings), publicUrl })
   const routes = operatorRoutes({ ...settings, agents, receivers, state, answer: answerA2A })
 
   function urlOf(incoming: Incoming): URL {
@@ -83,9 +86,17 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     return urlOf(incoming).pathname.replace(/\/$/, '')
   }
 
-  function cookieScopeOf(incoming: Incoming): CookieScope {
-    const { protocol } = urlOf(incoming)
-    return { path: `${prefixOf(incoming)}${consolePath}`, isSecure: protocol === 'https:' }
+  function scopeOf(incoming: Incoming): CookieScope {
+    const { protocol, port } = urlOf(incoming)
+    const name = `parley-console${port && `-${port}`}`
+    return { name, path: `${prefixOf(incoming)}${consolePath}`, isSecure: protocol === 'https:' }
+  }
+
+  /** The redirect removes the token from the address bar. */
+  async function answerLink(incoming: Incoming, token: string): Promise<Outgoing> {
+    const begun = options.link?.take(token) ? await sessions.begin(incoming, keyOperator) : undefined
+    const location = `${prefixOf(incoming)}${consolePath}/`
+    return { status: 303, headers: defined({ location, 'cache-control': 'no-store', 'set-cookie': begun?.cookie }) }
   }
 
   function sessionInfo({ role, principal, isOpen, expires }: OperatorSession): Session {
@@ -105,11 +116,11 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   async function answerSession(incoming: Incoming): Promise<Outgoing> {
     if (incoming.method === 'POST') {
       const login = await readBody({ incoming }, loginSchema, maxLogin)
-      const { session, cookie } = await sessions.login(incoming, login, cookieScopeOf(incoming))
+      const { session, cookie } = await sessions.login(incoming, login)
       return jsonAnswer(sessionInfo(session), 200, cookie === undefined ? {} : { 'set-cookie': cookie })
     }
     if (incoming.method === 'DELETE') {
-      const cookie = await sessions.logout(incoming, cookieScopeOf(incoming))
+      const cookie = await sessions.logout(incoming)
       return {
         status: 204,
         headers: { 'cache-control': 'no-store', ...(cookie !== undefined && { 'set-cookie': cookie }) },
@@ -125,12 +136,13 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     if (!path.startsWith(`${version}/`)) throw notFound(`This server has version ${operatorApiVersion} of the API.`)
     const operation = path.slice(version.length)
     if (operation === '/session') return await answerSession(incoming)
-    const session = await sessions.require(incoming)
-    const { route, params } = matchRoute(routes, incoming.method, operation)
-    if (route.role === 'operator' && session.role !== 'operator') {
-      throw new OperatorFailure(403, 'forbidden', 'Viewers can read, but not change anything.')
-    }
-    return await route.handle({ incoming, session, query: new URLSearchParams(incoming.query) }, ...params)
+    return await inSession(sessions, incoming, async (request, session) => {
+      const { route, params } = matchRoute(routes, request.method, operation)
+      if (route.role === 'operator' && session.role !== 'operator') {
+        throw new OperatorFailure(403, 'forbidden', 'Viewers can read, but not change anything.')
+      }
+      return await route.handle({ incoming: request, session, query: new URLSearchParams(request.query) }, ...params)
+    })
   }
 
   async function orFailure(incoming: Incoming, answer: () => Promise<Outgoing>): Promise<Outgoing> {
@@ -156,11 +168,25 @@ export function createConsole(settings: ConsoleSettings): Exchange {
     if (rest.startsWith('/a2a/')) {
       return await orFailure(incoming, async () => {
         requireOwnPage(incoming, urlOf(incoming).host)
-        return await answerA2A(incoming, await sessions.require(incoming))
+        return await inSession(sessions, incoming, answerA2A)
       })
+    }
+    const token = new URLSearchParams(incoming.query).get(linkParameter)
+    if (rest === '/' && token !== null && incoming.method === 'GET') {
+      return await orFailure(incoming, () => answerLink(incoming, token))
     }
     return await pages(incoming, prefixOf(incoming))
   }
+}
+
+/**
+ * The names under which a console of this machine is opened: a page of another host may lead its name to this machine.
+ * A console without login never answers to any name.
+ */
+function hostsOf({ options, hosts }: ConsoleSettings): readonly string[] | 'any' {
+  const isLocal = options.auth === 'none' || options.link !== undefined
+  if (hosts === 'any' && options.auth === 'none') return []
+  return hosts ?? (isLocal ? [] : 'any')
 }
 
 /** What operators share beside tasks is in the log of the first agent, or in memory if its log has no place for it. */
@@ -171,7 +197,7 @@ function stateOf(agents: ConsoleAgents): () => OperatorState {
 
 /** What the routes of the API need. */
 export interface OperatorRoutesOptions
-  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'mesh' | 'registry'>,
+  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'address' | 'mesh' | 'registry'>,
     WireRoutesOptions {
   readonly receivers: Pick<Receivers, 'routes'>
   readonly state: () => OperatorState

@@ -9,10 +9,11 @@ export const consolePath = '/console'
 /** Options of the console, a web application for operators, and of the API behind it. */
 export interface ConsoleOptions {
   /**
-   * Which operators may log in, by the same schemes as callers of an agent. `'none'` accepts everyone, and is only
-   * possible if no other machine can call the server.
+   * Which operators may log in, by the same schemes as callers of an agent. Defaults to the key of this server, in the
+   * file `operator-key` of its `directory`, if only this machine can call the server. `'none'` accepts every caller of
+   * this machine, and is refused if other machines can call the server.
    */
-  readonly auth: ConsoleAuth
+  readonly auth?: ConsoleAuth
   /** The role of an operator; undefined refuses the login. Defaults to `operator` for every principal that `auth` accepts. */
   readonly roles?: (principal: Principal) => Role | undefined
   /** How long a login is valid, in milliseconds. It ends earlier if the credentials do. Defaults to 8 hours. */
@@ -35,7 +36,7 @@ export const checkConsole = anyOf(
   group(consoleChecks),
 )
 
-/** What decides whether a server has a console, and who may use it. */
+/** What decides whether a server has a console. */
 export interface ConsoleChoice {
   /** The function that the user calls, for errors. */
   readonly caller: string
@@ -43,20 +44,19 @@ export interface ConsoleChoice {
   readonly console: ConsoleOptions | false | undefined
   /** Whether only this machine can call the server. */
   readonly isLocal: boolean
-  /** Whether callers without credentials are accepted. */
-  readonly acceptsEveryone: boolean
 }
 
 /**
- * The options of the console with their defaults. Without `console`, it is served where only this machine can call, and
- * no caller needs credentials. Undefined if it is off. Throws if it would be open to other machines.
+ * The options of the console. Without `console`, it is served where only this machine can call. Undefined if it is off.
+ * Throws if it would be open to other machines.
  */
-export function readConsoleOptions(choice: ConsoleChoice): ConsoleOptions | undefined {
-  const { caller, console, isLocal, acceptsEveryone } = choice
+export function readConsoleOptions({ caller, console, isLocal }: ConsoleChoice): ConsoleOptions | undefined {
   if (console === false) return undefined
-  if (console === undefined) return isLocal && acceptsEveryone ? { auth: 'none' } : undefined
-  if (console.auth === undefined) {
-    throw new TypeError(`${caller}: console.auth: say which operators may log in, such as { schemes: … }.`)
+  if (console === undefined) return isLocal ? {} : undefined
+  if (console.auth === undefined && !isLocal) {
+    throw new TypeError(
+      `${caller}: console.auth: other machines can call this server. Say which operators may log in, such as { schemes: … }.`,
+    )
   }
   if (console.auth === 'none' && !isLocal) {
     throw new TypeError(

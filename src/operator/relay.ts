@@ -1,5 +1,3 @@
-import { toBase64Url } from '../core/base/base64.ts'
-import { isEqual } from '../core/base/hash.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { createMemoryOperatorState } from '../core/base/operator-state.ts'
 import type { Exchange, Incoming } from '../core/http/exchange.ts'
@@ -11,6 +9,7 @@ import { anonymous, parseTimestamp, type Task } from '../core/protocol/model.ts'
 import type { Call, Service } from '../core/protocol/service.ts'
 import { errorPage } from '../core/server/http-endpoint.ts'
 import type { OperatorLog, OperatorTask } from '../core/tasks/operator-log.ts'
+import { createLoginLink, isSame, randomText } from './access.ts'
 import type { ConsoleHosted } from './agents.ts'
 import { createConsole } from './console.ts'
 import { OperatorFailure } from './failures.ts'
@@ -49,13 +48,12 @@ export interface ConsoleRelay {
  * clients: credentials never reach the browser. A one-time token in the first address begins the only session.
  */
 export function createConsoleRelay({ agents, files, version, logger }: ConsoleRelayOptions): ConsoleRelay {
-  const [token, cookie] = [randomText(), randomText()]
-  let isTokenUsed = false
+  const link = createLoginLink()
   const hostCheck = createHostCheck({ hosts: [] })
   const hosted = agents.map((agent) => relayedAgent(agent, logger))
   const consoleExchange = createConsole({
-    options: { auth: 'none' },
-    sessions: createRelaySessions(cookie),
+    options: { auth: 'none', link },
+    sessions: createRelaySessions(randomText()),
     mounted: () => hosted.map((agent) => ({ agent, path: '', hostname: undefined })),
     files,
     logger,
@@ -65,24 +63,12 @@ export function createConsoleRelay({ agents, files, version, logger }: ConsoleRe
     started: Date.now(),
   })
   return {
-    path: `${consolePath}/?token=${token}`,
+    path: link.path,
     exchange: async (incoming) => {
-      const { path, query, method } = incoming
+      const { path } = incoming
       // A page of another host may lead its name to this machine.
       const problem = hostCheck?.(incoming)
       if (problem !== undefined) return errorPage(403, problem)
-      const given = new URLSearchParams(query).get('token')
-      if (path === `${consolePath}/` && method === 'GET' && given !== null) {
-        const isValid = !isTokenUsed && isSame(given, token)
-        isTokenUsed ||= isValid
-        const flags = `Path=${consolePath}; HttpOnly; SameSite=Strict`
-        // The redirect removes the token from the address bar.
-        const headers = {
-          location: `${consolePath}/`,
-          ...(isValid && { 'set-cookie': `${cookieName}=${cookie}; ${flags}` }),
-        }
-        return { status: 303, headers }
-      }
       if (path === '/') return { status: 303, headers: { location: `${consolePath}/` } }
       if (path === consolePath || path.startsWith(`${consolePath}/`)) return await consoleExchange(incoming)
       return { status: 404, headers: { 'content-type': 'text/plain' }, body: 'The console is at /console/.' }
@@ -104,6 +90,10 @@ function createRelaySessions(secret: string): Sessions {
       throw new OperatorFailure(401, 'unauthenticated', text, { schemes: [] })
     },
     login: async () => ({ session }),
+    begin: async () => ({
+      session,
+      cookie: `${cookieName}=${secret}; Path=${consolePath}; HttpOnly; SameSite=Strict`,
+    }),
     logout: async () => undefined,
   }
 }
@@ -217,14 +207,4 @@ function pause(signal: AbortSignal): Promise<void> {
       resolve()
     })
   })
-}
-
-function randomText(): string {
-  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
-}
-
-function isSame(one: string, other: string): boolean {
-  const encoder = new TextEncoder()
-  const [first, second] = [encoder.encode(one), encoder.encode(other)]
-  return first.length === second.length && isEqual(first, second)
 }

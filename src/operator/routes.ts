@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../core/base/json.ts'
 import type { Incoming, Outgoing } from '../core/http/exchange.ts'
 import { isJson, parseJson } from '../core/http/json.ts'
 import { eventStream, eventText, oneLine, sseHeaders } from '../core/http/sse-writer.ts'
+import { ownerOf } from '../core/protocol/model.ts'
 import { type Schema, Violation } from '../core/schema/schema.ts'
 import type { Role } from './contract.ts'
 import { invalid, notFound, OperatorFailure } from './failures.ts'
@@ -68,41 +69,58 @@ function paramsOf(pattern: readonly string[], segments: readonly string[]): read
 }
 
 /**
- * Answers with a stream of server-sent events, each a JSON value with an optional position. It ends with the session. Throws
- * if too many streams are open.
+ * Answers with a stream of server-sent events, each a JSON value with an optional position. Throws if too many streams are
+ * open.
  */
 export function streamAnswer(
   { incoming, session }: Pick<OperatorCall, 'incoming' | 'session'>,
   values: AsyncIterable<{ readonly id?: string | number; readonly value: unknown }>,
 ): Outgoing {
-  if (openStreams >= maxStreams) {
-    const text = 'Too many operators follow this server just now: close a page, or try again.'
+  const { signal } = incoming
+  const operator = ownerOf(session.principal)
+  if ((openStreams.get(operator) ?? 0) >= maxStreams || total(openStreams) >= maxAllStreams) {
+    const text = 'Too many pages follow this server just now: close one, or try again.'
     throw new OperatorFailure(429, 'rate-limited', text, { retryAfter: 5 })
   }
-  const { expires } = session
-  const left = expires === undefined ? undefined : Math.min(Math.max(0, expires - Date.now()), longestTimer)
-  const signal = left === undefined ? incoming.signal : AbortSignal.any([incoming.signal, AbortSignal.timeout(left)])
   async function* texts() {
     for await (const { id, value } of values) {
       yield eventText({ ...(id !== undefined && { id }), data: oneLine(JSON.stringify(value)) })
     }
   }
-  return { status: 200, headers: sseHeaders, body: counted(eventStream(texts(), { heartbeat, signal }), signal) }
+  return {
+    status: 200,
+    headers: sseHeaders,
+    body: counted(eventStream(texts(), { heartbeat, signal }), operator, signal),
+  }
 }
 
-/** Streams that a process serves at once: each one reads the store again and again. */
-const maxStreams = 100
+/** Streams that a process serves at once, to one operator and to all: each one reads the store again and again. */
+const maxStreams = 50
+const maxAllStreams = 500
 
-const longestTimer = 2 ** 31 - 1
+/** The open streams by operator. */
+const openStreams = new Map<string, number>()
 
-let openStreams = 0
+function total(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0)
+}
+
+function count(operator: string, change: 1 | -1): void {
+  const open = (openStreams.get(operator) ?? 0) + change
+  if (open > 0) openStreams.set(operator, open)
+  else openStreams.delete(operator)
+}
 
 /** Counts a stream until it ends, also if it is never read. */
-function counted(stream: AsyncIterableIterator<string>, signal: AbortSignal): AsyncIterableIterator<string> {
+function counted(
+  stream: AsyncIterableIterator<string>,
+  operator: string,
+  signal: AbortSignal,
+): AsyncIterableIterator<string> {
   let isOpen = true
-  openStreams++
+  count(operator, 1)
   const release = () => {
-    if (isOpen) openStreams--
+    if (isOpen) count(operator, -1)
     isOpen = false
   }
   signal.addEventListener('abort', release, { once: true })

@@ -1,7 +1,7 @@
 import { type Auth, createAuth } from '../core/auth/auth.ts'
 import { createPasswordChecks } from '../core/auth/password-checks.ts'
 import type { AuthRequest } from '../core/auth/scheme.ts'
-import { toBase64, toBase64Url } from '../core/base/base64.ts'
+import { toBase64 } from '../core/base/base64.ts'
 import { BoundedMap } from '../core/base/bounded-map.ts'
 import { sha256, toHex } from '../core/base/hash.ts'
 import type { Logger } from '../core/base/logger.ts'
@@ -11,15 +11,18 @@ import type { Incoming } from '../core/http/exchange.ts'
 import type { SecurityScheme } from '../core/protocol/card.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { anonymous, type Principal } from '../core/protocol/model.ts'
+import { type ConsoleAccess, randomText } from './access.ts'
 import type { Login, LoginScheme, Role } from './contract.ts'
 import { invalid, OperatorFailure } from './failures.ts'
-import type { ConsoleOptions } from './options.ts'
 
 const defaultLifetime = 8 * 60 * 60 * 1000
 
 /** Credentials that are remembered as right, and for how long, in milliseconds. Only their hashes are kept. */
 const maxAccepted = 1_000
 const acceptedFor = 60 * 60 * 1000
+
+/** Characters from which on a key or a token cannot be guessed. */
+const minRandomLength = 32
 
 /** An operator whose request was accepted. */
 export interface OperatorSession {
@@ -35,14 +38,18 @@ export interface OperatorSession {
 export interface Sessions {
   /** Throws `unauthenticated`, with the ways to log in, if the request has neither a session nor credentials. */
   require(incoming: Incoming): Promise<OperatorSession>
-  /** Begins a session. The cookie belongs into the answer. Throws if the credentials are not accepted. */
-  login(incoming: Incoming, login: Login, scope: CookieScope): Promise<Begun>
+  /** Begins a session by credentials. The cookie belongs into the answer. Throws if they are not accepted. */
+  login(incoming: Incoming, login: Login): Promise<Begun>
+  /** Begins the session of an operator who needs no further credentials. */
+  begin(incoming: Incoming, principal: Principal): Promise<Begun>
   /** Ends the session of a request, on every replica. The cookie belongs into the answer. */
-  logout(incoming: Incoming, scope: CookieScope): Promise<string | undefined>
+  logout(incoming: Incoming): Promise<string | undefined>
 }
 
 /** Where browsers send the cookie of a session. */
 export interface CookieScope {
+  /** Browsers send a cookie to every port of a host: the port is part of the name, so that servers keep apart. */
+  readonly name: string
   /** The path of the console, as browsers see it. */
   readonly path: string
   /** Whether browsers reach the console over TLS. */
@@ -55,7 +62,8 @@ export interface Begun {
   readonly cookie?: string
 }
 
-export interface SessionsOptions extends ConsoleOptions {
+export interface SessionsOptions extends ConsoleAccess {
+  readonly scopeOf: (incoming: Incoming) => CookieScope
   readonly trustProxy?: boolean | undefined
   readonly logger: Logger
   /** Where sessions are stored. Replicas that share it share the sessions. */
@@ -68,7 +76,8 @@ export interface SessionsOptions extends ConsoleOptions {
  * cannot continue a session, and a logout is valid at once on every replica.
  */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { roles = () => 'operator', sessionLifetime = defaultLifetime, trustProxy, logger, now = Date.now } = options
+  const { roles = () => 'operator', sessionLifetime = defaultLifetime, scopeOf, trustProxy, logger } = options
+  const { now = Date.now } = options
   if (options.auth === 'none') return openSessions
   const auth = createAuth(options.auth, { realm: 'Parley console', logger, trustProxy })
   const schemes = loginSchemes(auth)
@@ -82,7 +91,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   async function findStored(incoming: Incoming): Promise<OperatorSession | undefined> {
-    const id = cookieOf(incoming)
+    const id = cookieOf(incoming, scopeOf(incoming))
     if (id === undefined) return undefined
     const text = await options.values().get(storedName(id))
     if (text === undefined) return undefined
@@ -94,7 +103,20 @@ export function createSessions(options: SessionsOptions): Sessions {
     return new OperatorFailure(401, 'unauthenticated', message, { schemes })
   }
 
+  async function begin(incoming: Incoming, principal: Principal): Promise<Begun> {
+    const expires = Math.min(now() + sessionLifetime, principal.expires ?? Number.POSITIVE_INFINITY)
+    const session = sessionOf(principal, expires)
+    const id = randomText()
+    const stored: StoredSession = { principal, expires }
+    await options.values().set(storedName(id), JSON.stringify(stored), expires)
+    logger.info({ principal: principal.id, role: session.role }, 'an operator logged in')
+    const seconds = Math.max(0, Math.floor((expires - now()) / 1000))
+    return { session, cookie: cookieText(id, scopeOf(incoming), seconds) }
+  }
+
   return {
+    begin,
+
     async require(incoming) {
       const stored = await findStored(incoming)
       if (stored) return stored
@@ -103,25 +125,20 @@ export function createSessions(options: SessionsOptions): Sessions {
       throw unauthenticated('Log in, or send the credentials of an operator.')
     },
 
-    async login(incoming, login, scope) {
+    async login(incoming, login) {
       const scheme = Object.hasOwn(auth.securitySchemes, login.scheme) ? auth.securitySchemes[login.scheme] : undefined
       if (!scheme) throw invalid('scheme', `expected one of ${schemes.map(({ name }) => name).join(', ')}`)
       const request = withCredentials(incoming, scheme, login)
-      const principal = await (fieldsOf(scheme) === 'secret' ? guess(incoming, request) : identify(request))
+      const principal = await (fieldsOf(scheme) === 'secret'
+        ? guess(incoming, request, [login.secret ?? ''])
+        : identify(request))
       if (!principal) throw unauthenticated('The credentials were not accepted.')
-      const expires = Math.min(now() + sessionLifetime, principal.expires ?? Number.POSITIVE_INFINITY)
-      const session = sessionOf(principal, expires)
-      const id = toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
-      await options
-        .values()
-        .set(storedName(id), JSON.stringify({ principal, expires } satisfies StoredSession), expires)
-      logger.info({ principal: principal.id, role: session.role }, 'an operator logged in')
-      const seconds = Math.max(0, Math.floor((expires - now()) / 1000))
-      return { session, cookie: cookieText(id, scope, seconds) }
+      return await begin(incoming, principal)
     },
 
-    async logout(incoming, scope) {
-      const id = cookieOf(incoming)
+    async logout(incoming) {
+      const scope = scopeOf(incoming)
+      const id = cookieOf(incoming, scope)
       if (id !== undefined) await options.values().delete(storedName(id))
       return cookieText('', scope, 0)
     },
@@ -148,10 +165,15 @@ function createIdentification(auth: Auth, { trustProxy, now }: IdentificationOpt
     }
   }
 
-  /** Keys and tokens are slowed down like passwords, which their scheme slows down: a form invites to guess. */
-  async function guess(incoming: Incoming, request: AuthRequest): Promise<Principal | undefined> {
+  /** Wrong keys and tokens are slowed down like wrong passwords, which their scheme slows down: a form invites to guess. */
+  async function guess(
+    incoming: Incoming,
+    request: AuthRequest,
+    secrets: readonly string[],
+  ): Promise<Principal | undefined> {
+    const isGuessable = secrets.some(({ length }) => length < minRandomLength)
     let principal: Principal | undefined
-    await checks.run(callerNetwork(incoming, { trustProxy }), false, async () => {
+    await checks.runAtOnce(callerNetwork(incoming, { trustProxy }), isGuessable, async () => {
       principal = await identify(request)
       return principal !== undefined
     })
@@ -167,11 +189,7 @@ function createIdentification(auth: Auth, { trustProxy, now }: IdentificationOpt
     if (secrets.length === 0) return await identify(incoming)
     const digest = toHex(sha256(JSON.stringify(secrets)))
     if (accepted.get(digest)) return await identify(incoming)
-    let principal: Principal | undefined
-    await checks.runAtOnce(callerNetwork(incoming, { trustProxy }), async () => {
-      principal = await identify(incoming)
-      return principal !== undefined
-    })
+    const principal = await guess(incoming, incoming, secrets)
     if (principal) accepted.set(digest, true, now() + acceptedFor)
     return principal
   }
@@ -180,9 +198,11 @@ function createIdentification(auth: Auth, { trustProxy, now }: IdentificationOpt
 }
 
 /** Without login, every caller is an operator: only callers of this machine reach such a server. */
+const openSession: OperatorSession = { role: 'operator', principal: anonymous, isOpen: true }
 const openSessions: Sessions = {
-  require: async () => ({ role: 'operator', principal: anonymous, isOpen: true }),
-  login: async () => ({ session: { role: 'operator', principal: anonymous, isOpen: true } }),
+  require: async () => openSession,
+  login: async () => ({ session: openSession }),
+  begin: async () => ({ session: openSession }),
   logout: async () => undefined,
 }
 
@@ -191,23 +211,21 @@ interface StoredSession {
   readonly expires: number
 }
 
-const cookieName = 'parley-console'
-
 function storedName(id: string): string {
   return `session ${toHex(sha256(id))}`
 }
 
-function cookieOf({ header }: Pick<Incoming, 'header'>): string | undefined {
+function cookieOf({ header }: Incoming, scope: CookieScope): string | undefined {
   for (const cookie of header('cookie')?.split(';') ?? []) {
     const [name, value = ''] = cookie.trim().split('=')
-    if (name === cookieName && /^[\w-]{43}$/.test(value)) return value
+    if (name === scope.name && /^[\w-]{43}$/.test(value)) return value
   }
   return undefined
 }
 
-function cookieText(value: string, { path, isSecure }: CookieScope, maxAge: number): string {
+function cookieText(value: string, { name, path, isSecure }: CookieScope, maxAge: number): string {
   const flags = `Path=${path}; HttpOnly; SameSite=Strict; Max-Age=${maxAge}`
-  return `${cookieName}=${value}; ${flags}${isSecure ? '; Secure' : ''}`
+  return `${name}=${value}; ${flags}${isSecure ? '; Secure' : ''}`
 }
 
 /** The schemes as the login form shows them. */

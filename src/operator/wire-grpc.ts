@@ -9,6 +9,7 @@ import { registry } from '../core/transports/grpc/proto-registry.ts'
 import type { GrpcIncoming, GrpcOutgoing, Metadata } from '../core/transports/grpc/rpc.ts'
 import { createGrpc } from '../core/transports/grpc/server.ts'
 import { statusCodes } from '../core/transports/grpc/status.ts'
+import { callerOf } from './a2a.ts'
 import type { ConsoleHosted } from './agents.ts'
 import type { WireRequest } from './contract-tools.ts'
 import type { OperatorCall } from './routes.ts'
@@ -33,7 +34,7 @@ export async function* callGrpc(
     ...options,
     ...{ service, dialects, onError, isReady },
     tenant: undefined,
-    authenticate: () => session.principal,
+    authenticate: () => callerOf(session),
     originOf: (call) => originOf(call, options),
     publicCard: (call) => ({
       ...hosted.card,

@@ -3,13 +3,15 @@ import { redactSecrets } from '../core/base/error-summary.ts'
 import type { JsonObject } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { packageVersion } from '../core/base/package-version.ts'
-import { isThisMachine } from '../core/http/address-guard.ts'
+import { hostOf, isThisMachine } from '../core/http/address-guard.ts'
 import type { Exchange, Incoming, Outgoing } from '../core/http/exchange.ts'
+import type { Fetch } from '../core/http/fetch.ts'
 import { loggedError } from '../core/protocol/errors.ts'
 import type { Host, HostPages } from '../core/server/host.ts'
+import type { ConsoleAccess } from '../operator/access.ts'
 import type { RunCheck } from '../operator/checks.ts'
 import type { Finding, MeshState } from '../operator/contract-tools.ts'
-import { type ConsoleOptions, consolePath } from '../operator/options.ts'
+import { consolePath } from '../operator/options.ts'
 import type { ConsoleRecorder } from '../operator/recorder.ts'
 import type { ServeOptions } from './options.ts'
 
@@ -17,17 +19,19 @@ const rollUpInterval = 60_000
 
 export interface ServedConsoleOptions {
   readonly options: ServeOptions
-  readonly console: ConsoleOptions
+  readonly console: ConsoleAccess
   readonly mounted: Host['mounted']
   readonly logger: Logger
   readonly recorder: ConsoleRecorder
+  /** The URL at which the server listens. Undefined before it does. */
+  readonly address: () => string | undefined
   /** If the server is a mesh peer. Undefined until the peer is ready. */
   readonly mesh?: (() => MeshState | undefined) | undefined
 }
 
 /** The console as pages of a host. Its code is loaded by its first request. */
 export function createConsolePages(settings: ServedConsoleOptions): HostPages {
-  const { options, console, mounted, logger, recorder, mesh } = settings
+  const { options, console, mounted, logger, recorder, address, mesh } = settings
   const started = Date.now()
   let loaded: Promise<Exchange> | undefined
 
@@ -46,6 +50,7 @@ export function createConsolePages(settings: ServedConsoleOptions): HostPages {
       checks: { doctor: runDoctor, conformance: runConformance },
       version: packageVersion,
       started,
+      address,
       publicUrl: options.publicUrl,
       trustProxy: options.trustProxy,
       hosts: options.http?.hosts,
@@ -86,9 +91,10 @@ function toConsole({ publicUrl }: ServeOptions): Outgoing {
 
 /** Judges an agent by the conformance suite, which is loaded when it runs. */
 const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
-  const { conformance } = await import('../conformance/conformance.ts')
+  const [{ conformance }, calls] = await Promise.all([import('../conformance/conformance.ts'), createCalls(url)])
   const report = await conformance(url, {
     signal,
+    fetch: calls.fetch,
     onCheck({ rule, version, binding, level, title, outcome, problem, expects, evidence }) {
       onFinding({
         ...{ id: `${rule} ${version} ${binding}`, level, title },
@@ -97,7 +103,7 @@ const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
         ...(evidence && { evidence: redactSecrets(`${evidence.request}\n\n${evidence.answer}`) }),
       })
     },
-  })
+  }).finally(calls.close)
   const count = (outcome: string) => report.checks.filter((check) => check.outcome === outcome).length
   const counts = { passed: count('passed'), failed: count('failed'), 'not-measured': count('not measured') }
   return { report: report.toJSON(), counts }
@@ -105,23 +111,17 @@ const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
 
 /** Diagnoses an agent as `parley doctor` does, without credentials. The code is loaded when it runs. */
 const runDoctor: RunCheck = async ({ url, signal, onProbe, onFinding }) => {
-  const [{ diagnose }, { bySeverity }, { createGuardedFetch }, { inspectTls }] = await Promise.all([
+  const [{ diagnose }, { bySeverity }, { inspectTls }, calls] = await Promise.all([
     import('../conformance/doctor/diagnose.ts'),
     import('../conformance/doctor/report.ts'),
-    import('../core/node/guarded-fetch/guarded-fetch.ts'),
     import('../core/node/tls-session.ts'),
+    createCalls(url),
   ])
   const counts: Record<string, number> = { error: 0, warning: 0, info: 0, ok: 0 }
   const add = (finding: Finding) => {
     counts[finding.outcome] = (counts[finding.outcome] ?? 0) + 1
     onFinding(finding)
   }
-  const { hostname } = new URL(url)
-  const guard = {
-    allow: [hostname.replace(/^\[|\]$/g, '')],
-    loopback: isThisMachine(new URL(url)) ? ('allow' as const) : ('refuse' as const),
-  }
-  const fetch = createGuardedFetch(guard)
   const observer: DoctorObserver = {
     onProbe,
     onFinding({ id, severity, subject, problem, fix, evidence }) {
@@ -139,15 +139,45 @@ const runDoctor: RunCheck = async ({ url, signal, onProbe, onFinding }) => {
   try {
     const { report } = await diagnose({
       url,
-      fetch: (address, init) => fetch(address, init),
+      fetch: calls.fetch,
       signal,
       observer,
-      openGrpc: async () => (await import('../core/node/grpc-client.ts')).grpc(guard),
+      openGrpc: calls.openGrpc,
       inspectTls,
     })
     const sorted = { ...report, findings: bySeverity(report.findings) }
     return { report: JSON.parse(JSON.stringify(sorted)) as JsonObject, counts }
   } finally {
-    fetch.close()
+    calls.close()
+  }
+}
+
+/**
+ * Calls an agent at its own address, which is perhaps on this machine, and every other address only if it is public: a card
+ * may name any URL.
+ */
+async function createCalls(url: string) {
+  const { createGuardedFetch } = await import('../core/node/guarded-fetch/guarded-fetch.ts')
+  const own = new URL(url)
+  const guard = {
+    allow: [hostOf(own)],
+    loopback: isThisMachine(own) ? ('allow' as const) : ('refuse' as const),
+  }
+  // A redirect could lead to another port of this machine.
+  const fetches = [createGuardedFetch({ ...guard, redirects: 0 }), createGuardedFetch()] as const
+  const isOwn = (address: string) => new URL(address).host === own.host
+  const closes = fetches.map(({ close }) => close)
+  return {
+    fetch: ((address, init) => fetches[isOwn(address) ? 0 : 1](address, init)) as Fetch,
+    async openGrpc() {
+      const { grpc } = await import('../core/node/grpc-client.ts')
+      const [ownGrpc, publicGrpc] = [grpc(guard), grpc({ loopback: 'refuse' })]
+      closes.push(ownGrpc.close, publicGrpc.close)
+      const fetch: Fetch = (address, init) => (isOwn(address) ? ownGrpc : publicGrpc).fetch(address, init)
+      return { ...ownGrpc, fetch }
+    },
+    close() {
+      for (const close of closes) close()
+    },
   }
 }

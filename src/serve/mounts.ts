@@ -8,7 +8,7 @@ import type { Host } from '../core/server/host.ts'
 import type { HostedAgent } from '../core/server/hosted-agent.ts'
 import { type HandlerOptions, mergeOptions } from '../core/server/options.ts'
 import type { TaskLog } from '../core/tasks/log.ts'
-import type { ConsoleOptions } from '../operator/options.ts'
+import type { ConsoleAccess } from '../operator/access.ts'
 import type { ConsoleRecorder } from '../operator/recorder.ts'
 import type { AddOptions, ServeOptions } from './options.ts'
 import type { AgentStores } from './stores.ts'
@@ -23,7 +23,7 @@ export interface ServeSettings {
   readonly load: ServerLoad | undefined
   readonly logger: Logger
   /** Undefined if the console is off. */
-  readonly console: ConsoleOptions | undefined
+  readonly console: ConsoleAccess | undefined
   readonly stores: AgentStores
   readonly drainDeadline: number
   readonly patience: number

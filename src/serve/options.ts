@@ -74,8 +74,8 @@ export interface ServeOptions extends Omit<HandlerOptions, 'auth' | 'push' | 'ht
   /** Also makes the agent a mesh peer, on the same port. */
   readonly mesh?: ServeMeshOptions
   /**
-   * The console at `/console/`, a web application for operators. Defaults to on, without login, if only this machine can
-   * call the server and callers need no credentials; otherwise to off. `false` switches it off.
+   * The console at `/console/`, a web application for operators. Defaults to on, with the key in the file `operator-key` of
+   * `directory`, if only this machine can call the server; otherwise to off. `false` switches it off.
    */
   readonly console?: ConsoleOptions | false
 }
@@ -99,6 +99,11 @@ export interface AddOptions extends Omit<HandlerOptions, 'auth'>, MountOptions {
 export interface Server {
   readonly url: string
   readonly cardUrl: string
+  /**
+   * The address of the console: a link that logs in once, unless `console.auth` says who may log in. Undefined if the
+   * console is off.
+   */
+  readonly consoleUrl: string | undefined
   readonly port: number
   /** Manages the webhooks of the first agent, if push is enabled. */
   readonly push: PushAdmin | undefined

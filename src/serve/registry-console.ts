@@ -3,8 +3,9 @@ import { createMemoryOperatorState } from '../core/base/operator-state.ts'
 import { packageVersion } from '../core/base/package-version.ts'
 import type { Exchange } from '../core/http/exchange.ts'
 import { isBelow } from '../core/http/fetch.ts'
+import type { ConsoleAccess } from '../operator/access.ts'
 import type { RegistryRow } from '../operator/contract-tools.ts'
-import { type ConsoleOptions, consolePath } from '../operator/options.ts'
+import { consolePath } from '../operator/options.ts'
 import type { ConsoleRegistry } from '../operator/registry.ts'
 import type { AgentListing } from '../registry/entry.ts'
 import { isLocal } from '../registry/http/exchange.ts'
@@ -15,7 +16,7 @@ import type { Registry } from '../registry/registry.ts'
 const pageSize = 50
 
 export interface RegistryConsoleOptions {
-  readonly options: ConsoleOptions
+  readonly options: ConsoleAccess
   readonly registry: Registry
   readonly probes: ProbeRecord
   readonly logger?: Logger | undefined

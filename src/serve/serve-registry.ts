@@ -16,12 +16,14 @@ import { isLoopback } from '../core/http/origin.ts'
 import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from '../core/node/listen.ts'
 import { loggedError } from '../core/protocol/errors.ts'
+import { type ConsoleAccess, consoleUrlOf } from '../operator/access.ts'
 import { type ConsoleOptions, checkConsole, readConsoleOptions } from '../operator/options.ts'
 import { openRegistryExchange, type RegistryExchangeOptions } from '../registry/http/exchange.ts'
 import { createMemoryRegistryStore } from '../registry/memory-store.ts'
 import { type RegistryFetch, type RegistryOptions, registryChecks } from '../registry/options.ts'
 import { createProbeRecord } from '../registry/probe-record.ts'
 import { openRegistry, type Registry } from '../registry/registry.ts'
+import { defaultDirectory, openConsoleAccess } from './operator-key.ts'
 import { withRegistryConsole } from './registry-console.ts'
 
 /** Options of `serveRegistry`. */
@@ -34,10 +36,12 @@ export interface ServeRegistryOptions
   /** The publisher named in the catalog. */
   readonly publisher?: RegistryExchangeOptions['host']
   /**
-   * The console at `/console/`, a web application for operators. Defaults to on, without login, on a loopback address
-   * without `auth`; otherwise to off. `false` switches it off.
+   * The console at `/console/`, a web application for operators. Defaults to on, with the key in the file `operator-key` of
+   * `directory`, on a loopback address; otherwise to off. `false` switches it off.
    */
   readonly console?: ConsoleOptions | false
+  /** The folder of the key with which operators log in. Defaults to `.parley`. */
+  readonly directory?: string
   /** The address of the registry as browsers reach it, if a proxy is in front. Only the console needs it. */
   readonly publicUrl?: string
   /** Whether a proxy sets the headers `X-Forwarded-*`. Only the console reads them. Defaults to false. */
@@ -53,6 +57,7 @@ const optionChecks: OptionChecks<ServeRegistryOptions> = {
   heartbeat: milliseconds({ min: 1 }),
   publisher: object,
   console: checkConsole,
+  directory: text,
   publicUrl: httpUrl,
   trustProxy: flag,
   port: integer({ min: 0, max: 65_535 }),
@@ -71,6 +76,11 @@ const optionChecks: OptionChecks<ServeRegistryOptions> = {
 export interface RegistryServer {
   readonly url: string
   readonly port: number
+  /**
+   * The address of the console: a link that logs in once, unless `console.auth` says who may log in. Undefined if the
+   * console is off.
+   */
+  readonly consoleUrl: string | undefined
   readonly registry: Registry
   close(): Promise<void>
 }
@@ -81,16 +91,25 @@ export interface RegistryServer {
  */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {
   checkOptions('serveRegistry', options, optionChecks)
-  const { host = '127.0.0.1', publisher, console: _, publicUrl, trustProxy, ...shared } = options
+  const {
+    host = '127.0.0.1',
+    publisher,
+    console: _,
+    publicUrl,
+    trustProxy,
+    directory = defaultDirectory,
+    ...shared
+  } = options
   const isLocal = isLoopback(host)
   // A registry that only this machine can reach lists agents of this machine.
   const guardedFetch = options.fetch ? undefined : createGuardedFetch({ loopback: isLocal ? 'allow' : 'refuse' })
   const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
   const { logger = consoleLogger } = options
   const consoleOptions = readConsoleOptions({
-    ...{ caller: 'serveRegistry()', console: options.console, acceptsEveryone: options.auth === undefined },
+    ...{ caller: 'serveRegistry()', console: options.console },
     isLocal: isLocal && !trustProxy && (publicUrl === undefined || isLoopback(new URL(publicUrl).hostname)),
   })
+  const access = consoleOptions && (await openConsoleAccess(consoleOptions, { directory, logger }))
   const entries = options.entries ?? createMemoryRegistryStore()
   const probes = createProbeRecord({
     records: entries.operator?.records,
@@ -104,15 +123,15 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
     isMeshLocal: isLocal && (options.requireAuth === false || options.firstHandshake !== undefined),
     ...(publisher && { host: publisher }),
   })
-  const served = consoleOptions
-    ? withRegistryConsole(exchange, { options: consoleOptions, registry, probes, logger, publicUrl, trustProxy })
+  const served = access
+    ? withRegistryConsole(exchange, { options: access, registry, probes, logger, publicUrl, trustProxy })
     : exchange
   const stop = async () => {
     await registry.close()
     await probes.flush()
     guardedFetch?.close()
   }
-  const asksCertificate = options.tls !== undefined && needsCertificate(consoleOptions)
+  const asksCertificate = options.tls !== undefined && needsCertificate(access)
   const listening = await listen(served, { port: 0, ...options, host, asksCertificate }).catch(async (error) => {
     await stop()
     throw error
@@ -120,6 +139,7 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   return {
     url: listening.url,
     port: listening.port,
+    consoleUrl: access && consoleUrlOf(access, publicUrl ?? listening.url),
     registry,
     async close() {
       await stop()
@@ -128,7 +148,7 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   }
 }
 
-function needsCertificate(options: ConsoleOptions | undefined): boolean {
+function needsCertificate(options: ConsoleAccess | undefined): boolean {
   const schemes = options && options.auth !== 'none' ? options.auth.schemes : {}
   return Object.values(schemes ?? {}).some((scheme) => scheme.needsCertificate)
 }

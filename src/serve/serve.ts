@@ -22,11 +22,13 @@ import { withHostCheck } from '../core/server/http-endpoint.ts'
 import { logGrpcRequests, logRequests } from '../core/server/request-log.ts'
 import type { TaskLog } from '../core/tasks/log.ts'
 import type { MeshEndpoint } from '../mesh/bridge/endpoint.ts'
+import { consoleUrlOf } from '../operator/access.ts'
 import { readConsoleOptions } from '../operator/options.ts'
 import { createConsoleRecorder } from '../operator/recorder.ts'
 import { createConsolePages } from './console.ts'
 import { withEnvironment } from './environment.ts'
 import { createMounts, isLocalOnly, needsCertificate, type RecordedSettings, type ServeSettings } from './mounts.ts'
+import { defaultDirectory, openConsoleAccess } from './operator-key.ts'
 import {
   type Agents,
   checkAgents,
@@ -70,6 +72,7 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
       recorder &&
       createConsolePages({
         ...{ ...settings, console: settings.console, recorder, mounted: () => host.mounted() },
+        address: () => listening?.url,
         mesh: options.mesh && (() => mesh?.state()),
       }),
   })
@@ -98,7 +101,8 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
     throw error
   }
   const { url, port, drain: drainConnections, close: stopListening } = listening
-  logger.info({ url, duration: millisecondsSince(startedAt) }, 'server ready')
+  const consoleUrl = settings.console && consoleUrlOf(settings.console, options.publicUrl ?? url)
+  logger.info({ url, ...shownLink(settings, consoleUrl), duration: millisecondsSince(startedAt) }, 'server ready')
 
   async function stop({ turns, stoppedTurns, readers }: ShutdownTimes, reason: string): Promise<void> {
     const stoppingAt = performance.now()
@@ -129,6 +133,7 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
     url,
     mesh: mesh?.peer,
     cardUrl: `${url}${firstPathOf(agents)}/.well-known/agent-card.json`,
+    consoleUrl,
     port,
     push: first?.push,
     add: (agent, options = {}) => mounts.add(agent, options),
@@ -138,13 +143,19 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
   }
 }
 
+/** A link that logs in goes to a terminal only: lines that are collected are read by others. */
+function shownLink({ options, console }: ServeSettings, consoleUrl: string | undefined): { readonly console?: string } {
+  const isTerminal = options.logger === undefined && process.stderr.isTTY === true
+  return consoleUrl !== undefined && console?.link && isTerminal ? { console: consoleUrl } : {}
+}
+
 /** Where records are that belong to no task: in the log of the first agent that has a place for them. */
 function operatorStateOf(host: Pick<Host, 'mounted'>): OperatorState | undefined {
   return host.mounted().find(({ agent }) => agent.log.operator)?.agent.log.operator
 }
 
 async function readSettings(options: ServeOptions, databaseUrl: string | undefined): Promise<ServeSettings> {
-  const { directory = '.parley', drainDeadline = 10_000, signals = true, http = {} } = options
+  const { directory = defaultDirectory, drainDeadline = 10_000, signals = true, http = {} } = options
   const { patience = 60_000 } = options
   const auth = authOf(options)
   if (options.tls?.requestCert === false && needsCertificate(auth)) {
@@ -152,15 +163,14 @@ async function readSettings(options: ServeOptions, databaseUrl: string | undefin
   }
   const consoleOptions = readConsoleOptions({
     ...{ caller: 'serve()', console: options.console, isLocal: isLocalOnly(options) },
-    acceptsEveryone: auth === 'none' || Boolean(auth.anonymous),
   })
   const { logger = createLogger() } = options
+  const access = consoleOptions && (await openConsoleAccess(consoleOptions, { directory, logger }))
   return {
     options,
     auth,
-    console: consoleOptions,
-    asksCertificate:
-      options.tls !== undefined && (needsCertificate(auth) || needsCertificate(consoleOptions?.auth ?? 'none')),
+    console: access,
+    asksCertificate: options.tls !== undefined && (needsCertificate(auth) || needsCertificate(access?.auth ?? 'none')),
     pushFor: options.push && (await createPushOptions(options.push)),
     load: http.overload === false ? undefined : createLoggedLoad(http.overload, logger),
     logger,

@@ -45,7 +45,7 @@ export const demoServer: Command = {
       ...(scheme && { auth: { schemes: { token: scheme } } }),
     })
     try {
-      printServer(context, [{ name: 'Demo', url: server.url }])
+      printServer(context, { agents: [{ name: 'Demo', url: server.url }], consoleUrl: server.consoleUrl })
       await untilStopped(context)
     } finally {
       await server.close()

@@ -83,8 +83,9 @@ async function serveFiles(context: Context): Promise<void> {
   const served = Object.entries(agents).map(
     ([path, { profile }]): ServedAgent => ({ name: profile.name, url: `${server.url}${path}` }),
   )
-  if (process.send) process.send({ type: 'listening', port: server.port, agents: served })
-  else printServer(context, served)
+  const { port, consoleUrl } = server
+  if (process.send) process.send({ type: 'listening', port, agents: served, consoleUrl })
+  else printServer(context, { agents: served, consoleUrl })
   try {
     await (process.send ? untilParentStops(context) : untilStopped(context))
   } finally {

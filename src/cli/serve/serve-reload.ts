@@ -5,14 +5,14 @@ import * as nodeModule from 'node:module'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../command.ts'
-import { printServer, type ServedAgent, untilStopped } from './serving.ts'
+import { printServer, type ServedAgents, untilStopped } from './serving.ts'
 
 /** Milliseconds without a further change before the server starts again: editors write files in several steps. */
 const settleTime = 150
 
 type ChildMessage =
   | { readonly type: 'file'; readonly url: string }
-  | { readonly type: 'listening'; readonly port: number; readonly agents: readonly ServedAgent[] }
+  | ({ readonly type: 'listening'; readonly port: number } & ServedAgents)
 
 /** Serves in a child process, and replaces it when one of its files changes. A new process loads every file anew. */
 export async function serveWithReload(context: Context): Promise<void> {
@@ -35,8 +35,9 @@ export async function serveWithReload(context: Context): Promise<void> {
     child = started
     started.on('message', (message: ChildMessage) => {
       if (message.type === 'file') return watcher.add(fileURLToPath(message.url))
-      if (port === undefined) printServer(context, message.agents)
-      else output.note('Reloaded.')
+      if (port === undefined) printServer(context, message)
+      // The link that was printed before ended with its process, unless it was used.
+      else output.note(message.consoleUrl === undefined ? 'Reloaded.' : `Reloaded. Console: ${message.consoleUrl}`)
       port = message.port
     })
     started.once('exit', (code) => {

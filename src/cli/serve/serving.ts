@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { defined } from '../../core/base/json.ts'
 import type { Logger, Telemetry } from '../../entries/server.ts'
 import type { Context } from '../command.ts'
 import type { Output } from '../output.ts'
@@ -8,10 +9,17 @@ export interface ServedAgent {
   readonly url: string
 }
 
+export interface ServedAgents {
+  readonly agents: readonly ServedAgent[]
+  /** The address of the console. Undefined if the server has none. */
+  readonly consoleUrl: string | undefined
+}
+
 /** Prints where agents are served, with commands to copy. JSON has one document with the addresses. */
-export function printServer({ output }: Pick<Context, 'output'>, agents: readonly ServedAgent[]): void {
+export function printServer({ output }: Pick<Context, 'output'>, { agents, consoleUrl }: ServedAgents): void {
   if (output.mode === 'json') {
-    output.line({ agents: agents.map(({ name, url }) => ({ name, url, card: cardUrl(url) })) })
+    const described = agents.map(({ name, url }) => ({ name, url, card: cardUrl(url) }))
+    output.line(defined({ agents: described, console: consoleUrl }))
     return
   }
   for (const { name, url } of agents) {
@@ -19,6 +27,7 @@ export function printServer({ output }: Pick<Context, 'output'>, agents: readonl
     output.field('URL', url)
     output.field('Card', cardUrl(url))
   }
+  if (consoleUrl !== undefined) output.field('Console', consoleUrl)
   const [first] = agents
   if (!first) return
   output.print('')

@@ -253,7 +253,8 @@ function checkOptions({ schemes = {}, require: required, anonymous = false, time
 }
 
 /** The ids of a principal become keys, log fields and database values. */
-function problemIn({ id, tenant, scopes = [], expires = 0 }: Principal): string | undefined {
+function problemIn({ id, tenant, scopes = [], expires = 0, isOperator }: Principal): string | undefined {
+  if (isOperator !== undefined) return 'only the console marks a principal as an operator'
   if (!isName(id)) return 'the id of the principal is missing, too long, or has control characters'
   if (tenant !== undefined && !isName(tenant)) return 'the tenant is empty, too long, or has control characters'
   if (isAnonymous({ id })) return `the id "${id}" is reserved for callers without credentials`

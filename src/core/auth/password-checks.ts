@@ -18,6 +18,10 @@ const freeFailures = 5
 const firstWait = 1_000
 const longestWait = 60_000
 
+/** Milliseconds between two checks of short keys of a network that has to wait, and how long one may be delayed. */
+const spacing = 100
+const longestDelay = 5_000
+
 /** Milliseconds after which failures are forgotten. */
 const forgetAfter = 15 * 60_000
 
@@ -32,17 +36,36 @@ export interface PasswordChecks {
    * of its network to stop guessing.
    */
   run(network: string | undefined, isTrusted: boolean, check: () => Promise<boolean>): Promise<boolean>
-  /** The same for a check that computes no hash: it waits for no other. */
-  runAtOnce(network: string | undefined, check: () => Promise<boolean>): Promise<boolean>
+  /**
+   * Runs a check that computes no hash, such as one of a key. A right key is accepted also if others of its network have
+   * failed too often; only wrong ones are `rate-limited` then. `isGuessable`: such checks are delayed then, and throw if
+   * too many wait.
+   */
+  runAtOnce(network: string | undefined, isGuessable: boolean, check: () => Promise<boolean>): Promise<boolean>
 }
 
 export function createPasswordChecks(now: () => number = Date.now): PasswordChecks {
   const failures = new BoundedMap<string, Failures>(maxNetworks, now)
   const pending = new Map<string, number>()
 
+  /** When the next short key of a network may be checked. */
+  const nextChecks = new BoundedMap<string, number>(maxNetworks, now)
+
+  function waitOf(network: string): number {
+    return Math.ceil(((failures.get(network)?.blockedUntil ?? 0) - now()) / 1000)
+  }
+
   function requirePatience(network: string): void {
-    const wait = (failures.get(network)?.blockedUntil ?? 0) - now()
-    if (wait > 0) throw tooManyGuesses(Math.ceil(wait / 1000))
+    const wait = waitOf(network)
+    if (wait > 0) throw tooManyGuesses(wait)
+  }
+
+  async function delayCheck(network: string): Promise<void> {
+    const at = Math.max(now(), nextChecks.get(network) ?? 0)
+    const delay = at - now()
+    if (delay > longestDelay) throw tooManyGuesses(Math.ceil(delay / 1000))
+    nextChecks.set(network, at + spacing, at + spacing)
+    await new Promise((resolve) => setTimeout(resolve, delay))
   }
 
   function requirePlace(network: string): void {
@@ -77,11 +100,14 @@ export function createPasswordChecks(now: () => number = Date.now): PasswordChec
         release(network)
       }
     },
-    async runAtOnce(network, check) {
-      if (network !== undefined) requirePatience(network)
-      const isCorrect = await check()
-      if (!isCorrect && network !== undefined) countFailure(network)
-      return isCorrect
+    async runAtOnce(network, isGuessable, check) {
+      if (network === undefined) return await check()
+      const isBlocked = waitOf(network) > 0
+      if (isBlocked && isGuessable) await delayCheck(network)
+      if (await check()) return true
+      countFailure(network)
+      if (isBlocked) requirePatience(network)
+      return false
     },
   }
 }

@@ -21,18 +21,26 @@ export interface Principal {
   readonly expires?: number
   /** The security schemes by which the caller authenticated, each with the scopes that it granted. */
   readonly grants?: Readonly<Record<string, readonly string[]>>
+  /** Whether an operator calls from the console. Its tasks belong to no caller, whatever the id. */
+  readonly isOperator?: true
 }
 
 /** The principal of every caller of an agent that requires no credentials. */
 export const anonymous: Principal = { id: 'anonymous' }
 
 /** Returns the owner name of a principal: one string for one principal of one tenant, under which tasks are stored. */
-export function ownerOf({ id, tenant }: Principal): string {
+export function ownerOf({ id, tenant, isOperator }: Principal): string {
+  // No tenant is empty, so no caller has an owner name that begins with the separator.
+  if (isOperator) return `${tenantPrefix('')}${tenantPrefix(tenant ?? '')}${id}`
   return tenant === undefined ? id : `${tenantPrefix(tenant)}${id}`
 }
 
 /** The inverse of `ownerOf`, without credentials. */
-export function principalOf(owner: string): Pick<Principal, 'id' | 'tenant'> {
+export function principalOf(owner: string): Pick<Principal, 'id' | 'tenant' | 'isOperator'> {
+  if (owner.startsWith(separator)) {
+    const [, tenant, id = ''] = owner.split(separator)
+    return { id, ...(tenant && { tenant }), isOperator: true }
+  }
   const at = owner.indexOf(separator)
   return at < 0 ? { id: owner } : { tenant: owner.slice(0, at), id: owner.slice(at + 1) }
 }

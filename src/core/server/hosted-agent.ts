@@ -8,7 +8,7 @@ import { createHostCheck } from '../http/host-check.ts'
 import { createLimits } from '../limits/limits.ts'
 import { A2AError, isAgentError, loggedError, StoreUnavailable } from '../protocol/errors.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
-import type { Service } from '../protocol/service.ts'
+import type { SendRequest, Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
@@ -89,6 +89,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
       : traceEvents({ hasSpans: options.telemetry !== undefined, always: options.traceMetadata === true }),
     // Without credentials, no principal has a tenant.
     auth && tenant !== undefined ? requireTenantMember(tenant, policy) : undefined,
+    withoutOperator,
     authorizeCalls(authentication, skills),
     options.capabilities?.streaming === false ? rejectStreams : undefined,
     limits && limitCalls(limits, skillOf),
@@ -166,6 +167,19 @@ function serveExtendedCard(
 
 function capabilitiesOf({ extendedCard, push, capabilities }: HostedAgentOptions): Capabilities {
   return { ...capabilities, extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
+}
+
+/** `metadata.operator` names the operator who answered in the place of a caller. Callers cannot set it. */
+const withoutOperator: Interceptor = {
+  sendMessage: (request, call, next) => next(removeOperator(request), call),
+  streamMessage: (request, call, next) => next(removeOperator(request), call),
+}
+
+function removeOperator(request: SendRequest): SendRequest {
+  const { message } = request
+  if (message.metadata?.operator === undefined) return request
+  const { operator: _, ...metadata } = message.metadata
+  return { ...request, message: { ...message, metadata } }
 }
 
 /** Rejects streams and subscriptions. */

@@ -1,5 +1,10 @@
-import type { Json } from '../../../../core/base/json.ts'
-import { createOperatorClient, type OperatorClient, OperatorError, type TaskRow } from '../../../../entries/operator.ts'
+import { defined, type Json } from '../../../../core/base/json.ts'
+import {
+  createOperatorClient,
+  type OperatorClient,
+  OperatorError,
+  type TaskRow,
+} from '../../../../entries/operator.node.ts'
 import { createFetch } from '../../../agent.ts'
 import { agentOptions, type Command, type Context, type Option } from '../../../command.ts'
 import { CliError, usageError } from '../../../errors.ts'
@@ -11,6 +16,13 @@ const serverOptions = {
   server: { type: 'text', value: 'url', summary: 'The server, or its console.', default: 'http://127.0.0.1:4000' },
   bearer: { ...bearer, summary: 'Bearer token of an operator. Prefer A2ACLI_BEARER.' } as Option,
   'api-key': { type: 'text', value: 'key', secret: true, summary: 'API key of an operator, sent as X-API-Key.' },
+  'key-file': {
+    type: 'text',
+    value: 'file',
+    summary: 'The key of a server on this machine.',
+    default: '.parley/operator-key',
+    complete: 'file',
+  },
   ...({ 'ca-cert': caCert, cert, key, insecure, 'allow-host': allowHost } as Readonly<Record<string, Option>>),
 } as const satisfies Readonly<Record<string, Option>>
 
@@ -118,15 +130,16 @@ function toJson(value: unknown): Json {
 function openOperator(context: Context): OperatorClient {
   const { settings } = context
   const url = serverOf(context)
-  const [token, apiKey] = [settings.text('bearer'), settings.text('api-key')]
-  return createOperatorClient({
-    url,
-    headers: {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(apiKey !== undefined && { 'x-api-key': apiKey }),
-    },
-    fetch: createFetch(context, { type: 'url', url }),
-  })
+  const [token, apiKey, keyFile] = [settings.text('bearer'), settings.text('api-key'), settings.text('key-file')]
+  const authorization = token === undefined ? undefined : `Bearer ${token}`
+  return createOperatorClient(
+    defined({
+      url,
+      keyFile,
+      headers: defined({ authorization, 'x-api-key': apiKey }),
+      fetch: createFetch(context, { type: 'url', url }),
+    }),
+  )
 }
 
 /** The address of the console: users may leave out its path. */
@@ -141,13 +154,17 @@ function explain(error: unknown, context: Context): unknown {
   context.signal.throwIfAborted()
   if (error instanceof CliError) return error
   if (!(error instanceof OperatorError)) {
+    if (error instanceof Error && error.message.includes('the key of a server')) return usageError(error.message)
     return new CliError('A2ACLI_ERR_UNREACHABLE', `The server ${serverOf(context)} cannot be reached.`, {
       cause: error,
       hint: 'Check --server.',
     })
   }
   const isRefused = error.status === 401 || error.status === 403
-  const hint = isRefused ? 'Send the credentials of an operator: --bearer or --api-key.' : undefined
+  const ways = error.schemes.flatMap(({ description }) => description ?? [])
+  const hint = isRefused
+    ? [...ways, 'Send the credentials of an operator: --key-file, --bearer or --api-key.'].join(' ')
+    : undefined
   return new CliError(isRefused ? 'A2ACLI_ERR_AUTH_FAILED' : 'A2ACLI_ERR_INTERNAL', error.message, {
     cause: error,
     ...(hint !== undefined && { hint }),

@@ -1,0 +1,2 @@
+export { createOperatorClient } from '../serve/operator-client.ts'
+export * from './operator.ts'
