@@ -166,6 +166,7 @@ for (const [name, shot] of Object.entries(shots)) {
 async function shoot(name: string, { path, prepare }: Shot, colorScheme: 'light' | 'dark', width: number) {
   const viewport = { width, height: { 1440: 900, 1280: 800 }[width] ?? 740 }
   const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-US' })
+  await context.addCookies(demo.cookies)
   const page = await context.newPage()
   page.setDefaultTimeout(8_000)
   try {

@@ -122,7 +122,8 @@ export interface TaskQuery {
 export interface TaskRow extends TaskKey {
   readonly contextId: string
   readonly phase: Phase | 'expired'
-  readonly principal: { readonly id: string; readonly tenant?: string }
+  /** `isOperator`: an operator began the task in the chat of the console. */
+  readonly principal: { readonly id: string; readonly tenant?: string; readonly isOperator?: true }
   /** The skill that its first message names. */
   readonly skill?: string
   readonly dialect?: string

@@ -21,6 +21,9 @@ const defaultLifetime = 8 * 60 * 60 * 1000
 const maxAccepted = 1_000
 const acceptedFor = 60 * 60 * 1000
 
+/** Cookies of a request that are looked up. */
+const maxCookies = 16
+
 /** Characters from which on a key or a token cannot be guessed. */
 const minRandomLength = 32
 
@@ -91,12 +94,13 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   async function findStored(incoming: Incoming): Promise<OperatorSession | undefined> {
-    const id = cookieOf(incoming, scopeOf(incoming))
-    if (id === undefined) return undefined
-    const text = await options.values().get(storedName(id))
-    if (text === undefined) return undefined
-    const { principal, expires } = JSON.parse(text) as StoredSession
-    return expires > now() ? sessionOf(principal, expires) : undefined
+    for (const id of sessionIds(incoming)) {
+      const text = await options.values().get(storedName(id))
+      if (text === undefined) continue
+      const { principal, expires } = JSON.parse(text) as StoredSession
+      if (expires > now()) return sessionOf(principal, expires)
+    }
+    return undefined
   }
 
   function unauthenticated(message: string): OperatorFailure {
@@ -137,10 +141,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
 
     async logout(incoming) {
-      const scope = scopeOf(incoming)
-      const id = cookieOf(incoming, scope)
-      if (id !== undefined) await options.values().delete(storedName(id))
-      return cookieText('', scope, 0)
+      for (const id of sessionIds(incoming)) await options.values().delete(storedName(id))
+      return cookieText('', scopeOf(incoming), 0)
     },
   }
 }
@@ -215,12 +217,10 @@ function storedName(id: string): string {
   return `session ${toHex(sha256(id))}`
 }
 
-function cookieOf({ header }: Incoming, scope: CookieScope): string | undefined {
-  for (const cookie of header('cookie')?.split(';') ?? []) {
-    const [name, value = ''] = cookie.trim().split('=')
-    if (name === scope.name && /^[\w-]{43}$/.test(value)) return value
-  }
-  return undefined
+/** The ids in the cookies of a request. Behind a proxy, replicas may see different ports, so the port does not matter here. */
+function sessionIds({ header }: Incoming): readonly string[] {
+  const found = (header('cookie') ?? '').matchAll(/(?:^|; *)parley-console(?:-\d{1,5})?=([\w-]{43})(?=;|$)/g)
+  return [...found].slice(0, maxCookies).flatMap(([, id]) => id ?? [])
 }
 
 function cookieText(value: string, { name, path, isSecure }: CookieScope, maxAge: number): string {

@@ -156,7 +156,7 @@ const runDoctor: RunCheck = async ({ url, signal, onProbe, onFinding }) => {
  * Calls an agent at its own address, which is perhaps on this machine, and every other address only if it is public: a card
  * may name any URL.
  */
-async function createCalls(url: string) {
+export async function createCalls(url: string) {
   const { createGuardedFetch } = await import('../core/node/guarded-fetch/guarded-fetch.ts')
   const own = new URL(url)
   const guard = {

@@ -1,8 +1,9 @@
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { agent, serve } from '../../src/entries/index.ts'
-import { createOperatorClient } from '../../src/entries/operator.ts'
+import { createOperatorClient } from '../../src/entries/operator.node.ts'
 import type { ServeOptions } from '../../src/serve/options.ts'
 import { startRegistryServer } from '../registry/registry-fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
@@ -19,23 +20,24 @@ const worker = agent({ name: 'Worker' }, async (turn) => {
 })
 
 async function start(options: ServeOptions = {}) {
+  const directory = await temporaryDirectory()
   const server = await serve(worker, {
-    ...{ signals: false, directory: await temporaryDirectory(), logger: silentLogger, drainDeadline: 0 },
+    ...{ signals: false, directory, logger: silentLogger, drainDeadline: 0 },
     ...options,
   })
   onTestFinished(() => server.close())
-  return server
+  return { url: server.url, keyFile: join(directory, 'operator-key') }
 }
 
 describe('parley operator', () => {
   it('lists, shows, answers and cancels tasks of a running server', async () => {
-    const { url } = await start()
+    const { url, keyFile } = await start()
     const client = await connect(url)
     await client.send('one')
     void client.send('ask').catch(() => {})
-    const operator = createOperatorClient({ url: `${url}/console` })
+    const operator = createOperatorClient({ url: `${url}/console`, keyFile })
     await expect.poll(async () => (await operator.inbox()).items.length).toBe(1)
-    const server = ['--server', url]
+    const server = ['--server', url, '--key-file', keyFile]
     const tasks = await run(['operator', 'tasks', ...server, '-o', 'json'])
     expect([tasks.code, tasks.json().total]).toEqual([0, 2])
     const inbox = await run(['operator', 'inbox', ...server])
@@ -56,8 +58,8 @@ describe('parley operator', () => {
   })
 
   it('shows agents, the session, a task in other versions, its calls, its log and its raw requests', async () => {
-    const { url } = await start({ push: {} })
-    const server = ['--server', url]
+    const { url, keyFile } = await start({ push: {} })
+    const server = ['--server', url, '--key-file', keyFile]
     const json = async (args: readonly string[], input?: string) => {
       const result = await run(['operator', ...args, ...server, '-o', 'json'], input === undefined ? {} : { input })
       expect([result.code, result.stderr]).toEqual([0, ''])
@@ -87,16 +89,16 @@ describe('parley operator', () => {
   })
 
   it('follows tasks, events and the deliveries of a receiver until Ctrl-C', async () => {
-    const { url } = await start({ push: {} })
+    const { url, keyFile } = await start({ push: {} })
     const client = await connect(url)
-    const server = ['--server', url]
+    const server = ['--server', url, '--key-file', keyFile]
     const tasks = startCli(['operator', 'tasks', '--follow', ...server])
     const receiver = startCli(['operator', 'receiver', ...server, '-o', 'json'])
     const [, address = ''] = await receiver.until(/"url":"([^"]+)"/)
     const [, token = ''] = await receiver.until(/"token":"([^"]+)"/)
     void client.send('ask').catch(() => {})
     await tasks.until(/input-required/)
-    const operator = createOperatorClient({ url: `${url}/console` })
+    const operator = createOperatorClient({ url: `${url}/console`, keyFile })
     const [waiting] = (await operator.inbox()).items
     if (!waiting) throw new Error('nothing waits')
     const push = { taskId: waiting.taskId, url: address, token }
@@ -113,16 +115,18 @@ describe('parley operator', () => {
   })
 
   it('sends the credentials that a task waits for, and never shows them', async () => {
-    const { url } = await start()
+    const { url, keyFile } = await start()
     const client = await connect(url)
     await client.send('login')
-    const operator = createOperatorClient({ url: `${url}/console` })
+    const operator = createOperatorClient({ url: `${url}/console`, keyFile })
     const [waiting] = (await operator.inbox()).items
     const task = [waiting?.agent ?? '', waiting?.taskId ?? '']
-    const without = await run(['operator', 'answer', ...task, '--server', url])
+    const without = await run(['operator', 'answer', ...task, '--server', url, '--key-file', keyFile])
     expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--credentials')])
     const env = { A2ACLI_CREDENTIALS: 'ghp-0123456789' }
-    const answered = await run(['operator', 'answer', ...task, '--server', url, '--debug'], { env })
+    const answered = await run(['operator', 'answer', ...task, '--server', url, '--key-file', keyFile, '--debug'], {
+      env,
+    })
     expect(answered.code).toBe(0)
     expect(answered.stdout + answered.stderr).not.toContain('ghp-0123456789')
     await expect.poll(async () => (await operator.tasks({ state: 'completed' })).total).toBe(1)
@@ -131,7 +135,7 @@ describe('parley operator', () => {
   it('lists, adds and probes the agents of a registry', async () => {
     const { url } = await start()
     const registry = await startRegistryServer()
-    const server = ['--server', registry.url]
+    const server = ['--server', registry.url, '--key-file', registry.keyFile]
     const added = await run(['operator', 'registry', 'add', url, ...server, '-o', 'json'])
     expect(added.json()).toMatchObject({ name: 'Worker', health: 'up' })
     const probed = await run(['operator', 'registry', 'probe', added.json().id, ...server])

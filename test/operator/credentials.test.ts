@@ -7,6 +7,7 @@ import { agent, serve } from '../../src/entries/index.ts'
 import { createOperatorClient } from '../../src/entries/operator.ts'
 import type { ServeOptions } from '../../src/serve/options.ts'
 import { createRecordingLogger } from '../support/logger.ts'
+import { operatorOf } from '../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const secret = 'ghp-0123456789abcdef'
@@ -23,13 +24,13 @@ async function start(options: ServeOptions = {}) {
   const { lines, logger } = createRecordingLogger()
   const server = await serve(publisher, { ...{ signals: false, directory, logger, drainDeadline: 0 }, ...options })
   onTestFinished(() => server.close())
-  return { url: server.url, client: await connect(server.url), lines, directory }
+  return { server, url: server.url, client: await connect(server.url), lines, directory }
 }
 
 describe('a task that waits for credentials', () => {
   it('gets them from an operator, and they are neither shown, logged nor stored', async () => {
-    const { url, client, lines, directory } = await start()
-    const operator = createOperatorClient({ url: `${url}/console` })
+    const { server, client, lines, directory } = await start()
+    const operator = operatorOf(server)
     await client.send('push it')
     const [item] = (await operator.inbox()).items
     if (!item) throw new Error('nothing waits')
@@ -55,8 +56,8 @@ describe('a task that waits for credentials', () => {
   })
 
   it('continues to wait when the credentials are for another scheme', async () => {
-    const { url, client } = await start()
-    const operator = createOperatorClient({ url: `${url}/console` })
+    const { server, client } = await start()
+    const operator = operatorOf(server)
     await client.send('push it')
     const [item] = (await operator.inbox()).items
     if (!item) throw new Error('nothing waits')

@@ -11,6 +11,7 @@ import { silentLogger } from '../support/logger.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
+import { operatorOf } from '../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 startServerFirst()
@@ -103,7 +104,7 @@ describe.each(stores)('two replicas on %s', (_name, open) => {
       const common = { signals: false, logger: silentLogger, drainDeadline: 0, push: {}, mesh }
       const server = await serve(worker(), { ...common, ...options })
       onTestFinished(() => server.close())
-      return { server, operator: createOperatorClient({ url: `${server.url}/console` }) }
+      return { server, operator: operatorOf(server) }
     }
     const [first, second] = await open()
     const [one, two] = [await start(first), await start(second)]

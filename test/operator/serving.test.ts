@@ -11,6 +11,7 @@ import { serve } from '../../src/serve/serve.ts'
 import { echo } from '../support/agents/echo-agent.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startHttpServer } from '../support/servers/http-server.ts'
+import { operatorOf } from '../support/servers/operator-login.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -26,12 +27,12 @@ describe('where the console is served', () => {
     expect((await get(`${server.url}/`)).status).toBe(405)
     const bare = await get(`${server.url}/console`, browser)
     expect([bare.status, bare.headers.get('location')]).toEqual([303, '/console/'])
-    const session = await get(`${server.url}/console/api/v1/session`)
-    expect(await session.json()).toMatchObject({
+    const operator = operatorOf(server)
+    expect(await operator.session()).toMatchObject({
       role: 'operator',
       server: { features: expect.arrayContaining(['history']) },
     })
-    const { agents } = (await (await get(`${server.url}/console/api/v1/agents`)).json()) as { agents: object[] }
+    const { agents } = await operator.agents()
     expect(agents).toMatchObject([{ id: 'test', name: 'Test', url: server.url, a2a: '/console/a2a/test' }])
   })
 
@@ -43,19 +44,17 @@ describe('where the console is served', () => {
     )
     onTestFinished(() => server.close())
     expect((await get(`${server.url}/`, browser)).status).toBe(303)
-    const { agents } = (await (await get(`${server.url}/console/api/v1/agents`)).json()) as { agents: { id: string }[] }
+    const { agents } = await operatorOf(server).agents()
     expect(agents.map(({ id }) => id).sort()).toEqual(['editor', 'writer'])
   })
 
   it.each([
     ['console: false', { console: false }],
-    ['callers that need credentials', { auth: { schemes: {}, anonymous: false } }],
     ['a public URL', { publicUrl: 'https://agents.example.com' }],
     ['a proxy', { trustProxy: true }],
   ] as const)('it is off by default with %s', async (_, options) => {
-    const { apiKey, hashApiKey } = await import('../../src/entries/auth.ts')
-    const schemes = { key: apiKey({ keys: [{ id: 'a', hash: await hashApiKey('k') }] }) }
-    const { server } = await startTestServer(echo.run, 'auth' in options ? { auth: { schemes } } : options)
+    const { server } = await startTestServer(echo.run, options)
+    expect(server.consoleUrl).toBeUndefined()
     for (const path of ['/', '/console/', '/console/api/v1/session']) {
       const { status } = await get(`${server.url}${path}`, browser)
       expect([path, status < 300 || status === 303]).toEqual([path, false])
@@ -65,7 +64,7 @@ describe('where the console is served', () => {
   it('wrong options are errors that name the option', async () => {
     const started = async (console: unknown, options: object = {}) =>
       await startTestServer(echo.run, { ...options, console: console as false })
-    await expect(started({})).rejects.toThrow('console.auth')
+    await expect(started({}, { trustProxy: true })).rejects.toThrow('console.auth: other machines can call this server')
     await expect(started({ auth: 'nobody' })).rejects.toThrow('console.auth')
     await expect(started({ auth: 'none', rolls: () => 'viewer' })).rejects.toThrow('Did you mean')
     await expect(started(true)).rejects.toThrow('console')
@@ -188,7 +187,7 @@ it('a server whose console is not opened loads none of its code', async () => {
       .map(({ url }) => url)
       .filter((url) => /\/src\/operator\/(?!(?:options|recorder|task-lines)\.ts$)|console-files/.test(url))
   }
-  const isOptions = (url: string) => url.endsWith('/operator/options.ts')
+  const isOptions = (url: string) => /\/operator\/(?:options|access)\.ts$/.test(url)
   expect((await loaded(false)).filter((url) => !isOptions(url))).toEqual([])
   expect((await loaded(true)).filter((url) => !isOptions(url)).length).toBeGreaterThan(3)
 })

@@ -10,6 +10,7 @@ import type { ServeOptions } from '../../src/serve/options.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
+import { logInByLink, operatorOf } from '../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 startServerFirst()
@@ -43,10 +44,8 @@ async function start(options: ServeOptions = {}) {
     ...options,
   })
   onTestFinished(() => server.close())
-  return { server, client: await connect(server.url), operator: operatorOf(server.url) }
+  return { server, client: await connect(server.url), operator: operatorOf(server) }
 }
-
-const operatorOf = (url: string) => createOperatorClient({ url: `${url}/console` })
 
 async function withPostgres(): Promise<ServeOptions> {
   const database = await takeDatabase()
@@ -236,7 +235,7 @@ describe('one task', () => {
     onTestFinished(() => server.close())
     url = server.url
     await (await connect(`${url}/parent`)).send('go')
-    const operator = operatorOf(url)
+    const operator = operatorOf(server)
     const [task] = (await operator.tasks({ agent: 'parent' })).tasks
     if (!task) throw new Error('no task')
     expect(task).toMatchObject({ phase: 'completed', summary: 'All done' })
@@ -257,7 +256,7 @@ describe('one task', () => {
     })
     onTestFinished(() => server.close())
     await (await connect(server.url)).send('go')
-    const operator = operatorOf(server.url)
+    const operator = operatorOf(server)
     const [task] = (await operator.tasks()).tasks
     if (!task) throw new Error('no task')
     expect(task.events).toBeGreaterThan(20_000)
@@ -298,7 +297,8 @@ describe('hostile requests', () => {
 
   it.each(paths)('GET %s', async (path, status) => {
     const { server } = await start()
-    const response = await fetch(`${server.url}/console/api/v1${path}`)
+    const headers = { cookie: await logInByLink(server) }
+    const response = await fetch(`${server.url}/console/api/v1${path}`, { headers })
     expect(response.status).toBe(status)
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
@@ -308,7 +308,7 @@ describe('hostile requests', () => {
   it('bodies that are wrong are refused with the field that is wrong', async () => {
     const { server } = await start()
     const send = async (path: string, body: string, type = 'application/json') => {
-      const headers = { 'content-type': type, 'x-parley-console': '1' }
+      const headers = { 'content-type': type, 'x-parley-console': '1', cookie: await logInByLink(server) }
       const response = await fetch(`${server.url}/console/api/v1${path}`, { method: 'POST', headers, body })
       return [response.status, ((await response.json()) as { error?: { message: string } }).error?.message]
     }

@@ -16,6 +16,7 @@ import type { ServeOptions } from '../../src/serve/options.ts'
 import { createTask, status } from '../contracts/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
+import { operatorOf } from '../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const worker = agent({ name: 'Worker' }, async (turn) => {
@@ -36,7 +37,7 @@ async function serveWith(options: ServeOptions, directory?: string) {
 
 async function start(options: ServeOptions = {}, directory?: string) {
   const { server } = await serveWith(options, directory)
-  return { server, client: await connect(server.url), operator: createOperatorClient({ url: `${server.url}/console` }) }
+  return { server, client: await connect(server.url), operator: operatorOf(server) }
 }
 
 async function collect<T>(items: AsyncIterable<{ readonly value: T }>): Promise<T[]> {

@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type Registry, type RegistryOptions } from '../../src/entries/registry.ts'
 import { type ServeRegistryOptions, serveRegistry } from '../../src/serve/serve-registry.ts'
 import { silentLogger } from '../support/logger.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /** Calls loopback addresses; every host name resolves to a private address and is refused. */
 function loopbackFetch() {
@@ -18,9 +20,11 @@ export function createTestRegistry(options: Partial<RegistryOptions> = {}): Regi
 }
 
 export async function startRegistryServer(options: ServeRegistryOptions = {}) {
-  const server = await serveRegistry({ fetch: loopbackFetch(), logger: silentLogger, maintenance: false, ...options })
+  const directory = await temporaryDirectory()
+  const shared = { fetch: loopbackFetch(), logger: silentLogger, maintenance: false as const, directory }
+  const server = await serveRegistry({ ...shared, ...options })
   onTestFinished(() => server.close())
-  return server
+  return { ...server, keyFile: join(directory, 'operator-key') }
 }
 
 export interface JsonResponse {

@@ -7,7 +7,7 @@ import { launchChromium } from '../../support/processes/chromium.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { hostileText } from './support/console-agents.ts'
 import { startConsoleServer } from './support/console-server.ts'
-import { openConsole, say } from './support/open-console.ts'
+import { openConsole, say, useLinkOf } from './support/open-console.ts'
 
 let browser: Browser
 
@@ -68,6 +68,7 @@ it('a hostile card stays text on every page that shows it', async () => {
   const directory = await temporaryDirectory()
   const server = await serve(hostile, { port: 0, signals: false, logger: silentLogger, directory })
   onTestFinished(() => server.close())
+  useLinkOf(server)
   const { page } = await openConsole(browser, `${server.url}/console/`)
   await page.getByRole('link', { name: 'Agent' }).click()
   await page.getByRole('heading', { name: 'Skills' }).waitFor()

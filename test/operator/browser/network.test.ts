@@ -7,7 +7,7 @@ import { meshCard } from '../../support/mesh/mesh-peers.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
 import { assistant } from './support/console-agents.ts'
 import { startConsoleServer } from './support/console-server.ts'
-import { openConsole, seriousViolations } from './support/open-console.ts'
+import { openConsole, seriousViolations, useLinkOf } from './support/open-console.ts'
 
 let browser: Browser
 
@@ -60,6 +60,7 @@ it('the mesh page shows peers and envelopes', async () => {
 it('the console of a registry opens on its agents, which can be added, searched and probed', async () => {
   const { server } = await startConsoleServer({}, assistant)
   const registry = await startRegistryServer()
+  useLinkOf(registry)
   const { page } = await openConsole(browser, `${registry.url}/console/`)
   await page.getByText('No agents yet').waitFor()
   expect(page.url()).toBe(`${registry.url}/console/registry`)

@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchChromium } from '../../support/processes/chromium.ts'
 import { startHttpServer } from '../../support/servers/http-server.ts'
+import { browserCookie } from '../../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { consoleWithLogin, startConsoleServer } from './support/console-server.ts'
 import { openConsole, say, seriousViolations } from './support/open-console.ts'
@@ -197,9 +198,10 @@ describe('the shell', () => {
 })
 
 it('the first load is at most 120 kB, compressed', async () => {
-  const { url } = await startConsoleServer()
+  const { server, url } = await startConsoleServer()
   const files = new Set<string>()
   const context = await browser.newContext()
+  await context.addCookies([await browserCookie(server)])
   const page = await context.newPage()
   page.on('response', (response) => files.add(new URL(response.url()).pathname))
   await page.goto(`${url}/`)

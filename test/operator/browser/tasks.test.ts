@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { connect } from '../../../src/entries/client.node.ts'
-import { createOperatorClient } from '../../../src/entries/operator.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
+import { operatorOf } from '../../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { assistant } from './support/console-agents.ts'
 import { consoleWithLogin, startConsoleServer } from './support/console-server.ts'
@@ -163,7 +163,7 @@ it.each(['light', 'dark'] as const)(
   async (theme) => {
     const { server, url } = await startConsoleServer({}, agents)
     await (await connect(`${server.url}/orders`)).send('hostile')
-    const { tasks } = await createOperatorClient({ url }).tasks()
+    const { tasks } = await operatorOf(server).tasks()
     expect(tasks[0]?.summary).toBe([...hostileName].slice(0, 200).join(''))
     const { page } = await openConsole(browser, `${url}/tasks?search=${tasks[0]?.taskId}`, { width: 360, theme })
     await eventually(() => lines(page).count()).toBe(1)

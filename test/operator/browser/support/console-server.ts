@@ -6,6 +6,7 @@ import { serve } from '../../../../src/serve/serve.ts'
 import { silentLogger } from '../../../support/logger.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 import { assistant, createRefunder } from './console-agents.ts'
+import { useLinkOf } from './open-console.ts'
 
 export interface ConsoleServer {
   readonly server: Server
@@ -27,6 +28,7 @@ export async function startConsoleServer(
     ...options,
   })
   onTestFinished(() => server.close())
+  if (options.console === undefined) useLinkOf(server)
   return { server, url: `${server.url}/console` }
 }
 

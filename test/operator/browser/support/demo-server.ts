@@ -6,13 +6,13 @@ import { createKeyRing, newSigningKey } from '../../../../src/entries/auth.ts'
 import { connect } from '../../../../src/entries/client.node.ts'
 import { configuredKeys, createMeshPeer, generateSigningKey } from '../../../../src/entries/mesh.ts'
 import { createGuardedFetch } from '../../../../src/entries/node.ts'
-import { createOperatorClient } from '../../../../src/entries/operator.ts'
 import { floorMinute } from '../../../../src/operator/minutes.ts'
 import { serve } from '../../../../src/serve/serve.ts'
 import { serveRegistry } from '../../../../src/serve/serve-registry.ts'
 import { createSqliteLog } from '../../../../src/stores/sqlite/sqlite-log.ts'
 import { silentLogger } from '../../../support/logger.ts'
 import { meshCard } from '../../../support/mesh/mesh-peers.ts'
+import { browserCookie, operatorOf, type ServerWithLink } from '../../../support/servers/operator-login.ts'
 import { assistant, createRefunder } from './console-agents.ts'
 import { orders } from './orders-agent.ts'
 import { createDispatcher } from './tool-agent.ts'
@@ -24,6 +24,8 @@ export interface DemoServer extends AsyncDisposable {
   readonly meshUrl: string
   /** Address of the console of a registry that lists the agents. */
   readonly registryUrl: string
+  /** The sessions of an operator at all three. */
+  readonly cookies: Awaited<ReturnType<typeof browserCookie>>[]
   /** Names tasks for addresses: one with many events, one with calls, one with steps, one that waits. */
   readonly tasks: Readonly<Record<'streamed' | 'called' | 'steps' | 'waiting' | 'reported', string>>
 }
@@ -44,17 +46,22 @@ export async function startDemo(): Promise<DemoServer> {
     mesh: { key, keys: await configuredKeys({ 'shop-agent': shopKey.jwk }) },
   })
   const fetch = createGuardedFetch({ loopback: 'allow' })
-  const registry = await serveRegistry({ fetch, logger: silentLogger, maintenance: false })
+  const registry = await serveRegistry({
+    fetch,
+    logger: silentLogger,
+    maintenance: false,
+    directory: join(directory, 'registry'),
+  })
   const broken = createServer((_, response) => response.writeHead(503).end())
   await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve))
   const { port } = broken.address() as { port: number }
-  const tasks = await createTasks(server.url, `http://127.0.0.1:${port}/hooks/orders`)
+  const tasks = await createTasks(server, `http://127.0.0.1:${port}/hooks/orders`)
   const shop = createMeshPeer({
     ...{ card: meshCard('shop-agent'), key: shopKey, logger: silentLogger },
     keys: await configuredKeys({ 'sales-assistant': key.jwk }),
   })
   await shop.link({ agentId: 'sales-assistant', endpoint: `${peer.url}/mesh` }).handshake()
-  const operator = createOperatorClient({ url: `${registry.url}/console` })
+  const operator = operatorOf(registry)
   for (const path of ['', '/refunds', '/orders']) await operator.addToRegistry(`${server.url}${path}`)
   for (const { id } of (await operator.registryAgents({})).agents) {
     for (let count = 0; count < 12; count++) await operator.probe(id)
@@ -63,6 +70,7 @@ export async function startDemo(): Promise<DemoServer> {
     url: `${server.url}/console`,
     meshUrl: `${peer.url}/console`,
     registryUrl: `${registry.url}/console`,
+    cookies: await Promise.all([server, peer, registry].map((each) => browserCookie(each))),
     tasks,
     async [Symbol.asyncDispose]() {
       broken.close()
@@ -76,7 +84,8 @@ export async function startDemo(): Promise<DemoServer> {
 }
 
 /** Tasks in every state, so that lists have content. */
-async function createTasks(url: string, brokenWebhook: string): Promise<DemoServer['tasks']> {
+async function createTasks(server: ServerWithLink, brokenWebhook: string): Promise<DemoServer['tasks']> {
+  const { url } = server
   const now = { returnImmediately: true } as const
   const [client, refunds, packing, dispatcher] = await Promise.all(
     ['', '/refunds', '/orders', '/dispatch'].map((path) => connect(`${url}${path}`)),
@@ -91,7 +100,7 @@ async function createTasks(url: string, brokenWebhook: string): Promise<DemoServ
   const reported = idOf(await client.send('report'))
   const called = idOf(await packing.send(`call ${url}/`))
   const steps = idOf(await packing.send('steps'))
-  const operator = createOperatorClient({ url: `${url}/console` })
+  const operator = operatorOf(server)
   const { url: address, token } = await operator.createReceiver()
   const delivered = idOf(await client.send('wait', now))
   await client.task(delivered).push.create({ url: address, token })

@@ -2,6 +2,16 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import { browserCookie, type ServerWithLink } from '../../../support/servers/operator-login.ts'
+
+/** Servers of the running test whose console is opened by their link. */
+const servers = new Set<ServerWithLink>()
+
+/** Lets `openConsole` log in to a server. */
+export function useLinkOf(server: ServerWithLink): void {
+  servers.add(server)
+  onTestFinished(() => void servers.delete(server))
+}
 
 /** A page of the console. After the test, it must have neither thrown, nor violated its policy, nor called other hosts. */
 export async function openConsole(browser: Browser, url: string, options: OpenOptions = {}): Promise<ConsolePage> {
@@ -11,6 +21,7 @@ export async function openConsole(browser: Browser, url: string, options: OpenOp
     reducedMotion: 'reduce',
     locale: 'en-US',
   })
+  await context.addCookies(await Promise.all([...servers].map((server) => browserCookie(server, url))))
   const page = await context.newPage()
   const problems: string[] = []
   const foreign: string[] = []
