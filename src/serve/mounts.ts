@@ -62,7 +62,7 @@ export function createMounts(host: Host, settings: RecordedSettings, onLog: (log
         }
         const hosted = host.add(agent, {
           ...merged,
-          ...(pushFor && !merged.push && { push: pushFor(isLocal) }),
+          ...(pushFor && !merged.push && { push: pushFor(isLocal && isOpen(merged, mount.auth ?? auth)) }),
           ...(!isLocal && { calls: { loopback: 'refuse', ...merged.calls } }),
           // `auth: undefined` means the server's auth, not open access.
           auth: mount.auth ?? auth,
@@ -97,6 +97,12 @@ export function createMounts(host: Host, settings: RecordedSettings, onLog: (log
 export function isLocalOnly({ host = '127.0.0.1', publicUrl, trustProxy }: ServerAddress): boolean {
   const isPublic = publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname)
   return isLoopback(host) && !isPublic && !trustProxy
+}
+
+/** Whether nothing suggests that callers are on other machines: no schemes, and no address as others reach it. */
+function isOpen({ publicUrl }: Pick<HandlerOptions, 'publicUrl'>, auth: AuthChoice): boolean {
+  const schemes = auth === 'none' ? {} : (auth.schemes ?? {})
+  return publicUrl === undefined && Object.keys(schemes).length === 0
 }
 
 type ServerAddress = { readonly [K in 'host' | 'publicUrl' | 'trustProxy']?: ServeOptions[K] | undefined }

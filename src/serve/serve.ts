@@ -200,7 +200,8 @@ function authOf({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOption
 
 /**
  * Defaults to a fetch that refuses private addresses; loaded only when push is enabled. It calls this machine only for
- * agents that other machines cannot call: callers elsewhere must not make the server call its own machine.
+ * agents that other machines cannot call, and only if no proxy has forwarded the registration: callers elsewhere must not
+ * make the server call its own machine.
  */
 async function createPushOptions(options: ServePushOptions): Promise<(isLocal: boolean) => PushOptions> {
   const { schemes, allow, loopback, redirects, tls, resolve, ...push } = options
@@ -209,11 +210,15 @@ async function createPushOptions(options: ServePushOptions): Promise<(isLocal: b
   const { createPushFetch } = await import('../core/node/guarded-fetch/push-fetch.ts')
   const guard = { schemes, allow, redirects, tls, resolve, timeout }
   const fetches = new Map<LoopbackRule, PushFetch>()
-  return (isLocal) => {
-    const rule = loopback ?? (isLocal ? 'allow' : 'refuse')
+  const fetchBy = (rule: LoopbackRule): PushFetch => {
     const fetch = fetches.get(rule) ?? createPushFetch({ ...guard, loopback: rule })
     fetches.set(rule, fetch)
-    return { ...push, fetch }
+    return fetch
+  }
+  if (loopback) return () => ({ ...push, fetch: fetchBy(loopback) })
+  return (isLocal) => {
+    const fetch = fetchBy(isLocal ? 'allow' : 'refuse')
+    return { ...push, fetch: isLocal ? Object.assign(fetch, { forwarded: fetchBy('refuse') }) : fetch }
   }
 }
 

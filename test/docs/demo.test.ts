@@ -78,7 +78,10 @@ describe.skipIf(!isBuilt)('the demo', () => {
   it('the demo prints the addresses of its console and its card', async () => {
     const { output } = await startDemo()
     const address = addressIn(output)
-    expect(output.trimStart()).toMatch(/^Console\s+http\S+\/console\/\n/)
+    const [, link = ''] = /^Console\s+(http\S+)\n/.exec(output.trimStart()) ?? []
+    const opened = await fetch(link, { redirect: 'manual' })
+    const [cookie = ''] = (opened.headers.get('set-cookie') ?? '').split(';')
+    expect((await fetch(`${address}/console/api/v1/agents`, { headers: { cookie } })).status).toBe(200)
     const headers = { accept: 'text/html' }
     const page = await fetch(address, { headers })
     expect([page.status, page.url]).toEqual([200, `${address}/console/`])

@@ -25,6 +25,13 @@ export function isLoopback(host: string): boolean {
   return bare === 'localhost' || bare === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(bare)
 }
 
+/** Whether a proxy says that it has forwarded the request. */
+export function isForwarded({ header }: Pick<Incoming, 'header'>): boolean {
+  return forwardingHeaders.some((name) => header(name) !== undefined)
+}
+
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
+
 function readForwarded({ header }: Pick<Incoming, 'header'>): Forwarded {
   const standard = parametersOfFirstElement(header('forwarded') ?? '')
   return {

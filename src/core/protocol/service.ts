@@ -23,6 +23,8 @@ export interface Call {
   readonly trace?: Trace | undefined
   /** The number of agents behind the call, by the header `A2A-Hops`: agents that drop metadata may still pass on headers. */
   readonly hops?: number | undefined
+  /** Whether the request came through a proxy, by its headers: then its caller may be on another machine. */
+  readonly isForwarded?: boolean | undefined
   /** Further headers of the request, such as `traceparent`, for transports that have headers. */
   readonly headers?: Readonly<Record<string, string>>
 }

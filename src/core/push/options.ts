@@ -21,6 +21,13 @@ export interface PushFetch extends Fetch {
   check(url: string): Promise<void>
   /** Sends a delivery for less CPU time than a call. Deliveries use it if it exists. */
   readonly post?: SendPost
+  /** Used instead for webhooks whose registration came through a proxy, if other addresses are permitted for those. */
+  readonly forwarded?: PushFetch
+}
+
+/** The `fetch` for a webhook, by how it was registered. */
+export function fetchFor({ isForwarded }: { readonly isForwarded?: boolean | undefined }, fetch: PushFetch): PushFetch {
+  return (isForwarded && fetch.forwarded) || fetch
 }
 
 /** All times are in milliseconds. */

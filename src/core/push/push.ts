@@ -7,7 +7,7 @@ import { serverDialects } from '../dialects/server-dialects.ts'
 import { isRequestRefused, type RefusalReason } from '../http/address-guard.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { invalidParams } from '../protocol/errors.ts'
-import type { PushConfig } from '../protocol/service.ts'
+import type { Call, PushConfig } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { TaskHead, TaskLog } from '../tasks/log.ts'
@@ -17,7 +17,7 @@ import { createPayloadEncoder } from './delivery/payload.ts'
 import { randomHex } from './delivery/send.ts'
 import { dueOf } from './delivery/webhook-state.ts'
 import { createMemoryPushStore } from './memory-store.ts'
-import { type PushOptions, type PushSettings, withPushDefaults } from './options.ts'
+import { fetchFor, type PushFetch, type PushOptions, type PushSettings, withPushDefaults } from './options.ts'
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
 
 const pageSize = 500
@@ -42,7 +42,7 @@ export interface PushDependencies {
 }
 
 /** Rejects a config whose URL is forbidden or unreachable, or whose secrets do not fit into headers. */
-export type CheckConfig = (config: PushConfig, field?: string) => Promise<void>
+export type CheckConfig = (config: PushConfig, call: Pick<Call, 'isForwarded'>, field?: string) => Promise<void>
 
 export interface Registration {
   readonly task: Pick<TaskHead, 'taskId' | 'contextId'> & Partial<Pick<TaskHead, 'phase'>>
@@ -58,6 +58,8 @@ export interface Registration {
   readonly trace?: Trace | undefined
   /** Whether the owner has negotiated the extension for input requests. */
   readonly knowsRequests?: boolean | undefined
+  /** Whether the registration came through a proxy. */
+  readonly isForwarded?: boolean | undefined
 }
 
 export interface RegisteredConfig extends WebhookKey {
@@ -113,7 +115,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   }
 
   async function register(registration: Registration): Promise<PushConfig> {
-    const { task, owner, config, after, alias, trace, knowsRequests } = registration
+    const { task, owner, config, after, alias, trace, knowsRequests, isForwarded } = registration
     const { taskId, contextId, phase } = task
     const { dialect } = config
     const newConfig = storedConfigOf(config)
@@ -139,6 +141,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
         ...(alias !== undefined && { alias }),
         ...(trace && { trace }),
         ...(knowsRequests !== undefined && { knowsRequests }),
+        ...(isForwarded && { isForwarded }),
         state: isOver ? 'done' : 'active',
         cursor: before && before.webhook.state !== 'done' ? before.webhook.cursor : after,
         givenUp: 0,
@@ -159,7 +162,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   }
 
   return {
-    check: createCheckConfig(settings),
+    check: createCheckConfig(settings, logger),
     isStoredAfterTask: store === log.webhooks && store.keepsOrder === true,
     register,
     async get(key) {
@@ -257,9 +260,12 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return isDone
 }
 
-function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }: PushSettings): CheckConfig {
+function createCheckConfig(settings: PushSettings, logger: Logger): CheckConfig {
+  const { fetch: ownFetch, proveOwnership, requireResolvable, timeout } = settings
+  let hasWarned = false
+
   /** A host that cannot be resolved now, or not in time, passes: every delivery checks its address again. */
-  async function requireAllowed(url: string, field: string): Promise<void> {
+  async function requireAllowed(url: string, field: string, fetch: PushFetch): Promise<void> {
     try {
       const checked = fetch.check(url)
       if (!(await isSettled(checked))) {
@@ -268,14 +274,23 @@ function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }
       await checked
     } catch (error) {
       // The answer does not reveal which address a name resolves to.
-      if (isRequestRefused(error))
+      if (isRequestRefused(error)) {
+        warnOnce(error.reason)
         throw invalidParams(field, `may not be called: ${refusalTexts[error.reason]} (${error.reason})`)
+      }
       if (requireResolvable) throw invalidParams(field, 'its host cannot be resolved')
     }
   }
 
+  function warnOnce(reason: RefusalReason): void {
+    const option = reason === 'loopback' ? 'push.loopback' : reason === 'private' ? 'push.allow' : undefined
+    if (option === undefined || hasWarned) return
+    hasWarned = true
+    logger.warn({ reason, option }, 'a webhook was refused because of its address: the option permits such addresses')
+  }
+
   /** A receiver proves that it wants deliveries by repeating the challenge. */
-  async function proveReceiver(url: string, field: string): Promise<void> {
+  async function proveReceiver(url: string, field: string, fetch: PushFetch): Promise<void> {
     const challenge = randomHex(16)
     const challengeUrl = new URL(url)
     challengeUrl.searchParams.set('validationToken', challenge)
@@ -292,7 +307,8 @@ function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }
     }
   }
 
-  return async (config, field = 'pushConfig.url') => {
+  return async (config, { isForwarded }, field = 'pushConfig.url') => {
+    const fetch = fetchFor({ isForwarded }, ownFetch)
     const { url, token, authentication } = config
     if (url.length > maxLength.url) throw invalidParams(field, `expected at most ${maxLength.url} characters`)
     const sibling = (name: string) => field.replace(/url$/, name)
@@ -303,8 +319,8 @@ function createCheckConfig({ fetch, proveOwnership, requireResolvable, timeout }
         throw invalidParams(sibling('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
       }
     }
-    await requireAllowed(url, field)
-    if (proveOwnership) await proveReceiver(url, field)
+    await requireAllowed(url, field, fetch)
+    if (proveOwnership) await proveReceiver(url, field, fetch)
   }
 }
 

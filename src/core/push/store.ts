@@ -34,6 +34,8 @@ export interface Webhook {
   readonly dialect?: string
   /** Whether the owner has negotiated the extension for input requests. Otherwise they are expanded into messages. */
   readonly knowsRequests?: boolean
+  /** Whether the registration came through a proxy. */
+  readonly isForwarded?: boolean
   /** The id under which the caller knows the task, if it differs from the task id. */
   readonly alias?: string
   /** Trace id of the deliveries if the task has no trace context. */

@@ -18,6 +18,7 @@ import {
 import type { Exchange, Incoming, Outgoing } from '../../core/http/exchange.ts'
 import { createHostCheck } from '../../core/http/host-check.ts'
 import { isJson, parseJson } from '../../core/http/json.ts'
+import { isForwarded } from '../../core/http/origin.ts'
 import { matchesEtag } from '../../core/http/response-headers.ts'
 import { A2AError, loggedError, StoreUnavailable } from '../../core/protocol/errors.ts'
 import { anonymous, ownerOf } from '../../core/protocol/model.ts'
@@ -233,10 +234,7 @@ const hostCheck = createHostCheck({ hosts: [] })
 
 /** Web pages can reach this machine too, and a proxy on this machine forwards requests of others. */
 export function isLocal(incoming: Incoming): boolean {
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some(
-    (name) => incoming.header(name) !== undefined,
-  )
-  return !isForwarded && incoming.header('host') !== undefined && hostCheck?.(incoming) === undefined
+  return !isForwarded(incoming) && incoming.header('host') !== undefined && hostCheck?.(incoming) === undefined
 }
 
 function readQuery(parameters: URLSearchParams): SearchQuery {

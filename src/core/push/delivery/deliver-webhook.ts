@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../protocol/events.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Span, Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
-import type { PushSettings } from '../options.ts'
+import { fetchFor, type PushSettings } from '../options.ts'
 import type { Delivery, PushStore, StoredWebhook, Webhook } from '../store.ts'
 import type { Checkpoint } from './checkpoints.ts'
 import type { DeliverySlots, Slot } from './concurrency.ts'
@@ -214,8 +214,9 @@ class WebhookDelivery {
 
   async #post(payload: EncodedPayload, generation: number, attempt: number): Promise<AttemptResult | undefined> {
     const { settings, clock, telemetry, requestSignal } = this.#context
-    const { timeout, fetch, sign } = settings
+    const { timeout, sign } = settings
     const { contextId, trace, config } = this.#webhook
+    const fetch = fetchFor(this.#webhook, settings.fetch)
     const { taskId } = this.#leased
     const span = telemetry?.begin(
       { type: 'delivery', taskId, contextId, host: new URL(config.url).host, generation, attempt },

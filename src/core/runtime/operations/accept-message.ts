@@ -95,7 +95,7 @@ async function acceptWithPush(request: SendRequest, call: Call, context: Message
   if (!push) {
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
-  await push.check(config, 'configuration.push.url')
+  await push.check(config, call, 'configuration.push.url')
   const register = (message: AcceptedMessage) => registerInline(config, message, { request, call, push, log })
   let registered: Promise<unknown> | undefined
   const onCreating = (task: NewTask) => {

@@ -39,7 +39,7 @@ export function createPushOperations(
       const log = logOf(call, 'createPushConfig')
       const address = isAlias ? { taskId, isAlias } : { taskId }
       const head = await log.task(address)
-      await push.check(config)
+      await push.check(config, call)
       return await push.register({
         task: head,
         owner: log.owner,
@@ -47,6 +47,7 @@ export function createPushOperations(
         after: head.generation,
         trace: await traceOfTask(head.taskId, log),
         knowsRequests: call.extensions?.includes(clientTools),
+        isForwarded: call.isForwarded,
         ...(isAlias && { alias: taskId }),
       })
     },
@@ -108,6 +109,7 @@ export async function registerInline(
     ...(alias !== undefined && { alias }),
     trace: isFirst ? call.trace : await traceOfTask(task.taskId, log),
     knowsRequests: call.extensions?.includes(clientTools),
+    isForwarded: call.isForwarded,
   })
 }
 

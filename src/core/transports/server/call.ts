@@ -6,6 +6,7 @@ import { eventsForReader, type ReaderForm, readerFormOf, resultForReader } from 
 import { BodyConsumed, BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJsonBody } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
+import { isForwarded } from '../../http/origin.ts'
 import { A2AError, invalidParams, StoreUnavailable } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
@@ -180,6 +181,10 @@ export class WireCall implements Call {
 
   get userAgent(): string | undefined {
     return this.#incoming.header('user-agent')
+  }
+
+  get isForwarded(): boolean {
+    return isForwarded(this.#incoming)
   }
 
   get hops(): number | undefined {
