@@ -91,7 +91,7 @@ export function agentRoutes(agents: ConsoleAgents): readonly Route[] {
 }
 
 /** The URL at which callers reach the agent. */
-export function urlOf(agent: ConsoleAgent, incoming: Incoming): string {
+function urlOf(agent: ConsoleAgent, incoming: Incoming): string {
   const { publicUrl, trustProxy } = agent.agent.options
   return atOrigin(agent, originOf({ ...forOrigin(incoming), base: agent.path }, { publicUrl, trustProxy }))
 }

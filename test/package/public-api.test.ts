@@ -37,6 +37,8 @@ describe('the public API', () => {
       connect: ['core/client/connect.ts', 'core/node/guarded-fetch/connect.ts'],
       // The same function, whose links send by `node:http`.
       createMeshPeer: ['mesh/peer.ts', 'serve/mesh-peer.ts'],
+      // The same function, which reads the key of a server on this machine.
+      createOperatorClient: ['operator/client.ts', 'serve/operator-client.ts'],
       // The class that code for another loop expects.
       AgentLoop: ['loop/agent-loop.ts', 'loop/compat.ts'],
     })

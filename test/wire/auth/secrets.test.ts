@@ -141,7 +141,7 @@ describe.each([
       logger,
       signals: false,
       drainDeadline: 0,
-      push: {},
+      push: { loopback: 'allow' },
       calls: { auth: [ownKey(own)] },
       auth: {
         schemes: {

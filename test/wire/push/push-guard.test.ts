@@ -5,6 +5,7 @@ import { createMemoryLog } from '../../../src/core/tasks/memory-log.ts'
 import { apiKey, hashApiKey } from '../../../src/entries/auth.ts'
 import type { AddOptions, ServePushOptions } from '../../../src/serve/options.ts'
 import { collect, until } from '../../support/async.ts'
+import { createRecordingLogger } from '../../support/logger.ts'
 import { startWebhookReceiver } from '../../support/push/webhook-receiver.ts'
 import { startTestServer, type TestServerOptions } from '../../support/servers/test-server.ts'
 import { createWireClient } from '../../support/wire/wire-client.ts'
@@ -74,7 +75,7 @@ describe('a webhook on the machine of the agent', async () => {
 
   async function register(options: TestServerOptions, mount?: AddOptions) {
     const hook = await startWebhookReceiver()
-    const { wire, server } = await startTestServer(async () => 'done', { auth, push: {}, ...options })
+    const { wire, server } = await startTestServer(async () => 'done', { push: {}, ...options })
     if (mount)
       server.add(
         agent({ name: 'Other' }, () => 'done'),
@@ -90,9 +91,11 @@ describe('a webhook on the machine of the agent', async () => {
   }
 
   it.each<[string, TestServerOptions]>([
-    ['listens on all addresses', { host: '0.0.0.0' }],
+    ['listens on all addresses', { host: '0.0.0.0', auth: 'none' }],
     ['has a public URL', { publicUrl: 'https://agents.example.com' }],
+    ['has a URL of its own', { publicUrl: 'http://localhost:4000' }],
     ['is behind a proxy', { trustProxy: true }],
+    ['has auth', { auth }],
   ])(
     'a webhook on the machine of the agent is refused by a server that %s, whatever NODE_ENV is',
     async (_, options) => {
@@ -111,10 +114,36 @@ describe('a webhook on the machine of the agent', async () => {
   it('a webhook on the machine of the agent is called by a server that only this machine can call, whatever NODE_ENV is', async () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     vi.stubEnv('NODE_ENV', 'production')
-    const { hook, problem } = await register({ publicUrl: 'http://localhost:4000' })
+    const { hook, problem } = await register({})
     expect(problem).toBeUndefined()
     await until(() => hook.requests.length > 0)
   })
+
+  it.each(['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'])(
+    'a webhook on the machine of the agent is refused if the registration has the header %s, and so is its delivery',
+    async (name) => {
+      const { lines, logger } = createRecordingLogger()
+      const hook = await startWebhookReceiver()
+      // A name that resolves to this machine later.
+      const addresses = [outside]
+      const resolve = async () => [addresses.shift() ?? { address: '127.0.0.1', family: 4 }]
+      const { wire, server } = await startTestServer(async (turn) => void (await turn.status('completed', 'Done')), {
+        ...{ logger, push: { resolve, schemes: ['http', 'https'], retry: { attempts: 1 } } },
+      })
+      const { port } = new URL(hook.url)
+      const send = (url: string) =>
+        wire.send('go', { configuration: { taskPushNotificationConfig: { url } } }, { [name]: 'for=203.0.113.7' })
+      for (let count = 0; count < 2; count++) await expect(send(hook.url)).rejects.toThrow('push.loopback')
+      const warnings = lines.filter(({ message }) => message.startsWith('a webhook was refused'))
+      expect(warnings).toMatchObject([{ level: 'warn', fields: { reason: 'loopback', option: 'push.loopback' } }])
+      await send(`http://hooks.example.com:${port}/`)
+      const { push: control } = server
+      if (!control) throw new Error('it should push')
+      const dead = () => collect(control.deliveries({ outcome: 'dead' }))
+      await until(async () => (await dead()).length > 0)
+      expect(hook.requests).toEqual([])
+    },
+  )
 
   it('a webhook on the machine of the agent is refused by an agent with a public URL beside one without', async () => {
     const { problem } = await register({}, { publicUrl: 'https://agents.example.com/other' })
