@@ -37,7 +37,7 @@ const productImports = {
   loop: [['base', 'protocol', 'agent', 'client'], []],
   conformance: [['base', 'protocol', 'http', 'dialects', 'transports', 'auth', 'client'], []],
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
-  integrations: [['base', 'protocol', 'http', 'agent', 'client', 'server', 'node'], ['stores']],
+  integrations: [['base', 'protocol', 'http', 'agent', 'server', 'node'], ['stores']],
   testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], []],
 }
 
