@@ -64,7 +64,9 @@ function classOf(name: string, parent: string, schema: Schema): string {
     const type = typeOf(memberSchema)
     const isNullable = isRequired || unset !== 'None' || type === 'None' || type.endsWith('| None')
     const documentation = `description=${literal(memberSchema.description)}, examples=${literal(memberSchema.examples)}`
-    return `    ${member}: ${type}${isNullable ? '' : ' | None'} = Field(${isRequired ? '' : `default=${unset}, `}${documentation})`
+    // Code that reads a request need not check for absent parameters.
+    const unsetArgument = member === 'parameters' ? 'default_factory=dict' : `default=${unset}`
+    return `    ${member}: ${type}${isNullable ? '' : ' | None'} = Field(${isRequired ? '' : `${unsetArgument}, `}${documentation})`
   })
   const config = `${isOpen ? 'extra="allow", ' : ''}json_schema_extra={"examples": ${literal(examples)}}`
   return [

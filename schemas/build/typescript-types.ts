@@ -41,22 +41,22 @@ function typeOf(schema: Schema): string {
   if (Array.isArray(words)) return words.map(literal).join(' | ')
   const options = oneOf ?? anyOf
   if (Array.isArray(options)) return options.map(typeOf).join(' | ')
-  if (type === 'array') return `readonly ${typeOf(schema.items as Schema)}[]`
+  if (type === 'array') return `${typeOf(schema.items as Schema)}[]`
   if (type === 'object') return objectOf(schema)
   return type === 'integer' ? 'number' : String(type)
 }
 
 function objectOf({ properties, required = [], additionalProperties }: Schema): string {
-  if (!isSchema(properties)) return 'Readonly<Record<string, unknown>>'
+  if (!isSchema(properties)) return 'Record<string, any>'
   const members = Object.entries(properties).map(([name, each]) =>
     member(name, each as Schema, required as readonly string[]),
   )
-  if (additionalProperties !== false) members.push('  readonly [member: string]: unknown')
+  if (additionalProperties !== false) members.push('  [member: string]: any')
   return `{\n${members.join('\n')}\n}`
 }
 
 function member(name: string, schema: Schema, required: readonly string[]): string {
-  return `  ${about(schema)}\n  readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`
+  return `  ${about(schema)}\n  ${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`
 }
 
 function literal(value: unknown): string {

@@ -24,61 +24,61 @@ export type MeshFingerprint = string
 /** Identifies the signer. `agent_id` equals the `sender_id` of the envelope. */
 export type MeshAuthenticationTag = {
   /** The agent that signed. It equals the `sender_id` of the message. */
-  readonly agent_id: MeshAgentId
+  agent_id: MeshAgentId
   /** When the agent signed. */
-  readonly timestamp: MeshDateTime
+  timestamp: MeshDateTime
   /** A random value against replay. */
-  readonly nonce: MeshNonce
+  nonce: MeshNonce
   /** The signature over the canonical form of the message. */
-  readonly signature: MeshSignature
+  signature: MeshSignature
   /** Selects the key among several keys of the agent. */
-  readonly public_key_fingerprint?: MeshFingerprint
+  public_key_fingerprint?: MeshFingerprint
 }
 
 /** The members of all envelopes. */
 export interface MeshBaseMessage {
   /** The unique id of this message. */
-  readonly message_id: MeshMessageId
+  message_id: MeshMessageId
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'request' | 'response' | 'handshake' | 'handshake_ack' | 'error' | 'discover_agents' | 'agent_announcement' | 'goodbye'
+  message_type: 'request' | 'response' | 'handshake' | 'handshake_ack' | 'error' | 'discover_agents' | 'agent_announcement' | 'goodbye'
   /** The agent that sends the message. */
-  readonly sender_id: MeshAgentId
+  sender_id: MeshAgentId
   /** The agent that the message is addressed to. */
-  readonly recipient_id: MeshAgentId
+  recipient_id: MeshAgentId
   /** When the sender created the message. */
-  readonly timestamp: MeshTimestamp
+  timestamp: MeshTimestamp
   /** The content, as the message type defines it. */
-  readonly payload: Readonly<Record<string, unknown>>
+  payload: Record<string, any>
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id?: MeshMessageId | null
+  correlation_id?: MeshMessageId | null
   /** The signature of the sender. */
-  readonly auth?: MeshAuthenticationTag
+  auth?: MeshAuthenticationTag
 }
 
 /** The method to call and its parameters. */
 export type MeshRequestPayload = {
   /** The method to call. */
-  readonly method: string
+  method: string
   /** The parameters of the method. Defaults to an empty object. */
-  readonly parameters?: Readonly<Record<string, unknown>>
+  parameters?: Record<string, any>
 }
 
 /** Calls a method of an agent. */
 export interface MeshRequestMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'request'
+  message_type: 'request'
   /** The content, as the message type defines it. */
-  readonly payload: MeshRequestPayload
+  payload: MeshRequestPayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id?: null
+  correlation_id?: null
 }
 
 /** The request succeeded. */
 export type MeshSuccessResponsePayload = {
   /** `success`: the result is in `data`. */
-  readonly status: 'success'
+  status: 'success'
   /** The result of the method. */
-  readonly data: Readonly<Record<string, unknown>>
+  data: Record<string, any>
 }
 
 /** A machine-readable error code. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may define their own. */
@@ -87,19 +87,19 @@ export type MeshErrorCode = string
 /** Why a request failed. */
 export type MeshErrorObject = {
   /** The error code. */
-  readonly code: MeshErrorCode
+  code: MeshErrorCode
   /** A sentence for people. */
-  readonly message: string
+  message: string
   /** More about the error, for programs. */
-  readonly details?: Readonly<Record<string, unknown>>
+  details?: Record<string, any>
 }
 
 /** The agent understood the request and rejected it. */
 export type MeshErrorResponsePayload = {
   /** `error`: the reason is in `error`. */
-  readonly status: 'error'
+  status: 'error'
   /** Why the agent rejected the request. */
-  readonly error: MeshErrorObject
+  error: MeshErrorObject
 }
 
 /** The result of a request: data or an error. */
@@ -108,11 +108,11 @@ export type MeshResponsePayload = MeshSuccessResponsePayload | MeshErrorResponse
 /** Answers a request. */
 export interface MeshResponseMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'response'
+  message_type: 'response'
   /** The content, as the message type defines it. */
-  readonly payload: MeshResponsePayload
+  payload: MeshResponsePayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id: MeshMessageId
+  correlation_id: MeshMessageId
 }
 
 /** Major, minor and patch version. */
@@ -121,65 +121,65 @@ export type MeshSemanticVersion = string
 /** How an agent describes itself in a handshake. This is not the A2A agent card. */
 export type MeshAgentCard = {
   /** The id under which the agent sends and receives. */
-  readonly agent_id: MeshAgentId
+  agent_id: MeshAgentId
   /** The name of the agent for people. */
-  readonly name: string
+  name: string
   /** The version of the agent. */
-  readonly version: MeshSemanticVersion
+  version: MeshSemanticVersion
   /** What the agent does. */
-  readonly description: string
+  description: string
   /** What the agent can do, in words that a registry searches. */
-  readonly capabilities: readonly string[]
+  capabilities: string[]
   /** The protocol versions that the agent speaks. */
-  readonly supported_protocols: readonly string[]
+  supported_protocols: string[]
   /** Anything else about the agent. */
-  readonly metadata?: Readonly<Record<string, unknown>>
+  metadata?: Record<string, any>
   /** The schema versions that the agent knows. */
-  readonly schema_versions?: readonly MeshSemanticVersion[]
+  schema_versions?: MeshSemanticVersion[]
 }
 
 /** Starts a session between two agents. */
 export type MeshHandshakePayload = {
   /** The card of the agent that starts the session. */
-  readonly agent_card: MeshAgentCard
+  agent_card: MeshAgentCard
 }
 
 /** Introduces the sender. */
 export interface MeshHandshakeMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'handshake'
+  message_type: 'handshake'
   /** The content, as the message type defines it. */
-  readonly payload: MeshHandshakePayload
+  payload: MeshHandshakePayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id?: null
+  correlation_id?: null
 }
 
 /** The answering agent, and the versions that both agents will use. */
 export type MeshHandshakeAccepted = {
   /** `true`: the session is open. */
-  readonly accepted: true
+  accepted: true
   /** The card of the answering agent. */
-  readonly agent_card: MeshAgentCard
+  agent_card: MeshAgentCard
   /** The highest protocol version that both agents speak. */
-  readonly selected_protocol: string
+  selected_protocol: string
   /** The highest schema version that both agents know. */
-  readonly schema_version?: MeshSemanticVersion
+  schema_version?: MeshSemanticVersion
   /** A remark on the answer. */
-  readonly reason?: string
+  reason?: string
 }
 
 /** The answering agent rejects the handshake. */
 export type MeshHandshakeRefused = {
   /** `false`: there is no session. */
-  readonly accepted: false
+  accepted: false
   /** The card of the answering agent. */
-  readonly agent_card?: MeshAgentCard
+  agent_card?: MeshAgentCard
   /** The highest protocol version that both agents speak. */
-  readonly selected_protocol?: string
+  selected_protocol?: string
   /** The highest schema version that both agents know. */
-  readonly schema_version?: MeshSemanticVersion
+  schema_version?: MeshSemanticVersion
   /** Why the agent rejects the handshake. */
-  readonly reason?: string
+  reason?: string
 }
 
 /** The answer to a handshake. */
@@ -188,11 +188,11 @@ export type MeshHandshakeAckPayload = MeshHandshakeAccepted | MeshHandshakeRefus
 /** Answers a handshake. */
 export interface MeshHandshakeAckMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'handshake_ack'
+  message_type: 'handshake_ack'
   /** The content, as the message type defines it. */
-  readonly payload: MeshHandshakeAckPayload
+  payload: MeshHandshakeAckPayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id: MeshMessageId
+  correlation_id: MeshMessageId
 }
 
 /** An absolute HTTP URL without credentials. */
@@ -201,119 +201,119 @@ export type MeshHttpUrl = string
 /** Why a message was rejected, when to retry (in seconds), and where to read more. */
 export type MeshErrorDetails = {
   /** The error code. */
-  readonly code: MeshErrorCode
+  code: MeshErrorCode
   /** A sentence for people. */
-  readonly message: string
+  message: string
   /** More about the error, for programs. */
-  readonly details?: Readonly<Record<string, unknown>>
+  details?: Record<string, any>
   /** The number of seconds to wait before a retry. */
-  readonly retry_after?: number
+  retry_after?: number
   /** A page that explains the error. */
-  readonly documentation_url?: MeshHttpUrl
+  documentation_url?: MeshHttpUrl
 }
 
 /** A protocol violation, or an agent that cannot answer. */
 export type MeshErrorPayload = {
   /** What went wrong. */
-  readonly error: MeshErrorDetails
+  error: MeshErrorDetails
 }
 
 /** Reports that a message was rejected or could not be handled. */
 export interface MeshErrorMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'error'
+  message_type: 'error'
   /** The content, as the message type defines it. */
-  readonly payload: MeshErrorPayload
+  payload: MeshErrorPayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id: MeshMessageId
+  correlation_id: MeshMessageId
 }
 
 /** Narrows the search. Defaults to all agents, up to 100. */
 export type MeshDiscoverFilters = {
   /** The health of the agents to list. Defaults to `all`. */
-  readonly status?: 'healthy' | 'unhealthy' | 'all'
+  status?: 'healthy' | 'unhealthy' | 'all'
   /** The number of agents to list. Defaults to 100. */
-  readonly max_results?: number
+  max_results?: number
 }
 
 /** Searches the registry for agents with all of these capabilities. */
 export type MeshDiscoverAgentsPayload = {
   /** The capabilities that an agent must have, all of them. */
-  readonly capabilities?: readonly string[]
+  capabilities?: string[]
   /** Further conditions. */
-  readonly filters?: MeshDiscoverFilters
+  filters?: MeshDiscoverFilters
 }
 
 /** Searches the registry for agents. */
 export interface MeshDiscoverAgentsMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'discover_agents'
+  message_type: 'discover_agents'
   /** The agent that the message is addressed to. */
-  readonly recipient_id: 'registry'
+  recipient_id: 'registry'
   /** The content, as the message type defines it. */
-  readonly payload: MeshDiscoverAgentsPayload
+  payload: MeshDiscoverAgentsPayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id?: null
+  correlation_id?: null
 }
 
 /** An agent in the registry. */
 export type MeshAgentInfo = {
   /** The id of the agent. */
-  readonly agent_id: MeshAgentId
+  agent_id: MeshAgentId
   /** The name of the agent for people. */
-  readonly name: string
+  name: string
   /** What the agent can do. */
-  readonly capabilities: readonly string[]
+  capabilities: string[]
   /** Whether the agent answered its last health check. */
-  readonly status: 'healthy' | 'unhealthy'
+  status: 'healthy' | 'unhealthy'
   /** Where the agent receives messages. */
-  readonly endpoint: MeshHttpUrl
+  endpoint: MeshHttpUrl
   /** When the registry last heard from the agent. */
-  readonly last_heartbeat?: MeshDateTime
+  last_heartbeat?: MeshDateTime
 }
 
 /** The agents found. `total_count` includes agents beyond `max_results`. */
 export type MeshAgentAnnouncementPayload = {
   /** The agents found, up to `max_results`. */
-  readonly agents: readonly MeshAgentInfo[]
+  agents: MeshAgentInfo[]
   /** The number of agents that match. */
-  readonly total_count: number
+  total_count: number
   /** The duration of the search in milliseconds. */
-  readonly query_time_ms?: number
+  query_time_ms?: number
 }
 
 /** Answers discovery. */
 export interface MeshAgentAnnouncementMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'agent_announcement'
+  message_type: 'agent_announcement'
   /** The agent that sends the message. */
-  readonly sender_id: 'registry'
+  sender_id: 'registry'
   /** The content, as the message type defines it. */
-  readonly payload: MeshAgentAnnouncementPayload
+  payload: MeshAgentAnnouncementPayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id: MeshMessageId
+  correlation_id: MeshMessageId
 }
 
 /** The sender disconnects, and may return after a number of seconds. */
 export type MeshGoodbyePayload = {
   /** Why the sender disconnects. */
-  readonly reason?: string
+  reason?: string
   /** The number of seconds after which the sender may return. */
-  readonly reconnect_after?: number
+  reconnect_after?: number
 }
 
 /** Ends a session. */
 export interface MeshGoodbyeMessage extends MeshBaseMessage {
   /** The kind of the message. It determines the payload. */
-  readonly message_type: 'goodbye'
+  message_type: 'goodbye'
   /** The content, as the message type defines it. */
-  readonly payload: MeshGoodbyePayload
+  payload: MeshGoodbyePayload
   /** The `message_id` of the message that this one answers. */
-  readonly correlation_id?: null
+  correlation_id?: null
 }
 
 /** A signed envelope. */
 export interface MeshAuthenticatedMessage extends MeshBaseMessage {
   /** The signature of the sender. */
-  readonly auth: MeshAuthenticationTag
+  auth: MeshAuthenticationTag
 }

@@ -13,6 +13,8 @@ export interface ValidatorOptions {
   readonly lenientIds?: boolean
 }
 
+const optionNames: readonly string[] = ['version', 'authenticated', 'lenientIds'] satisfies (keyof ValidatorOptions)[]
+
 export interface Verdict {
   readonly valid: boolean
   /** For people: the path of each violation and what was expected there. */
@@ -21,7 +23,6 @@ export interface Verdict {
 
 /** Validates messages against the schemas of one version, which it compiles once. */
 export class SchemaValidator {
-  readonly #version: SchemaVersion
   readonly #types = new Map<unknown, ValidateFunction>()
   readonly #signed: ValidateFunction | undefined
 
@@ -30,6 +31,10 @@ export class SchemaValidator {
       throw new TypeError(
         `expected options such as { version: '1.1.0' }, got ${JSON.stringify(options)}: the validator contains its schemas and reads no directory`,
       )
+    const unknown = Object.keys(options).filter((name) => !optionNames.includes(name))
+    if (unknown.length > 0) {
+      throw new TypeError(`There is no option ${unknown.join(', ')}: there are ${optionNames.join(', ')}.`)
+    }
     const { version = '1.1.0', authenticated = false, lenientIds = false } = options
     const files = meshFiles[version]
     if (files === undefined) throw new TypeError(`There is no version ${version}: there are 1.0.0 and 1.1.0.`)
@@ -41,7 +46,6 @@ export class SchemaValidator {
       if (validate && type !== 'base' && type !== 'authenticated') this.#types.set(type, validate)
     }
     if (authenticated) this.#signed = ajv.getSchema(`${base}/v${version}/authenticated-message.json`)
-    this.#version = version
   }
 
   validate(message: unknown): Verdict {
@@ -55,7 +59,7 @@ export class SchemaValidator {
       : undefined
     const validate = this.#types.get(type)
     if (!validate) {
-      return invalid([`message_type: version ${this.#version} has only ${[...this.#types.keys()].join(', ')}`])
+      return invalid([`Unknown message_type: ${type}`])
     }
     if (!validate(message)) return invalid(texts(validate.errors))
     if (this.#signed && !this.#signed(message)) return invalid(texts(this.#signed.errors))
@@ -115,11 +119,11 @@ function invalid(errors: readonly string[]): Verdict {
   return { valid: false, errors }
 }
 
+/** As AJV words them, with the name of a member that is unknown. */
 function texts(errors: readonly ErrorObject[] | null | undefined): readonly string[] {
   const all = (errors ?? []).map(({ instancePath, message, params }) => {
-    const place = instancePath.slice(1).replaceAll('/', '.') || 'message'
     const unknown = 'additionalProperty' in params ? `: ${params.additionalProperty}` : ''
-    return `${place}: ${message}${unknown}`
+    return `${instancePath}: ${message}${unknown}`
   })
   return [...new Set(all)]
 }

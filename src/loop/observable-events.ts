@@ -10,7 +10,7 @@ export interface EventObserver<T> {
 
 /** A source that starts on subscription; unsubscribing stops it. An RxJS `Observable` can be made of it. */
 export interface ObservableEvents<T> extends Subscribable<T> {
-  subscribe(observer: EventObserver<T>): { unsubscribe(): void }
+  subscribe(observer: EventObserver<T> | ((value: T) => void)): { unsubscribe(): void }
 }
 
 /** Creates a source from a function that starts it and returns how to stop it. */
@@ -18,7 +18,8 @@ export function createObservableEvents<T>(
   start: (observer: Required<EventObserver<T>>) => () => void,
 ): ObservableEvents<T> {
   return {
-    subscribe(observer) {
+    subscribe(observerOrNext) {
+      const observer = typeof observerOrNext === 'function' ? { next: observerOrNext } : observerOrNext
       let isClosed = false
       let stop: (() => void) | undefined
       const close = () => {

@@ -16,6 +16,8 @@ export interface RateLimitOptions extends Rate {
 
 /** Limits how often a peer may send. */
 export interface RateLimit {
+  /** What the limit allows, for the error of a peer that exceeds it. */
+  readonly rule?: Rate
   /** Counts one message of the peer. Returns 0, or the seconds until the next one is accepted. */
   take(peer: string): Promise<number> | number
 }
@@ -35,6 +37,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   }
   const { store = createMemoryLimits({ callers: peers, now }) } = options
   return {
+    rule: { limit, window },
     async take(peer) {
       const { isAllowed, retryAfter } = await store.take(`mesh ${peer}`, { limit, window })
       return isAllowed ? 0 : Math.max(1, Math.ceil(retryAfter))

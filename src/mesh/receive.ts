@@ -115,7 +115,13 @@ export function createReceive(options: ReceiveOptions): Receive {
     const wait = await rateLimit.take(call.from)
     if (wait > 0) {
       const message = `Too many messages: try again in ${wait} seconds.`
-      throw new MeshError('RATE_LIMIT_EXCEEDED', message, { retryAfter: wait })
+      const { limit, window } = rateLimit.rule ?? {}
+      const details = defined({
+        limit,
+        window: window === undefined ? undefined : `${window} ${window === 1 ? 'second' : 'seconds'}`,
+        reset_at: new Date(now() + wait * 1000).toISOString(),
+      })
+      throw new MeshError('RATE_LIMIT_EXCEEDED', message, { retryAfter: wait, details })
     }
     if (inFlight.size >= maxInFlight) {
       throw new MeshError('SERVICE_UNAVAILABLE', 'Too many messages are being handled.', { retryAfter: 1 })

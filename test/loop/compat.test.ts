@@ -4,8 +4,15 @@ import { MockLanguageModelV4 } from 'ai/test'
 import express from 'express'
 import { lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { A2AClientImpl } from '../../src/entries/client-compat.ts'
-import { AgentLoop } from '../../src/entries/loop-compat.ts'
+import { A2AClientImpl, type TaskStatusUpdateEvent as ClientStatusUpdate } from '../../src/entries/client-compat.ts'
+import {
+  type A2AEvent,
+  AgentLoop,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type TaskStatusUpdateEvent,
+} from '../../src/entries/loop-compat.ts'
+import { createAgentLoop } from '../../src/loop/agent-loop.ts'
 import { collect } from '../support/async.ts'
 import { scriptedModel, textReply } from '../support/models/scripted-model.ts'
 import { listenOnFreePort } from '../support/servers/http-server.ts'
@@ -99,4 +106,29 @@ describe('A2AClientImpl', () => {
       await expect(client.sendMessage({ message })).rejects.toMatchObject({ name: 'A2AError', code: 'unavailable' })
     }
   })
+})
+
+it('events of the house endpoint have the types that both compatibility entries export', async () => {
+  const { server } = await startTestServer(async (turn) => {
+    await turn.artifact('page').close('text')
+  })
+  const request: JSONRPCRequest = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: { message } }
+  const response = await fetch(`${server.url}/api/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify(request),
+  })
+  const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: '))
+  const events: A2AEvent[] = lines.map((line) => (JSON.parse(line.slice(6)) as JSONRPCResponse).result)
+  expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['task', 'artifact-update', 'status-update']))
+  const last: ClientStatusUpdate = events.at(-1) as TaskStatusUpdateEvent
+  expect(last).toMatchObject({ kind: 'status-update', final: true, status: { state: 'completed' } })
+})
+
+it('subscribe of a loop takes a function for the events', async () => {
+  const model = scriptedModel(textReply('Up'))
+  const events: unknown[] = []
+  const loop = createAgentLoop({ model })
+  loop.invoke([{ text: 'Sales?' }], { taskId: 't', contextId: 'c' }).subscribe((event) => events.push(event))
+  await expect.poll(() => JSON.stringify(events.at(-1))).toContain('completed')
 })

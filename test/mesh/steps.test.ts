@@ -251,6 +251,7 @@ describe('a posted message', () => {
     expect(refused.body.payload?.error).toMatchObject({
       code: 'RATE_LIMIT_EXCEEDED',
       retry_after: 2,
+      details: { limit: 1, window: '2 seconds', reset_at: expect.stringMatching(/^20.*Z$/) },
       documentation_url: 'https://example.com/errors#RATE_LIMIT_EXCEEDED',
     })
     now += 2_000

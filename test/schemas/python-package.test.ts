@@ -26,6 +26,54 @@ print(json.dumps(request.to_message()))`,
     expect(JSON.parse(stdout)).toMatchObject({ message_type: 'request', payload: { method: 'get_price' } })
   })
 
+  it('optional members may be None, parameters default to an empty object, and ids equal UUIDs', async () => {
+    const stdout = await runPython(
+      python ?? '',
+      `import json, uuid
+from datetime import datetime, timezone
+from a2a_schemas import RequestMessage, RequestPayload, parse_message
+from pydantic import ValidationError
+id = uuid.uuid4()
+request = RequestMessage(message_id=id, message_type="request", sender_id="abc", recipient_id="def",
+    timestamp=datetime.now(timezone.utc), payload=RequestPayload(method="m"), correlation_id=None, auth=None)
+assert request.message_id == id and id == request.message_id and request.message_id == str(id)
+assert request.payload.parameters == {}
+assert RequestPayload(method="m", parameters=None).parameters is None
+message = request.to_message()
+assert "auth" not in message and "parameters" not in message["payload"], message
+assert parse_message(message).message_id == id
+try:
+    parse_message({**message, "auth": None})
+    refused = False
+except ValidationError:
+    refused = True
+print(json.dumps(refused))`,
+    )
+    expect(JSON.parse(stdout)).toBe(true)
+  })
+
+  it('errors say which schema they are from, and name an unknown member of an answer', async () => {
+    const example = JSON.parse(await readFile(new URL('json/v1.1.0/response-message.json', schemas), 'utf8'))
+      .examples[0]
+    const stdout = await runPython(
+      python ?? '',
+      `import json
+from a2a_schemas import SchemaValidator
+message = json.loads(${JSON.stringify(JSON.stringify(example))})
+validator = SchemaValidator()
+print(json.dumps([
+    validator.validate({**message, "x": 1})[1],
+    validator.validate({**message, "payload": {**message["payload"], "x": 1}})[1],
+    SchemaValidator("1.0.0").validate({**message, "message_type": "goodbye"})[1],
+]))`,
+    )
+    expect(JSON.parse(stdout)).toEqual([
+      ["Base schema error: Additional properties are not allowed ('x' was unexpected)"],
+      ["response schema error: Additional properties are not allowed ('x' was unexpected) (at payload)"],
+      ['Unknown message_type: goodbye'],
+    ])
+  })
+
   it('the Python package takes uuid4() and datetime objects, and every dump of a model is valid', async () => {
     const stdout = await runPython(
       python ?? '',

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo
 from pydantic import model_serializer, model_validator
 
 from .i_json import fault_of
@@ -19,14 +19,17 @@ _TIMESTAMP = re.compile(r"[^.]{19}(?:\.[0-9]{3})?Z")
 
 
 class Strict(BaseModel):
-    """Converts nothing and refuses unknown members. An optional member may be absent, but not null in JSON."""
+    """Converts nothing and refuses unknown members.
+
+    An optional member may be `None` in Python, and is absent then. In a message from the wire it must not be null.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_null(cls, data: Any) -> Any:
-        if isinstance(data, dict):
+    def _refuse_null(cls, data: Any, info: ValidationInfo) -> Any:
+        if isinstance(data, dict) and info.context and info.context.get("from_wire"):
             for name, value in data.items():
                 if value is None and name != "correlation_id" and name in cls.model_fields:
                     raise ValueError(f"{name} must be absent rather than null")
@@ -139,6 +142,18 @@ class Text:
         return {**handler(schema), **{name: rule for name, rule in rules.items() if rule}}
 
 
+class IdText(str):
+    """An id, which equals the `UUID` with the same digits. Ids of old traffic are no UUIDs, so the id is a text."""
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, str(other) if isinstance(other, UUID) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
 def _id_text(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
@@ -150,6 +165,8 @@ MessageId = Annotated[
         r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$(?!\n)",
         lenient=r"^[0-9a-z-]{36}$(?!\n)",
     ),
+    AfterValidator(IdText),
+    PlainSerializer(str, return_type=str),
 ]
 Nonce = Annotated[str, Text(r"^[0-9a-f]{32}$(?!\n)", lenient=r"^[0-9a-z]{32,36}$(?!\n)")]
 Timestamp = Annotated[datetime, BeforeValidator(_parse_utc), PlainSerializer(_write, return_type=str)]

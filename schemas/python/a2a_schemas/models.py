@@ -17,4 +17,4 @@ def parse_message(message: Any, *, lenient_ids: bool = False) -> v1_1.Message:
 
     `lenient_ids` also accepts ids and nonces of old traffic, which have letters beyond f.
     """
-    return _any_message.validate_python(message, context={"lenient_ids": lenient_ids})
+    return _any_message.validate_python(message, context={"lenient_ids": lenient_ids, "from_wire": True})

@@ -103,7 +103,7 @@ class RequestPayload(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"method": "get_price", "parameters": {"symbol": "TEA", "currency": "EUR"}}]})
 
     method: Annotated[str, Text(min_length=1, max_length=128)] = Field(description="The method to call.", examples=["get_price"])
-    parameters: dict[str, Any] | None = Field(default=None, description="The parameters of the method. Defaults to an empty object.", examples=[{"symbol": "TEA", "currency": "EUR"}])
+    parameters: dict[str, Any] | None = Field(default_factory=dict, description="The parameters of the method. Defaults to an empty object.", examples=[{"symbol": "TEA", "currency": "EUR"}])
 
 
 class RequestMessage(BaseMessage):

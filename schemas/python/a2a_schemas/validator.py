@@ -6,9 +6,9 @@ import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
-from jsonschema import Draft7Validator
+from jsonschema import Draft7Validator, ValidationError
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
@@ -43,17 +43,16 @@ class SchemaValidator:
         fault = fault_of(message)
         if fault is not None:
             return False, [fault]
-        if not isinstance(message, dict):
-            return False, ["expected an object"]
-        name = message.get("message_type")
         known = _validators(self.version, self.lenient_ids)
-        file = f"{name.replace('_', '-')}-message.json" if isinstance(name, str) else ""
-        if file not in known or "-" in str(name) or name in ("base", "authenticated"):
-            types = ", ".join(sorted(_types(self.version)))
-            return False, [f"message_type: version {self.version} has only {types}"]
-        errors = _errors(known[file], message)
+        errors = _errors(known["base-message.json"], message, "Base schema error: ")
+        if errors:
+            return False, errors
+        name = message["message_type"]
+        if name not in _types(self.version):
+            return False, [f"Unknown message_type: {name}"]
+        errors = _errors(known[f"{name.replace('_', '-')}-message.json"], message, f"{name} schema error: ")
         if self.authenticated:
-            errors += [error for error in _errors(known["authenticated-message.json"], message) if error not in errors]
+            errors += _errors(known["authenticated-message.json"], message, "authenticated schema error: ")
         return not errors, errors
 
 
@@ -81,9 +80,24 @@ def schema_by_id(identifier: str) -> dict[str, Any]:
     return _registry().contents(re.sub(r"/schemas/([a-z-]+\.json)$", r"/schemas/v1.0.0/\1", identifier))
 
 
-def _errors(validator: Draft7Validator, message: Any) -> list[str]:
+def _errors(validator: Draft7Validator, message: Any, prefix: str = "") -> list[str]:
     found = sorted(validator.iter_errors(message), key=lambda error: [str(step) for step in error.absolute_path])
-    return [f"{'.'.join(str(step) for step in error.absolute_path) or 'message'}: {error.message}" for error in found]
+    causes = [cause for error in found for cause in _causes(error)]
+    return [f"{prefix}{cause.message}{_place(cause.absolute_path)}" for cause in causes]
+
+
+def _causes(error: ValidationError) -> list[ValidationError]:
+    """Of an object that fits none of several schemas: the errors of the one whose constants it has."""
+    branches: dict[Any, list[ValidationError]] = {}
+    for each in error.context or []:
+        branches.setdefault(each.schema_path[0], []).append(each)
+    fitting = [branch for branch in branches.values() if all(each.validator != "const" for each in branch)]
+    return [cause for each in fitting[0] for cause in _causes(each)] if len(fitting) == 1 else [error]
+
+
+def _place(path: Iterable[str | int]) -> str:
+    steps = ".".join(str(step) for step in path)
+    return f" (at {steps})" if steps else ""
 
 
 @lru_cache(maxsize=None)

@@ -41,7 +41,7 @@ def _refuse(word: str) -> None:
 
 def fits(model: TypeAdapter[Any], message: Any) -> bool:
     try:
-        model.validate_python(message)
+        model.validate_python(message, context={"from_wire": True})
     except ValidationError:
         return False
     return True
