@@ -17,7 +17,14 @@ import {
 import type { AgentExtension } from '../core/protocol/card.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { clientToolsExtension } from '../core/protocol/extensions/client-tools.ts'
-import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../core/protocol/model.ts'
+import {
+  type Artifact,
+  appendParts,
+  type Message,
+  type Part,
+  type TaskStatus,
+  toTimestamp,
+} from '../core/protocol/model.ts'
 import type { Telemetry } from '../core/protocol/telemetry.ts'
 import { type LoopObserver, modelFailed, observeLoop } from './call-model.ts'
 import { createObservableEvents, type ObservableEvents, withOperators } from './observable-events.ts'
@@ -252,7 +259,8 @@ function outcomeOf(events: readonly LoopEvent[]): LoopOutcome {
     }
     const { artifact, append } = event
     const existing = append ? artifacts.get(artifact.artifactId) : undefined
-    const parts = existing ? [...existing.parts, ...artifact.parts] : artifact.parts
+    const parts = [...(existing?.parts ?? [])]
+    appendParts(parts, artifact.parts)
     artifacts.set(artifact.artifactId, { ...existing, ...artifact, parts })
   }
   return { status, artifacts: [...artifacts.values()] }

@@ -5,6 +5,7 @@ import { invalidParams } from '../core/protocol/errors.ts'
 import type { ArtifactEvent } from '../core/protocol/events.ts'
 import { type Artifact, type Part, type TaskStatus, textOf } from '../core/protocol/model.ts'
 import { isEnded, isInterrupted } from '../core/protocol/states.ts'
+import { isClosing, toClosingUpdate } from '../core/tasks/fold.ts'
 import { type AgentLoopOptions, createAgentLoop, type AgentLoop as Loop } from './agent-loop.ts'
 import type { LoopEvent } from './run-loop.ts'
 
@@ -74,27 +75,18 @@ export class AgentLoop {
     const events = this.#loop.invoke(parts.map(toPart), invocation)
     return new Observable<CompatEvent>((subscriber) => {
       this.#markStarting(invocation.taskId)
-      /** The last chunk so far. It waits for the next event, which may be the end of its artifact. */
-      let held: ArtifactEvent | undefined
-      const flush = (isLast = false) => {
-        if (held) subscriber.next(toChunk(isLast ? { ...held, lastChunk: true } : held))
-        held = undefined
-      }
       const next = (event: LoopEvent) => {
-        flush(isEndOf(event, held))
-        if (event.type === 'artifact') {
-          if (event.artifact.parts.length > 0) held = event
-          return
-        }
+        if (event.type === 'artifact')
+          return subscriber.next(toChunk(isClosing(event) ? toClosingUpdate(event) : event))
         const { state } = event.status
         if (state === 'failed' || state === 'rejected') subscriber.error(failureOf(event.status))
         else if (state !== 'completed') subscriber.next(toStatus(event.status))
       }
-      const complete = () => {
-        flush()
-        subscriber.complete()
-      }
-      return events.subscribe({ next, complete, error: (error: unknown) => subscriber.error(error) })
+      return events.subscribe({
+        next,
+        complete: () => subscriber.complete(),
+        error: (error: unknown) => subscriber.error(error),
+      })
     })
   }
 
@@ -120,12 +112,6 @@ export class AgentLoop {
     this.#starting.add(taskId)
     void nextTurn().then(() => this.#starting.delete(taskId))
   }
-}
-
-/** Whether the event only marks that chunk as the last one of its artifact. */
-function isEndOf(event: LoopEvent, chunk: ArtifactEvent | undefined): boolean {
-  if (event.type !== 'artifact' || event.lastChunk !== true || event.artifact.parts.length > 0) return false
-  return event.artifact.artifactId === chunk?.artifact.artifactId
 }
 
 function toStatus({ state, message }: TaskStatus): CompatEvent {

@@ -213,10 +213,7 @@ async function emitAll(
     for (let pending = first; ; pending = iterator.next()) {
       isSuspended = false
       const next = await pending
-      if (next.done) {
-        await artifact?.close()
-        return next.value ?? undefined
-      }
+      if (next.done) return next.value ?? undefined
       isSuspended = true
       const item = next.value
       if (item === undefined || item === null) continue

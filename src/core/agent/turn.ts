@@ -241,8 +241,8 @@ export interface ArtifactWriter {
    */
   write(chunk: Content, options?: EventOptions): Promise<void>
   /**
-   * Completes the artifact, with an optional last chunk. Without one, the chunk before is marked as the last, for readers
-   * that have not received it yet.
+   * Completes the artifact, with an optional last chunk. Without one, readers that have the chunk before get an empty text
+   * that is marked as the last chunk. The end of the turn completes artifacts that are still open.
    */
   close(chunk?: Content, options?: EventOptions): Promise<void>
 }

@@ -48,6 +48,14 @@ export function readerFormOf({ hasOwnForm, repeatsAnswers, extensions, userAgent
   }
 }
 
+/**
+ * Whether a caller keeps only the last chunk of a streamed artifact: Google ADK, which marks the parts of its messages,
+ * shows all chunks, and replaces them by the last one in its session.
+ */
+export function keepsLastChunk({ parts }: Message): boolean {
+  return parts.some(({ metadata }) => metadata?.is_user_input === true)
+}
+
 /** The form for readers that declare no extension. */
 export const plainForm: ReaderForm = { hasPlainQuestions: true, hasAnswerArtifacts: true }
 

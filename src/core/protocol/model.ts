@@ -99,6 +99,30 @@ export interface Message {
   readonly carry?: Carry
 }
 
+/**
+ * Appends a chunk of an artifact to its parts. Text that follows text becomes one part with it: agents write text in
+ * pieces that end within words and numbers, and readers separate parts.
+ */
+export function appendParts(parts: Part[], chunk: readonly Part[]): void {
+  const [first, ...others] = chunk
+  const last = parts.at(-1)
+  if (!first) return
+  const joined = last && joinText(last, first)
+  if (joined) parts[parts.length - 1] = joined
+  else parts.push(first)
+  parts.push(...others)
+}
+
+function joinText(one: Part, other: Part): Part | undefined {
+  if (!('text' in one) || !('text' in other) || one.mediaType !== other.mediaType) return undefined
+  if (hasOwnMembers(one) || hasOwnMembers(other)) return undefined
+  return { ...one, text: one.text + other.text }
+}
+
+function hasOwnMembers({ filename, metadata, carry }: Part): boolean {
+  return filename !== undefined || metadata !== undefined || carry !== undefined
+}
+
 /** Whether a part is a text without characters. It is no content. */
 export function isEmptyText(part: Part): boolean {
   return 'text' in part && part.text === ''
@@ -114,11 +138,7 @@ export function textOf({ parts }: Pick<Message, 'parts'>): string {
 /** Joins neighbouring text parts, such as the chunks of a streamed text. */
 export function joinTexts(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if ('text' in part && last && 'text' in last) joined[joined.length - 1] = { ...last, text: last.text + part.text }
-    else joined.push(part)
-  }
+  for (const part of parts) appendParts(joined, [part])
   return joined
 }
 

@@ -90,6 +90,8 @@ export interface StreamQuirks {
   readonly endOnAuth?: boolean
   /** Stay open while the task waits for input. */
   readonly holdOnInput?: boolean
+  /** Repeat the whole artifact in its last chunk. For readers that keep only this one. */
+  readonly repeatsClosed?: boolean
 }
 
 /** What single dialects change about sends. */

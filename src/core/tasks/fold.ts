@@ -2,6 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StoredEvent, TaskEvent } from '../protocol/events.ts'
 import {
   type Artifact,
+  appendParts,
   isEmptyText,
   type Message,
   type Part,
@@ -230,6 +231,11 @@ export function isClosing({ artifact, append, lastChunk }: Omit<ArtifactEvent, '
   return append === true && lastChunk === true && artifact.parts.length === 0
 }
 
+/** The event as readers get it: an artifact on the wire needs a part. */
+export function toClosingUpdate(event: ArtifactEvent): ArtifactEvent {
+  return { ...event, artifact: { ...event.artifact, parts: [{ text: '' }] } }
+}
+
 /** Folds of tasks that are longer than a page and may be in memory at once. */
 const maxLargeFolds = 4
 
@@ -332,7 +338,7 @@ function addArtifact(artifacts: Map<string, GrowingArtifact>, { artifact, append
   // Other agents close an artifact by an empty text, which is not content.
   const content = lastChunk ? artifact.parts.filter((part) => !isEmptyText(part)) : artifact.parts
   growing.parts ??= [...growing.artifact.parts]
-  growing.parts.push(...content)
+  appendParts(growing.parts, content)
   const { metadata, extensions } = artifact
   if (metadata) growing.artifact = { ...growing.artifact, metadata: { ...growing.artifact.metadata, ...metadata } }
   if (extensions) {

@@ -5,36 +5,22 @@ import type { TaskLog } from './log.ts'
 /**
  * Reads the events after `after` in pages: first the stored ones, then new ones as they arrive, without gap or repeat. A
  * slow reader slows down only itself. Ends when the signal aborts or the events of the task are removed; the reader
- * decides which event is the last one. If `completion` returns a promise for the last stored event, that event is held
- * until it resolves, so that the reader gets it together with the next one.
+ * decides which event is the last one.
  */
 export async function* followPages(
   log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
   taskId: string,
   after: number,
   signal: AbortSignal,
-  completion?: (last: StoredEvent) => Promise<unknown> | undefined,
 ): AsyncGenerator<readonly StoredEvent[], void> {
   let seen = after
   let isWoken = false
-  let held: StoredEvent | undefined
   while (!signal.aborted) {
-    const read = await log.read(taskId, seen)
-    const last = read.at(-1)
+    const page = await log.read(taskId, seen)
+    const last = page.at(-1)
     if (last) {
-      const page = held ? [held, ...read] : read
-      const completed = completion?.(last)
-      held = completed && last
-      if (!held) yield page
-      else if (page.length > 1) yield page.slice(0, -1)
+      yield page
       seen = last.generation
-      if (completed) {
-        await completed
-        continue
-      }
-    } else if (held) {
-      yield [held]
-      held = undefined
     } else if (isWoken && (await hasNoEvents(log, taskId))) return
     await log.wait(taskId, seen, signal)
     isWoken = true

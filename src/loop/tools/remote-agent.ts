@@ -21,7 +21,7 @@ import { connect } from '../../core/client/connect.ts'
 import type { ConnectOptions, Target } from '../../core/client/options.ts'
 import type { AgentCard, AgentSkill } from '../../core/protocol/card.ts'
 import { readSkillSchemas, type SkillSchemas } from '../../core/protocol/extensions/typed-skills.ts'
-import type { Part } from '../../core/protocol/model.ts'
+import { type Artifact, joinTexts, type Message, type Part } from '../../core/protocol/model.ts'
 import { type LocalTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 import type { ToolSource } from './toolbox.ts'
@@ -145,8 +145,7 @@ function createTool(
       const request = { signal, ...(skill !== undefined && { skill }) }
       if (!turn) return partsResult(await sendDirectly(client, parts, { ...request, trace }))
       const answer = await turn.call(target, parts, { ...callOptions, ...request, timeout, ...(relay && { relay }) })
-      const messageParts = answer.message?.parts ?? answer.task?.status.message?.parts ?? []
-      return partsResult([...answer.artifacts.flatMap((artifact) => artifact.parts), ...messageParts])
+      return partsResult(answer.message?.parts ?? partsOf(answer.artifacts, answer.task?.status.message))
     },
   }
 }
@@ -192,7 +191,12 @@ async function sendDirectly(
   if (reply.type === 'message') return reply.message.parts
   const { status, artifacts } = reply.task
   if (status.state !== 'completed') throw new Error(`"${client.card.name}" is ${status.state}: ${reply.text}`)
-  return [...artifacts.flatMap((artifact) => artifact.parts), ...(status.message?.parts ?? [])]
+  return partsOf(artifacts, status.message)
+}
+
+/** What a task has to say. Other agents have a part for each chunk of an artifact. */
+function partsOf(artifacts: readonly Artifact[], message: Message | undefined): readonly Part[] {
+  return [...artifacts.flatMap(({ parts }) => joinTexts(parts)), ...(message?.parts ?? [])]
 }
 
 function toolName(text: string): string {

@@ -2,7 +2,7 @@ import type { PushFormat, PushKind, ServerDialect } from '../../dialects/dialect
 import { eventForReader } from '../../dialects/reader-form.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
-import { type FoldedLog, foldUntil, isClosing } from '../../tasks/fold.ts'
+import { type FoldedLog, foldUntil, isClosing, toClosingUpdate } from '../../tasks/fold.ts'
 import type { StoredWebhook, Webhook } from '../store.ts'
 
 export interface PayloadEncoderOptions {
@@ -78,7 +78,7 @@ function streamEventOf(
       return { ...event, ...ref, isLast: isEnded(state) || state === 'input-required' }
     }
     case 'artifact':
-      return { ...event, ...ref }
+      return { ...(isClosing(event) ? toClosingUpdate(event) : event), ...ref }
     case 'reply':
       return event.message && { type: 'message', message: event.message, isLast: true }
     case 'message':
@@ -95,7 +95,7 @@ function isAmong(kinds: readonly PushKind[], event: TaskEvent): boolean {
       return kinds.includes('status') || (kinds.includes('rest') && (isEnded(state) || isInterrupted(state)))
     }
     case 'artifact':
-      return kinds.includes('artifact') && !isClosing(event)
+      return kinds.includes('artifact')
     case 'reply':
       return event.message !== undefined && kinds.includes('message')
     case 'message':

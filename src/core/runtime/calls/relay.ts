@@ -136,8 +136,8 @@ function forwardedArtifact(
   return {
     type: 'artifact',
     artifact: { ...artifact, artifactId, parts, metadata },
-    ...(append !== undefined && { append }),
-    ...(lastChunk !== undefined && { lastChunk }),
+    append: append ?? false,
+    lastChunk: lastChunk ?? false,
   }
 }
 

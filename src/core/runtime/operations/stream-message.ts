@@ -1,10 +1,17 @@
-import { nextTurn } from '../../base/clock.ts'
 import { A2AError, fromStoredError, invalidParams } from '../../protocol/errors.ts'
 import type { ArtifactEvent, StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { type Task, type TaskState, textOf } from '../../protocol/model.ts'
 import type { Call, SendQuirks, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { type Fold, type FoldedLog, foldUntil, isClosing, limitHistory, loadFold } from '../../tasks/fold.ts'
+import {
+  type Fold,
+  type FoldedLog,
+  foldUntil,
+  isClosing,
+  limitHistory,
+  loadFold,
+  toClosingUpdate,
+} from '../../tasks/fold.ts'
 import { followPages } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { OperationContext } from '../caller-log.ts'
@@ -23,7 +30,7 @@ export async function* streamMessage(
   context: OperationContext,
   disconnected: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
-  const { log, runs, stream } = context
+  const { log, stream } = context
   const message = await acceptMessage(request, call, { ...context, isStreamed: true })
   const { task, generation, isRepeated } = message
   if (stream) stream.taskId = task.taskId
@@ -40,8 +47,7 @@ export async function* streamMessage(
       return
     }
     const historyLength = request.configuration?.historyLength
-    const storing = () => runs.get(task.taskId)?.storing()
-    const options = { signal: call.signal, quirks, storing, stream }
+    const options = { signal: call.signal, quirks, stream }
     for await (const event of streamTask(log, task, await foldAccepted(message, log), options)) {
       isOver = event.isLast === true
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
@@ -55,7 +61,7 @@ export async function* streamMessage(
 export async function* subscribeToTask(
   request: SubscribeRequest,
   call: Call,
-  { log, runs, stream }: Pick<OperationContext, 'log' | 'runs' | 'stream'>,
+  { log, stream }: Pick<OperationContext, 'log' | 'stream'>,
 ): AsyncGenerator<StreamEvent, void> {
   const { after, includeEnded, quirks } = request
   const head = await log.task(request)
@@ -69,8 +75,7 @@ export async function* subscribeToTask(
     throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
-  const storing = () => runs.get(head.taskId)?.storing()
-  const options = { signal: call.signal, quirks, storing, stream }
+  const options = { signal: call.signal, quirks, stream }
   yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
 }
 
@@ -86,8 +91,6 @@ export async function foldAccepted({ task, generation }: AcceptedMessage, log: F
 export interface StreamOptions {
   readonly signal: AbortSignal
   readonly quirks?: Omit<SendQuirks, 'mayAnswer'> | undefined
-  /** Resolves when the events that the task's run is storing are stored. Undefined if it stores none in this process. */
-  readonly storing?: () => Promise<void> | undefined
   readonly stream?: OpenStream | undefined
 }
 
@@ -103,7 +106,6 @@ export async function* streamTask(
   options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void> {
   const { taskId, contextId } = task
-  const completion = (last: StoredEvent) => (isOpenChunk(last) ? storing(options) : undefined)
   const after = typeof from === 'number' ? from : from.generation
   /** Grows until the task is sent, and is dropped then: a reader must not hold artifacts. */
   let unsent = typeof from === 'number' ? undefined : from
@@ -118,7 +120,7 @@ export async function* streamTask(
     if (isLast) return
     unsent = undefined
   }
-  for await (const page of followPages(log, taskId, after, options.signal, completion)) {
+  for await (const page of followPages(log, taskId, after, options.signal)) {
     for (const stored of markLastChunks(page)) {
       const { generation, event } = stored
       if (event.type === 'reply') {
@@ -138,7 +140,9 @@ export async function* streamTask(
       } else if (event.type === 'status' || event.type === 'artifact') {
         // Other events, such as the caller's messages, are not part of an A2A stream.
         const follows = last !== undefined && generation === last + 1 ? undefined : (last ?? after)
-        yield { ...event, taskId, contextId, generation, follows, isLast }
+        const isClosed = options.quirks?.repeatsClosed && event.type === 'artifact' && event.append && event.lastChunk
+        const sent = isClosed ? await wholeArtifact(log, task, { generation, event }) : event
+        yield { ...sent, taskId, contextId, generation, follows, isLast }
         last = generation
       }
       if (isLast) return
@@ -159,37 +163,40 @@ export function requireTouched(event: TaskEvent, taskId: string): void {
   throw new A2AError('internal', message ? textOf(message) : 'The agent failed.', { metadata: { taskId } })
 }
 
-/** An event that closes the artifact may follow. */
-function isOpenChunk({ event }: StoredEvent): boolean {
-  return event.type === 'artifact' && event.lastChunk === false
-}
-
-/** An agent that continues at once, after a chunk is stored, has emitted its next event before the next turn. */
-async function storing(options: StreamOptions): Promise<void> {
-  await nextTurn()
-  await options.storing?.()
+/** The last chunk of an artifact as one that replaces all chunks before it. */
+async function wholeArtifact(
+  log: FoldedLog,
+  task: NewTask,
+  { event, generation }: { readonly event: ArtifactEvent; readonly generation: number },
+): Promise<ArtifactEvent> {
+  const { artifactId } = event.artifact
+  const artifacts = (await foldUntil(log, task, generation)).task()?.artifacts
+  const artifact = artifacts?.find((other) => other.artifactId === artifactId)
+  return artifact ? { ...event, artifact, append: false } : event
 }
 
 /**
- * Marks the last chunk of an artifact that is closed by an event without parts, because such an event must not be sent.
- * If that chunk was sent before, the mark is left out: the end of the task says the same.
+ * Marks the last chunk of an artifact that is closed by an event without parts. If that chunk was sent before, an empty
+ * text follows it, because an artifact on the wire needs a part.
  */
 function markLastChunks(page: readonly StoredEvent[]): readonly StoredEvent[] {
   if (!page.some(({ event }) => event.type === 'artifact' && isClosing(event))) return page
-  const closings = new Map<string, ArtifactEvent>()
   const marked: StoredEvent[] = []
-  for (const stored of page.toReversed()) {
-    const { event, generation } = stored
+  /** Positions of the chunks, by their artifact. */
+  const chunks = new Map<string, number>()
+  for (const { generation, event } of page) {
     const artifactId = event.type === 'artifact' ? event.artifact.artifactId : ''
-    const closing = closings.get(artifactId)
-    if (event.type !== 'artifact') marked.push(stored)
-    else if (isClosing(event)) closings.set(artifactId, event)
-    else if (closings.delete(artifactId)) {
-      const metadata = closing?.metadata && { metadata: { ...event.metadata, ...closing.metadata } }
-      marked.push({ generation, event: { ...event, ...metadata, lastChunk: true } })
-    } else marked.push(stored)
+    const position = chunks.get(artifactId) ?? marked.length
+    const chunk = marked[position]
+    if (event.type !== 'artifact' || !isClosing(event)) {
+      if (artifactId !== '') chunks.set(artifactId, marked.length)
+      marked.push({ generation, event })
+    } else if (chunk?.event.type === 'artifact') {
+      const metadata = event.metadata && { metadata: { ...chunk.event.metadata, ...event.metadata } }
+      marked[position] = { ...chunk, event: { ...chunk.event, ...metadata, lastChunk: true } }
+    } else marked.push({ generation, event: toClosingUpdate(event) })
   }
-  return marked.reverse()
+  return marked
 }
 
 /** A task that waits for credentials may continue by itself; one that waits for input does not. */

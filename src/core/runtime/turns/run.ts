@@ -152,11 +152,6 @@ export class Run implements WriterOwner {
     return new Promise((resolve) => waiters.push(resolve))
   }
 
-  /** Resolves when the events that are being stored are stored. Undefined if there are none. */
-  storing(): Promise<void> | undefined {
-    return this.#writer.storing
-  }
-
   /** Calls back when the message of that generation is taken from the queue, or the run is over. */
   onDequeued(generation: number, callback: () => void): void {
     if (this.#isOver) callback()

@@ -78,6 +78,8 @@ export class TurnExecution {
   #hasArtifacts = false
   /** The task is past `submitted`, or the status that takes it there is on its way. */
   #isStarted: boolean
+  /** The artifacts whose last chunk the agent has not emitted. */
+  readonly #openArtifacts = new Set<string>()
   #startTimer: Timer | undefined
   #secrets: TurnSecrets | undefined
   #executor: StepExecutor | undefined
@@ -124,6 +126,7 @@ export class TurnExecution {
     // A later attempt starts with the same task.
     const before = this.#isFirst ? undefined : await foldUntil(this.#settings.log, task, message.generation)
     const outcome = await this.#execute(this.#createTurn(before))
+    if (outcome && 'value' in outcome && !stop.reason) this.#closeArtifacts()
     const pending = this.#close(outcome)
     if (pending) await pending
     await this.#conclude(outcome)
@@ -280,13 +283,32 @@ export class TurnExecution {
     this.#inactivity?.touch()
     this.#isTouched = true
     if (event.type === 'status') {
+      const { state } = event.status
+      if (state === 'completed' || state === 'input-required') this.#closeArtifacts()
       this.#isTask = this.#isStarted = true
-      if (!isInProgress(event.status.state)) this.#hasStatus = true
-    } else this.#start(!event.artifact.parts.every(isEmptyText))
+      if (!isInProgress(state)) this.#hasStatus = true
+    } else {
+      this.#start(!event.artifact.parts.every(isEmptyText))
+      if (event.lastChunk) this.#openArtifacts.delete(event.artifact.artifactId)
+      else this.#openArtifacts.add(event.artifact.artifactId)
+    }
     const isHeld = isAwaited || this.#settings.recovery.isJournaled || this.#executor?.isAsking()
     const isPause = !isHeld && event.type === 'status' && isInterrupted(event.status.state)
     const output = this.#redact(isPause ? { ...event, pausedUnder: writer.fence } : event)
     return this.#executor ? this.#executor.emit(output) : writer.write(output)
+  }
+
+  /** The agent has written all it writes: readers learn that no chunk follows. */
+  #closeArtifacts(): void {
+    for (const artifactId of this.#openArtifacts) {
+      const event: OutputEvent = {
+        type: 'artifact',
+        artifact: { artifactId, parts: [] },
+        append: true,
+        lastChunk: true,
+      }
+      this.#emit(event).catch(() => {}) // the run learns by itself that an event could not be stored
+    }
   }
 
   readonly #setMetadata = (members: JsonObject): Promise<void> => {

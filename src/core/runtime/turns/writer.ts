@@ -179,11 +179,6 @@ export class Writer {
     if (this.#eventsLost) throw this.#eventsLost.error
   }
 
-  /** Resolves when the current batch is stored or rejected. Undefined if nothing is being stored. */
-  get storing(): Promise<void> | undefined {
-    return this.#storing
-  }
-
   /** Reads the events that other code has appended to the log. */
   sync(): Promise<void> {
     this.#syncs ??= []

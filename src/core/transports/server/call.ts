@@ -2,7 +2,13 @@ import type { Json } from '../../base/json.ts'
 import { readTrace, type Trace } from '../../base/trace-context.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
-import { eventsForReader, type ReaderForm, readerFormOf, resultForReader } from '../../dialects/reader-form.ts'
+import {
+  eventsForReader,
+  keepsLastChunk,
+  type ReaderForm,
+  readerFormOf,
+  resultForReader,
+} from '../../dialects/reader-form.ts'
 import { BodyConsumed, BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJsonBody } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
@@ -303,7 +309,9 @@ function decodeRequest<O extends Operation>({ dialect, operation, params, call }
     call.declareExtensions(request.message.extensions)
   }
   // Later events about the task, and its webhooks, are encoded in the same dialect.
-  return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
+  const named = 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
+  if (!('message' in named) || !keepsLastChunk(named.message)) return named
+  return { ...named, quirks: { ...named.quirks, repeatsClosed: true } }
 }
 
 /** The form in which the caller reads questions and answers, by its dialect, its extensions and its software. */
