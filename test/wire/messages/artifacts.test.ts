@@ -123,7 +123,7 @@ it('Google ADK, which keeps only the last chunk, gets the whole artifact in it',
 })
 
 it('a relayed artifact has the flags of its chunks, and no empty text', async () => {
-  const child = await startTestServer(laterEnds.closed as AgentFunction)
+  const child = await startTestServer(laterEnds.closed as AgentFunction, { profile: { name: 'Child' } })
   const client = await connect(child.server.url)
   const { wire } = await startTestServer(async (turn) => {
     await turn.call(client, 'go', { relay: 'all' })
