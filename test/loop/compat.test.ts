@@ -44,7 +44,8 @@ describe('AgentLoop', () => {
     const chunks = events.filter(({ kind }) => kind === 'artifact-update')
     expect(chunks).toMatchObject([
       { artifact: { parts: [{ kind: 'text', text: 'Up by ' }] }, append: false },
-      { artifact: { parts: [{ kind: 'text', text: '15 %' }] }, append: true, lastChunk: true },
+      { artifact: { parts: [{ kind: 'text', text: '15 %' }] }, append: true, lastChunk: false },
+      { artifact: { parts: [{ kind: 'text', text: '' }] }, append: true, lastChunk: true },
     ])
     expect(events.filter(({ final }) => final)).toEqual([events.at(-1)])
     expect(events.at(-1)).toMatchObject({ kind: 'status-update', status: { state: 'completed' } })
@@ -59,7 +60,7 @@ describe('AgentLoop', () => {
   it('AgentLoop returns the artifacts of a completed task in the JSON of 0.3', async () => {
     const loop = new AgentLoop({ model: scriptedModel(textReply('Up by ', '15 %')) })
     const { artifacts } = await loop.invokeSync(message.parts, { taskId: 't', contextId: 'c' })
-    expect(artifacts).toMatchObject([{ parts: [{ kind: 'text', text: 'Up by ' }, { text: '15 %' }] }])
+    expect(artifacts).toMatchObject([{ parts: [{ kind: 'text', text: 'Up by 15 %' }] }])
   })
 
   it('AgentLoop is not canceled by a request that Node closes as soon as its body is read, but later', async () => {

@@ -30,7 +30,7 @@ export function sendMessageContract({
     expect(stateOf(task)).toBe('completed')
     expect(textOf(task.status.message ?? { parts: [] })).toBe('Counted')
     expect(task.artifacts.map(({ name }) => name)).toEqual(['numbers'])
-    expect(task.artifacts.map(textsOf)).toEqual(['one|two|three'])
+    expect(task.artifacts.map(textsOf)).toEqual(['onetwothree'])
     expect(task.history.map(textOf)).toEqual(['count', 'Counting'])
   })
 

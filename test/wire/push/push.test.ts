@@ -244,9 +244,11 @@ it('a 1.0 webhook gets every event in the form of a stream', async () => {
     ['statusUpdate'],
     ['statusUpdate'],
     ['artifactUpdate'],
+    ['artifactUpdate'],
     ['statusUpdate'],
   ])
-  expect(deliveries.map(({ generation }) => generation)).toEqual([2, 3, 4, 5])
+  expect(deliveries[3]?.body.artifactUpdate).toMatchObject({ artifact: { parts: [{ text: '' }] }, lastChunk: true })
+  expect(deliveries.map(({ generation }) => generation)).toEqual([2, 3, 4, 5, 6])
   const how = { type: 'application/a2a+json', attempt: 1, token: 's3cret', authorization: 'Bearer s3cret' }
   for (const each of deliveries) expect(each).toMatchObject(how)
 })
@@ -302,7 +304,7 @@ it('push.events limits the events that are delivered', async () => {
     (wire, at) => wire.send('go', { configuration: { taskPushNotificationConfig: { url: at } } }),
     { events: ['rest'] },
   )
-  expect(deliveries.map(({ generation }) => generation)).toEqual([5])
+  expect(deliveries.map(({ generation }) => generation)).toEqual([6])
 })
 
 it('a webhook that is registered for a paused task gets the later events', async () => {

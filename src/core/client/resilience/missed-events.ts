@@ -50,14 +50,10 @@ function takeAfter(before: Task, current: Task): Take {
   const diff = createTaskDiff()
   diff.record({ type: 'task', task: before, isLast: false })
   const missed = diff.missingEvents(current)
-  /** The digests of chunks that the reader has got from the task, and will get again from the stream. */
-  const repeated = new Map<string, readonly number[]>()
+  /** What the reader has got from the task, and will get again from the stream. */
+  const repeated = new Map<string, Repetition>()
   for (const event of missed) {
-    if (event.type === 'artifact')
-      repeated.set(
-        event.artifact.artifactId,
-        event.artifact.parts.map((part) => digestOf(part)),
-      )
+    if (event.type === 'artifact') repeated.set(event.artifact.artifactId, createRepetition(event.artifact.parts))
   }
   let isFirst = true
 
@@ -70,8 +66,8 @@ function takeAfter(before: Task, current: Task): Take {
   function withoutRepetition(event: StreamEvent): readonly StreamEvent[] {
     if (event.type !== 'artifact' || !event.append) return emit(event)
     const { artifact } = event
-    const { rest, parts } = dropRepeated(repeated.get(artifact.artifactId) ?? [], artifact.parts)
-    repeated.set(artifact.artifactId, rest)
+    const isRepeated = repeated.get(artifact.artifactId)
+    const parts = isRepeated ? artifact.parts.filter((part) => !isRepeated(part)) : artifact.parts
     return parts.length === 0 ? [] : emit({ ...event, artifact: { ...artifact, parts } })
   }
 
@@ -85,14 +81,39 @@ function takeAfter(before: Task, current: Task): Take {
   }
 }
 
-/** The parts that are not among the repeated ones, whose order is that of the stream. */
-function dropRepeated(digests: readonly number[], parts: readonly Part[]) {
-  let rest = digests
-  const kept = parts.filter((part) => {
-    const index = rest.indexOf(digestOf(part))
-    if (index === -1) return true
-    rest = rest.slice(index + 1)
-    return false
-  })
-  return { rest, parts: kept }
+/** Whether the next part of a stream is among the repeated ones, whose order is that of the stream. */
+type Repetition = (part: Part) => boolean
+
+function createRepetition(parts: readonly Part[]): Repetition {
+  let digests = parts.flatMap((part) => ('text' in part ? [] : [digestOf(part)]))
+  let isTextRepeated = createTextRepetition(parts.flatMap((part) => ('text' in part ? [part.text] : [])).join(''))
+
+  return (part) => {
+    if ('text' in part) {
+      const isRepeated = isTextRepeated(part.text)
+      // The first new text ends the repetition.
+      if (!isRepeated) isTextRepeated = () => false
+      return isRepeated
+    }
+    const index = digests.indexOf(digestOf(part))
+    digests = digests.slice(index + 1)
+    return index >= 0
+  }
+}
+
+/** The chunks of a text follow each other, up to its end. Where they begin is unknown, so all places are tried. */
+function createTextRepetition(text: string): (chunk: string) => boolean {
+  let ends: readonly number[] | undefined
+  return (chunk) => {
+    if (ends?.includes(text.length)) return false
+    const starts = ends ?? placesOf(chunk, text)
+    ends = starts.filter((start) => text.startsWith(chunk, start)).map((start) => start + chunk.length)
+    return ends.length > 0
+  }
+}
+
+function placesOf(chunk: string, text: string): readonly number[] {
+  const places: number[] = []
+  for (let at = text.indexOf(chunk); at >= 0; at = text.indexOf(chunk, at + 1)) places.push(at)
+  return places
 }

@@ -28,7 +28,7 @@ const noStreams = (code: number) => async (request: Request) => {
 }
 
 describe('an agent that does not stream', () => {
-  const expected = ['task submitted', 'artifact one|two|three', 'status completed: Counted']
+  const expected = ['task submitted', 'artifact onetwothree', 'status completed: Counted']
 
   it.each([
     ['its card says so', { capabilities: { streaming: false } }, []],

@@ -34,12 +34,13 @@ async function open(run: AgentFunction, faults: Faults, options: ConnectOptions 
   }
 }
 
-/** The texts of all artifact chunks in a stream. */
-function chunksIn(events: readonly StreamEvent[]): string[] {
-  return events.flatMap((event) => {
+/** The text of all artifact chunks in a stream. */
+function chunksIn(events: readonly StreamEvent[]): string {
+  const texts = events.flatMap((event) => {
     const artifacts = event.type === 'task' ? event.task.artifacts : event.type === 'artifact' ? [event.artifact] : []
     return artifacts.flatMap(({ parts }) => parts.flatMap((part) => ('text' in part && part.text ? [part.text] : [])))
   })
+  return texts.join('')
 }
 
 const everywhere = Array.from({ length: chunks + 1 }, (_, index) => [index + 1])
@@ -69,7 +70,7 @@ describe('a stream that breaks', () => {
 
   it('a stream that ends early without an error is resumed', async () => {
     const { client } = await open(count, { cuts: [2, 4], cleanly: true })
-    expect(chunksIn(await collect(client.stream('go')))).toEqual(numbers)
+    expect(chunksIn(await collect(client.stream('go')))).toBe(numbers.join(''))
   })
 
   it('an event that arrives twice is emitted once', async () => {
@@ -139,7 +140,7 @@ describe('a broken stream of an agent without event numbers', () => {
     for (const cuts of [...everywhere, [1, 1, 1, 1], [3, 7, 2, 9]]) {
       const { client, noticesOf } = await open(count, { cuts, unnumbered: true })
       const events = await collect(client.stream('go'))
-      expect(chunksIn(events)).toEqual(numbers)
+      expect(chunksIn(events)).toBe(numbers.join(''))
       expect(describeEvent(events.at(-1) as StreamEvent)).toBe('status completed')
       expect(events.at(-1)?.isLast).toBe(true)
       expect(noticesOf('best-effort')).toHaveLength(1)
@@ -191,7 +192,7 @@ describe.each(endpoints)('a broken stream of %s over %s', (dialect, binding) => 
     for (const cuts of [[1], [2], [7], [chunks], [chunks + 1], [2, 3, 1]]) {
       const { client } = await open(count, { cuts, unnumbered }, { dialects: [dialect], bindings: [binding] })
       const events = await collect(client.stream('go'))
-      expect(chunksIn(events)).toEqual(numbers)
+      expect(chunksIn(events)).toBe(numbers.join(''))
       expect(describeEvent(events.at(-1) as StreamEvent)).toBe('status completed')
     }
   })
@@ -213,6 +214,6 @@ describe('a broken subscription', () => {
     const first = await events.next()
     expect(describeEvent(first.value)).toBe('task working')
     go.resolve()
-    expect(chunksIn(await collect(events))).toEqual(numbers)
+    expect(chunksIn(await collect(events))).toBe(numbers.join(''))
   })
 })

@@ -52,10 +52,17 @@ describe('missingEvents', () => {
   it('an artifact that was replaced comes as a whole', () => {
     const changed = taskOf('working', [artifactOf([{ text: 'b' }, { text: 'c' }])])
     expect(diffAfter(taskEvent, chunk('a')).missingEvents(changed).map(describeEvent)).toEqual(['artifact b|c'])
-    const joined = taskOf('working', [artifactOf([{ text: 'ab' }])])
-    expect(diffAfter(taskEvent, chunk('a'), chunk('b')).missingEvents(joined).map(describeEvent)).toEqual([
-      'artifact ab',
-    ])
+  })
+
+  it('chunks whose texts the task has in one part are not missing, and the rest of that part is', () => {
+    const joined = taskOf('working', [artifactOf([{ text: 'abc' }])])
+    const missing = (...texts: string[]) =>
+      diffAfter(taskEvent, ...texts.map((text) => chunk(text)))
+        .missingEvents(joined)
+        .map(describeEvent)
+    expect(missing('a', 'bc')).toEqual([])
+    expect(missing('a', 'b')).toEqual(['artifact c, more'])
+    expect(missing('a', 'x')).toEqual(['artifact abc'])
   })
 
   it('an empty text that only closed an artifact is not missing', () => {

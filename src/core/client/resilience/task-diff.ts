@@ -2,6 +2,8 @@ import type { ArtifactEvent, StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import { isEnded } from '../../protocol/states.ts'
 
+const firstDigest = 0x811c9dc5
+
 /** Finds the changes of a task that its caller has not seen. */
 export interface TaskDiff {
   record(event: StreamEvent): void
@@ -19,8 +21,8 @@ export function createTaskDiff(fingerprint = createFingerprint()): TaskDiff {
     const earlier = artifacts.get(artifact.artifactId)
     if (!earlier) return { artifact }
     const content = contentOf(artifact)
-    if (fingerprintOf(content.slice(0, earlier.parts)).digest !== earlier.digest) return { artifact }
-    const parts = content.slice(earlier.parts)
+    const [before, parts] = splitAfter(content, earlier.length)
+    if (fingerprintOf(before).digest !== earlier.digest) return { artifact }
     return parts.length === 0 ? undefined : { artifact: { ...artifact, parts }, append: true }
   }
 
@@ -58,7 +60,8 @@ export function createTaskDiff(fingerprint = createFingerprint()): TaskDiff {
 }
 
 export interface ArtifactFingerprint {
-  readonly parts: number
+  /** Characters of text, and parts that are no text. Agents join the texts of chunks, or have a part for each. */
+  readonly length: number
   readonly digest: number
 }
 
@@ -91,21 +94,46 @@ function recordArtifact({ artifacts }: TaskFingerprint, artifact: Artifact, appe
 
 function fingerprintOf(
   parts: readonly Part[],
-  earlier: ArtifactFingerprint = { parts: 0, digest: 0 },
+  earlier: ArtifactFingerprint = { length: 0, digest: firstDigest },
 ): ArtifactFingerprint {
-  let { digest } = earlier
-  for (const part of parts) digest = digestOf(part, digest)
-  return { parts: earlier.parts + parts.length, digest }
+  let { length, digest } = earlier
+  for (const part of parts) {
+    length += lengthOf(part)
+    digest = digestOf(part, digest)
+  }
+  return { length, digest }
+}
+
+/** The content up to that length, and the content after it. */
+function splitAfter(parts: readonly Part[], length: number): readonly [readonly Part[], readonly Part[]] {
+  let left = length
+  for (const [index, part] of parts.entries()) {
+    const [before, after] = [parts.slice(0, index), parts.slice(index + 1)]
+    if (left === 0) return [before, [part, ...after]]
+    if ('text' in part && part.text.length > left) {
+      const [seen, text] = [part.text.slice(0, left), part.text.slice(left)]
+      return [
+        [...before, { ...part, text: seen }],
+        [{ ...part, text }, ...after],
+      ]
+    }
+    left -= lengthOf(part)
+  }
+  return [parts, []]
+}
+
+function lengthOf(part: Part): number {
+  return 'text' in part ? part.text.length : 1
 }
 
 /** A digest of a part, which continues an earlier one. */
-export function digestOf(part: Part, earlier = 0): number {
-  return hash(JSON.stringify(membersOf(part)), earlier)
+export function digestOf(part: Part, earlier = firstDigest): number {
+  return hash('text' in part ? part.text : JSON.stringify(membersOf(part)), earlier)
 }
 
 /** FNV-1a with 32 bits: it has to find differences between two versions of one artifact, not forgeries. */
-function hash(text: string, seed: number): number {
-  let digest = (seed ^ 0x811c9dc5) >>> 0
+function hash(text: string, earlier: number): number {
+  let digest = earlier
   for (let at = 0; at < text.length; at++) digest = Math.imul(digest ^ text.charCodeAt(at), 0x01000193)
   return digest >>> 0
 }

@@ -193,7 +193,10 @@ function markLastChunks(page: readonly StoredEvent[]): readonly StoredEvent[] {
       marked.push({ generation, event })
     } else if (chunk?.event.type === 'artifact') {
       const metadata = event.metadata && { metadata: { ...chunk.event.metadata, ...event.metadata } }
-      marked[position] = { ...chunk, event: { ...chunk.event, ...metadata, lastChunk: true } }
+      // Who resumes after the marked chunk has the end of its artifact as well.
+      const isNext = generation === chunk.generation + 1
+      const marker = { ...chunk.event, ...metadata, lastChunk: true }
+      marked[position] = { generation: isNext ? generation : chunk.generation, event: marker }
     } else marked.push({ generation, event: toClosingUpdate(event) })
   }
   return marked

@@ -176,7 +176,7 @@ describe('a failing store', () => {
       const list = () => service.listTasks({ includeArtifacts: true }, callOf())
       await until(async () => (await list()).tasks[0]?.status.state === 'completed')
       const [task] = (await list()).tasks
-      expect(task?.artifacts[0]?.parts).toEqual([{ text: 'one' }, { text: 'two' }])
+      expect(task?.artifacts[0]?.parts).toEqual([{ text: 'onetwo' }])
     },
   )
 })

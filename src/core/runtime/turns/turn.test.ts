@@ -21,7 +21,7 @@ it('an agent that emits events creates one task', async () => {
   const task = taskOf(await send(service, 'hi'))
   expect(task.status.state).toBe('completed')
   expect(task.artifacts).toMatchObject([
-    { name: 'a.txt', parts: [{ text: 'one ' }, { text: 'two' }] },
+    { name: 'a.txt', parts: [{ text: 'one two' }] },
     { name: 'data', parts: [{ data: { n: 1 } }] },
   ])
   expect((await service.listTasks({}, callOf())).totalSize).toBe(1)
