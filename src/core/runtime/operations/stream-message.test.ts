@@ -29,6 +29,7 @@ it('a resumed stream repeats no event, even if the task has ended', async () => 
   const { service } = createTestRuntime(async (turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 20; n++) await out.write(`${n}`)
+    await out.close('20')
   })
   const all = await collect(service.streamMessage({ message: messageOf('x') }, callOf()))
   const first = all[0]
