@@ -22,6 +22,8 @@ async def main(url):
         failures = [event.error_message for event in events if event.error_message]
         if failures:
             raise AssertionError(failures[0])
+        # What the session keeps: the last chunk of an artifact replaces the others.
+        events = [event for event in events if not event.partial]
         parts = [part for event in events if event.content for part in event.content.parts or []]
         return [text for part in parts if not part.thought for text in texts_in(part)]
 

@@ -24,7 +24,7 @@ async def main(url):
 
     async def both():
         for streaming in [True, False]:
-            expect('See the report.' in await shown(create(), 'both', streaming), True)
+            expect('numbers' in await shown(create(), 'both', streaming), True)
 
     async def question():
         agent = create()

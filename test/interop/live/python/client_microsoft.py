@@ -34,7 +34,7 @@ async def main(url, transport):
 
         async def both():
             for streaming in [True, False]:
-                expect('See the report.' in await shown('both', streaming=streaming), True)
+                expect('numbers' in await shown('both', streaming=streaming), True)
 
         async def question():
             session = A2AAgent(**options).create_session()
