@@ -73,7 +73,10 @@ describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
     expect(artifacts.map(({ parts }) => parts)).toEqual([[{ text: 'onetwo' }], [{ text: 'three' }]])
   })
 
-  it.each(Object.keys(laterEnds))('an agent that ends later closes its artifact by an empty text: %s', async (text) => {
+  // House streams stay open while the task waits.
+  const ends = Object.keys(laterEnds).filter((name) => !(name === 'paused' && dialect === 'v0.3-house'))
+
+  it.each(ends)('an agent that ends later closes its artifact by an empty text: %s', async (text) => {
     const service = await openService(get().server.url, dialect, binding)
     const events = await collect(service.streamMessage({ message: messageOf(text) }, callOf()))
     const chunks = chunksIn(events)

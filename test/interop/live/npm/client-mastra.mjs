@@ -27,6 +27,6 @@ await runChecks({
     for (const text of await shown('stream')) expect(text.replaceAll('\n', ''), 'onetwothree')
   },
   answer: async () => {
-    for (const text of await shown('both')) expectText(text, 'See the report.')
+    for (const text of await shown('both')) expectText(text, 'numbers')
   },
 })
