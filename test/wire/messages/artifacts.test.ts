@@ -9,7 +9,7 @@ import { shareTestServer, startTestServer } from '../../support/servers/test-ser
 import { dialectBindings } from '../../support/wire/dialect-bindings.ts'
 import { openService } from '../../support/wire/dialect-service.ts'
 
-const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 100))
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 300))
 
 /** Writes artifacts in the ways that end without content. */
 async function writing(turn: Turn): Promise<void> {
@@ -47,7 +47,7 @@ const laterEnds: Readonly<Record<string, AgentFunction>> = {
   observable: () => ({
     subscribe(observer: { next(value: string): void; complete?(): void }) {
       for (const word of ['un', 'believ', 'able']) observer.next(word)
-      const timer = setTimeout(() => observer.complete?.(), 100)
+      const timer = setTimeout(() => observer.complete?.(), 300)
       return { unsubscribe: () => clearTimeout(timer) }
     },
   }),
