@@ -92,3 +92,13 @@ it('a signature that is absent or cannot be verified is found', async () => {
   const unverifiable = { signature: 'unverifiable (no key fits)' }
   expect(await findingsOf(at(own), unverifiable)).toEqual(['warning signature-unverifiable'])
 })
+
+it('an address of gRPC that Google ADK rejects is found', async () => {
+  const withGrpc = (url: string) => {
+    const { supportedInterfaces } = at(own)
+    const grpc = { url, protocolBinding: 'GRPC', protocolVersion: '1.0' }
+    return { ...at(own), supportedInterfaces: [...supportedInterfaces, grpc] }
+  }
+  expect(await findingsOf(withGrpc('agent.example.com:443'))).toContain('info grpc-address')
+  expect(await findingsOf(withGrpc('https://agent.example.com'))).not.toContain('info grpc-address')
+})

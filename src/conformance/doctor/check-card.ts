@@ -40,6 +40,12 @@ export function checkCard(input: CardInput): readonly Finding[] {
   }
   findings.push(...checkDelivery(input, finding), ...checkHybrid(wire, card, finding), ...checkSecurity(card, finding))
   for (const each of card.interfaces) findings.push(...checkInterface(each, cardUrl, finding))
+  if (card.interfaces.some(({ binding, url }) => binding === 'GRPC' && !/^https?:/.test(url))) {
+    const problem = 'The card names gRPC by host and port, as gRPC clients need it. Google ADK rejects such a card.'
+    const fix =
+      'Give Google ADK a card without gRPC: agents served by Parley have it at /.well-known/agent-card-http.json.'
+    findings.push(finding('info', 'grpc-address', problem, fix))
+  }
   if (signature === 'absent') {
     const fix = 'Sign the card, so that callers can verify who has written it.'
     findings.push(finding('info', 'signature-absent', 'The card is not signed.', fix))

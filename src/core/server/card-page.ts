@@ -4,7 +4,7 @@ import { BoundedMap } from '../base/bounded-map.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
-import type { CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
+import type { ServerDialect } from '../dialects/dialect.ts'
 import { type CardFormat, canBeSigned, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
 import type { ProtocolVersion } from '../dialects/versions.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
@@ -12,10 +12,13 @@ import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
 import { etagOf, isUnmodified, matchesEtag, type PageVersion } from '../http/response-headers.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { readVersion } from '../transports/server/call.ts'
-import { dependsOnReader, grpcNamingFor, type InterfaceOptions } from './card.ts'
+import type { InterfaceOptions } from './card.ts'
 
-/** Paths of the card: since 0.3, and before. */
-export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
+/** The card without gRPC, for readers that accept only URLs as addresses, such as Google ADK. */
+const httpCardPath = '/.well-known/agent-card-http.json'
+
+/** Paths of the card: since 0.3, before, and without gRPC. */
+export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json', httpCardPath]
 
 /** Path of the public keys that verify the signatures of an agent: of its card, and of the events that it pushes. */
 export const jwksPath = '/.well-known/jwks.json'
@@ -46,8 +49,8 @@ export function createFormatChoice(
 }
 
 export interface CardPageOptions {
-  /** The card with the address that the caller used, for the software that reads it. */
-  readonly cardFor: (origin: string, reader: CallerSoftware) => AgentCard
+  /** The card with the address that the caller used. */
+  readonly cardFor: (origin: string, options: Pick<InterfaceOptions, 'grpcOnCard'>) => AgentCard
   readonly chooseFormat: FormatChoice
   /** Without a signer, cards are not signed. */
   readonly signer?: CardSigner | undefined
@@ -79,10 +82,9 @@ export function createCardPage(pageOptions: CardPageOptions): (incoming: Incomin
     const origin = originOf(incoming, options)
     const version = readVersion(incoming)
     const format = chooseFormat(incoming.path, version)
-    const reader = { userAgent: incoming.header('user-agent') ?? '', version }
-    const { legacy, current } = grpcNamingFor(reader, options)
-    const key = [format, origin, legacy, current, signer?.keyName()].join(' ')
-    const page = pages.get(key) ?? (await createPage(cardFor(origin, reader), origin, format))
+    const grpcOnCard = options.grpcOnCard !== false && incoming.path !== httpCardPath
+    const key = [format, origin, grpcOnCard, signer?.keyName()].join(' ')
+    const page = pages.get(key) ?? (await createPage(cardFor(origin, { grpcOnCard }), origin, format))
     pages.set(key, page)
     const headers = { ...shared, etag: page.etag, 'last-modified': page.lastModified }
     if (isUnmodified(incoming, page)) return { status: 304, headers }
@@ -167,10 +169,8 @@ type EndpointAuthentication = (incoming: Incoming) => unknown
 /** The headers of a request that the card depends on (RFC 9110 §12.5.5). */
 function varyOf(options: CardPageOptions['options'], isProtected: boolean): string {
   const { cards = 'hybrid', publicUrl, trustProxy } = options
-  const isByReader = dependsOnReader(options)
   const names: string[] = []
-  if (cards === 'hybrid' || isByReader) names.push('A2A-Version')
-  if (isByReader) names.push('User-Agent')
+  if (cards === 'hybrid') names.push('A2A-Version')
   if (isProtected) names.push('Authorization')
   if (trustProxy && publicUrl === undefined) {
     names.push('Forwarded', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Forwarded-Prefix')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { v1_0 } from '../dialects/v1.0/server.ts'
-import { interfacesAt } from './card.ts'
+import { cardOf, interfacesAt } from './card.ts'
 
 describe('interfacesAt', () => {
   it.each([
@@ -11,4 +11,13 @@ describe('interfacesAt', () => {
     const [, , grpc] = interfacesAt(origin, [v1_0], { grpc: true })
     expect(grpc).toEqual({ url: target, binding: 'GRPC', protocolVersion: '1.0' })
   })
+})
+
+it('skills keep the tags of their author, also if there are none', () => {
+  const skills = [
+    { id: 'plain', name: 'Plain' },
+    { id: 'empty', name: 'Empty', tags: [] },
+    { id: 'named', name: 'Named', tags: ['a'] },
+  ]
+  expect(cardOf({ name: 'Test', skills }).skills.map(({ tags }) => tags)).toEqual([['plain'], [], ['a']])
 })

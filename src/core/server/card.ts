@@ -1,6 +1,6 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import type { SkillProfile } from '../agent/skill.ts'
-import type { Binding, CallerSoftware, ServerDialect } from '../dialects/dialect.ts'
+import type { Binding, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
 import { defaultModes } from '../protocol/media-types.ts'
 
@@ -38,8 +38,10 @@ export interface InterfaceOptions {
   readonly housePath?: string
   /** Whether gRPC is served on the same port. */
   readonly grpc?: boolean
-  /** How cards name the address of gRPC. By default, as the reader of the card accepts it. */
-  readonly grpcAddress?: GrpcAddress
+  /** How cards name the address of gRPC. Defaults to `bare`. */
+  readonly grpcAddress?: GrpcAddress | undefined
+  /** Whether cards name gRPC. Defaults to true. */
+  readonly grpcOnCard?: boolean | undefined
   /** The tenant that callers name, where several agents share an address. */
   readonly tenant?: string
 }
@@ -52,38 +54,17 @@ export interface AddressOptions extends InterfaceOptions {
 /** The address of gRPC: host and port, as gRPC clients expect it, or a URL. */
 export type GrpcAddress = 'bare' | 'url'
 
-/** How the interfaces of a card name gRPC, in versions before 1.0 and since. */
-export interface GrpcNaming {
-  readonly legacy: GrpcAddress | 'none'
-  readonly current: GrpcAddress | 'none'
-}
-
-/** Whether a card depends on the software that reads it. */
-export function dependsOnReader({ grpc, grpcAddress }: InterfaceOptions): boolean {
-  return grpc === true && grpcAddress === undefined
-}
-
-/** How a card names gRPC to a reader. */
-export function grpcNamingFor({ userAgent, version }: CallerSoftware, options: InterfaceOptions): GrpcNaming {
-  const { grpcAddress = 'bare' } = options
-  const reader = dependsOnReader(options)
-    ? grpcReaders.find((known) => userAgent.startsWith(known.userAgent) && version === known.version)
-    : undefined
-  return reader ?? { legacy: grpcAddress, current: grpcAddress }
-}
-
 /** All addresses of an agent with the versions spoken there, preferred ones first. */
 export function interfacesAt(
   origin: string,
   dialects: readonly ServerDialect[],
   options: AddressOptions,
-  naming: GrpcNaming = grpcNamingFor({ userAgent: '', version: undefined }, options),
 ): readonly AgentInterface[] {
   const versions = [...new Set(dialects.map(({ version }) => version))]
   return versions.flatMap((protocolVersion) => {
     const bindings = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
     const hasTenants = dialects.some((dialect) => dialect.version === protocolVersion && dialect.hasTenants)
-    return addressesFor(hasTenants, origin, options, naming)
+    return addressesFor(hasTenants, origin, options)
       .filter(({ binding }) => bindings.includes(binding))
       .map((address) => ({ ...address, protocolVersion }))
   })
@@ -96,35 +77,26 @@ export function slug(name: string): string {
 }
 
 function toCardSkill(skill: SkillProfile): AgentSkill {
-  return { description: skill.name, ...skill, tags: skill.tags?.length ? skill.tags : [skill.id] }
+  return { description: skill.name, ...skill, tags: skill.tags ?? [skill.id] }
 }
 
-/** Software that does not accept cards with the bare address of gRPC, by its `User-Agent` and the version that it names. */
-const grpcReaders: readonly (GrpcNaming & CallerSoftware)[] = [
-  // Google ADK rejects a card if any address is not a URL of the card's own origin. ADK 2 reads the interfaces of 1.0,
-  // ADK 1 those of 0.3. The Python SDK and the kit of 1.0 send the same request as ADK 1, and need the bare address in 1.0.
-  { userAgent: 'python-httpx/', version: '1.0', legacy: 'none', current: 'none' },
-  { userAgent: 'python-httpx/', version: undefined, legacy: 'none', current: 'bare' },
-  // The official kit of 0.3 requires a scheme.
-  { userAgent: 'python-requests/', version: undefined, legacy: 'url', current: 'bare' },
-]
-
 /** Without a member for the tenant, it is in the path. Over gRPC, which has none, the tenant is unreachable then. */
-function addressesFor(
-  hasTenants: boolean,
-  origin: string,
-  options: AddressOptions,
-  { legacy, current }: GrpcNaming,
-): readonly Address[] {
-  const { path = '/', grpc = false, tenant, grpcTenant = tenant } = options
+function addressesFor(hasTenants: boolean, origin: string, options: AddressOptions): readonly Address[] {
+  const {
+    path = '/',
+    grpc = false,
+    grpcAddress: form = 'bare',
+    grpcOnCard = true,
+    tenant,
+    grpcTenant = tenant,
+  } = options
   const base = tenant === undefined || hasTenants ? origin : `${origin}/${encodeURIComponent(tenant)}`
   const tenantMember = hasTenants && tenant !== undefined && { tenant }
   const addresses: Address[] = [
     { url: `${base}${path}`, binding: 'JSONRPC', ...tenantMember },
     { url: base, binding: 'HTTP+JSON', ...tenantMember },
   ]
-  const form = hasTenants ? current : legacy
-  if (!grpc || form === 'none') return addresses
+  if (!grpc || !grpcOnCard) return addresses
   const grpcAddress = { url: form === 'url' ? originOnly(origin) : grpcTarget(origin), binding: 'GRPC' } as const
   if (grpcTenant === undefined) return [...addresses, grpcAddress]
   return hasTenants ? [...addresses, { ...grpcAddress, tenant: grpcTenant }] : addresses

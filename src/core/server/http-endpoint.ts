@@ -14,7 +14,7 @@ import { createRest } from '../transports/rest/server.ts'
 import { errorHeaders, readVersion, WireCall } from '../transports/server/call.ts'
 import type { EnvelopeOptions, WireLimits, WireOptions } from '../transports/server/options.ts'
 import type { Authentication } from './authentication.ts'
-import { type AddressOptions, grpcNamingFor, type InterfaceOptions, interfacesAt } from './card.ts'
+import { type AddressOptions, type InterfaceOptions, interfacesAt } from './card.ts'
 import {
   type CardSigner,
   cardPaths,
@@ -87,10 +87,7 @@ export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpoi
   for (const [healthPath, page] of Object.entries(healthPages)) pages.set(healthPath, () => page([backend]))
   const chooseFormat = createFormatChoice(options, dialects)
   const cardPage = createCardPage({
-    cardFor: (origin, reader) => ({
-      ...card,
-      interfaces: interfacesAt(origin, dialects, options, grpcNamingFor(reader, options)),
-    }),
+    cardFor: (origin, shown) => ({ ...card, interfaces: interfacesAt(origin, dialects, { ...options, ...shown }) }),
     chooseFormat,
     signer,
     authenticate: options.cardAuth ? backend.authenticate : undefined,

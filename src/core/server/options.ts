@@ -187,11 +187,13 @@ export interface HttpOptions {
 
 /** The `grpc` option of a server. */
 export interface GrpcServerOptions {
-  /**
-   * How cards name the address of gRPC: as host and port, which gRPC clients need, or as a URL, which other readers of
-   * cards require. By default, as the reader of the card accepts it.
-   */
+  /** How cards name the address of gRPC: as host and port (`bare`), which gRPC clients need, or as a `url`. Defaults to `bare`. */
   readonly address?: GrpcAddress
+  /**
+   * Whether the card names gRPC. Defaults to true. Google ADK rejects cards that do; for it, `/.well-known/agent-card-http.json`
+   * is the card without gRPC.
+   */
+  readonly onCard?: boolean
 }
 
 /** The `card` option of a server. */
@@ -262,7 +264,11 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   turns: group(turnChecks),
   http: group(httpChecks),
   dialects: dialectsCheck,
-  grpc: anyOf('true, false or { address }', flag, group<GrpcServerOptions>({ address: oneOf('bare', 'url') })),
+  grpc: anyOf(
+    'true, false or { address, onCard }',
+    flag,
+    group<GrpcServerOptions>({ address: oneOf('bare', 'url'), onCard: flag }),
+  ),
   card: group<CardOptions>({ auth: flag }),
   push: group(pushChecks),
   calls: callsCheck,
@@ -283,6 +289,7 @@ export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
     ...rest,
     grpc: grpc !== undefined && grpc !== false,
     grpcAddress: typeof grpc === 'object' ? grpc.address : undefined,
+    grpcOnCard: typeof grpc === 'object' ? grpc.onCard : undefined,
     cardAuth: card?.auth,
     ...otherTurns,
     turnDeadline: deadline,

@@ -103,12 +103,11 @@ describe('the version of a card', () => {
 })
 
 describe('the headers of a card', () => {
-  it('Vary names A2A-Version, and User-Agent only where the card depends on it', async () => {
+  it('Vary names A2A-Version and the headers of a trusted proxy', async () => {
     const varyOf = async (options: Partial<HandlerOptions>) =>
       (await createEndpoint(options).get(cardPath)).headers.get('vary')
     expect(await varyOf({})).toBe('A2A-Version')
-    expect(await varyOf({ grpc: true })).toBe('A2A-Version, User-Agent')
-    expect(await varyOf({ grpc: { address: 'bare' } })).toBe('A2A-Version')
+    expect(await varyOf({ grpc: true })).toBe('A2A-Version')
     expect(await varyOf({ dialects: { cards: '1.0' } })).toBeNull()
     expect(await varyOf({ trustProxy: true })).toBe(
       'A2A-Version, Forwarded, X-Forwarded-Host, X-Forwarded-Proto, X-Forwarded-Prefix',
@@ -200,29 +199,36 @@ describe('the address of gRPC', () => {
   const httpx = { 'user-agent': 'python-httpx/0.28.1' }
 
   it.each([
-    [
-      'gRPC clients of Go and Rust',
-      { 'user-agent': 'Go-http-client/1.1' },
-      { '1.0': 'ada.test:80', '0.3': 'ada.test:80' },
-    ],
-    ['callers without a User-Agent', {}, { '1.0': 'ada.test:80', '0.3': 'ada.test:80' }],
-    ['Google ADK 1, the Python SDK and the kit of 1.0', httpx, { '1.0': 'ada.test:80', '0.3': undefined }],
-    ['Google ADK 2', { ...httpx, 'a2a-version': '1.0' }, { '1.0': undefined, '0.3': undefined }],
-    ['Python clients that name 0.3', { ...httpx, 'a2a-version': '0.3' }, { '1.0': undefined, '0.3': 'ada.test:80' }],
-    ['Python clients with a name', { 'user-agent': 'my-app/1.0', 'a2a-version': '1.0' }, { '1.0': 'ada.test:80' }],
-    ['the kit of 0.3', { 'user-agent': 'python-requests/2.32' }, { '1.0': 'ada.test:80', '0.3': origin }],
-  ])('the card names gRPC as %s need it', async (_, headers, addresses) => {
-    const { card } = createEndpoint({ grpc: true })
-    expect(grpcOf(await card(headers as Headers))).toEqual(addresses)
+    {},
+    httpx,
+    { ...httpx, 'a2a-version': '1.0' },
+    { ...httpx, 'a2a-version': '0.3' },
+    { 'user-agent': 'python-requests/2.32' },
+    { 'user-agent': 'Go-http-client/1.1' },
+  ])('the card names gRPC by host and port to a reader with the headers %j', async (headers) => {
+    const { get, card } = createEndpoint({ grpc: true })
+    const { '1.0': current, '0.3': legacy } = grpcOf(await card(headers as Headers))
+    for (const address of [current, legacy]) expect([undefined, 'ada.test:80']).toContain(address)
+    expect([current, legacy]).toContain('ada.test:80')
+    expect((await get('/.well-known/agent-card.json', headers as Headers)).headers.get('vary')).toBe('A2A-Version')
   })
 
-  it('every address that Google ADK reads is a URL of the origin of the card', async () => {
-    const { card } = createEndpoint({ grpc: true })
-    const { url, additionalInterfaces } = await card(httpx)
-    const { supportedInterfaces } = await card({ ...httpx, 'a2a-version': '1.0' })
-    const urls = [...additionalInterfaces, ...supportedInterfaces].map(({ url }: Card) => url)
-    for (const address of [url, ...urls]) expect(new URL(address).origin).toBe(origin)
-    expect(urls.length).toBeGreaterThan(4)
+  it('a card at a path of its own has no gRPC, and only URLs of its origin, as Google ADK requires', async () => {
+    const { get } = createEndpoint({ grpc: true })
+    for (const headers of [httpx, { ...httpx, 'a2a-version': '1.0' }, {}]) {
+      const response = await get('/.well-known/agent-card-http.json', headers as Headers)
+      expect(response.status).toBe(200)
+      const served = (await response.json()) as Card
+      const { url, additionalInterfaces = [], supportedInterfaces = [] } = served
+      const urls = [url, ...[...additionalInterfaces, ...supportedInterfaces].map(({ url: each }: Card) => each)]
+      for (const address of urls.filter((each) => each !== undefined)) expect(new URL(address).origin).toBe(origin)
+      expect(urls.length).toBeGreaterThan(2)
+    }
+  })
+
+  it('grpc.onCard: false leaves gRPC off the card', async () => {
+    const { card } = createEndpoint({ grpc: { onCard: false } })
+    expect(grpcOf(await card())).toEqual({ '1.0': undefined, '0.3': undefined })
   })
 
   it('an operator can choose one form for all readers', async () => {

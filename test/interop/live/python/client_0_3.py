@@ -33,9 +33,7 @@ def text(value):
 
 
 async def main(url, transport):
-    # Google ADK, which rejects cards with addresses of gRPC, sends the same request for the card, unless a client has a name.
-    headers = {'User-Agent': 'interop/1.0'} if transport == 'GRPC' else {}
-    async with httpx.AsyncClient(timeout=20, headers=headers) as http:
+    async with httpx.AsyncClient(timeout=20) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
 
         def create(streaming, polling=False):
