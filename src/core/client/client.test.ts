@@ -246,9 +246,10 @@ describe('authorize', () => {
 })
 
 describe('the capabilities of the card', () => {
-  it('a call that needs one that is not declared is not sent', async () => {
+  it('webhooks that are not declared are tried, and the error of an agent that refuses them names the card', async () => {
     const peer = fakePeer(cardRoute(rpcCard), agentRoute(createLocalHandler(countingAgent)))
     const client = await connect(peer)
+    const message = expect.stringContaining('The card of Test does not declare push notifications.')
     const push = { url: 'https://example.com/hook' }
     const calls = [
       () => client.send('hello', { push }),
@@ -256,10 +257,45 @@ describe('the capabilities of the card', () => {
       () => client.task('t').push.create(push),
     ]
     for (const call of calls) {
-      await expect(call()).rejects.toMatchObject({ code: 'push-not-supported', reason: 'not-declared' })
+      await expect(call()).rejects.toMatchObject({ code: 'push-not-supported', reason: 'not-declared', message })
     }
+  })
+
+  it('webhooks of an agent that does not declare them are registered', async () => {
+    const peer = fakePeer(cardRoute(rpcCard), async (request) => {
+      const { params } = await request.json()
+      return Response.json({ jsonrpc: '2.0', result: params })
+    })
+    const config = await (await connect(peer)).task('t').push.create({ url: 'https://example.com/hook' })
+    expect(config).toMatchObject({ taskId: 't', url: 'https://example.com/hook' })
+  })
+
+  it('an extended card that is not declared is not fetched', async () => {
+    const peer = fakePeer(cardRoute(rpcCard), agentRoute(createLocalHandler(countingAgent)))
+    const client = await connect(peer)
     await expect(client.extendedCard()).rejects.toMatchObject({ code: 'extended-card-not-configured' })
     expect(peer.requestLines.filter((line) => line.startsWith('POST'))).toEqual([])
+  })
+
+  it('an agent whose extended card declares streaming is streamed from', async () => {
+    const extended = { ...rpcCard, capabilities: { streaming: true } }
+    const handler = createLocalHandler(countingAgent)
+    const methods: string[] = []
+    const peer = fakePeer(
+      cardRoute({ ...rpcCard, capabilities: { extendedAgentCard: true } }),
+      async (request) => {
+        const { method } = await request.clone().json()
+        methods.push(method)
+        return method === 'GetExtendedAgentCard' ? Response.json({ jsonrpc: '2.0', result: extended }) : undefined
+      },
+      agentRoute(handler),
+    )
+    const client = await connect(peer, { polling: { minDelay: 1 } })
+    await collect(client.stream('count'))
+    expect(methods).not.toContain('SendStreamingMessage')
+    await client.extendedCard()
+    await collect(client.stream('count'))
+    expect(methods).toContain('SendStreamingMessage')
   })
 
   it('an agent whose card does not declare streaming is polled', async () => {

@@ -3,7 +3,7 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, type ErrorCode, withContext } from '../protocol/errors.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
 import type { Task } from '../protocol/model.ts'
-import type { Service } from '../protocol/service.ts'
+import type { Outcome, Service } from '../protocol/service.ts'
 import { callSkill } from './call-skill.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
 import type { Explanation } from './diagnostics/connection-trace.ts'
@@ -11,7 +11,7 @@ import { allTasks } from './list-pages.ts'
 import type { CallOptions, TaskFilter } from './options.ts'
 import { type ClientEvent, isSettled, type Reply, toReply, withAuthRequired } from './reply.ts'
 import { callOf, createSendRequest, type Input, type SendOptions } from './send-request.ts'
-import { createTaskHandle, type TaskHandle } from './task-handle.ts'
+import { createTaskHandle, type ExplainError, type TaskHandle } from './task-handle.ts'
 
 export interface ClientOptions {
   /** The current card. */
@@ -81,8 +81,21 @@ export interface Client<Skills extends SkillMap = SkillMap> {
 }
 
 export function createClient({ card, onCard, service, explain, clock, ...settings }: ClientOptions): Client {
-  function requirePush({ push }: SendOptions): void {
-    if (push) requireCapability(card(), 'pushNotifications', 'push-not-supported')
+  /** Some agents deliver to webhooks although their card does not say so. The error of one that refuses names the card. */
+  const explainPush: ExplainError = (thrown) => {
+    const { name, capabilities } = card()
+    if (!(thrown instanceof A2AError) || capabilities.pushNotifications === true) return thrown
+    if (!refusesPush.has(thrown.code)) return thrown
+    const message = `${thrown.message} The card of ${name} does not declare push notifications.`
+    return withContext(thrown, { message, reason: 'not-declared', cause: thrown })
+  }
+
+  const sendBy = async (input: Input, options: SendOptions): Promise<Outcome> => {
+    try {
+      return await service.sendMessage(await createSendRequest(input, options), callOf(options))
+    } catch (error) {
+      throw options.push ? explainPush(error) : error
+    }
   }
 
   const client: Client = {
@@ -92,10 +105,9 @@ export function createClient({ card, onCard, service, explain, clock, ...setting
     service,
     explain,
     async send(input, options = {}) {
-      requirePush(options)
       const { timeout = settings.timeout } = options
       const start = clock.now()
-      const outcome = await service.sendMessage(await createSendRequest(input, options), callOf(options))
+      const outcome = await sendBy(input, options)
       const isFinal = outcome.type === 'message' || options.returnImmediately || isSettled(outcome.task)
       if (isFinal) return toReply(outcome)
       // Some agents answer a blocking send before the task has ended.
@@ -107,16 +119,18 @@ export function createClient({ card, onCard, service, explain, clock, ...setting
       }
     },
     async *stream(input, options = {}) {
-      requirePush(options)
-      for await (const event of service.streamMessage(await createSendRequest(input, options), callOf(options))) {
-        yield withAuthRequired(event)
+      const request = await createSendRequest(input, options)
+      try {
+        for await (const event of service.streamMessage(request, callOf(options))) yield withAuthRequired(event)
+      } catch (error) {
+        throw options.push ? explainPush(error) : error
       }
     },
     skill: (...call) => callSkill(client, ...call),
-    task: (id) => createTaskHandle(service, id, () => requirePush({ push: { url: '' } })),
+    task: (id) => createTaskHandle(service, id, explainPush),
     listTasks: (filter = {}, options) => allTasks(service, filter, options),
     async extendedCard(options) {
-      requireCapability(card(), 'extendedCard', 'extended-card-not-configured')
+      requireExtendedCard(card())
       const extended = await service.getExtendedCard({}, callOf(options))
       onCard(extended)
       return extended
@@ -126,19 +140,19 @@ export function createClient({ card, onCard, service, explain, clock, ...setting
   return client
 }
 
-/** Clients check the capabilities of an agent before they use them (A2A 1.0 §3.3.4). */
-function requireCapability({ name, capabilities }: AgentCard, capability: Capability, code: ErrorCode): void {
-  if (capabilities[capability] === true) return
-  const problem = `${name} does not offer ${capabilityNames[capability]}: its card does not declare the capability.`
-  throw new A2AError(code, problem, { reason: 'not-declared' })
+/** Clients check the capability before they use it (A2A 1.0 §3.3.4). */
+function requireExtendedCard({ name, capabilities }: AgentCard): void {
+  if (capabilities.extendedCard === true) return
+  const problem = `${name} does not offer an extended card: its card does not declare the capability.`
+  throw new A2AError('extended-card-not-configured', problem, { reason: 'not-declared' })
 }
 
-type Capability = 'pushNotifications' | 'extendedCard'
-
-const capabilityNames: Readonly<Record<Capability, string>> = {
-  pushNotifications: 'push notifications',
-  extendedCard: 'an extended card',
-}
+/** Errors by which agents refuse webhooks. */
+const refusesPush: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'push-not-supported',
+  'unsupported-operation',
+  'method-not-found',
+])
 
 function taskTimeout(taskId: string, timeout: number, cause: A2AError): A2AError {
   const message = `The task ${taskId} did not end within ${timeout / 1000} seconds.`

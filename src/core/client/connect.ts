@@ -104,7 +104,11 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
       trace,
       notify,
     })
-    const peer = createPeerCapabilities({ card, endpoint, deduplicates: peerDeduplicates })
+    const peer = createPeerCapabilities({
+      card: () => cardInfo?.card ?? card,
+      endpoint,
+      deduplicates: peerDeduplicates,
+    })
     const service = createResilientService({ ...options, wire, peer, timeout, notify, clock, diagnose: diagnoseError })
     const explain = () => {
       const current = endpoint()

@@ -78,15 +78,16 @@ export interface ConnectOptions extends AnswerLimits {
   readonly onNotice?: (notice: Notice) => void
   /** Timeout of a unary call in milliseconds, including its retries. Defaults to 60 seconds. */
   readonly timeout?: number
-  /** How failed calls are retried. Defaults to 3 tries. */
+  /** How failed calls are retried. Defaults to 3 tries, and to tries until `timeout` if the connection broke. */
   readonly retry?: Partial<Backoff>
-  /** How broken streams are resumed. Defaults to 8 tries in a row. */
+  /** How broken streams are resumed. Defaults to 8 tries in a row, and to tries until `timeout` if the call has one. */
   readonly resume?: Partial<Backoff>
   /** How often tasks of agents that do not stream are polled. */
   readonly polling?: Partial<PollOptions>
   /**
    * Whether the agent treats two sends of one message under one `Idempotency-Key` as one, so that a send without an
-   * answer may be repeated. Defaults to whether the agent numbers the events of its streams.
+   * answer may be repeated. Defaults to whether the card declares it (`https://parley.dev/ext/idempotency/v1`), or the
+   * agent numbers the events of its streams.
    */
   readonly peerDeduplicates?: boolean
   /** The versions to speak. Defaults to all. */

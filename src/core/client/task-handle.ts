@@ -33,8 +33,11 @@ export interface TaskHandle {
   readonly push: PushHandle
 }
 
-/** `requirePush` throws if the agent declares no push notifications. */
-export function createTaskHandle(service: Service, taskId: string, requirePush: () => void): TaskHandle {
+/** Adds to an error what the client knows about its cause. */
+export type ExplainError = (error: unknown) => unknown
+
+/** `explainPush` explains why a webhook was refused. */
+export function createTaskHandle(service: Service, taskId: string, explainPush: ExplainError): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
     service.getTask({ taskId, historyLength }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
@@ -69,8 +72,12 @@ export function createTaskHandle(service: Service, taskId: string, requirePush: 
     },
     push: {
       async create(push, options) {
-        requirePush()
-        return await service.createPushConfig({ ...(await pushConfigOf(push)), taskId }, callOf(options))
+        const config = { ...(await pushConfigOf(push)), taskId }
+        try {
+          return await service.createPushConfig(config, callOf(options))
+        } catch (error) {
+          throw explainPush(error)
+        }
       },
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
       list: (options) => allPushConfigs(service, taskId, options),

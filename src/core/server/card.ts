@@ -2,6 +2,7 @@ import type { AgentProfile } from '../agent/agent.ts'
 import type { SkillProfile } from '../agent/skill.ts'
 import type { Binding, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
+import { idempotencyExtension } from '../protocol/extensions/idempotency.ts'
 import { defaultModes } from '../protocol/media-types.ts'
 
 /** The capabilities that depend on how an agent is served. */
@@ -12,7 +13,8 @@ export function cardOf(
   profile: AgentProfile,
   { extendedCard = false, pushNotifications = false, streaming = true, ...history }: Capabilities = {},
 ): Omit<AgentCard, 'interfaces'> {
-  const { name, description = name, version = '1.0.0', extensions, skills = [] } = profile
+  const { name, description = name, version = '1.0.0', skills = [] } = profile
+  const extensions = [...(profile.extensions ?? []), idempotencyExtension]
   const { inputModes = defaultModes, outputModes = defaultModes } = profile
   // Several readers of older versions require the modes of every skill.
   const skillOf = (skill: SkillProfile) => ({ inputModes, outputModes, ...toCardSkill(skill) })

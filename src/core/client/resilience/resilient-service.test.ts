@@ -27,10 +27,11 @@ const answered =
 const quick = { minDelay: 1, maxDelay: 2 }
 
 /** A client of an agent whose first responses to POST have these faults. */
-async function open(faults: readonly Fault[], options: ConnectOptions = {}) {
+async function open(faults: readonly Fault[], options: ConnectOptions = {}, capabilities = {}) {
   const handler = createHandler(agent({ name: 'Test' }, countingAgent), {
     logger: silentLogger,
     auth: anonymousListsAll,
+    capabilities,
     turns: { cancelGrace: 50 },
   })
   onTestFinished(() => handler.drain(0))
@@ -67,6 +68,18 @@ describe('a call that was not sent', () => {
     await expect(client.send('hello')).rejects.toMatchObject({ code: 'unavailable', reason: 'connection-refused' })
     expect(calls).toHaveLength(3)
   })
+
+  it('a stream fails after as many tries', async () => {
+    const { client, calls } = await open(Array(20).fill(refused))
+    await expect(collect(client.stream('hello'))).rejects.toMatchObject({ reason: 'connection-refused' })
+    expect(calls).toHaveLength(3)
+  })
+
+  it('a stream that is polled fails after as many tries', async () => {
+    const { client, calls } = await open(Array(20).fill(refused), {}, { streaming: false })
+    await expect(collect(client.stream('hello'))).rejects.toMatchObject({ reason: 'connection-refused' })
+    expect(calls).toHaveLength(3)
+  })
 })
 
 describe('a call that the agent rejects for now', () => {
@@ -86,7 +99,7 @@ describe('a call that the agent rejects for now', () => {
 
 describe('a send without a response', () => {
   it('a send is not repeated, and the error says that it may have run', async () => {
-    const { client, calls } = await open([lost])
+    const { client, calls } = await open([lost], { peerDeduplicates: false })
     await expect(client.send('hello')).rejects.toMatchObject({ code: 'unavailable', reason: 'may-have-run' })
     await expect(client.send('hello')).resolves.toMatchObject({ text: 'hi' })
     expect(calls).toHaveLength(2)
@@ -101,6 +114,38 @@ describe('a send without a response', () => {
     ).toEqual([expect.objectContaining({ id: task?.id })])
   })
 
+  it('a send is repeated if the card declares that the agent deduplicates', async () => {
+    const { client, calls } = await open([lost])
+    await client.send('count')
+    expect(calls).toHaveLength(2)
+    expect(await collect(client.listTasks())).toHaveLength(1)
+  })
+
+  it('a send is repeated until the agent is back', async () => {
+    const { client, calls } = await open([lost, ...Array(12).fill(refused)])
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(calls).toHaveLength(14)
+  })
+
+  it('a send is repeated only as often as the caller says', async () => {
+    const { client, calls } = await open([lost, ...Array(12).fill(refused)], { retry: { ...quick, tries: 4 } })
+    await expect(client.send('hello')).rejects.toMatchObject({ reason: 'connection-refused' })
+    expect(calls).toHaveLength(4)
+  })
+
+  it('the error of an agent that does not come back in time says why', async () => {
+    const { client } = await open([lost, ...Array(1000).fill(refused)])
+    const message = expect.stringContaining('nothing listens there')
+    await expect(client.send('hello', { timeout: 100 })).rejects.toMatchObject({ code: 'timeout', message })
+  })
+
+  it('a stream with a timeout is resumed until the agent is back', async () => {
+    const { client, calls } = await open([lost, ...Array(12).fill(refused)])
+    const events = await collect(client.stream('count', { timeout: 20_000 }))
+    expect(events.at(-1)).toMatchObject({ type: 'status', status: { state: 'completed' } })
+    expect(calls).toHaveLength(14)
+  })
+
   it('a send is repeated if the agent has numbered its events', async () => {
     const { client } = await open([async (_, answer) => await answer(), lost])
     await collect(client.stream('count'))
@@ -108,7 +153,7 @@ describe('a send without a response', () => {
   })
 
   it('a streaming send is not repeated', async () => {
-    const { client } = await open([lost])
+    const { client } = await open([lost], { peerDeduplicates: false })
     await expect(collect(client.stream('count'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })
 })

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../dialects/endpoints.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { restoreAnswer, restoreAnswers } from '../../protocol/extensions/answer.ts'
+import { declaresIdempotency } from '../../protocol/extensions/idempotency.ts'
 import { type Interceptor, intercept, type UnaryNext } from '../../protocol/intercept.ts'
 import type { Call, Operation, RequestOf, ResultOf, Service, UnaryOperation } from '../../protocol/service.ts'
 import type { CallWithTimeout, ConnectOptions, Notify } from '../options.ts'
@@ -51,20 +52,21 @@ const answerInterceptor: Interceptor = {
 }
 
 export interface PeerOptions {
-  readonly card: AgentCard
+  /** The current card: the extended one may declare more. */
+  readonly card: () => AgentCard
   readonly endpoint: () => Endpoint | undefined
-  /** Defaults to whether the agent numbers its events, as Parley does. */
+  /** Defaults to whether the card declares it, or the agent numbers its events, as Parley does. */
   readonly deduplicates?: boolean
 }
 
 export function createPeerCapabilities({ card, endpoint, deduplicates }: PeerOptions): PeerCapabilities {
   let numbersEvents = false
-  let streams = card.capabilities.streaming === true
+  let streams: boolean | undefined
   const cannotResume = () => endpoint()?.dialect.cannotResume === true
   return {
     // A dialect whose streams cannot resume has no message ids by which an agent could deduplicate.
-    deduplicates: () => deduplicates ?? (numbersEvents && !cannotResume()),
-    streams: () => streams,
+    deduplicates: () => deduplicates ?? ((numbersEvents || declaresIdempotency(card())) && !cannotResume()),
+    streams: () => streams ?? card().capabilities.streaming === true,
     cannotResume,
     update(facts) {
       numbersEvents = facts.numbersEvents ?? numbersEvents
@@ -87,7 +89,13 @@ function retryInterceptor({ peer, clock, timeout, retry: backoff }: ResilienceOp
       const mayRetry = (error: A2AError) => isUnsent(error) || (isTransient(error) && isRepeatable(operation, peer))
       try {
         return await attempt().catch((error) =>
-          retry(attempt, error, { backoff: retryBackoff(backoff), signal: call.signal, clock, mayRetry }),
+          retry(attempt, error, {
+            backoff: retryBackoff(backoff),
+            signal: call.signal,
+            clock,
+            mayRetry,
+            untilAborted: backoff?.tries === undefined,
+          }),
         )
       } catch (error) {
         const isUncertain =

@@ -1,5 +1,6 @@
 import type { Backoff } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
+import { neverConnected } from '../../http/network-failure.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, RequestOf, SendRequest, Service, StreamOperation } from '../../protocol/service.ts'
@@ -7,7 +8,16 @@ import type { Notice, Notify } from '../options.ts'
 import { createBufferingDetector } from './detect-buffering.ts'
 import { type CancelListeners, endWithTask, type Open } from './end-with-task.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
-import { exceedsRetryAfter, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retryDelay } from './retry.ts'
+import {
+  exceedsRetryAfter,
+  isTransient,
+  isUnsent,
+  mayHaveRun,
+  type PeerCapabilities,
+  requireTime,
+  retryBackoff,
+  retryDelay,
+} from './retry.ts'
 import { createPosition, createStreamCursor, isNext, isSettled, type StreamPosition } from './stream-position.ts'
 
 /** Milliseconds after which a stream counts as healthy: its end starts a new count of failures. */
@@ -21,6 +31,7 @@ export interface StreamOptions {
   /** Opens the requested stream. */
   readonly open: Open
   readonly peer: PeerCapabilities
+  readonly retry?: Partial<Backoff>
   readonly resume?: Partial<Backoff>
   readonly polling?: Partial<PollOptions>
   readonly clock: Clock
@@ -100,22 +111,29 @@ interface BrokenStream extends StreamOptions {
 /** The events after a break, until the task has ended or needs input. */
 async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> {
   const { request, position, open: openDirectly, peer, clock, notify } = stream
-  const { signal } = stream.call
-  const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...stream.resume }
+  const { signal, deadline } = stream.call
+  const tries = deadline === undefined ? 8 : Number.POSITIVE_INFINITY
+  const resuming = { tries, minDelay: 250, maxDelay: 15_000, ...stream.resume }
+  const connecting = retryBackoff(stream.retry)
   const sources = createSources(stream)
   const read = (open: Open) => readUntilBreak(open, stream, sources.take)
 
   let { streamBreak, openedAt } = stream
   let open = openDirectly
   let emittedBefore = 0
+  // The first attempt to send a message fails soon if there is no connection; a task that exists is worth waiting for.
+  let hasConnected = position.taskId !== undefined
   if (streamBreak === undefined && 'message' in request) {
-    open = sources.sendAndPoll(request, 'The card does not declare streaming.')
+    open = sources.sendAndPoll(request)
     streamBreak = yield* read(open)
   }
   for (let failures = 0; streamBreak !== undefined; ) {
     const failure: A2AError = streamBreak === 'ended' ? endedEarly(position.taskId) : streamBreak
     if (streamBreak !== 'ended' && isTransient(failure) && isSettled(position, true)) return
-    if (position.emitted > emittedBefore || clock.now() - openedAt > healthyAfter) failures = 0
+    const isUnreachable = neverConnected.has(failure.reason ?? '')
+    hasConnected ||= !isUnreachable
+    const isHealthy = !isUnreachable && clock.now() - openedAt > healthyAfter
+    if (position.emitted > emittedBefore || isHealthy) failures = 0
     const { taskId } = position
     const isRejected = open === openDirectly && position.emitted === 0
     const instead = isRejected ? sources.insteadOfStream(failure) : undefined
@@ -123,8 +141,12 @@ async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> 
     else {
       if (!isTransient(failure)) throw failure
       if (taskId === undefined && !isUnsent(failure) && !peer.deduplicates()) throw mayHaveRun(failure)
-      if (++failures > backoff.tries || exceedsRetryAfter(failure)) throw failure
-      await sleep(retryDelay(failure, failures, backoff), signal, clock)
+      failures++
+      // Sends of agents that are polled have been repeated already.
+      const isOver = hasConnected ? failures > resuming.tries : failures >= connecting.tries || open !== openDirectly
+      if (isOver || exceedsRetryAfter(failure)) throw failure
+      await sleep(retryDelay(failure, failures, hasConnected ? resuming : connecting), signal, clock)
+      requireTime(signal, failure)
       if (signal.aborted) return
       if (taskId !== undefined) {
         notify({ type: 'resumed', taskId, tries: failures, message: failure.message })
@@ -145,10 +167,12 @@ function createSources({ service, request, call, position, peer, clock, notify, 
     once(() => notify(gapNotice(position.taskId ?? ''))),
   )
 
-  function sendThenPoll(send: SendRequest, why: string): Open {
+  /** `refusal` is why the agent refused to stream; undefined if its card does not declare streams. */
+  function sendThenPoll(send: SendRequest, refusal?: string): Open {
     const onAnswer = () => {
+      const why = refusal ?? 'The card does not declare streaming.'
       notify({ type: 'polling', message: `${why} The client polls the task instead.` })
-      peer.update({ streams: false })
+      if (refusal !== undefined) peer.update({ streams: false })
     }
     const onPoll = () => cursor.reopen('polling')
     return () => sendAndPoll(service, send, call, { ...polling, onAnswer, onPoll })

@@ -42,22 +42,33 @@ export interface RetryOptions {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly mayRetry: (error: A2AError) => boolean
+  /** Whether a call whose connection broke is repeated until the signal aborts: a server that restarts comes back. */
+  readonly untilAborted?: boolean
 }
 
 /** Repeats a failed attempt until it succeeds, must not be repeated, or has failed too often. Honours `Retry-After`. */
 export async function retry<T>(attempt: () => Promise<T>, firstError: unknown, options: RetryOptions): Promise<T> {
-  const { backoff, signal, clock, mayRetry } = options
+  const { backoff, signal, clock, mayRetry, untilAborted = false } = options
   let error = firstError
+  let isBroken = false
   for (let failures = 1; ; failures++) {
-    const isOver = failures >= backoff.tries || signal.aborted
+    isBroken ||= untilAborted && error instanceof A2AError && error.reason === 'connection-lost'
+    const isOver = signal.aborted || (failures >= backoff.tries && !isBroken)
     if (isOver || !(error instanceof A2AError) || !mayRetry(error) || exceedsRetryAfter(error)) throw error
     await sleep(retryDelay(error, failures, backoff), signal, clock)
+    requireTime(signal, error)
     try {
       return await attempt()
     } catch (thrown) {
       error = thrown
     }
   }
+}
+
+/** Throws the reason of a deadline that has passed, with the failure that the last attempt had. */
+export function requireTime({ reason }: AbortSignal, failure: A2AError): void {
+  if (!(reason instanceof A2AError)) return
+  throw withContext(reason, { message: `${reason.message} ${failure.message}`, cause: failure })
 }
 
 /** The delays between attempts of a call, with the defaults applied. */

@@ -21,13 +21,13 @@ export const decodeResult: ResponseDecoder['decodeResult'] = {
     return historyLength === 0 ? { ...task, history: [] } : task
   },
   listTasks(result, { includeArtifacts = false }) {
-    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTaskPage(result))
+    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTaskPage(result ?? {}))
     return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
   },
   createPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
   getPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
   listPushConfigs(result) {
-    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigPage(result))
+    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigPage(result ?? {}))
     return { configs: configs.map(decodeConfig), nextPageToken }
   },
   cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),

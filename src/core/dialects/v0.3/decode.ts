@@ -23,14 +23,16 @@ export function createResponseDecoder(decodeCard: ResponseDecoder['decodeCard'])
       listTasks(result, request) {
         if (isProtoPage(result)) return decodeProtoResult.listTasks(result, request)
         const { includeArtifacts = false } = request
-        const { tasks, ...page } = read(wire.TaskPage, result, cleanPage)
+        const { tasks, ...page } = read(wire.TaskPage, result ?? {}, cleanPage)
         return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
       },
       cancelTask: (result) => decodeTask(read(wire.Task, result, cleanTask)),
       createPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
       getPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
       listPushConfigs(result) {
-        const configs = readResult(list(wire.TaskPushConfig), result)
+        // Some agents write an empty list as null; over REST, that is an empty answer.
+        const items = isObject(result) ? result.configs : result
+        const configs = readResult(list(wire.TaskPushConfig), items ?? [])
         return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
       },
       // The result should be null, but some agents send an object or nothing.

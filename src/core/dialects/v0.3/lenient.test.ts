@@ -153,6 +153,16 @@ describe('results and events', () => {
     }
   })
 
+  it('a list that is null is empty', () => {
+    const page = { tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0, withArtifacts: false }
+    for (const result of [null, {}, { tasks: null, nextPageToken: null }]) {
+      expect(decodeResult.listTasks(result, {})).toEqual(page)
+    }
+    for (const result of [null, {}, { configs: null }, []]) {
+      expect(decodeResult.listPushConfigs(result, address)).toEqual({ configs: [], nextPageToken: '' })
+    }
+  })
+
   it('any other result is rejected', () => {
     for (const result of [null, 'text', {}, { status: {} }]) {
       expect(() => decodeResult.sendMessage(result, send)).toThrow('expected')

@@ -31,7 +31,13 @@ export const cleanEvent = cleaner((event) => {
   return event
 })
 
-export const cleanPage = cleaner((page) => ({ ...page, tasks: cleanItems(page.tasks, cleanTask) }))
+export const cleanPage = cleaner((page) => {
+  const tasks = cleanItems(page.tasks ?? [], cleanTask)
+  const count = Array.isArray(tasks) ? tasks.length : 0
+  const { nextPageToken, pageSize, totalSize } = page
+  const defaults = { nextPageToken: nextPageToken ?? '', pageSize: pageSize ?? count, totalSize: totalSize ?? count }
+  return { ...page, ...defaults, tasks }
+})
 
 export const cleanTask = cleaner((task) => ({
   kind: 'task',

@@ -299,6 +299,8 @@ describe('decodeResult and decodeEvent', () => {
         withArtifacts: false,
       })
       expect(decode.listPushConfigs({}, address)).toEqual({ configs: [], nextPageToken: '' })
+      expect(decode.listPushConfigs(null, address)).toEqual({ configs: [], nextPageToken: '' })
+      expect(decode.listTasks(null, {})).toMatchObject({ tasks: [], nextPageToken: '' })
     })
 
     it('a message in a result has any number of parts', () => {

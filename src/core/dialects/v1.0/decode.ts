@@ -9,20 +9,20 @@ import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './card.ts'
 import * as wire from './schemas.ts'
 
-// The schemas read messages, artifacts and push configs as the model has them.
+// The schemas read messages, artifacts and push configs as the model has them. Some agents write an empty list as null.
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanResponse(result))),
   getTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
   listTasks(result, { includeArtifacts = false }) {
-    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanPage(result))
+    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanPage(result ?? {}))
     return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
   },
   cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
   createPushConfig: (result) => readResult(wire.PushConfig, result),
   getPushConfig: (result) => readResult(wire.PushConfig, result),
   listPushConfigs(result) {
-    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, result)
+    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, result ?? {})
     return { configs, nextPageToken }
   },
   // Agents return `{}`, `null` or nothing.
