@@ -11,6 +11,7 @@ import {
   recordOf,
   text,
 } from '../core/base/options.ts'
+import { withScheme } from '../core/client/find-card.ts'
 import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { A2AError } from '../core/protocol/errors.ts'
@@ -73,8 +74,9 @@ const optionChecks: OptionChecks<ConformanceOptions> = {
  * const report = await conformance('https://agent.example.com', { texts: { longRunning: 'count to a million' } })
  * console.log(report.failed('MUST'))
  */
-export async function conformance(url: string, options: ConformanceOptions = {}): Promise<ConformanceReport> {
+export async function conformance(address: string, options: ConformanceOptions = {}): Promise<ConformanceReport> {
   checkOptions('conformance', options, optionChecks)
+  const url = withScheme(address)
   const { timeout = 10_000, signal = new AbortController().signal, headers = {} } = options
   const unknown = options.rules?.find((id) => !rules.some((rule) => rule.id === id))
   if (unknown !== undefined) throw new TypeError(`There is no rule "${unknown}".`)

@@ -1,8 +1,10 @@
 import { isObject, type JsonObject } from '../core/base/json.ts'
+import { diagnose } from '../core/client/diagnostics/diagnose.ts'
 import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { readLimited } from '../core/http/read-limited.ts'
 import { A2AError } from '../core/protocol/errors.ts'
+import { networkError } from '../core/transports/client/failures.ts'
 import { type Interface, interfacesOf, type Version } from './interface.ts'
 import type { ServedCard } from './session.ts'
 
@@ -46,12 +48,23 @@ export async function findCards(url: string, request: CardRequest): Promise<read
 async function findCard(url: string, version: Version, request: CardRequest): Promise<ServedCard | undefined> {
   for (const candidate of cardUrls(url, version)) {
     const headers: Record<string, string> = isOld(version) ? {} : { 'a2a-version': version }
-    const response = await requestCard(candidate, headers, request)
+    const response = await requestCard(candidate, headers, request).catch((error) => {
+      throw explainFailure(error, candidate, request)
+    })
     if (response.status === 200 && isObject(response.json)) {
       return { ...response, json: response.json, url: candidate, selectedBy: headers }
     }
   }
   return undefined
+}
+
+/** The error for a card that could not be fetched, explained as `connect` does. */
+function explainFailure(error: unknown, url: string, { signal, timeout, headers }: CardRequest): A2AError {
+  const isLate = error instanceof Error && error.name === 'TimeoutError' && !signal.aborted
+  const late = () =>
+    new A2AError('timeout', `There was no answer from ${url} within ${timeout / 1000} seconds.`, { url })
+  const hasCredentials = Object.keys(headers).length > 0
+  return diagnose(isLate ? late() : networkError(error, url, signal), { cardUrl: url, hasCredentials })
 }
 
 /** Requests a card, with further headers. */

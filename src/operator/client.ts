@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { aFunction, checkOptions, httpUrl, recordOf, text } from '../core/base/options.ts'
+import { networkFailureOf, networkFailureTexts } from '../core/http/network-failure.ts'
 import { keyHeader, keyScheme } from './access.ts'
 import type {
   AgentCards,
@@ -60,7 +61,7 @@ export interface OperatorClientOptions {
 /** Reads the key of a server on this machine. Undefined if there is none. */
 export type ReadKey = () => string | undefined
 
-/** An answer of the operator API that is not a success. */
+/** An answer of the operator API that is not a success, or a request without an answer, whose status is 0. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
   readonly code: string
@@ -103,6 +104,13 @@ export interface StreamItem<T> {
   readonly value: T
 }
 
+/** The error for a request without an answer: why there was none, as `connect` says it, and what to do. */
+function unreachable(url: string, cause: unknown): OperatorError {
+  const problem = `${url} cannot be reached: ${networkFailureTexts[networkFailureOf(cause)]}.`
+  const message = `${problem} Check the address, and that the server runs.`
+  return new OperatorError(0, { code: 'unavailable', message }, { cause })
+}
+
 function createOperations({ url, headers = {}, fetch = globalThis.fetch }: OperatorClientOptions, readKey: ReadKey) {
   const base = `${url.replace(/\/+$/, '')}/api/${operatorApiVersion}`
 
@@ -134,7 +142,9 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     }
-    return await fetch(`${base}${path}${queryOf(query)}`, init)
+    return await fetch(`${base}${path}${queryOf(query)}`, init).catch((error) => {
+      throw signal?.aborted ? error : unreachable(base, error)
+    })
   }
 
   async function call<T>(method: string, path: string, options?: CallOptions): Promise<T> {

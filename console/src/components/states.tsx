@@ -91,9 +91,8 @@ export function Notice({
 
 /** The text of an error for people. */
 export function messageOf(error: unknown): string {
-  if (error instanceof OperatorError) return error.message
-  if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) {
-    return 'The server did not answer. It may be stopped, or the network is down.'
-  }
+  // Browsers do not say why there was no answer.
+  const isUnanswered = error instanceof OperatorError && error.status === 0
+  if (isUnanswered) return 'The server did not answer. It may be stopped, or the network is down.'
   return error instanceof Error ? error.message : `${error}`
 }

@@ -9,7 +9,7 @@ import { type Conversation, type ConversationStart, createConversation } from '.
 import type { Explanation } from './diagnostics/connection-trace.ts'
 import { allTasks } from './list-pages.ts'
 import type { CallOptions, TaskFilter } from './options.ts'
-import { type ClientEvent, isSettled, type Reply, toReply, withAuthRequired } from './reply.ts'
+import { type ClientEvent, isSettled, type Reply, toClientEvents, toReply } from './reply.ts'
 import { callOf, createSendRequest, type Input, type SendOptions } from './send-request.ts'
 import { createTaskHandle, type ExplainError, type TaskHandle } from './task-handle.ts'
 
@@ -121,7 +121,7 @@ export function createClient({ card, onCard, service, explain, clock, ...setting
     async *stream(input, options = {}) {
       const request = await createSendRequest(input, options)
       try {
-        for await (const event of service.streamMessage(request, callOf(options))) yield withAuthRequired(event)
+        yield* toClientEvents(service.streamMessage(request, callOf(options)))
       } catch (error) {
         throw options.push ? explainPush(error) : error
       }

@@ -97,8 +97,19 @@ async function loadCard(target: Exclude<Target, AgentCard>, options: FindCardOpt
   if (typeof target !== 'string' && !(target instanceof URL)) {
     return { wire: await verifyCard(requireCard(target), undefined, options.verifyCard) }
   }
-  if (!isHttpUrl(`${target}`) && isFile(target)) return { wire: await readCardFile(target, options) }
-  return await searchCard(`${target}`, options.authorize ? createCardCache(1) : sharedCards, options)
+  const address = withScheme(`${target}`)
+  if (!isHttpUrl(address) && isFile(target)) return { wire: await readCardFile(target, options) }
+  return await searchCard(address, options.authorize ? createCardCache(1) : sharedCards, options)
+}
+
+/**
+ * The URL of an address without a scheme, such as `localhost:4000` or `agent.example.com`: with TLS, except on this machine.
+ * Paths of files and everything else stay as they are.
+ */
+export function withScheme(address: string): string {
+  if (!/^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}(\/|$)|^(localhost|[\w-]+(\.[\w-]+)+)(\/|$)/i.test(address)) return address
+  if (/\.json$/i.test(address) && !/^[^/]+:\d/.test(address)) return address
+  return `${/^(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/i.test(address) ? 'http' : 'https'}://${address}`
 }
 
 function isHttpUrl(address: string): boolean {

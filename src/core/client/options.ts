@@ -31,7 +31,7 @@ export interface Local {
 }
 
 /**
- * The agent to connect to: an origin such as `https://agent.example.com`, a URL below which an agent is mounted, the URL
+ * The agent to connect to: an origin such as `https://agent.example.com` or `localhost:4000`, a URL below which an agent is mounted, the URL
  * of a card, a file with a card (`./card.json`, `file:…`), a card, or an agent in this process.
  */
 export type Target = string | URL | AgentCard | JsonObject | Local

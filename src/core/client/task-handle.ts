@@ -4,7 +4,7 @@ import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import { allPushConfigs } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
-import { type ClientEvent, isSettled, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
+import { type ClientEvent, isSettled, type Output, type Reply, toClientEvents, toOutput, toReply } from './reply.ts'
 import { forwardAbort } from './resilience/end-with-task.ts'
 import { fromTask } from './resilience/missed-events.ts'
 import { callOf, type PushReceiver, pushConfigOf } from './send-request.ts'
@@ -40,20 +40,21 @@ export type ExplainError = (error: unknown) => unknown
 export function createTaskHandle(service: Service, taskId: string, explainPush: ExplainError): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
     service.getTask({ taskId, historyLength }, callOf(options))
-  async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
+  async function* events(options?: CallOptions): AsyncGenerator<StreamEvent> {
     // Agents reject the subscription to a task that has ended, each by another error.
     const task = await get(options)
-    if (isEnded(task.status.state)) return yield withAuthRequired({ type: 'task', task, isLast: true })
+    if (isEnded(task.status.state)) return yield { type: 'task', task, isLast: true }
     const call = callOf(options)
     const stream = forwardAbort(call.signal)
     try {
       const { signal } = stream
-      const events = service.subscribeToTask({ taskId, includeEnded: true }, { ...call, signal })
-      for await (const event of fromTask(task, events, () => get(options))) yield withAuthRequired(event)
+      const subscription = service.subscribeToTask({ taskId, includeEnded: true }, { ...call, signal })
+      yield* fromTask(task, subscription, () => get(options))
     } finally {
       stream.abort()
     }
   }
+  const subscribe: TaskHandle['subscribe'] = (options) => toClientEvents(events(options))
 
   return {
     id: taskId,

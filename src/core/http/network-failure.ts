@@ -14,6 +14,21 @@ export type NetworkFailure =
   /** Unknown: browsers hide the cause from scripts, even when CORS forbids a request. */
   | 'blocked'
 
+/** The failures as ends of a sentence: the address cannot be reached, because … */
+export const networkFailureTexts: Readonly<Record<NetworkFailure, string>> = {
+  'connection-refused': 'nothing listens there',
+  'name-not-found': 'there is no host of that name',
+  'host-unreachable': 'there is no route to that host',
+  certificate: 'its certificate is not trusted',
+  'not-tls': 'it does not speak TLS',
+  'not-http': 'it does not speak HTTP',
+  'bad-url': 'it is not a valid address',
+  'redirect-loop': 'it redirects in a circle',
+  guarded: 'the guarded fetch refuses it',
+  'connection-lost': 'the connection broke off',
+  blocked: 'the request failed, and the platform does not say why',
+}
+
 /** Classifies an error that `fetch` threw by its codes and messages, because this code may not import `node:*`. */
 export function networkFailureOf(error: unknown, depth = 0): NetworkFailure {
   if (!(error instanceof Error) || depth > 4) return 'blocked'

@@ -89,6 +89,15 @@ describe('connect on Node', () => {
     expect(calls).toBe(3)
   })
 
+  it('an address without a scheme is one of this machine by http, and of others by https', async () => {
+    const origin = await startHttpServer((_, response) => response.end(JSON.stringify(rpcCard(origin))))
+    const { port } = new URL(origin)
+    expect((await connect(`127.0.0.1:${port}`)).card.name).toBe('Scripted')
+    expect((await connect(`localhost:${port}/.well-known/agent-card.json`)).card.name).toBe('Scripted')
+    const error = await failureOf(connect('agent.invalid', { retry: { tries: 1 } }))
+    expect(error).toMatchObject({ reason: 'name-not-found', url: expect.stringMatching('^https://agent.invalid/') })
+  })
+
   it('a card is not fetched from a private address after a redirect', async () => {
     const origin = await startHttpServer(
       (_, response) => void response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),

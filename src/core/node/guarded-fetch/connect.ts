@@ -1,5 +1,6 @@
 import { checkConnectOptions } from '../../client/check-options.ts'
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
+import { withScheme } from '../../client/find-card.ts'
 import type { ConnectOptions, Target, Transport } from '../../client/options.ts'
 import { isThisMachine, type LoopbackRule } from '../../http/address-guard.ts'
 import { createGuardedFetch, type GuardedFetch } from './guarded-fetch.ts'
@@ -41,8 +42,9 @@ function sharedFetch(loopback: LoopbackRule): GuardedFetch {
 }
 
 function isOnThisMachine(target: Target): boolean {
-  const isAddress = typeof target === 'string' || target instanceof URL
-  return isAddress && /^https?:/i.test(`${target}`) && URL.canParse(target) && isThisMachine(new URL(target))
+  if (typeof target !== 'string' && !(target instanceof URL)) return false
+  const address = withScheme(`${target}`)
+  return /^https?:/i.test(address) && URL.canParse(address) && isThisMachine(new URL(address))
 }
 
 type BindingOption = NonNullable<ConnectOptions['bindings']>[number]

@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts'
 import type { ClientDialect, ErrorDecoder } from '../../dialects/dialect.ts'
 import { codeOfHttpStatus, codeOfName, decodeError, decodeHttpError } from '../../dialects/errors.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
-import { type NetworkFailure, networkFailureOf } from '../../http/network-failure.ts'
+import { networkFailureOf, networkFailureTexts } from '../../http/network-failure.ts'
 import { EventTooLarge, StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, type ErrorCode, withContext } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
@@ -50,20 +50,6 @@ function callAborted({ reason }: AbortSignal): A2AError {
     cause: reason,
     reason: 'aborted',
   })
-}
-
-const networkFailureTexts: Readonly<Record<NetworkFailure, string>> = {
-  'connection-refused': 'nothing listens there',
-  'name-not-found': 'there is no host of that name',
-  'host-unreachable': 'there is no route to that host',
-  certificate: 'its certificate is not trusted',
-  'not-tls': 'it does not speak TLS',
-  'not-http': 'it does not speak HTTP',
-  'bad-url': 'it is not a valid address',
-  'redirect-loop': 'it redirects in a circle',
-  guarded: 'the guarded fetch refuses it',
-  'connection-lost': 'the connection broke off',
-  blocked: 'the request failed, and the platform does not say why',
 }
 
 /** The error for a response that is not A2A: of a proxy, of another program, or of a page at the wrong path. */

@@ -153,7 +153,7 @@ function serverOf({ settings }: Context): string {
 function explain(error: unknown, context: Context): unknown {
   context.signal.throwIfAborted()
   if (error instanceof CliError) return error
-  if (!(error instanceof OperatorError)) {
+  if (!(error instanceof OperatorError) || error.status === 0) {
     if (error instanceof Error && error.message.includes('the key of a server')) return usageError(error.message)
     return new CliError('A2ACLI_ERR_UNREACHABLE', `The server ${serverOf(context)} cannot be reached.`, {
       cause: error,
