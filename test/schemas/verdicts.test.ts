@@ -66,7 +66,7 @@ describe('a verdict', () => {
     const message = JSON.parse(unsigned?.text ?? '')
     expect(createSchemaValidator({ authenticated: true }).validate(message)).toEqual({
       valid: false,
-      errors: ["message: must have required property 'auth'"],
+      errors: [": must have required property 'auth'"],
     })
   })
 })
