@@ -1,5 +1,6 @@
 import { checkOptions, milliseconds, text } from '../../core/base/options.ts'
 import { operatorError } from '../../core/protocol/errors.ts'
+import { IncompatibleDatabase } from '../shared/database.ts'
 import {
   type IntegrityCheck,
   type LogAdmin,
@@ -10,15 +11,9 @@ import {
   statsOf,
   type TimesRow,
 } from '../shared/log-admin.ts'
-import {
-  createDatabase,
-  IncompatibleDatabase,
-  ignoreConnectionErrors,
-  type PostgresPool,
-  poolCheck,
-} from './connection.ts'
+import { decodeText } from '../shared/sql-text.ts'
+import { createPostgresDatabase, ignoreConnectionErrors, type PostgresPool, poolCheck } from './connection.ts'
 import { formatOf, formatProblem, formatWith, migrations, planFor, requireSchema } from './schema.ts'
-import { decodeText } from './sql-text.ts'
 
 /** How long an unreachable database is waited for, in milliseconds. */
 const defaultPatience = 15_000
@@ -43,7 +38,7 @@ export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
   requireSchema(schema)
   ignoreConnectionErrors(pool)
   const closing = new AbortController()
-  const db = createDatabase({ pool, schema, patience, statementTimeout: readTimeout, closed: closing.signal })
+  const db = createPostgresDatabase({ pool, schema, patience, statementTimeout: readTimeout, closed: closing.signal })
   const [tasks, events] = [db.name('tasks'), db.name('events')]
 
   const query = <Row>(text: string): Promise<readonly Row[]> => db.run<Row>({ text, values: [] })

@@ -1,26 +1,16 @@
+import type { Database } from '../shared/database.ts'
 import { keepsTaskRow } from '../shared/event-batches.ts'
-import type { Append } from './append.ts'
-import type { Database } from './connection.ts'
-import { array, encodeText, lines, linesSql } from './sql-text.ts'
+import type { Append, AppendByWriter } from '../shared/log-engine.ts'
+import { encodeText } from '../shared/sql-text.ts'
+import { taskRowChange } from '../shared/write-batches.ts'
+import { array, lines, linesSql } from './sql-text.ts'
 import {
   type EventColumns,
   eventColumns,
   type NotificationValues,
-  taskRowChange,
   type WriteColumns,
   writeColumns,
-} from './write-batches.ts'
-
-/** Whether an append by the holder of the lease only stores events, without a new lease or claims. */
-export function isWriterAppend({ fence, lease, claims = [] }: Append): boolean {
-  return fence !== undefined && !lease && claims.length === 0
-}
-
-/**
- * The fast path for the events of turns: appends them in one statement that does little else. Returns for each append
- * whether it was stored; if not, the row was not as expected, and `AppendAll` finds out why.
- */
-export type AppendByWriter = (appends: readonly Append[], notification: string) => Promise<readonly boolean[]>
+} from './write-columns.ts'
 
 export function createAppendByWriter(db: Database, channel: string): AppendByWriter {
   const tasks = db.name('tasks')

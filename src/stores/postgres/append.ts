@@ -1,5 +1,7 @@
-import type { Appended, LeaseRequest } from '../../core/tasks/log.ts'
-import { type Database, IncompatibleDatabase } from './connection.ts'
+import type { Appended } from '../../core/tasks/log.ts'
+import { type Database, IncompatibleDatabase } from '../shared/database.ts'
+import type { Append, AppendAll } from '../shared/log-engine.ts'
+import { taskRowChange } from '../shared/write-batches.ts'
 import { type ClaimRow, decodeClaim } from './create.ts'
 import { isFreeSql, leaseEndSql } from './leases.ts'
 import { array, lines, linesSql } from './sql-text.ts'
@@ -9,19 +11,9 @@ import {
   type EventColumns,
   eventColumns,
   type NotificationValues,
-  taskRowChange,
-  type Write,
   type WriteColumns,
   writeColumns,
-} from './write-batches.ts'
-
-export interface Append extends Write {
-  readonly fence?: number
-  readonly lease?: LeaseRequest
-}
-
-/** Stores appends to different tasks in one statement. Each is stored or refused independently. */
-export type AppendAll = (appends: readonly Append[], notification: string) => Promise<readonly Appended[]>
+} from './write-columns.ts'
 
 export function createAppendAll(db: Database, channel: string): AppendAll {
   const tasks = db.name('tasks')

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PostgresClient, PostgresResult } from './connection.ts'
-import { createHeldConnection } from './connection.ts'
+import { createHeldConnection, type PostgresClient, type PostgresResult } from './connection.ts'
 
 /** A connection whose statements finish when the test says so. */
 function createConnection() {

@@ -1,29 +1,19 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { delayAfter } from '../../core/base/backoff.ts'
-import { BoundedMap } from '../../core/base/bounded-map.ts'
 import { consoleLogger, type Logger } from '../../core/base/logger.ts'
 import { having, type OptionCheck } from '../../core/base/options.ts'
 import { StoreUnavailable } from '../../core/protocol/errors.ts'
 import { importOptional } from '../../core/protocol/lazy-import.ts'
-import { createOutages, lostText, messageOf, type Outages } from '../shared/outage.ts'
 import {
-  type Call,
-  numberPlaceholders,
-  orderedValues,
-  type SqlValue,
-  type Statement,
-  type StatementText,
-  type Values,
-} from '../shared/statement.ts'
-
-/** Number of statements whose names are cached, of those whose texts depend on the request. */
-const maxNamed = 200
-
-const delays = { minDelay: 20, maxDelay: 1_000 }
-
-/** Timeout in milliseconds of a statement that only shows whether the database can be reached. */
-export const probeTimeout = 5_000
+  connectWithin,
+  createDatabase,
+  type Database,
+  IncompatibleDatabase,
+  probeTimeout,
+  type SqlResult,
+  type StoreErrors,
+} from '../shared/database.ts'
+import { messageOf } from '../shared/outage.ts'
+import type { SqlValue } from '../shared/statement.ts'
 
 /** The server is shutting down, crashing or starting up, has too many connections, or has become a standby. */
 const transientStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
@@ -50,6 +40,8 @@ export interface PostgresStatement {
 
 export interface PostgresResult {
   readonly rows: unknown[]
+  /** The number of rows that the statement returned or changed. */
+  readonly rowCount?: number | null
 }
 
 export interface PostgresNotification {
@@ -166,135 +158,39 @@ export interface DatabaseOptions {
   readonly logger?: Logger
 }
 
-/** Runs a statement once. If it rejects because the connection broke, the statement may have been executed or not. */
-export type Query<Row, V = NoValues> = Call<V, readonly Row[]>
+export function createPostgresDatabase(options: DatabaseOptions): Database {
+  const { pool, schema, statementTimeout, patience, closed, queryHeld, logger = consoleLogger } = options
+  const subject = subjectIn(schema, options.subject)
+  const errors: StoreErrors = { isDisconnected, isConflict, explain: (error) => storeError(error, subject) }
 
-/** The values of a statement that has none. */
-export type NoValues = Readonly<Record<never, SqlValue>>
-
-/** Prepares a statement by its text and the names of its values. */
-export type Prepare = <Row = unknown, V extends Values<V> = NoValues>(text: StatementText<V>) => Query<Row, V>
-
-/** The database as the stores see it. */
-export interface Database {
-  /** The qualified name of a table in the schema. */
-  name(table: string): string
-  readonly prepare: Prepare
-  /** The same for small statements on the critical path: they use the held connection if it is idle. */
-  readonly prepareUrgent: Prepare
-  /** Runs a statement whose text depends on the request. */
-  run<Row>(statement: Statement): Promise<readonly Row[]>
-  /** Repeats idempotent work while the database is unreachable, for up to `patience` milliseconds. */
-  withRetry<T>(work: () => Promise<T>): Promise<T>
-  /**
-   * Throws if the database has been unreachable for longer than `patience`: another attempt would only delay the answer.
-   * The database is tried in the background until it can be reached.
-   */
-  requireReachable(): void
-  /** The error of a failed operation: `StoreUnavailable` if the database cannot be used. */
-  failure(error: unknown): Error
-  /** Aborts when the store is closed. */
-  readonly closed: AbortSignal
-  readonly outages: Pick<Outages, 'whenLost'>
-}
-
-export function createDatabase(options: DatabaseOptions): Database {
-  const { pool, schema, statementTimeout, patience, closed, queryHeld, subject, logger = consoleLogger } = options
-  const name = (table: string) => `"${schema}".${table}`
-  const outages = createOutages({
-    subject: subjectIn(schema, subject),
-    probe: () => withTimeout(probeTimeout, pool.query({ text: 'SELECT 1', query_timeout: probeTimeout })),
-    logger,
-    closed,
-  })
-
-  function queryPool({ name, text }: PreparedQuery, values: SqlValue[]): Promise<PostgresResult> {
-    const querying = pool.query({ name, text, values, query_timeout: statementTimeout })
-    return withTimeout(statementTimeout * 1.5, querying, outages)
-  }
-
-  function queryHeldFirst({ name, text }: PreparedQuery, values: SqlValue[]): Promise<PostgresResult> {
-    return queryHeld?.({ name, text, values }) ?? queryPool({ name, text }, values)
-  }
-
-  const named = new BoundedMap<string, PreparedQuery>(maxNamed)
-
-  function nameOnce(text: string): PreparedQuery {
-    const prepared = named.get(text) ?? namedQuery(text)
-    named.set(text, prepared)
-    return prepared
-  }
-
-  function prepareWith(query: typeof queryPool): Prepare {
-    return <Row, V extends Values<V>>(write: StatementText<V>) => {
-      const { text, names } = numberPlaceholders(write)
-      const prepared = namedQuery(text)
-      const call = async (values?: V) => (await query(prepared, orderedValues(names, values))).rows as Row[]
-      return call as Query<Row, V>
-    }
-  }
-
-  return {
-    name,
-    closed,
-    outages,
-    failure: (error) => storeError(error, schema, subject),
-    requireReachable() {
-      if (outages.duration <= patience) return
-      throw new StoreUnavailable(new Error(`${subjectIn(schema, subject)} ${lostText(patience)}.`))
-    },
-    prepare: prepareWith(queryPool),
-    prepareUrgent: prepareWith(queryHeldFirst),
-    run: async <Row>({ text, values }: Statement) => (await queryPool(nameOnce(text), [...values])).rows as Row[],
-    async withRetry(work) {
-      const end = performance.now() + patience
-      // Keeps the process alive: the application waits for the result.
-      const backoff = createBackoff(closed, true)
-      for (;;) {
-        try {
-          return await work()
-        } catch (error) {
-          if (!isDisconnected(error) || performance.now() > end || closed.aborted)
-            throw storeError(error, schema, subject)
-          await backoff.wait()
-        }
+  return createDatabase({
+    ...{ subject, errors, statementTimeout, patience, closed, logger },
+    name: (table) => `"${schema}".${table}`,
+    compile: namedQuery,
+    query: async ({ name, text }, values) =>
+      resultOf(await pool.query({ name, text, values, query_timeout: statementTimeout })),
+    queryUrgent: ({ name, text }, values) => queryHeld?.({ name, text, values })?.then(resultOf),
+    probe: () => pool.query({ text: 'SELECT 1', query_timeout: probeTimeout }),
+    async transaction(work) {
+      const client = await connectWithin(statementTimeout, pool.connect(), (late) => late.release())
+      const run = async (text: string, values: SqlValue[] = []) =>
+        resultOf(await client.query({ text, values, query_timeout: statementTimeout }))
+      let isBroken = true
+      try {
+        await run('BEGIN')
+        const result = await work(run)
+        await run('COMMIT')
+        isBroken = false
+        return result
+      } finally {
+        client.release(isBroken) // closing the connection rolls back
       }
     },
-  }
+  })
 }
 
-/** Runs a statement of a transaction. */
-export type RunQuery = <Row = unknown, V extends Values<V> = NoValues>(
-  text: StatementText<V>,
-  ...values: [keyof V] extends [never] ? [] : [V]
-) => Promise<readonly Row[]>
-
-/** Runs all of the work in one transaction, or nothing. */
-export async function inTransaction<T>(
-  pool: PostgresPool,
-  timeout: number,
-  work: (query: RunQuery) => Promise<T>,
-): Promise<T> {
-  const connecting = pool.connect()
-  const client = await withTimeout(timeout, connecting).catch((error) => {
-    connecting.then((lateClient) => lateClient.release()).catch(() => {})
-    throw error
-  })
-  const query: RunQuery = async <Row, V>(write: StatementText<V>, values?: V) => {
-    const { text, names } = numberPlaceholders(write)
-    return (await client.query({ text, values: orderedValues(names, values ?? {}), query_timeout: timeout }))
-      .rows as Row[]
-  }
-  let isBroken = true
-  try {
-    await query(() => 'BEGIN')
-    const result = await work(query)
-    await query(() => 'COMMIT')
-    isBroken = false
-    return result
-  } finally {
-    client.release(isBroken) // closing the connection rolls back
-  }
+function resultOf({ rows, rowCount }: PostgresResult): SqlResult {
+  return { rows, changed: rowCount ?? rows.length }
 }
 
 /** Whether the connection broke or the server is not ready: the statement may have been executed or not. */
@@ -310,62 +206,16 @@ export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
 
-/** Bounds the wait for a pool, which may wait forever for a connection. Reports whether the database was reached. */
-export async function withTimeout<T>(milliseconds: number, work: Promise<T>, outages?: Outages): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
-  })
-  try {
-    const result = await Promise.race([work, late])
-    if (outages?.isOpen) outages.end()
-    return result
-  } catch (error) {
-    if (outages && isDisconnected(error)) outages.begin()
-    throw error
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** An error for the operator: what is wrong, what to do. It contains neither address nor password. */
-function explainError(error: unknown, schema: string, subject?: string): Error {
-  const advice = adviceBySqlState[sqlState(error) ?? '']
-  return new Error(`${subjectIn(schema, subject)} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
-}
-
 /** A store of a schema, for error messages. */
 export function subjectIn(schema: string, subject = 'The task log'): string {
   return `${subject} in schema ${schema} of PostgreSQL`
 }
 
-/** The error of a failed operation: `StoreUnavailable` if the database cannot be used, with the explanation as its cause. */
-export function storeError(error: unknown, schema: string, subject?: string): Error {
-  const explained = explainError(error, schema, subject)
+/** An error for the operator: what is wrong, what to do. It contains neither address nor password. */
+export function storeError(error: unknown, subject: string): Error {
+  const advice = adviceBySqlState[sqlState(error) ?? '']
+  const explained = new Error(`${subject} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
   return isUnusable(error) ? new StoreUnavailable(explained) : explained
-}
-
-/** Waits longer after every failure, with jitter. */
-export interface Backoff {
-  wait(): Promise<void>
-  reset(): void
-}
-
-export function createBackoff(signal: AbortSignal, ref = false): Backoff {
-  let failures = 0
-  return {
-    async wait() {
-      await sleep(delayAfter(++failures, delays), undefined, { signal, ref }).catch(() => {})
-    },
-    reset() {
-      failures = 0
-    },
-  }
-}
-
-/** This version cannot work with the contents of the database; a retry does not help. */
-export class IncompatibleDatabase extends Error {
-  override readonly name = 'IncompatibleDatabase'
 }
 
 function sqlState(error: unknown): string | undefined {

@@ -1,20 +1,21 @@
 import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
-import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../core/tasks/log.ts'
+import type { ClaimRecord, Created } from '../../core/tasks/log.ts'
+import { type Database, IncompatibleDatabase } from '../shared/database.ts'
 import { firstSkill } from '../shared/event-batches.ts'
-import { type Database, IncompatibleDatabase } from './connection.ts'
+import type { Create, CreateAll, TaskExists } from '../shared/log-engine.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
+import { taskRowChange } from '../shared/write-batches.ts'
 import { leaseEndSql } from './leases.ts'
-import { array, decodeText, encodeText, lines, linesSql } from './sql-text.ts'
+import { array, lines, linesSql } from './sql-text.ts'
 import {
   type ClaimColumns,
   claimColumns,
   type EventColumns,
   eventColumns,
   type NotificationValues,
-  taskRowChange,
-  type Write,
   type WriteColumns,
   writeColumns,
-} from './write-batches.ts'
+} from './write-columns.ts'
 
 export type FindClaim = (owner: string, key: string) => Promise<ClaimRecord | undefined>
 
@@ -37,19 +38,6 @@ export function createFindClaim(db: Database): FindClaim {
     return row && decodeClaim(row)
   }
 }
-
-export interface Create extends Write {
-  readonly task: NewTask
-  readonly lease: LeaseRequest
-}
-
-/** The task id is already in use. */
-export interface TaskExists {
-  readonly type: 'exists'
-}
-
-/** Creates several tasks in one statement. Each is stored or refused independently. */
-export type CreateAll = (creates: readonly Create[], notification: string) => Promise<readonly (Created | TaskExists)[]>
 
 export function createCreateAll(db: Database, channel: string): CreateAll {
   const tasks = db.name('tasks')

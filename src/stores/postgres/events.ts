@@ -1,22 +1,8 @@
-import type { StoredEvent, TaskEvent } from '../../core/protocol/events.ts'
+import type { TaskEvent } from '../../core/protocol/events.ts'
 import { readLimit, type Snapshot } from '../../core/tasks/log.ts'
-import type { Database } from './connection.ts'
-import { encodeText } from './sql-text.ts'
-import type { Write } from './write-batches.ts'
-
-export interface Events {
-  /** Events after a generation, and the generation of the task at that time; undefined if there are no such events. */
-  read(taskId: string, after: number): Promise<{ readonly page: readonly StoredEvent[]; readonly last?: number }>
-  /** Looks up a write whose response was lost; returns the fence of its events if it was stored. */
-  find(write: Write): Promise<StoredWrite | undefined>
-}
-
-/** A write that was stored although its response was lost. */
-export interface StoredWrite {
-  readonly fence: number | null
-  /** Whether the write took over the lease of another holder. */
-  readonly isTakenOver: boolean
-}
+import type { Database } from '../shared/database.ts'
+import type { Events, Snapshots } from '../shared/log-engine.ts'
+import { encodeText } from '../shared/sql-text.ts'
 
 export function createEvents(db: Database): Events {
   // The database sends no more than one page. The range is closed, because generations are dense: to sort an open range,
@@ -55,11 +41,6 @@ export function createEvents(db: Database): Events {
       return row && { fence: row.fence, isTakenOver: row.is_taken_over }
     },
   }
-}
-
-export interface Snapshots {
-  newest(taskId: string): Promise<Snapshot | undefined>
-  keep(snapshot: Snapshot): Promise<void>
 }
 
 export function createSnapshots(db: Database): Snapshots {

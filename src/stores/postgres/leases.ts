@@ -1,19 +1,10 @@
-import { clockTolerance, type HeldLease, type Lease, type LeaseRequest, type TaskHead } from '../../core/tasks/log.ts'
-import type { Database } from './connection.ts'
-import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
-import { array, decodeText, encodeText, lines, linesSql } from './sql-text.ts'
-
-/**
- * Leases are columns of the task row: `fence`, `lease_until` and `lease_holder`. They run by the clock of the database,
- * which all replicas share. If that is set back, the leases before it would last too long, so they are shortened. See
- * `TaskLog` for each method.
- */
-export interface Leases {
-  acquire(taskId: string, request: LeaseRequest): Promise<Lease | undefined>
-  renew(leases: readonly HeldLease[], ttl: number): Promise<readonly string[]>
-  release(taskId: string, fence: number, after: number, wakeAt?: number): Promise<boolean>
-  orphans(limit: number, ttl?: number): Promise<readonly TaskHead[]>
-}
+import { clockTolerance, type HeldLease, type Lease } from '../../core/tasks/log.ts'
+import type { Database } from '../shared/database.ts'
+import { decodeHead, type HeadRow } from '../shared/heads.ts'
+import type { Leases } from '../shared/log-engine.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
+import { selectHeads } from './heads.ts'
+import { array, lines, linesSql } from './sql-text.ts'
 
 export function createLeases(db: Database): Leases {
   const tasks = db.name('tasks')

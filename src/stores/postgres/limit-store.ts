@@ -1,8 +1,8 @@
 import { checkOptions, isAbove, text } from '../../core/base/options.ts'
 import type { LimitStore, RateLimit, RateState, Release } from '../../core/limits/limit-store.ts'
+import { encodeText } from '../shared/sql-text.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase, requireSchema } from './schema.ts'
-import { encodeText } from './sql-text.ts'
 
 /** Attempts to occupy a free place: several processes may pick the same one, and only one gets it. */
 const maxAttempts = 20

@@ -1,11 +1,10 @@
+import { createBackoff, withTimeout } from '../shared/database.ts'
 import {
-  createBackoff,
   createHeldConnection,
   type HeldConnection,
   type PostgresPool,
   type PostgresResult,
   type PostgresStatement,
-  withTimeout,
 } from './connection.ts'
 
 /** Interval at which the connection is checked, in milliseconds. */

@@ -1,8 +1,9 @@
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from '../../core/push/store.ts'
 import { clockTolerance } from '../../core/tasks/log.ts'
-import type { Database } from './connection.ts'
+import type { Database } from '../shared/database.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
 import { leaseEndSql } from './leases.ts'
-import { array, decodeText, encodeText, lines, linesSql } from './sql-text.ts'
+import { array, lines, linesSql } from './sql-text.ts'
 
 /** Stores webhooks in the schema of the log. Leases and due times go by the clock of the database. */
 export function createPostgresPushStore(db: Database, query: <T>(run: () => Promise<T>) => Promise<T>): PushStore {

@@ -1,4 +1,6 @@
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
+import type { Database, RunQuery } from '../shared/database.ts'
+import { numbered } from '../shared/heads.ts'
 import {
   commonSize,
   countStatements,
@@ -10,10 +12,9 @@ import {
   planQuery,
   type QueryPlan,
 } from '../shared/registry-query.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
 import type { Statement } from '../shared/statement.ts'
-import type { Database, RunQuery } from './connection.ts'
-import { numbered } from './heads.ts'
-import { decodeText, encodeText, lines, linesSql } from './sql-text.ts'
+import { lines, linesSql } from './sql-text.ts'
 
 /** Offset that sorts the sizes of prefixes after those of terms. */
 const prefixOffset = 1_000_000

@@ -10,9 +10,11 @@ import type {
   StoredChange,
   UnhealthyReason,
 } from '../../registry/entry.ts'
+import type { Database, RunQuery } from '../shared/database.ts'
 import { createPolledWakeups } from '../shared/polled-wakeups.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
 import type { StatementText } from '../shared/statement.ts'
-import { type Database, inTransaction, type PostgresPool, poolCheck, type RunQuery } from './connection.ts'
+import { type PostgresPool, poolCheck } from './connection.ts'
 import { leaseEndSql } from './leases.ts'
 import { createListener } from './listener.ts'
 import { createPostgresOperatorState } from './operator/operator-state.ts'
@@ -25,7 +27,6 @@ import {
   entryColumns,
 } from './registry-search.ts'
 import { openDatabase } from './schema.ts'
-import { decodeText, encodeText } from './sql-text.ts'
 
 /** After this many new entries, or a fifth of all if that is more, the tables are analyzed for the query planner. */
 const minNewEntries = 200
@@ -89,7 +90,7 @@ export async function createPostgresRegistryStore(options: PostgresRegistryStore
    */
   async function change<T>(work: (query: RunQuery, total: number) => Promise<T>): Promise<T> {
     const locked = async (query: RunQuery) => await work(query, await changes.lock(query))
-    const result = await db.withRetry(() => inTransaction(pool, statementTimeout, locked))
+    const result = await db.withRetry(() => db.transaction(locked))
     wakeAll()
     return result
   }

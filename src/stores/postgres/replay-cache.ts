@@ -1,8 +1,8 @@
 import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../core/base/options.ts'
 import type { ClaimResult, ReplayCache, SeenMessage } from '../../mesh/replay-cache.ts'
+import { encodeText } from '../shared/sql-text.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase } from './schema.ts'
-import { encodeText } from './sql-text.ts'
 
 /** Interval at which expired messages are removed and the rest is counted, in milliseconds. */
 const sweepInterval = 5_000

@@ -1,15 +1,8 @@
-import type { EndedPhase } from '../../core/protocol/states.ts'
-import type { ErasedTask, TaskSelection } from '../../core/tasks/log.ts'
-import type { Database } from './connection.ts'
-import { array, decodeText, encodeText } from './sql-text.ts'
-
-/** Each method returns the tasks that it changed. Rows that another replica is removing are skipped. */
-export interface Retention {
-  expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<readonly string[]>
-  forget(endedBefore: number, limit: number): Promise<readonly string[]>
-  /** Retries by itself, unlike the other methods. */
-  erase(selection: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
-}
+import type { Database } from '../shared/database.ts'
+import { createErase, type OwnedRow, type SelectionValues } from '../shared/erase.ts'
+import type { Retention } from '../shared/log-engine.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
+import { array } from './sql-text.ts'
 
 export function createRetention(db: Database): Retention {
   const tasks = db.name('tasks')
@@ -70,43 +63,13 @@ export function createRetention(db: Database): Retention {
     RETURNING task.key, ${columns}, ${webhooksIn('webhooks_gone')}`,
   )
 
-  /** Removes tasks and returns the removed rows. As they were selected before, a lost response loses nothing. */
-  async function dropAll(selected: readonly OwnedRow[]): Promise<readonly OwnedRow[]> {
-    let mayBeDropped = false
-    const rows = await db.withRetry(() =>
-      drop({ keys: array(selected.map(({ key }) => `${key}`)) }).catch((error) => {
-        mayBeDropped = true
-        throw error
-      }),
-    )
-    const dropped = new Map(rows.map((row) => [row.key, row]))
-    return selected.flatMap((row) => dropped.get(row.key) ?? (mayBeDropped ? row : []))
-  }
-
   return {
     expire: async (endedBefore, limit, phases) =>
       idsOf(
         await makeTombstones({ endedBefore: Math.ceil(endedBefore), limit, phases: phases ? array(phases) : null }),
       ),
     forget: async (endedBefore, limit) => idsOf(await remove({ endedBefore: Math.ceil(endedBefore), limit })),
-    async erase({ owner, contextId }, limit) {
-      const optional = (text: string | undefined) => (text === undefined ? null : encodeText(text))
-      let rows: readonly OwnedRow[] = []
-      // If another replica removed all selected rows, select again: there may be more.
-      for (let isDone = false; !isDone && rows.length === 0; ) {
-        const values = { owner: optional(owner), contextId: optional(contextId), limit }
-        const selected = await db.withRetry(() => selectOwned(values))
-        isDone = selected.length === 0
-        if (!isDone) rows = await dropAll(selected)
-      }
-      return rows.map((row) => ({
-        taskId: decodeText(row.task_id),
-        contextId: decodeText(row.context_id),
-        owner: decodeText(row.owner),
-        events: Number(row.events),
-        webhooks: decodeWebhooks(row),
-      }))
-    },
+    erase: createErase(db, { select: selectOwned, drop: (keys) => drop({ keys: array(keys) }) }, encodeText),
   }
 }
 
@@ -115,30 +78,10 @@ interface Old {
   readonly limit: number
 }
 
-interface SelectionValues {
-  readonly owner: string | null
-  readonly contextId: string | null
-  readonly limit: number
-}
-
 interface TaskRow {
   readonly task_id: string
 }
 
-interface OwnedRow extends TaskRow {
-  readonly key: string
-  readonly context_id: string
-  readonly owner: string
-  readonly events: number
-  /** Owners and ids of the webhooks, as JSON. */
-  readonly webhooks: string | null
-}
-
 function idsOf(rows: readonly TaskRow[]): readonly string[] {
   return rows.map(({ task_id }) => decodeText(task_id))
-}
-
-function decodeWebhooks({ webhooks }: OwnedRow): ErasedTask['webhooks'] {
-  const keys = JSON.parse(webhooks ?? '[]') as readonly (readonly [owner: string, id: string])[]
-  return keys.map(([owner, id]) => ({ owner: decodeText(owner), id: decodeText(id) }))
 }

@@ -1,19 +1,16 @@
 import { consoleLogger } from '../../core/base/logger.ts'
 import { operatorError } from '../../core/protocol/errors.ts'
+import { type Database, IncompatibleDatabase, probeTimeout, withTimeout } from '../shared/database.ts'
 import type { MigrationPlan } from '../shared/log-admin.ts'
 import { lostText, messageOf, retryUntilReached } from '../shared/outage.ts'
 import {
-  createDatabase,
-  type Database,
+  createPostgresDatabase,
   type DatabaseOptions,
-  IncompatibleDatabase,
   ignoreConnectionErrors,
   isDisconnected,
   type PostgresClient,
   type PostgresPool,
-  probeTimeout,
   subjectIn,
-  withTimeout,
 } from './connection.ts'
 
 /** How long to wait at start for a database that cannot be reached, in milliseconds. */
@@ -28,13 +25,13 @@ export interface OpenOptions extends DatabaseOptions {
 export async function openDatabase(options: OpenOptions): Promise<Database> {
   const { pool, schema } = options
   requireSchema(schema)
-  const db = createDatabase(options)
+  const db = createPostgresDatabase(options)
   ignoreConnectionErrors(pool)
   const { startPatience, closed, logger = consoleLogger } = options
   const subject = subjectIn(schema, options.subject)
   const retries = { subject, logger, closed, patience: startPatience ?? defaultStartPatience, mayRetry: isDisconnected }
   await retryUntilReached(() => migrateOnceReached(pool, schema), retries).catch((error) => {
-    if (!isDisconnected(error)) throw operatorError(db.failure(error)) // at start, the operator is the caller
+    if (!isDisconnected(error)) throw operatorError(db.errors.explain(error)) // at start, the operator is the caller
     throw withoutStack(new Error(`${subject} ${lostText(retries.patience)}: ${messageOf(error)}`))
   })
   return db

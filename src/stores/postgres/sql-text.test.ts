@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { array, decodeText, encodeText, lines } from './sql-text.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
+import { array, lines } from './sql-text.ts'
 
 const anyString = fc.string({
   unit: fc.oneof(fc.string({ unit: 'binary', maxLength: 1 }), fc.constantFrom('\\', '\0', '\n', '\ud800', 'e')),

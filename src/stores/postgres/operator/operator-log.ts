@@ -12,10 +12,12 @@ import {
   type OperatorTask,
   type TaskActivity,
 } from '../../../core/tasks/operator-log.ts'
+import type { Database } from '../../shared/database.ts'
+import { decodeHead, type HeadRow, numbered } from '../../shared/heads.ts'
+import { decodeText, encodeText } from '../../shared/sql-text.ts'
 import { type AddValue, createValues, type SqlValue } from '../../shared/statement.ts'
-import type { Database } from '../connection.ts'
-import { decodeHead, type HeadRow, numbered, selectHeads } from '../heads.ts'
-import { array, decodeText, encodeText, linesSql } from '../sql-text.ts'
+import { selectHeads } from '../heads.ts'
+import { array, linesSql } from '../sql-text.ts'
 import { createPostgresOperatorState, type RunQuery } from './operator-state.ts'
 
 /** What operators read from the schema of a log. Times of leases go by the clock of the database. */
@@ -59,7 +61,7 @@ async function listTasks(db: Database, filters: OperatorQuery): Promise<Operator
   return {
     tasks: shown.map(taskOf),
     total: Math.min(total, maxCounted),
-    next: last && { changed: last.changed, key: last.key },
+    next: last && { changed: Number(last.changed), key: Number(last.key) },
   }
 }
 
@@ -241,7 +243,7 @@ function taskOf(row: OperatorRow): OperatorTask {
   const isLive = holder !== null && left !== null && left > 0
   return {
     ...decodeHead(row),
-    key: row.key,
+    key: Number(row.key),
     skill: row.skill === null ? undefined : decodeText(row.skill),
     lease: isLive ? { holder: decodeText(holder), expires: Math.round(Date.now() + left) } : undefined,
   }

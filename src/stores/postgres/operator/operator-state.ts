@@ -4,8 +4,10 @@ import {
   type OperatorState,
   type OperatorValues,
 } from '../../../core/base/operator-state.ts'
-import { type Database, isUniqueViolation } from '../connection.ts'
-import { decodeText, encodeText, lines, linesSql } from '../sql-text.ts'
+import type { Database } from '../../shared/database.ts'
+import { decodeText, encodeText } from '../../shared/sql-text.ts'
+import { isUniqueViolation } from '../connection.ts'
+import { lines, linesSql } from '../sql-text.ts'
 
 /** Attempts to append, if other replicas append to the same lists at the same moment. */
 const maxAttempts = 10

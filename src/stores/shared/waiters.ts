@@ -1,12 +1,7 @@
 import type { StoredEvent } from '../../core/protocol/events.ts'
 import { createWakeups } from '../../core/tasks/follow.ts'
-import type { Database } from './connection.ts'
-import type { Events } from './events.ts'
-import { decodeText, lines, linesSql } from './sql-text.ts'
-import type { NotificationValues } from './write-batches.ts'
-
-/** Number of hashes that always fit into one notification. */
-const maxHashes = 500
+import type { Database } from './database.ts'
+import type { Events } from './log-engine.ts'
 
 /** Number of tasks to remember. A waiting reader queries the database about any other task. */
 const maxTasks = 20_000
@@ -19,20 +14,10 @@ export function decodeNotification(payload: string): { readonly sender: string; 
   return { sender, hashes }
 }
 
-/** Notifies the other replicas of tasks that changed without an append. */
-export function createNotifyReplicas(db: Database, channel: string, sender: string) {
-  const send = db.prepare<unknown, NotificationValues>(
-    ({ channel, notification }) => `SELECT pg_notify(${channel}, ${notification})`,
-  )
-  return async (taskIds: readonly string[]): Promise<void> => {
-    for (let at = 0; at < taskIds.length; at += maxHashes) {
-      await send({ channel, notification: encodeNotification(sender, taskIds.slice(at, at + maxHashes)) })
-    }
-  }
-}
-
 export interface WaitersOptions {
-  readonly db: Database
+  readonly db: Pick<Database, 'closed' | 'errors'>
+  /** The generations of those of the tasks that exist. */
+  readonly findGenerations: FindGenerations
   /** Polling interval in milliseconds. */
   readonly interval: () => number
   /** How long polls may fail before waiting readers get an error, in milliseconds. */
@@ -40,6 +25,8 @@ export interface WaitersOptions {
   /** Called before waiting readers of a task are woken; there may be events after this generation. */
   readonly onAwaited: (taskId: string, after: number) => void
 }
+
+export type FindGenerations = (taskIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
 
 /** A logical clock that advances with every notification. */
 export type LogicalTime = number
@@ -64,7 +51,7 @@ export interface Waiters {
   stop(): void
 }
 
-export function createWaiters({ db, interval, patience, onAwaited }: WaitersOptions): Waiters {
+export function createWaiters({ db, findGenerations, interval, patience, onAwaited }: WaitersOptions): Waiters {
   const wakeups = createWakeups()
   const waiting = new Map<string, number>()
   const tasks = createProgressTable((taskId) => waiting.has(taskId))
@@ -74,8 +61,6 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
   const poller = createPoller(() => checkAll().catch(onPollFailed), interval, isPolling)
   let lastPoll = performance.now()
   let outage: { readonly error: unknown } | undefined
-
-  const findGenerations = createFindGenerations(db)
 
   function beginRead(taskId: string): LogicalTime {
     tasks.remember(taskId, time)
@@ -154,7 +139,7 @@ export function createWaiters({ db, interval, patience, onAwaited }: WaitersOpti
           if (progress.notifiedAt > notifiedAt) return // reading costs as much as checking for events
           if (progress.missed > missed) return
         } else await check([taskId]).catch(() => waitForWakeup(taskId, signal))
-        if (outage && outage !== earlierOutage) throw db.failure(outage.error)
+        if (outage && outage !== earlierOutage) throw db.errors.explain(outage.error)
       }
     },
     notify(hashes) {
@@ -202,16 +187,6 @@ function createPoller(poll: () => Promise<void>, interval: () => number, isNeede
   }
 }
 
-function createFindGenerations(db: Database) {
-  const select = db.prepare<{ readonly task_id: string; readonly generation: number }, { readonly taskIds: string }>(
-    ({ taskIds }) => `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (${linesSql(taskIds)})`,
-  )
-  return async (taskIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
-    const rows = await select({ taskIds: lines(taskIds) })
-    return new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
-  }
-}
-
 /** The progress of the last `maxTasks` tasks that were asked about, and of those that readers wait for. */
 function createProgressTable(isAwaited: (taskId: string) => boolean) {
   const tasks = new Map<string, TaskProgress>()
@@ -249,7 +224,11 @@ function createProgressTable(isAwaited: (taskId: string) => boolean) {
 /** Reads events from the database. Concurrent readers of the same events share one query. */
 export type ReadEvents = (taskId: string, after: number) => Promise<readonly StoredEvent[]>
 
-export function createSharedReads(db: Database, events: Events, waiters: Waiters): ReadEvents {
+export function createSharedReads(
+  db: Pick<Database, 'withRetry'>,
+  events: Pick<Events, 'read'>,
+  waiters: Waiters,
+): ReadEvents {
   const inFlight = new Map<string, Promise<readonly StoredEvent[]>>()
 
   async function read(taskId: string, after: number): Promise<readonly StoredEvent[]> {

@@ -2,9 +2,8 @@ import { A2AError } from '../../core/protocol/errors.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
 import type { Claim } from '../../core/tasks/log.ts'
-import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../shared/event-batches.ts'
-import { createBackoff, isConflict, isDisconnected, storeError } from './connection.ts'
-import { array, lines } from './sql-text.ts'
+import { createBackoff, type StoreErrors } from './database.ts'
+import { type EventBatch, isAnswered, isOver, keepsTaskRow } from './event-batches.ts'
 
 /**
  * Maximum number of concurrent statements. More than one is sent only if their batches are large: the database then
@@ -57,67 +56,13 @@ export interface Write {
   readonly token: number
 }
 
-/** The events of several writes as columns for a statement. `eventWrites` has the number of the write, starting at 1. */
-export function eventColumns(writes: readonly Write[]) {
-  return {
-    // JSON contains no line breaks, so the lines need no quoting.
-    events: writes.flatMap(({ batch }) => batch.rows.map(({ text }) => text)).join('\n'),
-    eventWrites: array(writes.flatMap(({ batch }, index) => batch.rows.map(() => index + 1))),
-  }
-}
-
-export type EventColumns = ReturnType<typeof eventColumns>
-
-/** What the statements for several writes need of each one and of the change of its task, as columns. */
-export function writeColumns(writes: readonly Write[], changes: readonly TaskRowChange[]) {
-  return {
-    taskIds: lines(writes.map(({ taskId }) => taskId)),
-    sizes: array(writes.map(({ batch }) => batch.events.length)),
-    offsets: array(eventOffsets(writes)),
-    tokens: array(writes.map(({ token }) => token)),
-    phases: array(changes.map(({ phase }) => phase)),
-    statusGenerations: array(changes.map(({ statusAt }) => statusAt)),
-    answered: array(changes.map(({ answered }) => answered)),
-    changed: array(changes.map(({ changed }) => changed)),
-    over: array(changes.map(({ isOver }) => isOver)),
-  }
-}
-
-export type WriteColumns = ReturnType<typeof writeColumns>
-
-export function claimColumns(writes: readonly Write[]) {
-  const rows = writes.flatMap(({ claims = [] }, index) => claims.map((claim) => ({ ...claim, write: index + 1 })))
-  return {
-    claimWrites: array(rows.map(({ write }) => write)),
-    claimKeys: lines(rows.map(({ key }) => key)),
-    claimDigests: lines(rows.map(({ digest }) => digest)),
-  }
-}
-
-export type ClaimColumns = ReturnType<typeof claimColumns>
-
-/** The notification that a statement sends if it stores something. */
-export interface NotificationValues {
-  readonly channel: string
-  readonly notification: string
-}
-
-/** For each write, the number of events in the writes before it. */
-function eventOffsets(writes: readonly Write[]): readonly number[] {
-  let sum = 0
-  return writes.map(({ batch }) => {
-    sum += batch.events.length
-    return sum - batch.events.length
-  })
-}
-
 export interface WriteBatcherOptions<W, R> {
   readonly send: (writes: readonly W[]) => Promise<readonly R[]>
   readonly isStored: (result: R) => boolean
   /** The result of a write whose response was lost, if it was stored. */
   readonly find: (write: W) => Promise<R | undefined>
   readonly patience: number
-  readonly schema: string
+  readonly errors: StoreErrors
   readonly closed: AbortSignal
 }
 
@@ -135,7 +80,7 @@ export interface WriteBatcher<W, R> {
 }
 
 export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOptions<W, R>): WriteBatcher<W, R> {
-  const { send, isStored, find, patience, schema, closed } = options
+  const { send, isStored, find, patience, errors, closed } = options
   let waiting: QueuedWrite<W, R>[] = []
   /** Tasks and claims that running statements write. */
   const busyKeys = new Set<string>()
@@ -211,8 +156,8 @@ export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOpti
   }
 
   async function retry(batch: readonly QueuedWrite<W, R>[], error: unknown): Promise<void> {
-    const isLost = isDisconnected(error)
-    const isRetryable = isLost || isConflict(error)
+    const isLost = errors.isDisconnected(error)
+    const isRetryable = isLost || errors.isConflict(error)
     const now = performance.now()
     const retried: QueuedWrite<W, R>[] = []
     for (const queued of batch) {
@@ -220,10 +165,10 @@ export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOpti
       // The write that caused the error must not fail the others: each is sent again alone.
       else if (!isRetryable && batch.length > 1 && !queued.mustBeAlone) queued.mustBeAlone = true
       else if (!isRetryable) {
-        queued.reject(storeError(error, schema))
+        queued.reject(errors.explain(error))
         continue
       }
-      if (now - queued.queuedAt > patience || closed.aborted) queued.reject(storeError(error, schema))
+      if (now - queued.queuedAt > patience || closed.aborted) queued.reject(errors.explain(error))
       else retried.push(queued)
     }
     waiting = [...retried, ...waiting]
