@@ -11,9 +11,10 @@ import {
   statsOf,
   type TimesRow,
 } from '../shared/log-admin.ts'
+import { formatProblem, planFor } from '../shared/migrations.ts'
 import { decodeText } from '../shared/sql-text.ts'
 import { createPostgresDatabase, ignoreConnectionErrors, type PostgresPool, poolCheck } from './connection.ts'
-import { formatOf, formatProblem, formatWith, migrations, planFor, requireSchema } from './schema.ts'
+import { formatOf, formatWith, migrations, requireSchema, statementsOf } from './schema.ts'
 
 /** How long an unreachable database is waited for, in milliseconds. */
 const defaultPatience = 15_000
@@ -121,7 +122,8 @@ export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
         return reportOf(problems)
       }),
 
-    planMigration: () => attempt(async () => planFor(await formatOf(pool, schema), schema)),
+    planMigration: () =>
+      attempt(async () => planFor(await formatOf(pool, schema), migrations, (sql) => statementsOf(sql, schema))),
 
     close: async () => closing.abort(),
   }

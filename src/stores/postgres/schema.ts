@@ -1,20 +1,14 @@
 import { consoleLogger } from '../../core/base/logger.ts'
-import { operatorError } from '../../core/protocol/errors.ts'
-import { type Database, IncompatibleDatabase, probeTimeout, withTimeout } from '../shared/database.ts'
-import type { MigrationPlan } from '../shared/log-admin.ts'
-import { lostText, messageOf, retryUntilReached } from '../shared/outage.ts'
+import { type Database, probeTimeout, withTimeout } from '../shared/database.ts'
+import { type Format, isCurrent, type Migration, migrateWhenReached } from '../shared/migrations.ts'
 import {
   createPostgresDatabase,
   type DatabaseOptions,
   ignoreConnectionErrors,
-  isDisconnected,
   type PostgresClient,
   type PostgresPool,
   subjectIn,
 } from './connection.ts'
-
-/** How long to wait at start for a database that cannot be reached, in milliseconds. */
-const defaultStartPatience = 60_000
 
 export interface OpenOptions extends DatabaseOptions {
   /** How long to wait at start for a database that cannot be reached, in milliseconds. Defaults to 60 seconds. */
@@ -29,11 +23,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   ignoreConnectionErrors(pool)
   const { startPatience, closed, logger = consoleLogger } = options
   const subject = subjectIn(schema, options.subject)
-  const retries = { subject, logger, closed, patience: startPatience ?? defaultStartPatience, mayRetry: isDisconnected }
-  await retryUntilReached(() => migrateOnceReached(pool, schema), retries).catch((error) => {
-    if (!isDisconnected(error)) throw operatorError(db.errors.explain(error)) // at start, the operator is the caller
-    throw withoutStack(new Error(`${subject} ${lostText(retries.patience)}: ${messageOf(error)}`))
-  })
+  await migrateWhenReached(() => migrateOnceReached(pool, schema), { db, subject, logger, closed, startPatience })
   return db
 }
 
@@ -41,11 +31,6 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 async function migrateOnceReached(pool: PostgresPool, schema: string): Promise<void> {
   await withTimeout(probeTimeout, pool.query({ text: 'SELECT 1', query_timeout: probeTimeout }))
   await migrate(pool, schema)
-}
-
-/** Most applications do not catch this error, so Node prints it: one sentence for the operator. */
-function withoutStack(error: Error): Error {
-  return Object.assign(error, { stack: `${error.name}: ${error.message}` })
 }
 
 /** Rejects names that are not safe to insert into a statement. */
@@ -71,16 +56,6 @@ export async function migrate(pool: PostgresPool, schema: string, available = mi
   } finally {
     client.release(isBroken) // closing the connection rolls back
   }
-}
-
-export interface Migration {
-  /** The statements, with `$` for the schema. Released migrations never change. */
-  readonly sql: string
-  /**
-   * Whether older versions cannot work with the new format. Not allowed within a major version: during a rolling
-   * upgrade, replicas of both versions share the schema, so a new column needs a default or must be nullable.
-   */
-  readonly breaksOlder?: true
 }
 
 /** Migration n upgrades format n to format n + 1. */
@@ -306,46 +281,13 @@ export const migrations: readonly Migration[] = [
   },
 ]
 
-/** What opening the log would change. */
-export function planFor(current: Format, schema: string): MigrationPlan {
-  const { format } = current
-  const newest = migrations.length
-  const problem = formatProblem(current, migrations)
-  if (problem !== undefined) return { format, newest, steps: [], problem }
-  const steps = migrations.slice(format).map(({ sql, breaksOlder = false }, index) => ({
-    format: format + index + 1,
-    sql: statementsOf(sql, schema),
-    breaksOlder,
-  }))
-  return { format, newest, steps }
-}
-
-function isCurrent(current: Format, available: readonly Migration[]): boolean {
-  const problem = formatProblem(current, available)
-  if (problem !== undefined) throw new IncompatibleDatabase(problem)
-  return current.format >= available.length
-}
-
-/** Why this version cannot use a schema. Undefined if it can. */
-export function formatProblem({ format, oldest }: Format, available: readonly Migration[]): string | undefined {
-  if (oldest <= available.length) return undefined
-  return `it has format ${format} of a newer parley-a2a, which this one, knowing formats up to ${available.length}, cannot use; update parley-a2a`
-}
-
 /** The first format whose migration has this piece of SQL. */
 export function formatWith(piece: string): number {
   return migrations.findIndex(({ sql }) => sql.includes(piece)) + 1
 }
 
-function statementsOf(sql: string, schema: string): string {
+export function statementsOf(sql: string, schema: string): string {
   return sql.replaceAll('$.', `"${schema}".`)
-}
-
-/** The format of a schema. */
-export interface Format {
-  readonly format: number
-  /** The oldest format that a version must know to work with the schema. */
-  readonly oldest: number
 }
 
 export async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
