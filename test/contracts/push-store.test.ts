@@ -2,8 +2,10 @@ import { join } from 'node:path'
 import { describe } from 'vitest'
 import { createMemoryPushStore } from '../../src/core/push/memory-store.ts'
 import type { TaskLog } from '../../src/core/tasks/log.ts'
+import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
+import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -14,6 +16,7 @@ describe('push store: memory', () => pushStoreContract(createMemoryStorage))
 for (const [name, createStorage] of [
   ['SQLite', createSqliteStorage],
   ['PostgreSQL', createPostgresStorage],
+  ...(hasMariadb ? [['MySQL', createMysqlStorage] as const] : []),
 ] as const) {
   describe(`push store: ${name}`, () => pushStoreContract(createStorage))
   describe(`shared push store: ${name}`, () => sharedPushStoreContract(createStorage))
@@ -32,6 +35,11 @@ async function createSqliteStorage(): Promise<PushStorage> {
 async function createPostgresStorage(): Promise<PushStorage> {
   const pool = await openMigratedPool()
   return storageOf(() => createPostgresLog({ pool }))
+}
+
+async function createMysqlStorage(): Promise<PushStorage> {
+  const pool = await openMariadbPool()
+  return storageOf(() => createMysqlLog({ pool }))
 }
 
 function storageOf(openLog: () => Promise<Awaited<ReturnType<typeof createPostgresLog>>>): PushStorage {

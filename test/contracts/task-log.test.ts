@@ -5,27 +5,27 @@ import pg from 'pg'
 import { describe } from 'vitest'
 import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
+import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
+import { hasMariadb, takeMariadbDatabase } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
-import type { OpenLog, SharedStorage } from './task-log/fixtures.ts'
+import type { SharedStorage } from './task-log/fixtures.ts'
 import { sharedLogContract, taskLogContract } from './task-log.ts'
 
-const durableLogs: readonly (readonly [string, OpenLog])[] = [
-  ['SQLite', () => openOne(createSqliteStorage)],
-  ['PostgreSQL', () => openOne(createPostgresStorage)],
-]
-const sharedStorages: readonly (readonly [string, () => Promise<SharedStorage>])[] = [
+const storages: readonly (readonly [string, () => Promise<SharedStorage>])[] = [
   ['SQLite', createSqliteStorage],
   ['PostgreSQL', createPostgresStorage],
+  ...(hasMariadb ? [['MySQL', createMysqlStorage] as const] : []),
 ]
 
 startServerFirst()
 describe('task log: memory', () => taskLogContract(openMemoryLog, { modelRuns: 400 }))
-for (const [name, open] of durableLogs) describe(`task log: ${name}`, () => taskLogContract(open))
-for (const [name, createStorage] of sharedStorages)
+for (const [name, createStorage] of storages) {
+  describe(`task log: ${name}`, () => taskLogContract(() => openOne(createStorage)))
   describe(`shared log: ${name}`, () => sharedLogContract(createStorage))
+}
 
 async function openMemoryLog() {
   const log = createMemoryLog()
@@ -67,6 +67,22 @@ async function createPostgresStorage(): Promise<SharedStorage> {
       for (const log of opened) await log.close()
       await pool.end()
       await database.release()
+    },
+  }
+}
+
+async function createMysqlStorage(): Promise<SharedStorage> {
+  const { pool, release } = await takeMariadbDatabase()
+  const opened: TaskLog[] = []
+  return {
+    async open() {
+      const log = await createMysqlLog({ pool })
+      opened.push(log)
+      return log
+    },
+    async cleanup() {
+      for (const log of opened) await log.close()
+      await release()
     },
   }
 }

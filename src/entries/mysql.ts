@@ -1,0 +1,5 @@
+/** Stores in MySQL and MariaDB, for any number of replicas: the task log with its webhooks. */
+
+export type { MysqlPool } from '../stores/mysql/connection.ts'
+export { createMysqlLog, type MysqlLog } from '../stores/mysql/mysql-log.ts'
+export type { LogStats } from '../stores/shared/log-admin.ts'
