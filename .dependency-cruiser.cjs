@@ -68,6 +68,7 @@ const mayImportPeers = {
   '@opentelemetry/api': ['core/telemetry'],
   ai: [],
   pg: ['stores', 'cli'],
+  mysql2: [],
   rxjs: ['loop'],
 }
 const peers = Object.keys(require('./package.json').peerDependencies)

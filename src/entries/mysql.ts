@@ -2,4 +2,3 @@
 
 export type { MysqlPool } from '../stores/mysql/connection.ts'
 export { createMysqlLog, type MysqlLog } from '../stores/mysql/mysql-log.ts'
-export type { LogStats } from '../stores/shared/log-admin.ts'

@@ -62,6 +62,7 @@ const inferredExports = `
   import * as node from 'parley-a2a/node'
   import { createOperatorClient } from 'parley-a2a/operator'
   import * as postgres from 'parley-a2a/postgres'
+  import * as mysql from 'parley-a2a/mysql'
   import * as push from 'parley-a2a/push'
   import * as registry from 'parley-a2a/registry'
   import * as sqlite from 'parley-a2a/sqlite'
@@ -128,6 +129,7 @@ const inferredExports = `
   export const registryServer = await node.serveRegistry()
   export const operator = createOperatorClient({ url: 'http://localhost:4000/console' })
   export const postgresLog = postgres.createPostgresLog({ pool })
+  export const mysqlLog = mysql.createMysqlLog({ pool } as never)
   export const postgresLimits = postgres.createPostgresLimits({ pool } as never)
   export const postgresRegistry = postgres.createPostgresRegistryStore({ pool } as never)
   export const postgresReplays = postgres.createPostgresReplayCache({ pool } as never)

@@ -22,6 +22,7 @@ import { AgentLoop } from '../../src/entries/loop-compat.ts'
 import { createMcpServer } from '../../src/entries/mcp.ts'
 import * as mesh from '../../src/entries/mesh.ts'
 import * as bridge from '../../src/entries/mesh-bridge.ts'
+import * as mysql from '../../src/entries/mysql.ts'
 import * as node from '../../src/entries/node.ts'
 import { openaiAgents } from '../../src/entries/openai-agents.ts'
 import { createOperatorClient } from '../../src/entries/operator.ts'
@@ -156,6 +157,10 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   servePeer: { create: (more) => node.servePeer({ card, ...more } as never), wrong: { port: 'x' } },
   serveRegistry: { create: (more) => node.serveRegistry(more), wrong: { port: 'x' } },
   createOperatorClient: { create: (more) => createOperatorClient({ url, ...more }), wrong: { headers: 1 } },
+  createMysqlLog: {
+    create: (more) => mysql.createMysqlLog({ pool: { execute() {}, getConnection() {} }, ...more } as never),
+    wrong: { patience: 'x' },
+  },
   createPostgresLog: {
     create: (more) => postgres.createPostgresLog({ pool, ...more } as never),
     wrong: { patience: 'x' },

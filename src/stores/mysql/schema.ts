@@ -31,7 +31,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 }
 
 /** Rejects names that are not safe to insert into a statement. */
-export function requirePrefix(prefix: string): void {
+function requirePrefix(prefix: string): void {
   if (/^[a-z_][a-z0-9_]{0,29}$/.test(prefix)) return
   throw new Error(`The prefix must be at most 30 lower-case letters, digits and _, got "${prefix}".`)
 }
@@ -74,7 +74,7 @@ async function checkSettings(connection: MysqlConnection): Promise<void> {
   }
 }
 
-export async function formatOf(connection: Pick<MysqlPool, 'query'>, prefix: string): Promise<Format> {
+async function formatOf(connection: Pick<MysqlPool, 'query'>, prefix: string): Promise<Format> {
   const [tables] = await connection.query(
     `SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '${prefix}format'`,
   )
@@ -106,7 +106,7 @@ async function applyMigrations(connection: MysqlConnection, prefix: string): Pro
   }
 }
 
-export function statementsOf(sql: string, prefix: string): string {
+function statementsOf(sql: string, prefix: string): string {
   const options = 'ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin'
   return sql.replaceAll('$options', options).replaceAll('$', prefix)
 }

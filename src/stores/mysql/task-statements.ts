@@ -3,9 +3,8 @@ import { clockTolerance, type HeldLease, readLimit, type Snapshot } from '../../
 import type { Database, RunQuery } from '../shared/database.ts'
 import { createErase, type OwnedRow, type SelectionValues } from '../shared/erase.ts'
 import { decodeHead, type HeadRow, type HeadSyntax } from '../shared/heads.ts'
-import type { Events, Leases, Retention, Snapshots } from '../shared/log-engine.ts'
+import type { Events, FindGenerations, Leases, Retention, Snapshots } from '../shared/log-engine.ts'
 import { decodeText } from '../shared/sql-text.ts'
-import type { FindGenerations } from '../shared/waiters.ts'
 import { clockSql, encodeId, rowsOf, rowsSql } from './sql-text.ts'
 import { isFreeSql } from './writes.ts'
 

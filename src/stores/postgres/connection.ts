@@ -25,7 +25,7 @@ const transientStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '2
 const unusableClasses = new Set(['08', '25', '28', '3D', '53', '55', '57', '58', 'XX'])
 
 /** Whether a concurrent transaction made the statement fail without effect: a retry sees the result of the other one. */
-export function isConflict(error: unknown): boolean {
+function isConflict(error: unknown): boolean {
   return ['23505', '40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
@@ -194,7 +194,7 @@ function resultOf({ rows, rowCount }: PostgresResult): SqlResult {
 }
 
 /** Whether the connection broke or the server is not ready: the statement may have been executed or not. */
-export function isDisconnected(error: unknown): boolean {
+function isDisconnected(error: unknown): boolean {
   const code = sqlState(error)
   // An error that does not come from the server is a connection error, unless the application ended the pool.
   if (code === undefined) return !isOwnError(error) && !/after calling end/.test(messageOf(error))
@@ -212,7 +212,7 @@ export function subjectIn(schema: string, subject = 'The task log'): string {
 }
 
 /** An error for the operator: what is wrong, what to do. It contains neither address nor password. */
-export function storeError(error: unknown, subject: string): Error {
+function storeError(error: unknown, subject: string): Error {
   const advice = adviceBySqlState[sqlState(error) ?? '']
   const explained = new Error(`${subject} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
   return isUnusable(error) ? new StoreUnavailable(explained) : explained

@@ -1,6 +1,7 @@
 import type { Database } from '../shared/database.ts'
+import type { FindGenerations } from '../shared/log-engine.ts'
 import { decodeText } from '../shared/sql-text.ts'
-import { encodeNotification, type FindGenerations } from '../shared/waiters.ts'
+import { encodeNotification } from '../shared/waiters.ts'
 import { lines, linesSql } from './sql-text.ts'
 import type { NotificationValues } from './write-columns.ts'
 

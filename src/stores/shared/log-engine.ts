@@ -20,7 +20,6 @@ import type {
 import type { OperatorLog } from '../../core/tasks/operator-log.ts'
 import type { Database } from './database.ts'
 import type { LogAdmin } from './log-admin.ts'
-import type { FindGenerations } from './waiters.ts'
 import type { Write } from './write-batches.ts'
 
 /** The statements of a task log in a database on a server. They run once; `createServerLog` repeats and batches them. */
@@ -79,6 +78,9 @@ export interface TaskExists {
 
 /** Creates several tasks together. Each is stored or refused independently. */
 export type CreateAll = (creates: readonly Create[], notification: string) => Promise<readonly (Created | TaskExists)[]>
+
+/** The generations of those of the tasks that exist. */
+export type FindGenerations = (taskIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
 
 export interface Events {
   /** Events after a generation, and the generation of the task at that time; undefined if there are no such events. */

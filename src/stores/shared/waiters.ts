@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../core/protocol/events.ts'
 import { createWakeups } from '../../core/tasks/follow.ts'
 import type { Database } from './database.ts'
-import type { Events } from './log-engine.ts'
+import type { Events, FindGenerations } from './log-engine.ts'
 
 /** Number of tasks to remember. A waiting reader queries the database about any other task. */
 const maxTasks = 20_000
@@ -25,8 +25,6 @@ export interface WaitersOptions {
   /** Called before waiting readers of a task are woken; there may be events after this generation. */
   readonly onAwaited: (taskId: string, after: number) => void
 }
-
-export type FindGenerations = (taskIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
 
 /** A logical clock that advances with every notification. */
 export type LogicalTime = number
