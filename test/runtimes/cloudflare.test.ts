@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/entries/client.node.ts'
-import { hasPrograms } from '../support/programs/programs.ts'
+import { hasPrograms, programPath } from '../support/programs/programs.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { bundleWorker, type RunningWorker, startWorker } from '../support/workerd/workerd.ts'
 
@@ -19,8 +19,9 @@ const connectAs = (name: 'ada' | 'charles', url: string) =>
 describe.skipIf(!hasPrograms)('an agent in workerd', { timeout: 60_000 }, () => {
   let code: string
   beforeAll(async () => {
+    await programPath('workerd') // installed by the first test that needs it
     code = await bundle('worker')
-  }, 180_000)
+  }, 300_000)
 
   async function start(directory?: string): Promise<RunningWorker> {
     const worker = await startWorker(code, directory ?? (await temporaryDirectory()))
