@@ -27,9 +27,10 @@ export const v0_2Client: ClientDialect = {
     ),
 }
 
-/** The extended card is beside the agent or at its origin. */
+/** The extended card is beside the agent, at `{url}/../agent/authenticatedExtendedCard`, or below it, or at its origin. */
 function extendedCardUrls(url: string): readonly string[] {
   const { origin, pathname } = new URL(url)
-  const bases = new Set([`${origin}${pathname.replace(/\/+$/, '')}`, origin])
+  const path = pathname.replace(/\/+$/, '')
+  const bases = new Set([path.slice(0, path.lastIndexOf('/')), path, ''].map((base) => `${origin}${base}`))
   return [...bases].map((base) => `${base}${extendedCardPath}`)
 }
