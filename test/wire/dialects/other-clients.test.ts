@@ -49,6 +49,19 @@ it('parts without a kind in a method of 0.3, as fasta2a 2 sends them, are answer
   expect(plain.body.result).not.toHaveProperty('message')
 })
 
+it('fasta2a 2 gets files as 1.0 has them', async () => {
+  const file = { name: 'a.bin', content: new Uint8Array([1, 2]), mediaType: 'application/x-a' }
+  const { server } = await startTestServer(() => file)
+  const message = { role: 'user', messageId: crypto.randomUUID(), parts: [{ text: 'hi' }] }
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }),
+  })
+  const bare = { raw: 'AQI=', filename: 'a.bin', mediaType: 'application/x-a' }
+  expect(await response.json()).toMatchObject({ result: { message: { parts: [bare] } } })
+})
+
 it('a GET of the path where python-a2a posts its tasks still asks for a task', async () => {
   const response = await fetch(`${get().server.url}/tasks/send`, { headers: { 'a2a-version': '1.0' } })
   expect(response.status).toBe(404)

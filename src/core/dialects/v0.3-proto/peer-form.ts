@@ -63,9 +63,12 @@ export function formOfServer(software: string): SoftwareForm {
 export const majorityForm: PeerForm = { fileBytes: 'base64', hasNewMembers: false }
 
 const clientForms: readonly (readonly [RegExp, SoftwareForm])[] = [
-  [/^(node|undici|bun|deno|mozilla|grpc-node)/i, { fileBytes: 'raw' }],
+  // Readers of the binary format skip members that they do not know.
+  [/^grpc-node/i, { fileBytes: 'raw', hasNewMembers: true }],
+  [/^grpc-(python|java)/i, { fileBytes: 'base64', hasNewMembers: true }],
+  [/^(node|undici|bun|deno|mozilla)/i, { fileBytes: 'raw' }],
   [/^(go-http-client|grpc-go)/i, { fileBytes: 'base64', hasNewMembers: true }],
-  [/^(python-httpx|grpc-python|java-http-client|grpc-java)/i, { fileBytes: 'base64' }],
+  [/^(python-httpx|java-http-client)/i, { fileBytes: 'base64' }],
 ]
 
 const serverForms: readonly (readonly [RegExp, SoftwareForm])[] = [
