@@ -61,11 +61,14 @@ const mayImportNode = ['src/core/node/', 'src/integrations/', 'src/stores/', 'sr
 /** Optional peers, with the folders that may import them: everything else works without. */
 const mayImportPeers = {
   '@ai-sdk/provider': ['loop'],
+  '@google/adk': ['integrations'],
   '@langchain/langgraph': ['integrations'],
+  '@mastra/core': ['integrations'],
   '@modelcontextprotocol/client': ['loop'],
   '@modelcontextprotocol/server': ['loop'],
   '@openai/agents': ['integrations'],
   '@opentelemetry/api': ['core/telemetry'],
+  '@strands-agents/sdk': [],
   ai: [],
   pg: ['stores', 'cli'],
   mysql2: [],

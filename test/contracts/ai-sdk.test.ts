@@ -1,9 +1,9 @@
 import { Output, ToolLoopAgent, tool } from 'ai'
-import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import { describe } from 'vitest'
 import { z } from 'zod'
 import { aiSdk } from '../../src/integrations/agents/ai-sdk.ts'
-import { type ModelAnswer, type ModelRequests, scriptedUsage, testFrameworkAdapter } from './framework-adapter.ts'
+import { createScriptedModel } from './ai-sdk-model.ts'
+import { type ModelRequests, testFrameworkAdapter } from './framework-adapter.ts'
 
 describe('adapter for the AI SDK', () => {
   testFrameworkAdapter({
@@ -38,53 +38,3 @@ describe('adapter for the AI SDK', () => {
     },
   })
 })
-
-function createScriptedModel(script: readonly ModelAnswer[], requests: ModelRequests) {
-  let next = 0
-  return new MockLanguageModelV4({
-    async doStream({ prompt, abortSignal }) {
-      requests.prompts.push(JSON.stringify(prompt))
-      abortSignal?.addEventListener('abort', () => requests.aborted++)
-      const answer = script[next++] ?? { error: 'the script has ended' }
-      if (answer.error !== undefined) throw new Error(answer.error)
-      const { inputTokens, outputTokens } = scriptedUsage
-      const { reasoning, text = [], calls = [] } = answer
-      const chunks = [
-        { type: 'stream-start', warnings: [] },
-        ...(reasoning
-          ? [
-              { type: 'reasoning-start', id: 'r' },
-              { type: 'reasoning-delta', id: 'r', delta: reasoning },
-              { type: 'reasoning-end', id: 'r' },
-            ]
-          : []),
-        ...(text.length > 0 ? [{ type: 'text-start', id: 't' }] : []),
-        ...text.map((delta) => ({ type: 'text-delta', id: 't', delta })),
-        ...(text.length > 0 && !answer.hangs ? [{ type: 'text-end', id: 't' }] : []),
-        ...calls.map(({ id, name, input }) => ({
-          type: 'tool-call',
-          toolCallId: id,
-          toolName: name,
-          input: JSON.stringify(input),
-        })),
-        {
-          type: 'finish',
-          finishReason: { unified: calls.length > 0 ? 'tool-calls' : 'stop', raw: '' },
-          usage: {
-            inputTokens: { total: inputTokens, noCache: inputTokens, cacheRead: 0, cacheWrite: 0 },
-            outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
-          },
-        },
-      ]
-      if (!answer.hangs) return { stream: simulateReadableStream({ chunks: chunks as never[] }) }
-      return {
-        stream: new ReadableStream({
-          start(controller) {
-            for (const chunk of chunks.slice(0, -1)) controller.enqueue(chunk as never)
-            abortSignal?.addEventListener('abort', () => controller.error(abortSignal.reason))
-          },
-        }),
-      }
-    },
-  })
-}

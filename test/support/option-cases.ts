@@ -1,3 +1,4 @@
+import { adk } from '../../src/entries/adk.ts'
 import { aiSdk } from '../../src/entries/ai-sdk.ts'
 import * as auth from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
@@ -19,6 +20,7 @@ import {
 import { langgraph } from '../../src/entries/langgraph.ts'
 import * as loop from '../../src/entries/loop.ts'
 import { AgentLoop } from '../../src/entries/loop-compat.ts'
+import { mastra } from '../../src/entries/mastra.ts'
 import { createMcpServer } from '../../src/entries/mcp.ts'
 import * as mesh from '../../src/entries/mesh.ts'
 import * as bridge from '../../src/entries/mesh-bridge.ts'
@@ -30,6 +32,7 @@ import * as postgres from '../../src/entries/postgres.ts'
 import * as push from '../../src/entries/push.ts'
 import * as registry from '../../src/entries/registry.ts'
 import * as sqlite from '../../src/entries/sqlite.ts'
+import { strands } from '../../src/entries/strands.ts'
 import { openTelemetry } from '../../src/entries/telemetry.ts'
 import { conformance, createPair, scripted } from '../../src/entries/testing.ts'
 import { scriptedModel } from './models/scripted-model.ts'
@@ -56,6 +59,15 @@ const key = await auth.newSigningKey()
 
 /** One case per exported function that takes options, by its name: `test/package/public-api.test.ts` compares the names. */
 export const optionCases: Readonly<Record<string, OptionCase>> = {
+  adk: { create: (more) => adk({ name: 'assistant' }, more), wrong: { skills: 1 } },
+  mastra: {
+    create: (more) => mastra({ stream() {}, resumeStream() {} } as never, more),
+    wrong: { stream: 1 },
+  },
+  strands: {
+    create: (more) => strands(() => ({ tools: [], takeSnapshot() {} }) as never, more),
+    wrong: { reasoning: 1 },
+  },
   aiSdk: { create: (more) => aiSdk({ stream: async () => ({}) }, more), wrong: { structured: 1 } },
   langgraph: {
     create: (more) => langgraph({ stream: async () => link as never, getState: async () => ({ values: {} }) }, more),

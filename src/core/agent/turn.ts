@@ -96,8 +96,6 @@ export interface Turn extends TurnOutput, AgentCalls {
    *
    * @example
    * const answer = await turn.ask('Publish the report?', { schema: z.enum(['yes', 'no']) })
-   *
-   * @example
    * const [size, color] = await turn.ask([{ question: 'Which size?' }, { question: 'Which color?' }])
    */
   readonly ask: Ask

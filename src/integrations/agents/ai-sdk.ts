@@ -44,11 +44,8 @@ export interface AiSdkOptions extends AdapterOptions {
  * the model to the console, unless the agent has `onError`.
  *
  * @example
- * const assistant = new ToolLoopAgent({ model, tools })
- * await serve(agent({ name: 'Assistant' }, aiSdk(assistant)))
- *
- * @example
- * aiSdk((call) => streamText({ model, tools, stopWhen: isStepCount(20), ...call }))
+ * // assistant is a ToolLoopAgent
+ * const served = agent({ name: 'Assistant' }, aiSdk(assistant))
  */
 export function aiSdk(source: AiSdkAgent | AiSdkStream, options: AiSdkOptions = {}): AdaptedFunction {
   const isAgent = typeof source === 'function' || typeof source?.stream === 'function'

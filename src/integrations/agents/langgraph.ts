@@ -48,8 +48,8 @@ export interface LangGraphOptions extends AdapterOptions {
  * happen twice.
  *
  * @example
- * const graph = createReactAgent({ llm, tools })
- * await serve(agent({ name: 'Assistant' }, langgraph(graph)))
+ * // graph comes from createReactAgent({ llm, tools })
+ * const served = agent({ name: 'Assistant' }, langgraph(graph))
  */
 export function langgraph(graph: LangGraphGraph, options: LangGraphOptions = {}): AdaptedFunction {
   const isGraph = typeof graph?.stream === 'function' && typeof graph.getState === 'function'

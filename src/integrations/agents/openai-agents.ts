@@ -37,8 +37,8 @@ export interface OpenAiAgentsOptions extends AdapterOptions {
  * its agents by their names. The SDK has no pause inside a tool, and no progress of tools.
  *
  * @example
- * const assistant = new Agent({ name: 'Assistant', model, tools })
- * await serve(agent({ name: 'Assistant' }, openaiAgents(assistant)))
+ * // assistant is an Agent of @openai/agents
+ * const served = agent({ name: 'Assistant' }, openaiAgents(assistant))
  */
 export function openaiAgents(source: OpenAiAgent, options: OpenAiAgentsOptions = {}): AdaptedFunction {
   const checks = { ...adapterChecks, runner: having('a Runner of @openai/agents', 'run') }

@@ -67,12 +67,14 @@ function readExamples(file: string): Page {
 
 /** Names that examples use without declaring them. */
 const subjects: Readonly<Record<string, string>> = {
+  assistant: "import('parley-a2a/ai-sdk').AiSdkAgent & import('parley-a2a/mastra').MastraAgent & import('parley-a2a/strands').StrandsAgent",
   bytes: 'Uint8Array',
   callerAuthority: 'string',
   cert: 'string',
   client: "import('parley-a2a/client').Client<{ order: { input: object; output: { total: number } } }>",
   contextId: 'string',
   echo: "import('parley-a2a').Agent",
+  graph: "import('parley-a2a/langgraph').LangGraphGraph",
   handler: "import('parley-a2a').Handler",
   id: 'string',
   key: 'string',
@@ -130,4 +132,5 @@ function publicNames(file: string): readonly (readonly [string, string])[] {
   return [...names]
 }
 
-const entryOf = (file: string) => `parley-a2a/${file.replace('-', '/')}`
+const entryOf = (file: string) =>
+  `parley-a2a/${['ai-sdk', 'openai-agents'].includes(file) ? file : file.replace('-', '/')}`

@@ -1,0 +1,210 @@
+import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
+import { defined, isList, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
+import { A2AError } from '../../core/protocol/errors.ts'
+import {
+  type AdapterOptions,
+  type AgentTool,
+  adapterChecks,
+  adaptFramework,
+  approvalOf,
+  asJson,
+  checkAdapter,
+  type InputItem,
+  type Pending,
+  parseJson,
+  questionText,
+  type RunAnswer,
+  type RunInput,
+  type RunOutput,
+  readApproval,
+  toJsonSchema,
+} from './framework-adapter.ts'
+
+/** The part of an agent of the Agent Development Kit that the adapter uses. */
+export interface AdkAgent {
+  readonly name: string
+  readonly description?: string
+}
+
+/**
+ * Makes an agent of the Agent Development Kit (`@google/adk` 2) answer A2A callers.
+ *
+ * Tools with `requireConfirmation` and requests for input become questions. The events of a session are stored with the
+ * task while it waits, with the files of the message; a session service of the author's is not used. A request for
+ * credentials fails the task, because ADK expects them in its own form. Results of a `LongRunningFunctionTool` are not
+ * waited for. `outputSchema` makes the text of the answer data. ADK reports no progress of tools.
+ *
+ * @example
+ * // assistant is an LlmAgent
+ * const served = agent({ name: 'Assistant' }, adk(assistant))
+ */
+export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunction {
+  checkAdapter('adk', options, adapterChecks, typeof source?.name === 'string', 'an agent of @google/adk')
+  const structured = (source as { readonly outputSchema?: unknown }).outputSchema !== undefined
+  return adaptFramework(
+    {
+      name: 'adk',
+      agent: source.name,
+      tools: toolsOf(source),
+      async run(input, output) {
+        const adkModule = await import('@google/adk')
+        const { Runner, InMemorySessionService, StreamingMode, createEvent, getPendingUserInputRequests } = adkModule
+        const sessionService: SessionService = new InMemorySessionService()
+        const address = { appName: source.name, userId: input.thread, sessionId: input.thread }
+        const session = await sessionService.createSession(address)
+        for (const event of eventsFor(input, source.name, createEvent))
+          await sessionService.appendEvent({ session, event })
+        const runner = new Runner({ appName: source.name, agent: source, sessionService })
+        const events: AsyncIterable<AdkEvent> = runner.runAsync({
+          userId: input.thread,
+          sessionId: input.thread,
+          newMessage: messageFor(input),
+          runConfig: { streamingMode: StreamingMode.SSE },
+          abortSignal: input.signal,
+        })
+        const text = await readEvents(events, output, structured)
+        input.signal.throwIfAborted()
+        const stored = (await sessionService.getSession(address))?.events ?? []
+        const pending = (getPendingUserInputRequests(stored) as readonly UserInputRequest[]).map(pendingOf)
+        if (pending.length > 0) return { pending, state: asJson(stored) }
+        if (structured) await output.data(parseJson(text))
+        return { pending }
+      },
+    },
+    options,
+  )
+}
+
+interface SessionService {
+  createSession(address: object): Promise<object>
+  getSession(address: object): Promise<{ readonly events: readonly AdkEvent[] } | undefined>
+  appendEvent(request: { readonly session: object; readonly event: unknown }): Promise<unknown>
+}
+
+interface AdkEvent {
+  readonly partial?: boolean
+  readonly errorCode?: string
+  readonly errorMessage?: string
+  readonly modelVersion?: string
+  readonly content?: { readonly parts?: readonly AdkPart[] }
+  readonly usageMetadata?: { readonly promptTokenCount?: number; readonly candidatesTokenCount?: number }
+}
+
+interface AdkPart {
+  readonly text?: string
+  readonly thought?: boolean
+  readonly functionCall?: { readonly id?: string; readonly name?: string; readonly args?: unknown }
+  readonly functionResponse?: { readonly id?: string; readonly name?: string; readonly response?: unknown }
+}
+
+/** ADK's own function calls, by which it asks. */
+const requestPrefix = 'adk_request_'
+
+/** Reports the events, and returns the text of the last complete one. */
+async function readEvents(events: AsyncIterable<AdkEvent>, output: RunOutput, structured: boolean): Promise<string> {
+  /** Text that was sent piece by piece comes again in one complete event. */
+  let isStreamed = false
+  let last = ''
+  for await (const event of events) {
+    const { partial = false, errorCode, errorMessage, content, usageMetadata, modelVersion } = event
+    if (errorCode !== undefined) throw new Error(errorMessage ?? errorCode)
+    const parts = content?.parts ?? []
+    const texts = parts.filter(({ text }) => text !== undefined && text !== '')
+    for (const { text = '', thought = false } of partial || !isStreamed ? texts : []) {
+      if (thought) await output.reasoning(text)
+      else if (!structured) await output.text(text)
+    }
+    if (partial) {
+      isStreamed ||= texts.length > 0
+      continue
+    }
+    if (texts.length > 0) {
+      last = texts.map(({ text = '', thought }) => (thought ? '' : text)).join('')
+      isStreamed = false
+      output.nextMessage()
+    }
+    for (const part of parts) await reportTool(part, output)
+    if (!usageMetadata) continue
+    const { promptTokenCount: inputTokens, candidatesTokenCount: outputTokens } = usageMetadata
+    await output.usage(defined({ model: modelVersion, inputTokens, outputTokens }))
+  }
+  return last
+}
+
+async function reportTool({ functionCall, functionResponse }: AdkPart, output: RunOutput): Promise<void> {
+  if (functionCall && !functionCall.name?.startsWith(requestPrefix)) {
+    const { id = '', name = '', args } = functionCall
+    await output.toolCall({ id, name, input: args })
+  }
+  if (functionResponse && !functionResponse.name?.startsWith(requestPrefix)) {
+    const { id = '', name = '', response } = functionResponse
+    await output.toolResult({ id, name, result: response, isError: isObject(response) && 'error' in response })
+  }
+}
+
+interface UserInputRequest {
+  readonly kind: 'input' | 'credential' | 'confirmation'
+  readonly interruptId: string
+  readonly functionCallName: string
+  readonly message?: string
+  readonly payload?: unknown
+  readonly responseSchema?: unknown
+  readonly toolName?: string
+}
+
+function pendingOf(request: UserInputRequest): Pending {
+  const { kind, interruptId: id, functionCallName: carry, message, payload, toolName = 'a tool' } = request
+  if (kind === 'credential') {
+    throw new A2AError('internal', 'The agent needs credentials that it cannot ask for over A2A.')
+  }
+  if (kind === 'confirmation') {
+    const approval = approvalOf(id, toolName, payload ?? {}, carry)
+    return message ? { ...approval, question: `${message} Answer yes or no.` } : approval
+  }
+  return {
+    id,
+    kind: 'input',
+    carry,
+    ...defined({ question: questionText(message ?? payload), schema: toJsonSchema(request.responseSchema) }),
+  }
+}
+
+function eventsFor(
+  { conversation, resume }: RunInput,
+  author: string,
+  createEvent: (fields: object) => unknown,
+): readonly unknown[] {
+  if (resume) return resume.state as readonly Json[]
+  return conversation.map(({ role, text }) =>
+    role === 'user'
+      ? createEvent({ author: 'user', content: { role, parts: [{ text }] } })
+      : createEvent({ author, content: { role: 'model', parts: [{ text }] } }),
+  )
+}
+
+function messageFor({ message, resume }: RunInput): object {
+  return { role: 'user', parts: resume ? resume.answers.map(responseOf) : message.map(partOf) }
+}
+
+function responseOf({ pending: { id, kind, carry }, value }: RunAnswer): object {
+  const response: JsonObject =
+    kind === 'approval' ? { confirmed: readApproval(value).approved } : isObject(value) ? value : { result: value }
+  return { functionResponse: { id, name: carry, response } }
+}
+
+function partOf(item: InputItem): object {
+  if (item.type === 'text') return { text: item.text }
+  const { mediaType: mimeType } = item
+  return item.type === 'url'
+    ? { fileData: { fileUri: item.url, mimeType } }
+    : { inlineData: { data: item.base64, mimeType } }
+}
+
+function toolsOf(source: AdkAgent): readonly AgentTool[] {
+  const { tools } = source as { readonly tools?: unknown }
+  return (isList(tools) ? tools : []).flatMap((tool) => {
+    const { name, description, parameters } = (tool ?? {}) as Partial<Record<string, unknown>>
+    if (typeof name !== 'string' || name === '') return []
+    return [{ name, description: typeof description === 'string' ? description : undefined, schema: parameters }]
+  })
+}
