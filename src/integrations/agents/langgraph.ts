@@ -1,3 +1,5 @@
+/// <reference path="./frameworks.d.ts" />
+
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { fromBase64, toBase64 } from '../../core/base/base64.ts'
 import { defined, isList, isObject, type Json, type JsonObject } from '../../core/base/json.ts'

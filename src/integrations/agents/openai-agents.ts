@@ -1,3 +1,5 @@
+/// <reference path="./frameworks.d.ts" />
+
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { defined, isList, isObject } from '../../core/base/json.ts'
 import { having } from '../../core/base/options.ts'

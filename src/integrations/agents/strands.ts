@@ -34,7 +34,8 @@ export interface StrandsAgent {
  * `printer: false`, because they write to the standard output otherwise.
  *
  * @example
- * const served = agent({ name: 'Assistant' }, strands(() => assistant))
+ * // createAssistant returns new Agent({ model, tools, printer: false })
+ * const served = agent({ name: 'Assistant' }, strands(createAssistant))
  */
 export function strands(create: () => StrandsAgent, options: AdapterOptions = {}): AdaptedFunction {
   const expected = 'a function that creates an Agent of @strands-agents/sdk, such as () => new Agent({ model })'

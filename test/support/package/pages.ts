@@ -67,12 +67,13 @@ function readExamples(file: string): Page {
 
 /** Names that examples use without declaring them. */
 const subjects: Readonly<Record<string, string>> = {
-  assistant: "import('parley-a2a/ai-sdk').AiSdkAgent & import('parley-a2a/mastra').MastraAgent & import('parley-a2a/strands').StrandsAgent",
+  assistant: 'any',
   bytes: 'Uint8Array',
   callerAuthority: 'string',
   cert: 'string',
   client: "import('parley-a2a/client').Client<{ order: { input: object; output: { total: number } } }>",
   contextId: 'string',
+  createAssistant: '() => any',
   echo: "import('parley-a2a').Agent",
   graph: "import('parley-a2a/langgraph').LangGraphGraph",
   handler: "import('parley-a2a').Handler",
