@@ -136,3 +136,17 @@ describe('an event of an author', () => {
     expect(() => readEvent(event as never)).toThrow('The agent gave an answer that cannot be sent')
   })
 })
+
+it('a message as 0.3 writes it is that message, not data', () => {
+  const file = { bytes: 'AQI=', name: 'a.bin', mimeType: 'application/x-a' }
+  const parts = [
+    { kind: 'text', text: 'hi' },
+    { kind: 'data', data: { a: 1 } },
+    { kind: 'file', file },
+  ]
+  const message = { kind: 'message', role: 'agent', messageId: 'm', parts, metadata: { confidence: 1 } }
+  expect(readContent(message)).toEqual({
+    parts: [{ text: 'hi' }, { data: { a: 1 } }, { raw: 'AQI=', filename: 'a.bin', mediaType: 'application/x-a' }],
+    metadata: { confidence: 1 },
+  })
+})

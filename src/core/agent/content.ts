@@ -1,5 +1,5 @@
 import { toBase64 } from '../base/base64.ts'
-import { isList, type Json, type JsonObject, toJson } from '../base/json.ts'
+import { defined, isList, type Json, type JsonObject, toJson } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Message, type Part, type TaskState, type TaskStatus, toTimestamp } from '../protocol/model.ts'
@@ -66,6 +66,7 @@ export type MessageFields = Pick<Message, 'parts' | 'metadata' | 'extensions' | 
 /** Converts content of an author to the members of a message. Throws `invalid-agent-response` for anything else. */
 export function readContent(content: unknown): MessageFields {
   if (typeof content === 'string') return { parts: [{ text: content }] }
+  if (isLegacyMessage(content)) return readContent(fromLegacyMessage(content))
   if (isMessage(content)) {
     const { metadata, extensions, referenceTaskIds } = content
     return {
@@ -289,6 +290,25 @@ type Members = Readonly<Record<string, unknown>>
 
 function isMessage(value: unknown): value is MessageContent {
   return isPlainObject(value) && isList(value.parts) && hasOnly(value, messageNames)
+}
+
+/** A message as 0.2 and 0.3 write it. */
+function isLegacyMessage(value: unknown): value is Members & { readonly parts: readonly unknown[] } {
+  return isPlainObject(value) && value.kind === 'message' && isList(value.parts)
+}
+
+function fromLegacyMessage({ kind: _, parts, ...members }: Members & { readonly parts: readonly unknown[] }): Members {
+  return { ...members, parts: parts.map(fromLegacyPart) }
+}
+
+function fromLegacyPart(part: unknown): unknown {
+  if (!isPlainObject(part)) return part
+  const { kind, file, ...members } = part
+  if (kind === 'file' && isPlainObject(file)) {
+    const { bytes: raw, uri: url, name: filename, mimeType: mediaType } = file
+    return defined({ ...members, raw, url, filename, mediaType })
+  }
+  return kind === 'text' || kind === 'data' ? members : part
 }
 
 function isPlainObject(value: unknown): value is Members {
