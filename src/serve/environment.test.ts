@@ -38,6 +38,11 @@ describe('withEnvironment', () => {
       'The environment variable PARLEY_PUBLIC_URL: expected an absolute http',
     ],
     [
+      'PARLEY_PUBLIC_URL',
+      'https://user:hunter2@agents.example.com',
+      'The environment variable PARLEY_PUBLIC_URL: expected a URL without a user name and a password',
+    ],
+    [
       'PARLEY_DATABASE_URL',
       'mysql://u:hunter2@db/x',
       'The environment variable PARLEY_DATABASE_URL: expected a URL such as',

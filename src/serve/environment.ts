@@ -22,7 +22,7 @@ export function withEnvironment(options: ServeOptions, environment: Environment)
   }
   const port = options.port ?? read('PORT', portNumber, readInteger)
   const host = options.host ?? read('HOST', text, asIs)
-  const publicUrl = options.publicUrl ?? read('PARLEY_PUBLIC_URL', httpUrl, asIs)
+  const publicUrl = options.publicUrl ?? read('PARLEY_PUBLIC_URL', publicUrlCheck, asIs)
   const isStoreChosen = options.log !== undefined || options.directory !== undefined
   const databaseUrl = isStoreChosen ? undefined : read('PARLEY_DATABASE_URL', postgresUrl, asIs)
   const directory = options.directory ?? read('PARLEY_DIRECTORY', text, asIs)
@@ -39,6 +39,16 @@ export function withEnvironment(options: ServeOptions, environment: Environment)
 }
 
 const portNumber = integer({ min: 0, max: 65_535 })
+
+/** The URL is part of cards, which everybody reads. The error does not repeat the value, which has a password. */
+const publicUrlCheck: OptionCheck = (value, name) => {
+  httpUrl(value, name)
+  const { username, password } = new URL(`${value}`)
+  if (username === '' && password === '') return
+  throw new TypeError(
+    `${name}: expected a URL without a user name and a password, since cards show it to every caller.`,
+  )
+}
 
 /** The error does not repeat the value, which has a password. */
 const postgresUrl: OptionCheck = (value, name) => {

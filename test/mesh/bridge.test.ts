@@ -171,7 +171,7 @@ describe('a mesh peer that calls an A2A agent', () => {
   })
 
   it('the rate limits of the agent apply to peers', async () => {
-    const limits = { perSkill: { tea: { requests: { limit: 1, window: 60 } } } }
+    const limits = { perSkill: { tea: { requests: { limit: 1, per: 60_000 } } } }
     const { link } = await bridge(echo, { limits, skills: [{ id: 'tea', name: 'Tea' }] })
     await link.request('tea', { text: 'first' })
     await expect(link.request('tea', { text: 'second' })).rejects.toMatchObject({

@@ -109,7 +109,7 @@ describe('an agent served with the mesh option', () => {
   })
 
   it('the rate limits of the server apply to peers', async () => {
-    const place = await start({}, { limits: { perPrincipal: { requests: { limit: 1, window: 60 } } } })
+    const place = await start({}, { limits: { perPrincipal: { requests: { limit: 1, per: 60_000 } } } })
     const link = linkTo(place)
     await link.request('a2a.list')
     await expect(link.request('a2a.list')).rejects.toMatchObject({

@@ -7,7 +7,7 @@ import { createMemoryLimits, type LimitStore, type RateLimit, type RateState, ty
 
 export interface Quota {
   /** Calls of any kind; for a skill, messages to it. */
-  readonly requests?: RateLimit
+  readonly requests?: Budget
   /** Turns running at once. */
   readonly turns?: number
   /** Streams open at once. */
@@ -45,15 +45,11 @@ export interface LimitOptions {
   readonly store?: LimitStore
 }
 
-const checkRate: OptionCheck = (value, name) => {
-  group<RateLimit>({ limit: isAbove(0), window: isAbove(0) })(value, name)
-  const { limit, window } = value as Partial<RateLimit>
-  if (limit === undefined || window === undefined) {
-    throw new TypeError(`${name}: expected limit and window in seconds, such as { limit: 100, window: 60 }.`)
-  }
-}
-
 const checkBudget: OptionCheck = (value, name) => {
+  object(value, name)
+  if ('window' in (value as object)) {
+    throw new TypeError(`${name}.window: expected per, in milliseconds, such as { limit: 100, per: 60_000 }.`)
+  }
   group<Budget>({ limit: isAbove(0), per: isAbove(0) })(value, name)
   const { limit, per } = value as Partial<Budget>
   if (limit !== undefined && per !== undefined) return
@@ -61,7 +57,7 @@ const checkBudget: OptionCheck = (value, name) => {
 }
 
 const quotaChecks: OptionChecks<Quota> = {
-  requests: checkRate,
+  requests: checkBudget,
   turns: isAbove(0),
   streams: isAbove(0),
   queued: isAbove(0),
@@ -132,9 +128,11 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
   }
 
   async function countAll(policies: readonly Policy[]): Promise<readonly CountedRate[]> {
-    const counted = policies.flatMap(({ name: policy, key, quota: { requests: rate } }) =>
-      rate ? [orUnavailable(async () => ({ ...(await store.take(key, rate)), policy, rate }))] : [],
-    )
+    const counted = policies.flatMap(({ name: policy, key, quota: { requests } }) => {
+      if (!requests) return []
+      const rate = rateOf(requests)
+      return [orUnavailable(async () => ({ ...(await store.take(key, rate)), policy, rate }))]
+    })
     return await Promise.all(counted)
   }
 
@@ -155,7 +153,7 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
       (['tokens', 'cost'] as const).flatMap((what) => {
         const budget = quota[what]
         if (!budget) return []
-        const rate = { limit: budget.limit, window: budget.per / 1000 }
+        const rate = rateOf(budget)
         const unit = what === 'tokens' ? 'tokens' : `millionths of ${currency}`
         const text = `This ${name} has used up its limit of ${budget.limit} ${unit} in ${budget.per} ms: try again later.`
         return [
@@ -213,6 +211,11 @@ export function requireAllowed(rates: readonly CountedRate[]): void {
   const { policy, rate, retryAfter } = worst
   const text = `This ${policy} may call ${rate.limit} times in ${rate.window} seconds: try again later.`
   throw rateLimited(text, Math.max(retryAfter, 0.001), policy)
+}
+
+/** As stores count it. */
+function rateOf({ limit, per }: Budget): RateLimit {
+  return { limit, window: per / 1000 }
 }
 
 interface Policy {

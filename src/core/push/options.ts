@@ -122,6 +122,11 @@ export function withPushDefaults({ store: _, ...options }: PushOptions): PushSet
     )
   }
   const timeout = options.timeout ?? 15_000
+  if (options.leaseTtl !== undefined && options.leaseTtl < timeout * 2) {
+    throw new TypeError(
+      `push.leaseTtl: expected at least ${timeout * 2}, twice push.timeout, got ${options.leaseTtl}: another process would take over a webhook while its request is under way.`,
+    )
+  }
   return {
     pauseAfter: 3,
     perTask: 20,

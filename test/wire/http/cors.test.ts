@@ -64,7 +64,7 @@ describe('a page from another origin', () => {
     const { server } = await startTestServer(countingAgent, {
       cors: { origins: origin, credentials: true },
       auth: { schemes: { key } },
-      limits: { perPrincipal: { requests: { limit: 1, window: 600 } } },
+      limits: { perPrincipal: { requests: { limit: 1, per: 600_000 } } },
     })
     const post = (headers: Readonly<Record<string, string>>, path = '/', method = 'SendMessage') =>
       fetch(`${server.url}${path}`, {

@@ -36,7 +36,7 @@ const subjects: Readonly<Record<string, readonly [Caller, Caller, (quota: Quota)
 }
 
 const quotas: Readonly<Record<string, Quota>> = {
-  requests: { requests: { limit: 2, window: 600 } },
+  requests: { requests: { limit: 2, per: 600_000 } },
   turns: { turns: 2 },
   streams: { streams: 2 },
   queued: { queued: 2 },
@@ -161,7 +161,7 @@ it('a message for a task in another process is counted until that process takes 
 })
 
 describe('the quota of a skill for messages that do not name it', () => {
-  const dear = { requests: { limit: 2, window: 600 } }
+  const dear = { requests: { limit: 2, per: 600_000 } }
   const statusOf = async (url: string, more: object = {}) => {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], ...more }
     const response = await fetch(url, {

@@ -45,7 +45,7 @@ function messageFor(version: string) {
     : { message: { kind: 'message', messageId, role: 'user', parts: [{ kind: 'text', text: 'x' }] } }
 }
 
-const two = { requests: { limit: 2, window: 60 } }
+const two = { requests: { limit: 2, per: 60_000 } }
 
 describe('request limits', () => {
   it('requests are limited per principal, and every response has the rate-limit headers', async () => {
@@ -85,6 +85,11 @@ describe('request limits', () => {
     expect((await send('bob')).status).toBe(200)
   })
 
+  it('window, in seconds, is refused with the name of per', async () => {
+    const former = { perPrincipal: { requests: { limit: 1, window: 60 } } } as never
+    await expect(open(former)).rejects.toThrow('requests.window: expected per, in milliseconds')
+  })
+
   it('a limit of tokens needs a window and a store that counts amounts', async () => {
     const withTokens = (tokens: object, store?: object) =>
       startTestServer(async () => 'hi', {
@@ -97,7 +102,7 @@ describe('request limits', () => {
   })
 
   it('a 0.3 request over the limit is rejected with the 0.3 error code', async () => {
-    const send = await open({ perPrincipal: { requests: { limit: 1, window: 60 } } })
+    const send = await open({ perPrincipal: { requests: { limit: 1, per: 60_000 } } })
     await send('ann')
     const refused = await send('ann', '0.3')
     expect(refused.status).toBe(429)
@@ -127,7 +132,7 @@ describe('request limits', () => {
 })
 
 describe('a request over the limit', () => {
-  const once = { perPrincipal: { requests: { limit: 1, window: 60 } } }
+  const once = { perPrincipal: { requests: { limit: 1, per: 60_000 } } }
   const one = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
   const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }] }
   const typed = { role: 'user', parts: [{ type: 'text', text: 'x' }] }
@@ -188,7 +193,7 @@ describe('a request over the limit', () => {
 })
 
 it('every gRPC response has the rate-limit headers in its metadata, also with a deadline and for streams', async () => {
-  const limits = { perPrincipal: { requests: { limit: 10, window: 600 } } }
+  const limits = { perPrincipal: { requests: { limit: 10, per: 600_000 } } }
   const { server } = await startTestServer(async () => 'hi', { auth, limits, grpc: true })
   const client = grpcClient(server.port)
   const metadata = { 'x-name': 'ann' }
@@ -316,7 +321,7 @@ describe('limits in PostgreSQL', () => {
     }
     onTestFinished(drop)
     const gate = Promise.withResolvers<string>()
-    const rules = { perPrincipal: { requests: { limit: 10, window: 600 }, turns: 3 } }
+    const rules = { perPrincipal: { requests: { limit: 10, per: 600_000 }, turns: 3 } }
     const replicas = [await replica(rules, () => gate.promise), await replica(rules, () => gate.promise)] as const
     const background = { configuration: { returnImmediately: true } }
     const begun = await Promise.all([0, 1, 0, 1, 0, 1].map((n) => replicas[n === 0 ? 0 : 1]('ann', '1.0', background)))
