@@ -34,7 +34,7 @@ const productImports = {
   stores: [['base', 'protocol', 'tasks'], []],
   mesh: [['base', 'schema', 'protocol', 'http', 'dialects', 'limits', 'agent', 'client'], []],
   registry: [['base', 'protocol', 'http', 'auth', 'client'], ['mesh']],
-  loop: [['base', 'protocol', 'agent', 'client'], []],
+  loop: [['base', 'protocol', 'tasks', 'agent', 'client'], []],
   conformance: [['base', 'protocol', 'http', 'dialects', 'transports', 'auth', 'client'], []],
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
   integrations: [['base', 'protocol', 'http', 'agent', 'server', 'node'], ['stores']],

@@ -106,7 +106,11 @@ describe('over JSON-RPC', () => {
       result: { task: { status: { message: { metadata: { [clientTools]: request }, extensions: [clientTools] } } } },
     })
     const card = await (await fetch(`${server.url}/.well-known/agent-card.json`)).json()
-    expect(card.capabilities.extensions).toContainEqual({ uri: clientTools, description: expect.any(String), required: false })
+    expect(card.capabilities.extensions).toContainEqual({
+      uri: clientTools,
+      description: expect.any(String),
+      required: false,
+    })
   })
 
   it('earlier requests appear in the history in the same form', async () => {
