@@ -21,7 +21,9 @@ export async function openConsole(browser: Browser, url: string, options: OpenOp
     reducedMotion: 'reduce',
     locale: 'en-US',
   })
-  await context.addCookies(await Promise.all([...servers].map((server) => browserCookie(server, url))))
+  // A test may have closed a server and started another one.
+  const sessions = await Promise.allSettled([...servers].map((server) => browserCookie(server, url)))
+  await context.addCookies(sessions.flatMap((session) => (session.status === 'fulfilled' ? [session.value] : [])))
   const page = await context.newPage()
   const problems: string[] = []
   const foreign: string[] = []
