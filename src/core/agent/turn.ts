@@ -112,7 +112,7 @@ export interface Turn extends TurnOutput, AgentCalls {
    * in the last status.
    *
    * @example
-   * for await (const word of model.stream(turn.text)) await turn.answer.write(word)
+   * for (const word of ['It', ' is', ' noon.']) await turn.answer.write(word)
    */
   readonly answer: AnswerWriter
   /** Asks the caller a question and ends the turn: return after it. The answer starts a new turn. */

@@ -21,10 +21,7 @@ export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]:
 
 /**
  * Builds an object with optional members: undefined members are left out, so that it is written, compared and listed
- * without them.
- *
- * @example
- * defined({ id, name: undefined }) // { id }
+ * without them: `defined({ id, name: undefined })` is `{ id }`.
  */
 export function defined<const T extends object>(members: T): Defined<T> {
   const object: Record<string, unknown> = {}

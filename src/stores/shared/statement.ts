@@ -7,7 +7,7 @@ export type Values<V> = Readonly<Record<keyof V, SqlValue>>
 /**
  * The text of a statement, as a function of the placeholders of its values. The names of the values are checked by their
  * type, in the text and in every call.
- * @example prepare<Row, { readonly taskId: string }>(({ taskId }) => `SELECT * FROM tasks WHERE task_id = ${taskId}`)
+ * `prepare<Row, { readonly taskId: string }>(({ taskId }) => …)` has one value.
  */
 export type StatementText<V> = (placeholders: { readonly [Name in keyof V]: string }) => string
 

@@ -101,6 +101,7 @@ const applications: Readonly<Record<string, string>> = {
 const packages: Readonly<Record<string, string>> = {
   Observable: "import { Observable } from 'rxjs'",
   Pool: "import { Pool } from 'pg'",
+  createPool: "import { createPool } from 'mysql2/promise'",
   createServer: "import { createServer } from 'node:http'",
   mount: "import mount from 'koa-mount'",
   z: "import { z } from 'zod'",
