@@ -18,8 +18,8 @@ const writing = scripted([{ status: 'working' }, { artifact: 'letters', chunks: 
 /** The submitted task, its status, one event per letter, and the final status. */
 const whole = letters.length + 3
 
-/** The event that closes the artifact is not sent, so one number is left out. */
-const generations = [2, 3, ...letters.map((_, n) => n + 4), letters.length + 5]
+/** The event that closes the artifact is sent with the last letter, which has its number. */
+const generations = [2, 3, ...letters.slice(1).map((_, n) => n + 4), letters.length + 4, letters.length + 5]
 
 function lettersIn(events: readonly StreamEvent[]): readonly string[] {
   const parts = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
