@@ -32,12 +32,16 @@ const coreImports = {
 /** The products: folders of the core first, then other products. */
 const productImports = {
   stores: [['base', 'protocol', 'tasks'], []],
-  mesh: [['base', 'schema', 'protocol', 'http', 'dialects', 'limits', 'agent', 'client'], []],
+  mesh: [['base', 'schema', 'protocol', 'http', 'dialects', 'tasks', 'limits', 'agent', 'client'], []],
   registry: [['base', 'protocol', 'http', 'auth', 'client'], ['mesh']],
   loop: [['base', 'protocol', 'tasks', 'agent', 'client'], []],
   conformance: [['base', 'protocol', 'http', 'dialects', 'transports', 'auth', 'client'], []],
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
   integrations: [['base', 'protocol', 'http', 'agent', 'server', 'node'], ['stores']],
+  gateway: [
+    ['base', 'protocol', 'http', 'dialects', 'tasks', 'auth', 'limits', 'push', 'agent', 'client', 'server', 'node'],
+    ['stores', 'serve'],
+  ],
   testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], []],
 }
 
@@ -56,7 +60,14 @@ const mayImportTypes = {
 }
 
 /** Everything else speaks `fetch` and runs where there is no Node. */
-const mayImportNode = ['src/core/node/', 'src/integrations/', 'src/stores/', 'src/serve/', 'src/cli/']
+const mayImportNode = [
+  'src/core/node/',
+  'src/integrations/',
+  'src/stores/',
+  'src/serve/',
+  'src/gateway/gateway.ts',
+  'src/cli/',
+]
 
 /** Optional peers, with the folders that may import them: everything else works without. */
 const mayImportPeers = {

@@ -98,6 +98,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/conformance.ts')).conformanceCommand,
   },
   {
+    path: 'gateway',
+    group: 'Serve and develop',
+    summary: 'Serve agents of any version behind one address',
+    load: async () => (await import('./commands/gateway.ts')).gatewayCommand,
+  },
+  {
     path: 'serve',
     group: 'Serve and develop',
     summary: 'Serve agents from files, and reload them when they change',

@@ -39,7 +39,8 @@ export interface RecordedSettings extends ServeSettings {
 export interface Mounts {
   /** `opened` is the log that the server has opened for the agent. Without one, it is opened here. */
   add(agent: Agent, options: AddOptions, opened?: TaskLog): HostedAgent
-  remove(agent: HostedAgent): Promise<void>
+  /** `deadline`: how long turns and streams may go on, in milliseconds. Defaults to `drainDeadline`. */
+  remove(agent: HostedAgent, deadline?: number): Promise<void>
   closeLogs(): Promise<void>
 }
 
@@ -77,8 +78,8 @@ export function createMounts(host: Host, settings: RecordedSettings, onLog: (log
         throw error
       }
     },
-    async remove(hosted) {
-      await host.remove(hosted, drainDeadline)
+    async remove(hosted, deadline = drainDeadline) {
+      await host.remove(hosted, deadline)
       await recorder?.release(hosted.log)
       await openedLogs.get(hosted)?.close()
       openedLogs.delete(hosted)

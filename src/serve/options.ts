@@ -155,7 +155,7 @@ export function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
 
 const { logger: _logger, ...meshChecks } = meshPeerChecks
 
-const serveChecks: OptionChecks<ServeOptions> = {
+export const serveChecks: OptionChecks<ServeOptions> = {
   ...handlerChecks,
   port: integer({ min: 0, max: 65_535 }),
   host: text,

@@ -30,6 +30,7 @@ import { withEnvironment } from './environment.ts'
 import { createMounts, isLocalOnly, needsCertificate, type RecordedSettings, type ServeSettings } from './mounts.ts'
 import { defaultDirectory, openConsoleAccess } from './operator-key.ts'
 import {
+  type AddOptions,
   type Agents,
   checkAgents,
   checkServeOptions,
@@ -55,6 +56,32 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
   const { options, databaseUrl } = withEnvironment(serveOptions, process.env)
   const agents = isAgent(served) ? { '': served } : served
   checkAgents(agents, options)
+  return await startServer(agents, options, { databaseUrl })
+}
+
+/** What a server that is composed of other parts adds to `serve`. */
+export interface StartOptions {
+  readonly databaseUrl: string | undefined
+  /** Wraps the exchange of the whole server. */
+  readonly around?: (exchange: Exchange) => Exchange
+}
+
+/** A server whose agents may be added later, also with logs of their own. */
+export interface StartedServer extends Server {
+  /** Opens the log of an agent that is added later. The server closes it when the agent is removed. */
+  openLog(agent: Agent, mount: AddOptions): Promise<TaskLog>
+  addWithLog(agent: Agent, options: AddOptions, log: TaskLog | undefined): HostedAgent
+  /** With a deadline in milliseconds for turns and streams, instead of `drainDeadline`. */
+  remove(agent: HostedAgent, deadline?: number): Promise<void>
+  readonly mounted: Host['mounted']
+}
+
+/** Starts a server with checked options. It may have no agent at first. */
+export async function startServer(
+  agents: Agents,
+  options: ServeOptions,
+  { databaseUrl, around }: StartOptions,
+): Promise<StartedServer> {
   const settings = await readSettings(options, databaseUrl)
   const { load, logger, drainDeadline, stores } = settings
   const startedAt = performance.now()
@@ -88,7 +115,7 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
       await hosted.reserved
       first ??= hosted
     }
-    listening = await listenFor(host, settings, () => mesh)
+    listening = await listenFor(host, settings, () => mesh, around)
     // The mesh card names the address, so the endpoint opens once the port is known.
     if (first) mesh = await openMesh(first, { ...settings, recorder }, listening)
   } catch (error) {
@@ -138,8 +165,11 @@ export async function serve(served: Agent | Agents, serveOptions: ServeOptions =
     push: first?.push,
     add: (agent, options = {}) => mounts.add(agent, options),
     erase: host.erase,
-    remove: mounts.remove,
+    remove: (agent: HostedAgent, deadline?: number) => mounts.remove(agent, deadline),
     close: shutdown.close,
+    openLog: stores.open,
+    addWithLog: mounts.add,
+    mounted: host.mounted,
   }
 }
 
@@ -248,6 +278,7 @@ function listenFor(
   host: Host,
   { options, asksCertificate, load, logger }: ServeSettings,
   endpoint: () => MeshEndpoint | undefined,
+  around: StartOptions['around'] = (exchange) => exchange,
 ): Promise<Listening> {
   const { mesh } = options
   const meshExchange: Exchange = (incoming) => (endpoint()?.exchange ?? host.exchange)(incoming)
@@ -257,7 +288,7 @@ function listenFor(
     ? (incoming) => (incoming.path === endpoint()?.path ? checkedMesh(incoming) : host.exchange(incoming))
     : host.exchange
   const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
-  return listen(logRequests(exchange, logger), {
+  return listen(logRequests(around(exchange), logger), {
     port,
     ...(address !== undefined && { host: address }),
     ...(tls && { tls }),

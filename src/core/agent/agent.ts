@@ -14,7 +14,10 @@ import {
 } from '../base/options.ts'
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
 import { type SkillMap, typedSkills } from '../protocol/extensions/typed-skills.ts'
+import type { Interceptor } from '../protocol/intercept.ts'
 import { isMediaRange } from '../protocol/media-types.ts'
+import type { Principal } from '../protocol/model.ts'
+import type { Call, Service } from '../protocol/service.ts'
 import {
   type AgentImplementation,
   defaultsOf,
@@ -94,6 +97,24 @@ export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly skillTypes?: Skills
   /** Resolves the agents that this one calls, unless `calls.reach` is set. */
   readonly reach?: ResolveAgent
+  /** How the agent takes part in being served, for agents that forward calls to other agents. */
+  readonly serving?: AgentServing
+}
+
+/** The part of an agent in being served: for agents that forward calls, such as those of a gateway. */
+export interface AgentServing {
+  /** Implements the operations instead of the runtime. `run` is never called then, and no task is stored. */
+  service?(context: ServingContext): Service
+  /** Run around every operation, within those of the server: callers are authenticated and admitted before. */
+  interceptors?(context: ServingContext): readonly Interceptor[]
+  /** What the extended card says to a caller beyond the public one. */
+  extendedCard?(call: Call): Promise<Partial<AgentProfile>>
+}
+
+/** What the server provides to agents that take part in being served. */
+export interface ServingContext {
+  /** Exchanges the token of a caller for one of another audience. Undefined without `auth.exchange`. */
+  readonly exchange: ((principal: Principal, audience: string, signal: AbortSignal) => Promise<string>) | undefined
 }
 
 /** Throws a `TypeError` unless a user passed an agent to `caller`. */

@@ -105,9 +105,19 @@ const rejections: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'context-not-found',
 ])
 
+/** Makes any error one by which an agent rejects a message, if it is thrown before the agent has touched the task. */
+export function asRejection(error: A2AError): A2AError {
+  markedRejections.add(error)
+  return error
+}
+
+const markedRejections = new WeakSet<A2AError>()
+
 /** Whether an agent that throws the error rejects the message. Errors of a call that the agent made have context. */
 export function isRejection(error: unknown): error is A2AError {
-  if (!(error instanceof A2AError) || !rejections.has(error.code)) return false
+  if (!(error instanceof A2AError)) return false
+  if (markedRejections.has(error)) return true
+  if (!rejections.has(error.code)) return false
   return contextNames.every((name) => error[name] === undefined)
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { AgentCard } from './card.ts'
 import type { StreamEvent } from './events.ts'
@@ -27,6 +27,16 @@ export interface Call {
   readonly isForwarded?: boolean | undefined
   /** Further headers of the request, such as `traceparent`, for transports that have headers. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Reads a header of the request that the caller sent, for transports that have headers. */
+  header?(name: string): string | undefined
+}
+
+/** A call with changes. Calls may be objects of a class, whose members a spread would lose. */
+export function withCall(call: Call, changes: Partial<Call>): Call {
+  const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops, headers } = call
+  const header = call.header && ((name: string) => call.header?.(name))
+  const members = { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops, headers }
+  return defined({ ...members, header, ...changes })
 }
 
 /** The task that a call addresses. */

@@ -1,4 +1,4 @@
-import type { Agent, AgentProfile } from '../agent/agent.ts'
+import type { Agent, AgentProfile, ServingContext } from '../agent/agent.ts'
 import { redactSecrets } from '../base/error-summary.ts'
 import { consoleLogger, isLogged, type Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
@@ -10,6 +10,8 @@ import { A2AError, isAgentError, loggedError, StoreUnavailable } from '../protoc
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { SendRequest, Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
+import { createForwarding } from '../runtime/forwarding.ts'
+import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { LogWithOperator } from '../tasks/operator-log.ts'
@@ -58,7 +60,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   }
   const metrics = options.metrics ? createMetrics({ gauges, labels: { agent: profile.name } }) : undefined
   const telemetry = combineTelemetry(options.telemetry, metrics?.telemetry)
-  const runtime = createRuntime({
+  const runtimeOptions: RuntimeOptions = {
     ...options,
     telemetry,
     ...(policy && { policy }),
@@ -80,7 +82,11 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     logger,
     log,
     agent,
-  })
+  }
+  const { serving } = agent
+  const servingContext = createServingContext(authentication)
+  const forwarding = serving?.service?.(servingContext)
+  const runtime = forwarding ? createForwarding(forwarding, options.clock) : createRuntime(runtimeOptions)
   // The pipeline of every call. The first interceptor is the outermost: it sees a call first and its result last.
   const pipeline = [
     telemetry && observeCalls(telemetry, { side: 'server', agent: profile.name }),
@@ -93,7 +99,8 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     authorizeCalls(authentication, skills),
     options.capabilities?.streaming === false ? rejectStreams : undefined,
     limits && limitCalls(limits, skillOf),
-    serveExtendedCard(profile, authentication, signer, options),
+    ...(serving?.interceptors?.(servingContext) ?? []),
+    serveExtendedCard(agent, authentication, signer, options),
   ].filter((interceptor) => interceptor !== undefined)
   let isDraining = false
   return {
@@ -111,7 +118,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     options,
     challenge: auth?.challenge,
     signer,
-    card: { ...cardOf(profile, capabilitiesOf(options)), ...authentication.card },
+    card: { ...cardOf(profile, capabilitiesOf(agent, options)), ...authentication.card },
     isDraining: () => isDraining,
     isReady: createReadiness(log, logger),
     ...(load && { isOverloaded: load.isOverloaded }),
@@ -145,28 +152,45 @@ function createErrorLog(logger: Logger, agent: string): Pick<EndpointBackend, 'o
 
 /** Undefined if the agent has no extended card. */
 function serveExtendedCard(
-  profile: AgentProfile,
+  agent: Agent,
   authentication: Authentication,
   signer: CardSigner | undefined,
   options: HostedAgentOptions,
 ): Interceptor | undefined {
+  const { profile, serving } = agent
   const { extendedCard, publicUrl = 'http://localhost' } = options
-  if (extendedCard === undefined) return undefined
-  const withoutInterfaces = {
-    ...cardOf({ ...profile, ...extendedCard }, capabilitiesOf(options)),
-    ...authentication.card,
-  }
+  if (extendedCard === undefined && !serving?.extendedCard) return undefined
   const dialects = serverDialects(options)
+  const cardFor = (extended: Partial<AgentProfile> | undefined) => ({
+    ...cardOf({ ...profile, ...extended }, capabilitiesOf(agent, options)),
+    ...authentication.card,
+  })
   return {
-    async getExtendedCard(_request, { origin = publicUrl }) {
+    async getExtendedCard(_request, call) {
+      const { origin = publicUrl } = call
+      const withoutInterfaces = cardFor((await serving?.extendedCard?.(call)) ?? extendedCard)
       const card = withTenants({ ...withoutInterfaces, interfaces: interfacesAt(origin, dialects, options) })
       return signer ? await signer.signCard(card, origin) : card
     },
   }
 }
 
-function capabilitiesOf({ extendedCard, push, capabilities }: HostedAgentOptions): Capabilities {
-  return { ...capabilities, extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
+function capabilitiesOf({ serving }: Agent, { extendedCard, push, capabilities }: HostedAgentOptions): Capabilities {
+  const hasExtended = extendedCard !== undefined || serving?.extendedCard !== undefined
+  return { ...capabilities, extendedCard: hasExtended, pushNotifications: push !== undefined }
+}
+
+function createServingContext({ delegation }: Authentication): ServingContext {
+  if (!delegation) return { exchange: undefined }
+  return {
+    async exchange(principal, audience, signal) {
+      const subjectToken = delegation.tokenOf(principal)
+      if (subjectToken === undefined) {
+        throw new A2AError('unauthenticated', 'The agent behind this address needs a token of the caller: send one.')
+      }
+      return await delegation.exchange({ subjectToken, audience, scopes: [], signal })
+    },
+  }
 }
 
 /** `metadata.operator` names the operator who answered in the place of a caller. Callers cannot set it. */

@@ -12,10 +12,10 @@ import { callUnary, intercept } from '../../core/protocol/intercept.ts'
 import { anonymous, type Principal } from '../../core/protocol/model.ts'
 import type { Call, Outcome, RequestOf, SendRequest, Service, UnaryOperation } from '../../core/protocol/service.ts'
 import { isEnded, isInterrupted } from '../../core/protocol/states.ts'
+import { isolateOwners } from '../../core/tasks/ownership.ts'
 import type { MeshCall, MeshMethod } from '../options.ts'
 import { toMeshError } from './errors.ts'
 import { skillMethods } from './skill-methods.ts'
-import { isolateOwners } from './task-ownership.ts'
 
 export type MeshPrincipalOf = (call: MeshCall) => Principal | Promise<Principal>
 

@@ -55,7 +55,7 @@ function isDirectory(path: string): boolean {
 }
 
 /** Creates the file and its directory for their owner alone. SQLite gives the same permissions to its other files. */
-function createPrivateFile(file: string): void {
+export function createPrivateFile(file: string): void {
   createPrivateDirectory(dirname(file))
   try {
     closeSync(openSync(file, 'wx', 0o600))

@@ -185,6 +185,10 @@ export class WireCall implements Call {
     return this.#incoming.signal
   }
 
+  header(name: string): string | undefined {
+    return this.#incoming.header(name)
+  }
+
   get userAgent(): string | undefined {
     return this.#incoming.header('user-agent')
   }

@@ -3,10 +3,10 @@ import { callOf, messageOf, taskOf } from '../../../test/support/agents/test-run
 import { collect } from '../../../test/support/async.ts'
 import { silentLogger } from '../../../test/support/logger.ts'
 import { anonymousListsAll } from '../../../test/support/servers/local-handler.ts'
-import { agent } from '../../core/agent/agent.ts'
-import type { Call, Service } from '../../core/protocol/service.ts'
-import { createHandler } from '../../core/server/handler.ts'
-import { isolateOwners } from './task-ownership.ts'
+import { agent } from '../agent/agent.ts'
+import type { Call, Service } from '../protocol/service.ts'
+import { createHandler } from '../server/handler.ts'
+import { createMemoryOwnership, isolateOwners } from './ownership.ts'
 
 /** A service that sees all callers as one, like an agent behind a client. */
 function createSharedService(capacity?: number) {
@@ -25,7 +25,7 @@ function createSharedService(capacity?: number) {
       (request: never, call: object) => operation(request, { ...call, ...callOf() } as never),
     ]),
   ) as unknown as typeof service
-  return isolateOwners(anonymousService, capacity === undefined ? {} : { capacity })
+  return isolateOwners(anonymousService, { store: createMemoryOwnership(capacity === undefined ? {} : { capacity }) })
 }
 
 const ada = callOf({ principal: { id: 'ada' } })
@@ -104,7 +104,7 @@ describe('isolated callers', () => {
   })
 
   it('no longer see their oldest tasks beyond the capacity', async () => {
-    const service = createSharedService(1)
+    const service = createSharedService(2)
     const first = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     const second = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
     await expect(service.getTask({ taskId: first.id }, ada)).rejects.toMatchObject({ code: 'task-not-found' })

@@ -1,0 +1,7 @@
+/** A gateway: agents of any A2A version behind one address, with task logs, rules and cards of its own. */
+
+export { ConfigError, type ConfigSources, type GatewayConfig, readGatewayConfig } from '../gateway/config.ts'
+export { gatewaySchema } from '../gateway/config-schema.ts'
+export { createGateway, explainRule, type Gateway, type GatewayAgent } from '../gateway/gateway.ts'
+export type { GatewayOptions, UpstreamOptions } from '../gateway/options.ts'
+export type { Rule } from '../gateway/rules.ts'

@@ -1,0 +1,183 @@
+import { closest } from '../core/base/closest.ts'
+import { isList, isObject, type JsonObject } from '../core/base/json.ts'
+import { operationNames } from './rules.ts'
+
+const text = { type: 'string', minLength: 1 } as const
+const url = { type: 'string', pattern: '^https?://', description: 'An http or https URL.' } as const
+const texts = { type: 'array', items: text } as const
+const flag = { type: 'boolean' } as const
+const time = { type: 'number', exclusiveMinimum: 0, description: 'Milliseconds.' } as const
+const names = { anyOf: [text, texts] } as const
+
+function object(properties: JsonObject, required: readonly string[] = []): JsonObject {
+  return { type: 'object', properties, additionalProperties: false, ...(required.length > 0 && { required }) }
+}
+
+const upstream: JsonObject = object({
+  url: { ...url, description: 'Where the agent is: its endpoint if card is set too, else where its card is searched.' },
+  card: { anyOf: [url, { type: 'object' }], description: 'The URL of the card, or the card itself.' },
+  mode: {
+    enum: ['durable', 'pass-through'],
+    description: 'Whether the gateway stores the tasks. Defaults to durable.',
+  },
+  path: { type: 'string', pattern: '^/', description: 'Where the agent is served. Defaults to its name.' },
+  hostname: text,
+  tenant: text,
+  auth: object({
+    bearer: text,
+    apiKey: { anyOf: [text, object({ key: text, name: text, in: { enum: ['header', 'query', 'cookie'] } }, ['key'])] },
+    basic: object({ username: text, password: text }, ['username', 'password']),
+    clientCredentials: object({ clientId: text, clientSecret: text, tokenUrl: url, scopes: texts }, [
+      ...['clientId', 'clientSecret', 'tokenUrl'],
+    ]),
+  }),
+  identity: { anyOf: [{ enum: ['forward'] }, object({ audience: text }, ['audience'])] },
+  tls: object({ cert: text, key: text, ca: text }),
+  forwardHeaders: texts,
+  signature: object({
+    ...{ mode: { enum: ['require', 'prefer', 'ignore'] }, jwks: url, trustedOrigins: { type: 'array', items: url } },
+    keys: { type: 'array', items: { type: 'object' } },
+  }),
+  allow: texts,
+  dialects: texts,
+  bindings: { type: 'array', items: { enum: ['JSONRPC', 'HTTP+JSON', 'GRPC'] } },
+  timeout: time,
+  patience: time,
+  deduplicates: flag,
+})
+
+const rule: JsonObject = object({
+  ...{ name: text, principal: names, group: names, tenant: names, agent: names, skill: names },
+  operation: { anyOf: [{ enum: operationNames }, { type: 'array', items: { enum: operationNames } }] },
+  effect: { enum: ['allow', 'deny'] },
+  rate: object({ limit: { type: 'number', exclusiveMinimum: 0 }, window: { type: 'number', exclusiveMinimum: 0 } }, [
+    ...['limit', 'window'],
+  ]),
+  concurrency: { type: 'number', exclusiveMinimum: 0 },
+  bodySize: { type: 'number', exclusiveMinimum: 0, description: 'Bytes.' },
+  duration: time,
+})
+
+/** The JSON Schema of a gateway's configuration file, for editors and for the gateway itself. */
+export const gatewaySchema: JsonObject = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: 'https://parley.dev/schemas/gateway.json',
+  title: 'Configuration of a Parley gateway',
+  ...object(
+    {
+      port: { type: 'integer', minimum: 0, maximum: 65_535 },
+      ...{ host: text, publicUrl: url, trustProxy: flag, name: text },
+      directory: { ...text, description: 'The folder of task logs and ownership records. Defaults to .parley.' },
+      database: { ...text, description: 'A PostgreSQL URL, for several replicas.' },
+      ...{ grpc: flag, push: flag, metrics: flag, console: flag },
+      keepRecords: time,
+      tls: object({ cert: text, key: text }, ['cert', 'key']),
+      signingKey: { ...text, description: 'A private JWK that signs cards, best by a reference to a file.' },
+      auth: {
+        anyOf: [
+          { enum: ['none'] },
+          object({
+            apiKeys: {
+              type: 'object',
+              additionalProperties: {
+                anyOf: [text, object({ key: text, tenant: text, scopes: texts, groups: texts }, ['key'])],
+              },
+              description: 'Keys by the principals that they identify.',
+            },
+            jwt: object({ issuer: names, audience: names, jwks: url }, ['issuer', 'audience', 'jwks']),
+            openId: object({ issuer: url, audience: names }, ['issuer', 'audience']),
+            exchange: object({ tokenUrl: url, clientId: text, clientSecret: text }, [
+              'tokenUrl',
+              'clientId',
+              'clientSecret',
+            ]),
+            anonymous: flag,
+          }),
+        ],
+      },
+      cards: object({ refresh: time, origin: { enum: ['reference', 'include'] } }),
+      agents: { type: 'object', additionalProperties: { anyOf: [url, upstream] }, minProperties: 1 },
+      rules: { type: 'array', items: rule },
+    },
+    ['agents'],
+  ),
+}
+
+/** What is wrong at a place of a document. */
+export interface SchemaProblem {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+  /** Whether the name of the last member is wrong, not its value. */
+  readonly isName?: boolean
+}
+
+/** Checks a value by the part of JSON Schema that `gatewaySchema` uses. */
+export function checkSchema(
+  value: unknown,
+  schema: JsonObject,
+  path: SchemaProblem['path'] = [],
+): readonly SchemaProblem[] {
+  const problem = (message: string): readonly SchemaProblem[] => [{ path, message }]
+  const { anyOf, enum: values, type } = schema
+  if (isList(anyOf)) {
+    const results = (anyOf as readonly JsonObject[]).map((each) => ({ each, problems: checkSchema(value, each, path) }))
+    if (results.some(({ problems }) => problems.length === 0)) return []
+    // The alternative of the same kind says best what is wrong.
+    const fitting = results.find(({ each }) => each.type === typeOf(value))
+    return fitting?.problems ?? problem(`expected ${results.map(({ each }) => describe(each)).join(' or ')}`)
+  }
+  if (isList(values)) {
+    if (values.includes(value as string)) return []
+    const near = typeof value === 'string' ? closest(value, values.map(String)) : undefined
+    return problem(`expected one of ${values.join(', ')}${near ? `. Did you mean ${near}?` : ''}`)
+  }
+  const isType = type === 'integer' ? Number.isInteger(value) : type === undefined || type === typeOf(value)
+  if (!isType) return problem(`expected ${describe(schema)}, got ${value === null ? 'nothing' : typeOf(value)}`)
+  if (isObject(value)) return checkMembers(value, schema, path)
+  if (isList(value))
+    return value.flatMap((item, index) => checkSchema(item, schema.items as JsonObject, [...path, index]))
+  if (typeof value === 'string') {
+    if (value === '' && schema.minLength === 1) return problem('expected a text that is not empty')
+    const isMatch = typeof schema.pattern !== 'string' || new RegExp(schema.pattern).test(value)
+    return isMatch ? [] : problem(`expected ${describe(schema)}`)
+  }
+  if (typeof value === 'number') {
+    const { minimum = value, maximum = value, exclusiveMinimum = value - 1 } = schema
+    if (value < Number(minimum) || value > Number(maximum))
+      return problem(`expected a number from ${minimum} to ${maximum}`)
+    if (value <= Number(exclusiveMinimum)) return problem(`expected a number above ${exclusiveMinimum}`)
+  }
+  return []
+}
+
+function checkMembers(value: JsonObject, schema: JsonObject, path: SchemaProblem['path']): readonly SchemaProblem[] {
+  const { properties, additionalProperties, required = [], minProperties = 0 } = schema
+  const known = (properties ?? {}) as Readonly<Record<string, JsonObject>>
+  const problems = Object.entries(value).flatMap(([name, member]): readonly SchemaProblem[] => {
+    const at = [...path, name]
+    if (Object.hasOwn(known, name)) return checkSchema(member, known[name] ?? {}, at)
+    if (isObject(additionalProperties)) return checkSchema(member, additionalProperties, at)
+    if (additionalProperties !== false) return []
+    const near = closest(name, Object.keys(known))
+    const advice = near ? `Did you mean ${near}?` : `Expected one of ${Object.keys(known).join(', ')}.`
+    return [{ path: at, message: `there is no ${name}. ${advice}`, isName: true }]
+  })
+  const missing = (required as readonly string[]).filter((name) => !Object.hasOwn(value, name))
+  const tooFew =
+    Object.keys(value).length < Number(minProperties) ? [{ path, message: 'expected at least one entry' }] : []
+  return [...problems, ...missing.map((name) => ({ path, message: `${name} is missing` })), ...tooFew]
+}
+
+function typeOf(value: unknown): string {
+  if (isList(value)) return 'array'
+  return value === null ? 'null' : typeof value
+}
+
+function describe({ type, enum: values, pattern, items }: JsonObject): string {
+  if (isList(values)) return values.join(' or ')
+  if (pattern === '^https?://') return 'an http or https URL'
+  if (pattern === '^/') return 'a path that starts with a slash'
+  if (type === 'array') return `a list of ${isObject(items) && items.type === 'string' ? 'texts' : 'values'}`
+  const kinds: Readonly<Record<string, string>> = { string: 'a text', object: 'members', boolean: 'true or false' }
+  return kinds[`${type}`] ?? `a ${type === 'integer' ? 'whole number' : type}`
+}

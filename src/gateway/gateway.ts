@@ -1,0 +1,363 @@
+import { join } from 'node:path'
+import type { Agent } from '../core/agent/agent.ts'
+import { isObject, sameJson } from '../core/base/json.ts'
+import { checkOptions, type OptionChecks } from '../core/base/options.ts'
+import type { Exchange, Outgoing } from '../core/http/exchange.ts'
+import { isLoopback } from '../core/http/origin.ts'
+import { createMemoryLimits } from '../core/limits/limit-store.ts'
+import { createPushFetch } from '../core/node/guarded-fetch/push-fetch.ts'
+import { createLogger } from '../core/node/logger.ts'
+import { A2AError, loggedError } from '../core/protocol/errors.ts'
+import type { Principal } from '../core/protocol/model.ts'
+import type { AuthChoice } from '../core/server/authentication.ts'
+import type { HostedAgent } from '../core/server/hosted-agent.ts'
+import type { TaskLog } from '../core/tasks/log.ts'
+import type { OwnershipStore } from '../core/tasks/ownership.ts'
+import { isLocalOnly } from '../serve/mounts.ts'
+import { type AddOptions, type ServeOptions, serveChecks } from '../serve/options.ts'
+import { startServer } from '../serve/serve.ts'
+import { createSqliteOwnership } from '../stores/sqlite/ownership-store.ts'
+import { durableAgent } from './durable.ts'
+import type { GatewayContext } from './gateway-context.ts'
+import { type GatewayOptions, gatewayChecks, type NamedUpstream, readAgents } from './options.ts'
+import { forwardAudience, passThroughAgent } from './pass-through.ts'
+import { createPushRelay, pushPath } from './push-relay.ts'
+import { applyRules, createRules, type Decision, operationNames, type RuledCall, unknownAgents } from './rules.ts'
+import { createUpstream, type Upstream } from './upstream.ts'
+
+/** Where the gateway lists its agents (AI Catalog). */
+const catalogPath = '/.well-known/ai-catalog.json'
+
+/** Milliseconds that streams of a replaced agent may go on before they end, so that their readers resume at the new one. */
+const replacementDrain = 60 * 60_000
+
+const day = 24 * 60 * 60 * 1000
+
+/** A running gateway. */
+export interface Gateway {
+  readonly url: string
+  readonly port: number
+  /** The agents, with what the gateway knows of them. */
+  agents(): readonly GatewayAgent[]
+  /** Says which rule decides about a call. */
+  explain(call: RuledCall): Decision
+  /**
+   * Takes new agents, rules and cards options without closing a connection: agents whose options are unchanged stay, and
+   * open streams of others end by themselves. Rejects, and changes nothing, if the options are wrong.
+   */
+  update(options: Pick<GatewayOptions, 'agents' | 'rules'>): Promise<void>
+  /** Fetches all cards again, now. */
+  refresh(): Promise<void>
+  close(): Promise<void>
+}
+
+/** An agent of a gateway, for operators. */
+export interface GatewayAgent {
+  readonly name: string
+  readonly mode: 'durable' | 'pass-through' | 'local'
+  readonly url: string
+  readonly state: 'ready' | 'unreachable'
+  /** Why the card could not be fetched. */
+  readonly failure: string | undefined
+  readonly signature: string | undefined
+  readonly endpoint: { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
+}
+
+interface ServedUpstream {
+  readonly named: NamedUpstream
+  readonly upstream: Upstream | undefined
+  hosted: HostedAgent | undefined
+  log: TaskLog | undefined
+}
+
+const checks: OptionChecks<GatewayOptions> = { ...serveChecks, ...gatewayChecks } as OptionChecks<GatewayOptions>
+
+/**
+ * Serves agents of any A2A version and binding behind one address: in every version and binding, with task logs, callers,
+ * rules and cards of its own.
+ *
+ * @example
+ * const gateway = await createGateway({ agents: { old: 'https://old-agent.example' }, port: 4000 })
+ * console.log(gateway.url)
+ */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  checkOptions('createGateway', options, checks)
+  const { agents, rules, cards = {}, name, databaseUrl, ownership: given, keepRecords = 30 * day, ...serving } = options
+  const named = readAgents(agents)
+  const logger = options.logger ?? createLogger()
+  for (const problem of unknownAgents(rules, Object.keys(agents))) logger.warn({ problem }, 'a rule matches no call')
+  const ownership = given ?? (await openOwnership(options))
+  const via = name ?? `parley-${crypto.randomUUID().slice(0, 8)}`
+  const limits = options.limits?.store ?? createMemoryLimits()
+  let current = createRules(rules)
+  const upstreams = new Map<string, Upstream>()
+  const isLocal = isLocalOnly(options)
+  const pushFetch = options.push && (options.push.fetch ?? createPushFetch({ loopback: isLocal ? 'allow' : 'refuse' }))
+  const context: GatewayContext = {
+    ...{ ownership, logger, via, pushFetch, includesOrigin: cards.origin === 'include' },
+    pushUrl: options.push && (() => `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${pushPath}`),
+    interceptorsFor: (agent) => [applyRules({ agent, rules: () => current, limits, logger })],
+  }
+  const receiveNotification = createPushRelay(upstreams, context)
+
+  const around = (exchange: Exchange): Exchange => {
+    return (incoming) => {
+      if (isOwnRequest(incoming.header('via'), via)) return Promise.resolve(loopDetected)
+      if (incoming.path.startsWith(pushPath)) return receiveNotification(incoming)
+      if (incoming.path === catalogPath && incoming.method === 'GET') return catalogPage(incoming)
+      return exchange(incoming)
+    }
+  }
+  const auth = authOf(options)
+  const serveOptions: ServeOptions = { ...serving, logger, grpc: options.grpc ?? true, ...(auth && { auth }) }
+  const server = await startServer({}, serveOptions, { databaseUrl, around }).catch(async (error) => {
+    await ownership.close()
+    throw error
+  })
+  let served: readonly ServedUpstream[] = []
+  const closing = new AbortController()
+
+  /** The agents that the caller may call. */
+  async function catalogPage(incoming: Parameters<Exchange>[0]): Promise<Outgoing> {
+    const entries = await Promise.all(
+      served.map(async ({ named: { name: agent }, hosted }) => {
+        if (!hosted) return []
+        const principal = await identify(hosted, incoming)
+        if (!principal || !isListed(current.decide({ principal, agent, operation: 'sendMessage' }))) return []
+        const { name: displayName, description } = hosted.card
+        const url = `${urlOf(hosted)}/.well-known/agent-card.json`
+        return [
+          {
+            identifier: `urn:a2a:${agent}`,
+            displayName,
+            description,
+            mediaType: 'application/a2a-agent-card+json',
+            url,
+          },
+        ]
+      }),
+    )
+    const body = JSON.stringify({ specVersion: '1.0', entries: entries.flat() })
+    return { status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'private, no-store' }, body }
+  }
+
+  function urlOf(hosted: HostedAgent | undefined): string {
+    const mount = server.mounted().find(({ agent }) => agent === hosted)
+    return `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${mount?.path ?? ''}`
+  }
+
+  /** Mounts the agent as its card describes it now. A former one takes no new calls, and its streams go on. */
+  async function mount(entry: ServedUpstream): Promise<void> {
+    const { named: each, upstream } = entry
+    const { options: of, path } = each
+    const mountOptions: AddOptions = {
+      mount: path,
+      ...(of.hostname !== undefined && { hostname: of.hostname }),
+      ...(of.tenant !== undefined && { tenant: of.tenant }),
+      ...{ inputModes: 'unchecked', outputModes: 'unchecked' },
+    }
+    const origin = upstream?.origin()
+    if (upstream && !origin) return
+    const isDurable = (of.mode ?? 'durable') === 'durable' && upstream !== undefined
+    const isNew = entry.hosted === undefined
+    if (isNew && (isDurable || of.agent)) {
+      // The log belongs to the name in the configuration: the agent may rename itself.
+      const owner = { profile: { name: each.name } } as Agent
+      entry.log ??= await server.openLog(owner, mountOptions)
+    }
+    const agent = of.agent
+      ? { ...of.agent, serving: { ...of.agent.serving, interceptors: () => context.interceptorsFor(each.name) } }
+      : upstream && origin
+        ? isDurable && entry.log
+          ? durableAgent(origin, upstream, each, { ...context, log: withoutReservation(entry.log) })
+          : passThroughAgent(origin, upstream, each, context)
+        : undefined
+    if (!agent) return
+    const former = entry.hosted
+    if (former) void server.remove(former, replacementDrain)
+    const durable: AddOptions = {
+      turns: { taskAfter: Number.POSITIVE_INFINITY, dedupeNewTasks: true, ...options.turns },
+    }
+    const log = entry.log && withoutReservation(entry.log)
+    entry.hosted = server.addWithLog(
+      agent,
+      { ...mountOptions, ...(isDurable && durable), ...(log && { log }) },
+      undefined,
+    )
+  }
+
+  async function open(each: NamedUpstream): Promise<ServedUpstream> {
+    const upstream = each.options.agent ? undefined : createUpstream(each.name, each.options, { logger })
+    const entry: ServedUpstream = { named: each, upstream, hosted: undefined, log: undefined }
+    if (upstream) upstreams.set(each.name, upstream)
+    // An agent that cannot be reached does not keep the others from starting.
+    await upstream?.refresh(closing.signal).catch(() => {})
+    await mount(entry)
+    return entry
+  }
+
+  async function closeEntry({ hosted, upstream, log, named: { name: agent } }: ServedUpstream): Promise<void> {
+    if (hosted) await server.remove(hosted, replacementDrain)
+    if (upstreams.get(agent) === upstream) upstreams.delete(agent)
+    upstream?.close()
+    await log?.close()
+  }
+
+  async function refreshAll(): Promise<void> {
+    await Promise.all(
+      served.map(async (entry) => {
+        const hasChanged = await entry.upstream?.refresh(closing.signal).catch(() => false)
+        if (hasChanged && !closing.signal.aborted) await mount(entry)
+      }),
+    )
+  }
+
+  async function sweep(): Promise<void> {
+    while ((await ownership.expire(Date.now() - keepRecords, 1_000)) === 1_000);
+  }
+
+  served = await Promise.all(named.map(open))
+  const timers = [
+    setInterval(() => void refreshAll().catch(report), cards.refresh ?? 60_000).unref(),
+    setInterval(() => void sweep().catch(report), 60 * 60_000).unref(),
+  ]
+  const report = (error: unknown) => logger.error({ error: loggedError(error) }, 'the gateway could not refresh itself')
+
+  return {
+    url: server.url,
+    port: server.port,
+    agents: () =>
+      served.map(({ named: { name: agent, options: of }, upstream, hosted }) => ({
+        name: agent,
+        mode: upstream ? (of.mode ?? 'durable') : 'local',
+        url: urlOf(hosted),
+        state: hosted ? 'ready' : 'unreachable',
+        failure: upstream?.failure(),
+        signature: upstream?.origin()?.signature.result,
+        endpoint: upstream?.endpoint(),
+      })),
+    explain: (call) => current.decide(call),
+    async update(next) {
+      checkOptions('createGateway', next, { agents: gatewayChecks.agents, rules: gatewayChecks.rules })
+      const wanted = readAgents(next.agents)
+      for (const problem of unknownAgents(next.rules, Object.keys(next.agents))) {
+        logger.warn({ problem }, 'a rule matches no call')
+      }
+      const kept = served.filter((entry) => wanted.some((each) => isSameUpstream(each, entry.named)))
+      const dropped = served.filter((entry) => !kept.includes(entry))
+      const added = wanted.filter((each) => !kept.some((entry) => isSameUpstream(each, entry.named)))
+      // An address is free before another agent gets it.
+      const removed = dropped.map(closeEntry)
+      served = [...kept, ...(await Promise.all(added.map(open)))]
+      current = createRules(next.rules)
+      logger.info({ kept: kept.length, added: added.length, removed: dropped.length }, 'gateway configuration changed')
+      void Promise.all(removed).catch(report)
+    },
+    refresh: refreshAll,
+    async close() {
+      closing.abort('closing')
+      for (const timer of timers) clearInterval(timer)
+      await server.close()
+      for (const { upstream, log } of served) {
+        upstream?.close()
+        await log?.close()
+      }
+      if (!given) await ownership.close()
+    },
+  }
+}
+
+/** Says which rule of a configuration decides about a call, without starting the gateway. */
+export function explainRule({ agents, rules }: Pick<GatewayOptions, 'agents' | 'rules'>, call: RuledCall): Decision {
+  if (!Object.hasOwn(agents, call.agent)) {
+    throw new TypeError(`There is no agent ${call.agent}: expected one of ${Object.keys(agents).join(', ')}.`)
+  }
+  if (!operationNames.includes(call.operation)) {
+    throw new TypeError(`There is no operation ${call.operation}: expected one of ${operationNames.join(', ')}.`)
+  }
+  return createRules(rules).decide(call)
+}
+
+/** Records of pass-through agents, and the ids of durable ones. */
+async function openOwnership({ databaseUrl, directory = '.parley' }: GatewayOptions): Promise<OwnershipStore> {
+  if (databaseUrl === undefined) return createSqliteOwnership({ file: join(directory, 'gateway.db') })
+  const [{ openPool }, { createPostgresOwnership }] = await Promise.all([
+    import('../stores/postgres/connection.ts'),
+    import('../stores/postgres/ownership-store.ts'),
+  ])
+  const pool = await openPool(databaseUrl)
+  const store = await createPostgresOwnership({ pool })
+  return {
+    ...store,
+    async close() {
+      await store.close()
+      await pool.end()
+    },
+  }
+}
+
+/** Tokens of callers are kept for agents that are called in their name. */
+function authOf({ auth, agents, host = '127.0.0.1' }: GatewayOptions): AuthChoice | undefined {
+  const all = Object.values(agents).filter(isObject) as readonly { readonly identity?: unknown }[]
+  const needsTokens = all.some(({ identity }) => identity !== undefined)
+  if (!needsTokens) return auth ?? (isLoopback(host) ? { anonymous: { listAll: true } } : undefined)
+  if (auth === undefined || auth === 'none' || !auth.schemes) {
+    throw new TypeError(
+      'createGateway: identity: an agent is called in the name of callers, so auth needs schemes that take tokens.',
+    )
+  }
+  const { exchange } = auth
+  return {
+    ...auth,
+    async exchange(request) {
+      if (request.audience === forwardAudience) return request.subjectToken
+      if (exchange) return await exchange(request)
+      throw new A2AError(
+        'unavailable',
+        'This gateway has no token exchange: its operator has to configure auth.exchange.',
+      )
+    },
+  }
+}
+
+/** The log is opened for the name in the configuration, while the profile has the name on the agent's card. */
+function withoutReservation(log: TaskLog): TaskLog {
+  const { reserveFor: _, ...rest } = log
+  return rest
+}
+
+/** The caller, if its credentials are valid. */
+async function identify(hosted: HostedAgent, incoming: Parameters<Exchange>[0]): Promise<Principal | undefined> {
+  try {
+    return await hosted.authenticate(incoming)
+  } catch (error) {
+    if (error instanceof A2AError) return undefined
+    throw error
+  }
+}
+
+/** An agent without a card that the caller may not call at all is not listed; one that needs a skill is. */
+function isListed({ isAllowed, rule }: Decision): boolean {
+  return isAllowed || (rule?.skill !== undefined && rule.effect !== 'deny')
+}
+
+function isSameUpstream(one: NamedUpstream, other: NamedUpstream): boolean {
+  return one.name === other.name && one.path === other.path && sameJson(one.options, other.options)
+}
+
+/** Whether the request has passed this gateway before. */
+function isOwnRequest(header: string | undefined, via: string): boolean {
+  return header?.split(',').some((entry) => entry.trim().split(/\s+/)[1] === via) ?? false
+}
+
+const loopDetected: Outgoing = {
+  status: 508,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({
+    error: {
+      code: 508,
+      status: 'LOOP_DETECTED',
+      message: 'This request has passed this gateway before: an agent behind it calls it again.',
+    },
+  }),
+}

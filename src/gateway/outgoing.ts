@@ -1,0 +1,88 @@
+import { defined } from '../core/base/json.ts'
+import { type Trace, traceHeaders } from '../core/base/trace-context.ts'
+import type { CallWithTimeout } from '../core/client/options.ts'
+import { A2AError, type ErrorCode } from '../core/protocol/errors.ts'
+import { hopsHeader } from '../core/protocol/extensions/lineage.ts'
+import { anonymous, type Principal } from '../core/protocol/model.ts'
+import type { UpstreamOptions } from './options.ts'
+
+/** What of a caller's call goes to the agent. */
+export interface OutgoingCall {
+  readonly signal: AbortSignal
+  readonly trace?: Trace | undefined
+  readonly hops?: number | undefined
+  readonly extensions?: readonly string[] | undefined
+  readonly idempotencyKey?: string | undefined
+  /** Headers of the caller that are passed on. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** A token of the caller, or for it. */
+  readonly token?: string | undefined
+  readonly timeout?: number | undefined
+  /** For agents that are reached by a link of the caller, such as mesh peers. */
+  readonly principal?: Principal
+}
+
+/** The call to the agent. The headers of the gateway take precedence over those of the caller. */
+export function createCall(outgoing: OutgoingCall, via: string): CallWithTimeout {
+  const { signal, trace, hops, extensions, idempotencyKey, headers, token, timeout, principal = anonymous } = outgoing
+  return defined({
+    principal,
+    signal,
+    trace,
+    extensions,
+    idempotencyKey,
+    timeout,
+    headers: {
+      ...headers,
+      ...traceHeaders(trace),
+      ...(hops !== undefined && hops > 0 && { [hopsHeader]: `${hops}` }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      via: `1.1 ${via}`,
+    },
+  })
+}
+
+/** The headers of a request that are passed on. Values that could smuggle further headers are dropped. */
+export function forwardedHeaders(
+  { forwardHeaders = [] }: UpstreamOptions,
+  header: ((name: string) => string | undefined) | undefined,
+): Readonly<Record<string, string>> | undefined {
+  if (!header || forwardHeaders.length === 0) return undefined
+  const entries = forwardHeaders.flatMap((name) => {
+    const value = header(name.toLowerCase())
+    return value === undefined || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? [] : [[name.toLowerCase(), value] as const]
+  })
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined
+}
+
+/** Errors of the connection, whose texts name addresses that are no concern of callers. */
+const connectionCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['unavailable', 'timeout', 'invalid-agent-response'])
+
+/**
+ * The error that the caller gets for one of a call to the agent. Errors that the agent sent keep their code, text and
+ * details; those of the connection are reworded, because they name internal addresses.
+ */
+export function toCallerError(
+  error: unknown,
+  name: string,
+  { identity }: Pick<UpstreamOptions, 'identity'> = {},
+): unknown {
+  if (!(error instanceof A2AError)) return error
+  const { code, message, violations, retryAfter, reason, metadata } = error
+  const details = defined({ cause: error, violations, metadata, retryAfter })
+  if (code === 'unauthenticated' && identity === undefined) {
+    const text = `The agent ${name} refuses the credentials of this gateway. Its operator has to renew them.`
+    return new A2AError('unavailable', text, { cause: error, metadata: { reason: 'upstream-credentials' } })
+  }
+  if (connectionCodes.has(code) && (reason !== undefined || code === 'invalid-agent-response')) {
+    const why = { ...metadata, reason: reason ?? code }
+    return new A2AError(code, connectionText(code, name), defined({ cause: error, retryAfter, metadata: why }))
+  }
+  return new A2AError(code, message, details)
+}
+
+function connectionText(code: ErrorCode, name: string): string {
+  if (code === 'timeout') return `The agent ${name} did not answer in time.`
+  if (code === 'invalid-agent-response') return `The agent ${name} sent an answer that cannot be understood.`
+  return `The agent ${name} cannot be reached at the moment: try again.`
+}

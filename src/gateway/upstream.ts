@@ -1,0 +1,271 @@
+import { type CardVerifier, createCardVerifier } from '../core/auth/card-signature/verify-card.ts'
+import { sha256, toHex } from '../core/base/hash.ts'
+import { isList, isObject, type JsonObject, sameJson } from '../core/base/json.ts'
+import type { Logger } from '../core/base/logger.ts'
+import type { Client } from '../core/client/client.ts'
+import { connect } from '../core/client/connect.ts'
+import { byCard } from '../core/client/credentials/by-card.ts'
+import { createCardCache } from '../core/client/find-card.ts'
+import type { ConnectOptions, Notice } from '../core/client/options.ts'
+import { isThisMachine } from '../core/http/address-guard.ts'
+import { type Grpc, grpc } from '../core/node/grpc-client.ts'
+import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
+import type { AgentCard, AgentInterface } from '../core/protocol/card.ts'
+import { A2AError } from '../core/protocol/errors.ts'
+import { callStream, callUnary, createService } from '../core/protocol/intercept.ts'
+import type { Call, RequestOf, ResultOf, Service, UnaryOperation } from '../core/protocol/service.ts'
+import type { SignatureOptions, UpstreamOptions } from './options.ts'
+
+/** Seconds after which callers may try again while the agent cannot be reached. */
+const retryAfter = 5
+
+/** The card of an agent as the gateway found it. */
+export interface OriginCard {
+  readonly card: AgentCard
+  /** As it was fetched. Undefined if it was not fetched. */
+  readonly wire: JsonObject | undefined
+  readonly hash: string | undefined
+  readonly signature: SignatureResult
+}
+
+/** The result of checking a card's signature, with the key that its first signature names. */
+export interface SignatureResult {
+  readonly result: 'valid' | 'invalid' | 'unsigned' | 'unchecked'
+  readonly keyId?: string
+  readonly signer?: string
+}
+
+/** The connection to an agent behind the gateway. */
+export interface Upstream {
+  readonly name: string
+  /** Calls the agent. Rejects with `unavailable` while its card is not known. */
+  readonly service: Service
+  /** Undefined until the card was found. */
+  origin(): OriginCard | undefined
+  /** Fetches the card, again if it is known. Resolves with whether it has changed. */
+  refresh(signal?: AbortSignal): Promise<boolean>
+  /** Why the last attempt to fetch the card failed. */
+  failure(): string | undefined
+  /** The endpoint that is called, for the operator. */
+  endpoint(): { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
+  /** Whether the agent numbers its events, as far as is known: it recognises repeated messages then. */
+  numbersEvents(): boolean
+  noteNumber(generation: number): void
+  close(): void
+}
+
+export interface UpstreamContext {
+  readonly logger: Logger
+  readonly onNotice?: (notice: Notice) => void
+}
+
+export function createUpstream(name: string, options: UpstreamOptions, context: UpstreamContext): Upstream {
+  const { logger } = context
+  const { service: given, cardModel, deduplicates } = options
+  const connection = given ? undefined : createConnection(name, options, context)
+  let origin: OriginCard | undefined =
+    given && cardModel ? { card: cardModel, wire: undefined, hash: undefined, signature: unchecked } : undefined
+  let client: Client | undefined
+  let failure: string | undefined
+  let numbers = false
+
+  function current(): Service {
+    const service = given ?? client?.service
+    if (service) return service
+    const text = `The agent ${name} cannot be reached at the moment: try again in ${retryAfter} seconds.`
+    throw new A2AError('unavailable', text, { retryAfter, metadata: { reason: 'upstream-unavailable' } })
+  }
+
+  return {
+    name,
+    service: createService({
+      async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
+        return await callUnary(current(), operation, request, call)
+      },
+      async *stream(operation, request, call) {
+        yield* callStream(current(), operation, request, call)
+      },
+    }),
+    origin: () => origin,
+    failure: () => failure,
+    endpoint() {
+      const { endpoint } = client?.explain() ?? {}
+      return endpoint && { url: endpoint.url, binding: endpoint.binding, dialect: endpoint.dialect }
+    },
+    async refresh(signal) {
+      if (!connection) return false
+      try {
+        const found = await connection.open(signal)
+        failure = undefined
+        const isSame = origin !== undefined && sameJson(origin.wire, found.origin.wire)
+        if (origin && !isSame) logChange(logger, name, origin, found.origin)
+        if (isSame && client) return false
+        origin = found.origin
+        client = found.client
+        return true
+      } catch (error) {
+        if (signal?.aborted) throw error
+        const reason = error instanceof Error ? error.message : String(error)
+        if (reason !== failure) logger.warn({ agent: name, reason }, 'the card of an agent cannot be used')
+        failure = reason
+        if (!origin) throw error
+        return false
+      }
+    },
+    numbersEvents: () => deduplicates ?? numbers,
+    noteNumber(generation) {
+      // An agent that numbers the events of each stream starts lower: see the client's `firstNumber`.
+      if (generation > 1) numbers = true
+    },
+    close: () => connection?.close(),
+  }
+}
+
+interface Connection {
+  open(signal?: AbortSignal): Promise<{ readonly client: Client; readonly origin: OriginCard }>
+  close(): void
+}
+
+/** Connects by the client. Only the configured host is called, and hosts that `allow` lists; others must be public. */
+function createConnection(name: string, options: UpstreamOptions, { logger, onNotice }: UpstreamContext): Connection {
+  const { url, card, tls, auth, dialects, timeout = 60_000, deduplicates } = options
+  const configured = [url, typeof card === 'string' ? card : undefined].filter((each) => each !== undefined)
+  const hosts = configured.map((each) => new URL(each))
+  const loopback = hosts.some(isThisMachine) ? 'allow' : 'refuse'
+  const names = hosts.filter((each) => !isThisMachine(each)).map(({ hostname }) => hostname.replace(/^\[|\]$/g, ''))
+  const guard = { loopback, allow: [...names, ...(options.allow ?? [])], ...(tls && { tls }) } as const
+  const fetch = createGuardedFetch(guard)
+  const grpcTransport: Grpc = grpc(guard)
+  const cardCache = createCardCache(4)
+  const { bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] } = options
+  const shared: ConnectOptions = {
+    fetch,
+    timeout,
+    bindings: bindings.map((binding) => (binding === 'GRPC' ? grpcTransport : binding)),
+    // Durable turns resume by themselves, and callers of a pass-through agent should know soon.
+    resume: { tries: 3 },
+    ...(auth && { authorize: byCard(auth, fetch) }),
+    ...(dialects && { dialects }),
+    ...(deduplicates !== undefined && { peerDeduplicates: deduplicates }),
+    onNotice(notice) {
+      onNotice?.(notice)
+      logger.info({ agent: name, type: notice.type, reason: notice.message }, 'a call to an agent needed attention')
+    },
+  }
+  const verify = createSignatureCheck(options.signature, fetch)
+
+  return {
+    async open(signal) {
+      let wire: JsonObject | undefined
+      let signature: SignatureResult = unchecked
+      const client = await connect(card ?? url ?? '', {
+        ...shared,
+        cardCache,
+        ...(signal && { signal }),
+        async verifyCard(found) {
+          // Called for extended cards too: what the gateway serves comes from the public one.
+          const checked = await verify(found)
+          if (wire === undefined) {
+            wire = found
+            signature = checked.signature
+          }
+          return checked.card
+        },
+      })
+      const origin = { card: client.card, wire, hash: wire && toHex(sha256(JSON.stringify(wire))), signature }
+      const interfaces = usableInterfaces(client.card, options)
+      const isChanged = !sameJson(interfaces, client.card.interfaces)
+      // Without `verifyCard`, a client may guess endpoints and follow redirects.
+      const verifyCard = async (found: JsonObject) => (await verify(found)).card
+      const usable = isChanged ? await connect({ ...client.card, interfaces }, { ...shared, verifyCard }) : client
+      return { client: usable, origin }
+    },
+    close() {
+      fetch.close()
+      grpcTransport.close()
+    },
+  }
+}
+
+const unchecked: SignatureResult = { result: 'unchecked' }
+
+/**
+ * The interfaces of a card that may be called: those of a configured origin. If the card names none of them, as cards of
+ * agents behind a proxy or in a container often do, the configured URL is called in the version of the card.
+ */
+function usableInterfaces(card: AgentCard, options: UpstreamOptions): readonly AgentInterface[] {
+  const { url, allow = [], bindings } = options
+  const [preferred = { binding: 'JSONRPC', protocolVersion: '1.0' }] = card.interfaces.filter(
+    ({ binding }) => bindings?.[0] === undefined || binding === bindings[0],
+  )
+  const fallback = url === undefined ? [] : [{ ...preferred, url }]
+  // Given both, the URL is the endpoint, whatever the card says.
+  if (url !== undefined && options.card !== undefined) return fallback
+  const base = new URL(url ?? (typeof options.card === 'string' ? options.card : 'http://localhost'))
+  if (url === undefined && typeof options.card !== 'string') return card.interfaces
+  const kept = card.interfaces.filter((each) => {
+    const target = addressOf(each)
+    if (!target) return false
+    if (allow.includes(target.hostname)) return true
+    // gRPC is often on a port of its own.
+    return each.binding === 'GRPC' ? target.hostname === base.hostname : target.origin === base.origin
+  })
+  return kept.length > 0 ? kept : fallback.length > 0 ? fallback : [{ ...preferred, url: base.origin }]
+}
+
+function addressOf({ url, binding }: AgentInterface): URL | undefined {
+  const text = binding === 'GRPC' && !url.includes('://') ? `http://${url}` : url
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** Checks the signature of a card. Throws if the card must not be used. */
+function createSignatureCheck(options: SignatureOptions = {}, fetch: ConnectOptions['fetch']) {
+  const { mode: chosen, ...trusted } = options
+  const hasKeys = Object.values(trusted).some((each) => each !== undefined)
+  const mode = chosen ?? (hasKeys ? 'prefer' : 'ignore')
+  if (mode !== 'ignore' && !hasKeys) {
+    throw new TypeError(`signature.mode: ${mode} needs keys, jwks or trustedOrigins, which say whom to trust.`)
+  }
+  const verifier: CardVerifier | undefined =
+    mode === 'ignore' ? undefined : createCardVerifier({ ...trusted, ...(fetch && { fetch }) })
+
+  return async (card: JsonObject): Promise<{ readonly card: JsonObject; readonly signature: SignatureResult }> => {
+    const isSigned = isList(card.signatures) && card.signatures.length > 0
+    const header = signatureHeader(card)
+    if (!isSigned) {
+      if (mode === 'require') throw new Error('it is not signed, and signature.mode is require')
+      return { card, signature: { result: 'unsigned' } }
+    }
+    if (!verifier) return { card, signature: { ...header, result: 'unchecked' } }
+    return { card: await verifier(card), signature: { ...header, result: 'valid' } }
+  }
+}
+
+/** The key that the first signature names. */
+function signatureHeader({ signatures }: JsonObject): Omit<SignatureResult, 'result'> {
+  const first = isList(signatures) ? signatures[0] : undefined
+  if (!isObject(first) || typeof first.protected !== 'string') return {}
+  try {
+    const { kid, jku, iss } = JSON.parse(atob(first.protected.replaceAll('-', '+').replaceAll('_', '/'))) as JsonObject
+    const signer = typeof jku === 'string' ? jku : iss
+    return {
+      ...(typeof kid === 'string' && { keyId: kid.slice(0, 256) }),
+      ...(typeof signer === 'string' && { signer: signer.slice(0, 512) }),
+    }
+  } catch {
+    return {}
+  }
+}
+
+/** A new key or other skills may be an attack, so the operator should see them. */
+function logChange(logger: Logger, agent: string, before: OriginCard, after: OriginCard): void {
+  const ids = ({ card }: OriginCard) => card.skills.map(({ id }) => id)
+  const added = ids(after).filter((id) => !ids(before).includes(id))
+  const removed = ids(before).filter((id) => !ids(after).includes(id))
+  const isNewKey = before.signature.keyId !== after.signature.keyId
+  const fields = { agent, added, removed, hash: after.hash, signature: after.signature.result }
+  if (isNewKey || added.length > 0 || removed.length > 0) {
+    const keys = isNewKey ? { keyBefore: before.signature.keyId, keyNow: after.signature.keyId } : {}
+    logger.warn({ ...fields, ...keys }, 'the card of an agent has changed its key or skills')
+  } else logger.info(fields, 'the card of an agent has changed')
+}

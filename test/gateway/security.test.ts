@@ -1,0 +1,170 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
+import { connect } from '../../src/entries/client.node.ts'
+import { apiKeyCredentials, bearer } from '../../src/entries/client-auth.ts'
+import type { Mode } from '../../src/gateway/options.ts'
+import { count, profile } from '../support/agents/interop-agent.ts'
+import { collect } from '../support/async.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { startGateway } from './support.ts'
+
+async function authOf(names: readonly string[]) {
+  const keys = await Promise.all(names.map(async (id) => ({ id, hash: await hashApiKey(`key-of-${id}`) })))
+  return { schemes: { key: apiKey({ keys }) } }
+}
+
+const as = (name: string) => ({ auth: [apiKeyCredentials(`key-of-${name}`)] })
+
+/** Serves fixed answers, and records the requests. */
+async function startOrigin(
+  answer: (path: string, origin: string) => { status?: number; headers?: object; body?: string },
+) {
+  const requests: { path: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    requests.push({ path: request.url ?? '', headers: request.headers, body })
+    const { status = 200, headers = {}, body: text = '' } = answer(request.url ?? '', origin)
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url: origin, requests }
+}
+
+const cardFor = (url: string) =>
+  JSON.stringify({
+    ...{ name: 'Ada', description: 'x', version: '1', capabilities: {}, skills: [], protocolVersion: '1.0' },
+    ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] },
+    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  })
+
+describe.each<Mode>(['durable', 'pass-through'])('a %s agent', (mode) => {
+  it('does not show a task of one caller to another one, in any operation', async () => {
+    const { server } = await startTestServer(count, { profile, push: {} })
+    const auth = await authOf(['ada', 'bob'])
+    const gateway = await startGateway({ agents: { agent: { url: server.url, mode } }, auth, push: {} })
+    const ada = await connect(gateway.url, as('ada'))
+    const bob = await connect(gateway.url, as('bob'))
+    const { task } = await ada.send('ask')
+    const id = task?.id ?? ''
+    const notFound = { code: 'task-not-found' }
+    await expect(bob.task(id).get()).rejects.toMatchObject(notFound)
+    await expect(bob.task(id).cancel()).rejects.toMatchObject(notFound)
+    await expect(collect(bob.task(id).subscribe())).rejects.toMatchObject(notFound)
+    await expect(bob.send('count', { taskId: id })).rejects.toMatchObject(notFound)
+    await expect(collect(bob.stream('count', { taskId: id }))).rejects.toMatchObject(notFound)
+    await expect(bob.task(id).push.create({ url: `${gateway.url}/x` })).rejects.toMatchObject(notFound)
+    await expect(collect(bob.task(id).push.list())).rejects.toMatchObject(notFound)
+    expect(await collect(bob.listTasks())).toEqual([])
+    expect((await collect(ada.listTasks())).map((each) => each.id)).toEqual([id])
+    const answered = await ada.send('count', { taskId: id })
+    expect(answered.task?.status.state).toBe('completed')
+  })
+
+  it('does not join the context of another caller', async () => {
+    const { server } = await startTestServer(count, { profile })
+    const auth = await authOf(['ada', 'bob'])
+    const gateway = await startGateway({ agents: { agent: { url: server.url, mode } }, auth })
+    const ada = await connect(gateway.url, as('ada'))
+    const bob = await connect(gateway.url, as('bob'))
+    const { task } = await ada.send('count', { contextId: 'shared' })
+    expect(task?.contextId).toBe('shared')
+    const other = await bob.send('count', { contextId: 'shared' }).catch((error) => error)
+    // A durable gateway has contexts of its own; at a pass-through agent, the first caller owns the context.
+    if (mode === 'pass-through') expect(other).toMatchObject({ code: 'context-not-found' })
+    else expect(await collect(bob.listTasks({ contextId: 'shared' }))).toHaveLength(1)
+  })
+
+  it('sends the agent neither credentials nor unlisted headers of the caller', async () => {
+    const { url, requests } = await startOrigin((path, origin) => ({
+      body: path === '/' ? '{}' : cardFor(`${origin}/`),
+    }))
+    const auth = await authOf(['ada'])
+    const agents = { agent: { url, mode, auth: [bearer('gateway-secret')], forwardHeaders: ['X-Team'] } }
+    const gateway = await startGateway({ agents, auth })
+    const client = await connect(gateway.url, { ...as('ada'), retry: { tries: 1 } })
+    const headers = { 'x-team': 'red', 'x-secret': 'planted-secret', cookie: 'sid=planted-secret' }
+    await client.send('hello', { headers }).catch(() => {})
+    const sent = JSON.stringify(requests)
+    expect(requests.some(({ path }) => path === '/')).toBe(true)
+    expect(sent).not.toContain('planted-secret')
+    expect(sent).not.toContain('key-of-ada')
+    expect(requests.at(-1)?.headers).toMatchObject({ 'x-team': 'red', via: expect.stringContaining('parley-') })
+  })
+})
+
+describe('a gateway', () => {
+  it('calls no host that only a card names', async () => {
+    const victim = await startOrigin(() => ({ body: '{}' }))
+    const { url, requests } = await startOrigin((path) => ({ body: path === '/' ? '{}' : cardFor(`${victim.url}/`) }))
+    const gateway = await startGateway({ agents: { agent: { url, mode: 'pass-through' } } })
+    const client = await connect(gateway.url, { retry: { tries: 1 } })
+    await expect(client.send('hello')).rejects.toMatchObject({ code: 'invalid-agent-response' })
+    expect(victim.requests).toEqual([])
+    expect(requests.map(({ path }) => path)).toContain('/')
+  })
+
+  it('follows no redirect of an agent', async () => {
+    const victim = await startOrigin(() => ({ body: '{}' }))
+    const { url } = await startOrigin((path, origin) =>
+      path === '/' ? { status: 307, headers: { location: `${victim.url}/` } } : { body: cardFor(`${origin}/`) },
+    )
+    const gateway = await startGateway({ agents: { agent: { url, mode: 'pass-through' } } })
+    const client = await connect(gateway.url, { retry: { tries: 1 } })
+    const error = await client.send('hello').catch((each) => each)
+    expect(error).toMatchObject({ code: 'unavailable' })
+    expect(error.message).not.toContain(victim.url)
+    expect(victim.requests).toEqual([])
+  })
+
+  it('uses no card that is too large', async () => {
+    const { url } = await startOrigin((_, origin) => ({
+      body: `${cardFor(origin).slice(0, -1)},"x":"${'x'.repeat(2 ** 21)}"}`,
+    }))
+    const gateway = await startGateway({ agents: { agent: { url } } })
+    expect(gateway.agents()).toMatchObject([{ state: 'unreachable', failure: expect.stringMatching(/bytes|large/) }])
+  })
+
+  it('cuts loops', async () => {
+    const { url } = await startOrigin((_, origin) => ({ body: cardFor(`${origin}/`) }))
+    const gateway = await startGateway({ agents: { agent: { url } }, name: 'edge' })
+    const response = await fetch(gateway.url, { method: 'POST', headers: { via: '1.1 other, 1.1 edge' }, body: '{}' })
+    expect(response.status).toBe(508)
+  })
+
+  it('lists only agents that the caller may call', async () => {
+    const { server } = await startTestServer(count, { profile })
+    const rules = [{ principal: 'ada', agent: 'one' }]
+    const agents = { one: server.url, two: server.url }
+    const gateway = await startGateway({ agents, auth: await authOf(['ada', 'bob']), rules })
+    const list = async (name: string) => {
+      const headers = { 'x-api-key': `key-of-${name}` }
+      const response = await fetch(`${gateway.url}/.well-known/ai-catalog.json`, { headers })
+      return ((await response.json()) as { entries: { identifier: string }[] }).entries.map(
+        ({ identifier }) => identifier,
+      )
+    }
+    expect(await list('ada')).toEqual(['urn:a2a:one'])
+    expect(await list('bob')).toEqual([])
+    expect(await list('eve')).toEqual([])
+  })
+
+  it('serves addresses of its own in a card that it signs, and names the origin', async () => {
+    const { server } = await startTestServer(count, { profile })
+    const gateway = await startGateway({ agents: { agent: server.url }, publicUrl: 'https://agents.example.com' })
+    const card = await (await fetch(`${gateway.url}/.well-known/agent-card.json`)).text()
+    expect(card).not.toContain(server.url)
+    expect(card).toContain('https://agents.example.com')
+    const extensions = JSON.parse(card).capabilities.extensions
+    expect(extensions).toMatchObject([
+      { params: { cardHash: expect.stringMatching(/^sha-256:/), verification: 'unsigned' } },
+    ])
+  })
+})
