@@ -28,6 +28,7 @@ export class ConfigError extends Error {
   }
 }
 
+/** Where a configuration and its references are read from. */
 export interface ConfigSources {
   /** The name of the file in errors. */
   readonly file: string

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Agent } from '../core/agent/agent.ts'
-import { isObject, sameJson } from '../core/base/json.ts'
+import { defined, isObject, sameJson } from '../core/base/json.ts'
 import { checkOptions, type OptionChecks } from '../core/base/options.ts'
 import type { Exchange, Outgoing } from '../core/http/exchange.ts'
 import { isLoopback } from '../core/http/origin.ts'
@@ -9,12 +9,12 @@ import { createPushFetch } from '../core/node/guarded-fetch/push-fetch.ts'
 import { createLogger } from '../core/node/logger.ts'
 import { A2AError, loggedError } from '../core/protocol/errors.ts'
 import type { Principal } from '../core/protocol/model.ts'
+import type { PushFetch } from '../core/push/options.ts'
 import type { AuthChoice } from '../core/server/authentication.ts'
 import type { HostedAgent } from '../core/server/hosted-agent.ts'
 import type { TaskLog } from '../core/tasks/log.ts'
 import type { OwnershipStore } from '../core/tasks/ownership.ts'
-import { isLocalOnly } from '../serve/mounts.ts'
-import { type AddOptions, type ServeOptions, serveChecks } from '../serve/options.ts'
+import { type AddOptions, type ServeOptions, type ServePushOptions, serveChecks } from '../serve/options.ts'
 import { startServer } from '../serve/serve.ts'
 import { createSqliteOwnership } from '../stores/sqlite/ownership-store.ts'
 import { durableAgent } from './durable.ts'
@@ -37,6 +37,8 @@ const day = 24 * 60 * 60 * 1000
 export interface Gateway {
   readonly url: string
   readonly port: number
+  /** The address of the console. Undefined if the gateway has none. */
+  readonly consoleUrl: string | undefined
   /** The agents, with what the gateway knows of them. */
   agents(): readonly GatewayAgent[]
   /** Says which rule decides about a call. */
@@ -91,8 +93,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const limits = options.limits?.store ?? createMemoryLimits()
   let current = createRules(rules)
   const upstreams = new Map<string, Upstream>()
-  const isLocal = isLocalOnly(options)
-  const pushFetch = options.push && (options.push.fetch ?? createPushFetch({ loopback: isLocal ? 'allow' : 'refuse' }))
+  const pushFetch = options.push && pushFetchOf(options.push)
   const context: GatewayContext = {
     ...{ ownership, logger, via, pushFetch, includesOrigin: cards.origin === 'include' },
     pushUrl: options.push && (() => `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${pushPath}`),
@@ -226,6 +227,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url: server.url,
     port: server.port,
+    consoleUrl: server.consoleUrl,
     agents: () =>
       served.map(({ named: { name: agent, options: of }, upstream, hosted }) => ({
         name: agent,
@@ -268,7 +270,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Says which rule of a configuration decides about a call, without starting the gateway. */
-export function explainRule({ agents, rules }: Pick<GatewayOptions, 'agents' | 'rules'>, call: RuledCall): Decision {
+export function explainRule(options: Pick<GatewayOptions, 'agents' | 'rules'>, call: RuledCall): Decision {
+  checkOptions('explainRule', options, { agents: gatewayChecks.agents, rules: gatewayChecks.rules })
+  const { agents, rules } = options
   if (!Object.hasOwn(agents, call.agent)) {
     throw new TypeError(`There is no agent ${call.agent}: expected one of ${Object.keys(agents).join(', ')}.`)
   }
@@ -294,6 +298,20 @@ async function openOwnership({ databaseUrl, directory = '.parley' }: GatewayOpti
       await pool.end()
     },
   }
+}
+
+/** Webhooks of callers are called as those of `serve` are. */
+function pushFetchOf({
+  fetch,
+  schemes,
+  allow,
+  loopback,
+  redirects,
+  tls,
+  resolve,
+  timeout,
+}: ServePushOptions): PushFetch {
+  return fetch ?? createPushFetch(defined({ schemes, allow, loopback, redirects, tls, resolve, timeout }))
 }
 
 /** Tokens of callers are kept for agents that are called in their name. */

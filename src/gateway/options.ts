@@ -18,7 +18,8 @@ import {
   recordOf,
   text,
 } from '../core/base/options.ts'
-import type { Binding, DialectName } from '../core/dialects/dialect.ts'
+import type { Binding } from '../core/dialects/dialect.ts'
+import type { DialectName } from '../core/dialects/versions.ts'
 import type { TlsOptions } from '../core/node/grpc-client.ts'
 import type { AgentCard } from '../core/protocol/card.ts'
 import type { CredentialProvider } from '../core/protocol/credentials.ts'

@@ -10,8 +10,8 @@ import { startGateway } from './support.ts'
 describe.each<Mode>(['durable', 'pass-through'])('webhooks of a %s agent', (mode) => {
   it('get events from the gateway, and the agent learns nothing of them', async () => {
     const receiver = await startWebhookReceiver()
-    const { server } = await startTestServer(count, { profile, push: {} })
-    const gateway = await startGateway({ agents: { ada: { url: server.url, mode } }, push: {} })
+    const { server } = await startTestServer(count, { profile, push: { loopback: 'allow' } })
+    const gateway = await startGateway({ agents: { ada: { url: server.url, mode } }, push: { loopback: 'allow' } })
     const client = await connect(gateway.url)
     const { task } = await client.send('ask')
     const handle = client.task(task?.id ?? '')
@@ -33,7 +33,7 @@ describe.each<Mode>(['durable', 'pass-through'])('webhooks of a %s agent', (mode
   })
 
   it('are refused at addresses that the gateway must not call', async () => {
-    const { server } = await startTestServer(count, { profile, push: {} })
+    const { server } = await startTestServer(count, { profile, push: { loopback: 'allow' } })
     const options = { agents: { ada: { url: server.url, mode } }, push: {}, publicUrl: 'https://agents.example.com' }
     const gateway = await startGateway(options)
     const client = await connect(server.url).then((direct) =>
@@ -46,8 +46,11 @@ describe.each<Mode>(['durable', 'pass-through'])('webhooks of a %s agent', (mode
 })
 
 it('a notification with an unknown token is refused', async () => {
-  const { server } = await startTestServer(count, { profile, push: {} })
-  const gateway = await startGateway({ agents: { ada: { url: server.url, mode: 'pass-through' } }, push: {} })
+  const { server } = await startTestServer(count, { profile, push: { loopback: 'allow' } })
+  const gateway = await startGateway({
+    agents: { ada: { url: server.url, mode: 'pass-through' } },
+    push: { loopback: 'allow' },
+  })
   const response = await fetch(`${gateway.url}/gateway/push/${'0'.repeat(64)}`, { method: 'POST', body: '{}' })
   expect(response.status).toBe(401)
 })

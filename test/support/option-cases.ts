@@ -5,6 +5,7 @@ import { connect } from '../../src/entries/client.node.ts'
 import * as credentials from '../../src/entries/client-auth.ts'
 import { A2AClientImpl } from '../../src/entries/client-compat.ts'
 import { createWorker } from '../../src/entries/cloudflare.ts'
+import * as gateway from '../../src/entries/gateway.ts'
 import {
   agent,
   createHandler,
@@ -47,6 +48,7 @@ interface OptionCase {
 }
 
 const echo = agent({ name: 'Echo' }, ({ text }) => text)
+const ruledCall = { principal: { id: 'ada' }, agent: 'one', operation: 'getTask' } as const
 const pool = { query() {}, connect() {}, on() {} }
 const file = '/tmp/never-created.db'
 const url = 'http://127.0.0.1:1'
@@ -189,6 +191,19 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
     create: (more) => postgres.createPostgresRegistryStore({ pool, ...more } as never),
     wrong: { capacity: 'x' },
   },
+  createGateway: {
+    create: (more) => gateway.createGateway({ agents: { one: 'https://agent.example' }, ...more } as never),
+    wrong: { keepRecords: 'x' },
+  },
+  explainRule: {
+    create: (more) => gateway.explainRule({ agents: { one: 'https://agent.example' }, ...more } as never, ruledCall),
+    wrong: { rules: 'x' },
+  },
+  createPostgresOwnership: {
+    create: (more) => postgres.createPostgresOwnership({ pool, ...more } as never),
+    wrong: { schema: 1 },
+  },
+  createSqliteOwnership: { create: (more) => sqlite.createSqliteOwnership({ file, ...more }), wrong: { driver: 1 } },
   createPostgresReplayCache: {
     create: (more) => postgres.createPostgresReplayCache({ pool, ...more } as never),
     wrong: { capacity: 'x' },

@@ -87,11 +87,14 @@ async function readConfig(file: string): Promise<GatewayConfig> {
 async function explain(text: string, { options }: GatewayConfig, { output }: Context): Promise<void> {
   const [id = '', agent = '', operation = ''] = text.split(',')
   const { explainRule } = await import('../../entries/gateway.ts')
-  const decision = explainRule(options, {
-    principal: id === '' ? anonymous : { id },
-    agent,
-    operation: operation as Operation,
-  })
+  const decision = explainRule(
+    { agents: options.agents, ...(options.rules && { rules: options.rules }) },
+    {
+      principal: id === '' ? anonymous : { id },
+      agent,
+      operation: operation as Operation,
+    },
+  )
   const verb = decision.isAllowed ? 'allowed' : 'denied'
   output.print(`${id || 'anonymous'} → ${agent} ${operation}: ${verb} by ${decision.name}`)
 }
@@ -116,10 +119,8 @@ async function runGateway(context: Context, given: GatewayOptions, file: string 
     await gateway.close()
     throw new CliError('A2ACLI_ERR_INTERNAL', unreachable.failure ?? 'The agent cannot be reached.')
   }
-  printServer(
-    context,
-    gateway.agents().map(({ name, url }) => ({ name, url })),
-  )
+  const agents = gateway.agents().map(({ name, url }) => ({ name, url }))
+  printServer(context, { agents, consoleUrl: gateway.consoleUrl })
   const stopWatching = file === undefined ? () => {} : watchConfig(file, reload)
 
   let reloading = Promise.resolve()

@@ -171,7 +171,7 @@ export function isolateOwners(service: Service, options: IsolateOwnersOptions = 
   }
 
   async function withOwnReferences(request: SendRequest, owner: string): Promise<SendRequest> {
-    const { alias, ...rest } = request
+    const { quirks: { alias, ...quirks } = {}, ...rest } = request
     const known = alias === undefined ? undefined : await find('alias', aliasKey(owner, alias))
     const message = known ? { ...request.message, taskId: known.remoteId } : request.message
     const { taskId, contextId, referenceTaskIds = [] } = message
@@ -181,11 +181,11 @@ export function isolateOwners(service: Service, options: IsolateOwnersOptions = 
       const text = `There is no context ${contextId}, or it is not yours: omit it, and the agent creates one.`
       throw new A2AError('context-not-found', text)
     }
-    return { ...rest, message }
+    return { ...rest, message, ...(request.quirks && { quirks }) }
   }
 
   /** Stores that the caller owns what an answer reveals. */
-  function createRecorder({ alias }: SendRequest, owner: string) {
+  function createRecorder({ quirks: { alias } = {} }: SendRequest, owner: string) {
     const seen = new Set<string>()
 
     async function recordTask({ id, contextId }: Pick<Task, 'id' | 'contextId'>): Promise<void> {

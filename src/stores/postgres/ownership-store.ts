@@ -39,8 +39,8 @@ export async function createPostgresOwnership(options: PostgresOwnershipOptions)
   const owned = ({ agent, kind, owner, contextId }: Names<Scope>) =>
     `agent = ${agent} AND kind = ${kind} AND owner = ${owner} AND (${contextId}::text IS NULL OR context_id = ${contextId})`
   const selectOwned = db.prepare<Row, Scope & { readonly cursor: number; readonly limit: number }>(
-    ({ cursor, limit, ...scope }) => `
-    SELECT ${columns} FROM ${table} WHERE ${owned(scope)} AND number < ${cursor}::float8 ORDER BY number DESC LIMIT ${limit}`,
+    (names) => `
+    SELECT ${columns} FROM ${table} WHERE ${owned(names)} AND number < ${names.cursor}::float8 ORDER BY number DESC LIMIT ${names.limit}`,
   )
   const count = db.prepare<{ readonly total: number }, Scope>(
     (scope) => `SELECT count(*)::float8 AS total FROM ${table} WHERE ${owned(scope)}`,
