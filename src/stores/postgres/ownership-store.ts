@@ -3,7 +3,7 @@ import { checkOptions, text } from '../../core/base/options.ts'
 import type { OwnershipKey, OwnershipRecord, OwnershipStore } from '../../core/tasks/ownership.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase } from './schema.ts'
-import { decodeText, encodeText } from './sql-text.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
 
 /** Options of `createPostgresOwnership`. */
 export interface PostgresOwnershipOptions {
