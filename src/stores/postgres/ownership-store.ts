@@ -1,9 +1,9 @@
 import { defined, type JsonObject } from '../../core/base/json.ts'
 import { checkOptions, text } from '../../core/base/options.ts'
 import type { OwnershipKey, OwnershipRecord, OwnershipStore } from '../../core/tasks/ownership.ts'
+import { decodeText, encodeText } from '../shared/sql-text.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
 import { openDatabase } from './schema.ts'
-import { decodeText, encodeText } from '../shared/sql-text.ts'
 
 /** Options of `createPostgresOwnership`. */
 export interface PostgresOwnershipOptions {
