@@ -50,9 +50,7 @@ const rule: JsonObject = object({
   ...{ name: text, principal: names, group: names, tenant: names, agent: names, skill: names },
   operation: { anyOf: [{ enum: operationNames }, { type: 'array', items: { enum: operationNames } }] },
   effect: { enum: ['allow', 'deny'] },
-  rate: object({ limit: { type: 'number', exclusiveMinimum: 0 }, window: { type: 'number', exclusiveMinimum: 0 } }, [
-    ...['limit', 'window'],
-  ]),
+  rate: object({ limit: { type: 'number', exclusiveMinimum: 0 }, per: time }, [...['limit', 'per']]),
   concurrency: { type: 'number', exclusiveMinimum: 0 },
   bodySize: { type: 'number', exclusiveMinimum: 0, description: 'Bytes.' },
   duration: time,

@@ -2,7 +2,7 @@ import { closest } from '../core/base/closest.ts'
 import { defined, isList, isObject, type Json } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { anyOf, group, isAbove, listOf, milliseconds, type OptionCheck, oneOf, text } from '../core/base/options.ts'
-import type { LimitStore, RateLimit } from '../core/limits/limit-store.ts'
+import type { LimitStore } from '../core/limits/limit-store.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { requestedSkill } from '../core/protocol/extensions/typed-skills.ts'
 import type { Interceptor, UnaryNext } from '../core/protocol/intercept.ts'
@@ -32,14 +32,21 @@ export interface Rule {
   readonly operation?: Operation | readonly Operation[]
   /** Defaults to `allow`. */
   readonly effect?: 'allow' | 'deny'
-  /** How often each principal may make calls that the rule allows. `window` is in seconds. */
-  readonly rate?: RateLimit
+  /** How many calls of the rule each principal may make in a time, such as `{ limit: 100, per: 60_000 }`. */
+  readonly rate?: RuleRate
   /** How many calls of each principal may be open at once. A stream is open until it ends. */
   readonly concurrency?: number
   /** Maximum size of a message in bytes of JSON. */
   readonly bodySize?: number
   /** Maximum duration of a call in milliseconds. */
   readonly duration?: number
+}
+
+/** A rate of calls. */
+export interface RuleRate {
+  readonly limit: number
+  /** Milliseconds. */
+  readonly per: number
 }
 
 const names: OptionCheck = anyOf('a name, or a list of names', text, listOf(text))
@@ -59,7 +66,7 @@ export const rulesCheck: OptionCheck = listOf(
     skill: names,
     operation: operationCheck,
     effect: oneOf('allow', 'deny'),
-    rate: group<RateLimit>({ limit: isAbove(0), window: isAbove(0) }),
+    rate: group<RuleRate>({ limit: isAbove(0), per: isAbove(0) }),
     concurrency: isAbove(0),
     bodySize: isAbove(0),
     duration: milliseconds({ min: 1, infinite: false }),
@@ -157,8 +164,10 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
     const key = `${name} ${ownerOf(principal)}`
     if (rule.bodySize !== undefined && 'message' in request) requireSize(request, rule.bodySize)
     if (rule.rate) {
-      const { isAllowed: isFree, retryAfter } = await limits.take(`rate ${key}`, rule.rate)
-      if (!isFree) throw limited(`at most ${rule.rate.limit} calls in ${rule.rate.window} seconds`, retryAfter)
+      const { isAllowed: isFree, retryAfter } = await limits.take(`rate ${key}`, {
+        ...{ limit: rule.rate.limit, window: rule.rate.per / 1_000 },
+      })
+      if (!isFree) throw limited(`at most ${rule.rate.limit} calls in ${rule.rate.per} ms`, retryAfter)
     }
     if (rule.concurrency === undefined) return undefined
     const release = await limits.hold(`open ${key}`, rule.concurrency)

@@ -44,7 +44,7 @@ describe('the rules of a gateway', () => {
   it('limit rates, sizes and operations of running agents, and change without a restart', async () => {
     const { server } = await startTestServer(count, { profile })
     const agents = { ada: server.url }
-    const rules = [{ operation: ['sendMessage'] as const, rate: { limit: 2, window: 60 }, bodySize: 2_000 }]
+    const rules = [{ operation: ['sendMessage'] as const, rate: { limit: 2, per: 60_000 }, bodySize: 2_000 }]
     const gateway = await startGateway({ agents, rules })
     const client = await connect(gateway.url, { retry: { tries: 1 } })
     expect((await client.send('hello')).text).toBe('hi')
