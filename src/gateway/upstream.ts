@@ -12,6 +12,7 @@ import { type Grpc, grpc } from '../core/node/grpc-client.ts'
 import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
 import type { AgentCard, AgentInterface } from '../core/protocol/card.ts'
 import { A2AError } from '../core/protocol/errors.ts'
+import { declaresIdempotency } from '../core/protocol/extensions/idempotency.ts'
 import { callStream, callUnary, createService } from '../core/protocol/intercept.ts'
 import type { Call, RequestOf, ResultOf, Service, UnaryOperation } from '../core/protocol/service.ts'
 import type { SignatureOptions, UpstreamOptions } from './options.ts'
@@ -48,7 +49,7 @@ export interface Upstream {
   failure(): string | undefined
   /** The endpoint that is called, for the operator. */
   endpoint(): { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
-  /** Whether the agent numbers its events, as far as is known: it recognises repeated messages then. */
+  /** Whether the agent recognises repeated messages: its card says so, or it numbers its events. */
   numbersEvents(): boolean
   noteNumber(generation: number): void
   close(): void
@@ -112,7 +113,7 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
         return false
       }
     },
-    numbersEvents: () => deduplicates ?? numbers,
+    numbersEvents: () => deduplicates ?? (numbers || (origin !== undefined && declaresIdempotency(origin.card))),
     noteNumber(generation) {
       // An agent that numbers the events of each stream starts lower: see the client's `firstNumber`.
       if (generation > 1) numbers = true

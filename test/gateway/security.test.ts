@@ -163,8 +163,12 @@ describe('a gateway', () => {
     expect(card).not.toContain(server.url)
     expect(card).toContain('https://agents.example.com')
     const extensions = JSON.parse(card).capabilities.extensions
-    expect(extensions).toMatchObject([
-      { params: { cardHash: expect.stringMatching(/^sha-256:/), verification: 'unsigned' } },
-    ])
+    expect(extensions).toContainEqual(
+      expect.objectContaining({
+        params: { cardHash: expect.stringMatching(/^sha-256:/), verification: 'unsigned' },
+      }),
+    )
+    const uris = extensions.map(({ uri }: { readonly uri: string }) => uri)
+    expect(new Set(uris).size).toBe(uris.length)
   })
 })

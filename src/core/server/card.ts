@@ -8,13 +8,19 @@ import { defaultModes } from '../protocol/media-types.ts'
 /** The capabilities that depend on how an agent is served. */
 export type Capabilities = Omit<AgentCapabilities, 'extensions'>
 
-/** The card of an agent without its interfaces, which depend on the address of a request. */
+/**
+ * The card of an agent without its interfaces, which depend on the address of a request. `isForwarded`: the operations of
+ * the agent are elsewhere, so its profile alone says whether repeated sends are recognised.
+ */
 export function cardOf(
   profile: AgentProfile,
   { extendedCard = false, pushNotifications = false, streaming = true, ...history }: Capabilities = {},
+  isForwarded = false,
 ): Omit<AgentCard, 'interfaces'> {
   const { name, description = name, version = '1.0.0', skills = [] } = profile
-  const extensions = [...(profile.extensions ?? []), idempotencyExtension]
+  const declared = profile.extensions ?? []
+  const isDeclared = isForwarded || declared.some(({ uri }) => uri === idempotencyExtension.uri)
+  const extensions = isDeclared ? declared : [...declared, idempotencyExtension]
   const { inputModes = defaultModes, outputModes = defaultModes } = profile
   // Several readers of older versions require the modes of every skill.
   const skillOf = (skill: SkillProfile) => ({ inputModes, outputModes, ...toCardSkill(skill) })

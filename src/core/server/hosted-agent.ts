@@ -118,7 +118,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     options,
     challenge: auth?.challenge,
     signer,
-    card: { ...cardOf(profile, capabilitiesOf(agent, options)), ...authentication.card },
+    card: { ...cardOf(profile, capabilitiesOf(agent, options), forwarding !== undefined), ...authentication.card },
     isDraining: () => isDraining,
     isReady: createReadiness(log, logger),
     ...(load && { isOverloaded: load.isOverloaded }),
@@ -162,7 +162,7 @@ function serveExtendedCard(
   if (extendedCard === undefined && !serving?.extendedCard) return undefined
   const dialects = serverDialects(options)
   const cardFor = (extended: Partial<AgentProfile> | undefined) => ({
-    ...cardOf({ ...profile, ...extended }, capabilitiesOf(agent, options)),
+    ...cardOf({ ...profile, ...extended }, capabilitiesOf(agent, options), serving?.service !== undefined),
     ...authentication.card,
   })
   return {
