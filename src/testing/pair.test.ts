@@ -82,7 +82,14 @@ describe('a pair', () => {
     expect((await clock.run(client.send('hello'))).text).toBe('hi')
     expect(wire.requests).toHaveLength(3)
     wire.fail(fault.lose())
-    await expect(clock.run(client.send('hello'))).rejects.toMatchObject({ reason: 'may-have-run' })
+    expect((await clock.run(client.send('hello'))).text).toBe('hi')
+  })
+
+  it('a call that may have run is not retried if the agent is not known to recognise repeated messages', async () => {
+    const clock = createVirtualClock()
+    await using opened = await createPair(scripted([{ say: 'hi' }]), { clock, connect: { peerDeduplicates: false } })
+    opened.wire.fail(fault.lose())
+    await expect(clock.run(opened.client.send('hello'))).rejects.toMatchObject({ reason: 'may-have-run' })
   })
 
   it('both sides use the virtual clock for deadlines, leases and retention', async () => {
