@@ -7,6 +7,7 @@ import { connect } from '../core/client/connect.ts'
 import { byCard } from '../core/client/credentials/by-card.ts'
 import { createCardCache } from '../core/client/find-card.ts'
 import type { ConnectOptions, Notice } from '../core/client/options.ts'
+import { currentVersion } from '../core/dialects/versions.ts'
 import { isThisMachine } from '../core/http/address-guard.ts'
 import { type Grpc, grpc } from '../core/node/grpc-client.ts'
 import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
@@ -196,7 +197,7 @@ const unchecked: SignatureResult = { result: 'unchecked' }
  */
 function usableInterfaces(card: AgentCard, options: UpstreamOptions): readonly AgentInterface[] {
   const { url, allow = [], bindings } = options
-  const [preferred = { binding: 'JSONRPC', protocolVersion: '1.0' }] = card.interfaces.filter(
+  const [preferred = { binding: 'JSONRPC', protocolVersion: currentVersion }] = card.interfaces.filter(
     ({ binding }) => bindings?.[0] === undefined || binding === bindings[0],
   )
   const fallback = url === undefined ? [] : [{ ...preferred, url }]

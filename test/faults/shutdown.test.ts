@@ -48,9 +48,9 @@ describe('SIGTERM', () => {
     server.signal('SIGTERM')
     await eventually(() => isDraining(server))
     await release(directory, 'gate')
-    expect((await sent).status).toMatchObject({
-      state: 'TASK_STATE_COMPLETED',
-      message: { parts: [{ text: 'Released' }] },
+    expect(await sent).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ parts: [{ text: 'Released' }] }],
     })
     expect((await streamed).at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
     expect(await server.ended).toBe(0)
