@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { apiKey, hashApiKey } from '../core/auth/schemes/api-key.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { loggedError } from '../core/protocol/errors.ts'
 import { type ConsoleAccess, createLoginLink, keyHeader, keyOperator, keyScheme } from '../operator/access.ts'
 import type { ConsoleOptions } from '../operator/options.ts'
+import { createPrivateDirectory } from '../stores/sqlite/schema.ts'
 
 /** The file with the key of a server, in the folder of its task logs. */
 export const keyFileName = 'operator-key'
@@ -68,7 +69,7 @@ function openKey(file: string, logger: Logger): { readonly key: string; readonly
 
 function createKey(file: string): string {
   const key = newKey()
-  mkdirSync(join(file, '..'), { recursive: true })
+  createPrivateDirectory(dirname(file))
   try {
     // Not through a link, and not over the key of another process that starts just now.
     writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' })

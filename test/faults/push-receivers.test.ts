@@ -8,10 +8,10 @@ import { startTestServer } from '../support/servers/test-server.ts'
 const retry = { attempts: 5, first: 20, longest: 100 }
 const ok: WebhookResponder = (_, response) => response.writeHead(204).end()
 
-/** A task with four delivered events, of generations 2 to 5. */
+/** A task with five delivered events, of generations 2 to 6. */
 const work: AgentFunction = async (turn) => {
   await turn.status('working', 'on it')
-  for (const text of ['a', 'b']) await turn.artifact(text).write(text)
+  for (const text of ['a', 'b']) await turn.status('working', text)
   return 'done'
 }
 const delivered = [2, 3, 4, 5, 6]
