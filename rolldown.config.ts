@@ -34,7 +34,9 @@ const clientFiles = withImports(resolve('src/entries/client.node.ts'))
 
 /** What an agent on a platform without Node can load. Never in a chunk with a file that imports `node:*`. */
 const portableFiles = new Set(
-  ['server', 'cloudflare'].flatMap((name) => [...withImports(resolve(`src/entries/${name}.ts`))]),
+  ['server', 'cloudflare', 'auth', 'push', 'telemetry'].flatMap((name) => [
+    ...withImports(resolve(`src/entries/${name}.ts`)),
+  ]),
 )
 
 const isCommon = (id: string) => serverFiles.has(id) && clientFiles.has(id)
@@ -81,6 +83,8 @@ export default defineConfig([
           { name: 'common.node', test: isCommon, priority: 3 },
           { name: 'server', test: (id) => isOfHandler(id) && portableFiles.has(id), priority: 2 },
           { name: 'server.node', test: isOfHandler, priority: 1 },
+          // Entries without Node must not load the rest of a server.
+          { name: 'serve.portable', test: (id) => serverFiles.has(id) && portableFiles.has(id), priority: 0.5 },
           { name: 'serve', test: (id) => serverFiles.has(id), priority: 0 },
         ],
       },

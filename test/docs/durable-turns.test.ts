@@ -54,7 +54,7 @@ it('the poem agent stores its poem once', async () => {
   const handler = createHandler(poems, { auth: 'none', logger: silentLogger })
   onTestFinished(() => handler.drain(0))
   const task = taskOf(await send(handler.service, 'rain'))
-  expect(task.artifacts.map(({ parts }) => textOf({ parts }))).toEqual(['a\npoem\nabout\nrain'])
+  expect(task.artifacts.map(({ parts }) => textOf({ parts }))).toEqual(['a poem about rain'])
   const done = taskOf(await send(handler.service, 'yes', { taskId: task.id }))
   expect(done.status.message?.parts).toEqual([{ text: 'Published 4 words' }])
   expect(done.artifacts).toEqual(task.artifacts)

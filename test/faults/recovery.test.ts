@@ -86,7 +86,9 @@ function writersIn(events: readonly StoredEvent[]): readonly number[] {
 /** Starts a task that ticks in the first of two processes. */
 async function startTicking(a: ServerProcess): Promise<string> {
   const { id } = await a.wire.sendTask('tick', immediately)
-  await eventually(async () => ((await a.wire.getTask(id)).artifacts?.[0]?.parts.length ?? 0) > 10)
+  // The ticks are one text, of the process id for each tick.
+  const ticked = async () => JSON.stringify((await a.wire.getTask(id)).artifacts?.[0]?.parts ?? '').split(`${a.pid}`)
+  await eventually(async () => (await ticked()).length > 10)
   return id
 }
 

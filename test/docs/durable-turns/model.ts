@@ -2,6 +2,6 @@
 /** The model of the poem example. */
 export const model = {
   async *stream(prompt: string) {
-    yield* prompt.split(' ')
+    yield* prompt.split(/(?<= )/)
   },
 }
