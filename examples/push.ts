@@ -59,10 +59,10 @@ await first.close()
 
 hasRecovered = true
 const second = await start()
-await until(() => generations.length === 13)
+await until(() => generations.length === 14)
 assert.deepEqual(
   generations,
-  Array.from({ length: 13 }, (_, index) => index + 2),
+  Array.from({ length: 14 }, (_, index) => index + 2),
 )
 console.log(
   `The agent has restarted, and all ${generations.length} events have arrived in order, in ${requests} requests.`,

@@ -33,7 +33,7 @@ describe.skipIf(!isBuilt)('the examples', () => {
   it('a failing webhook receives all events in order across a restart (push.ts)', async () => {
     const script = fileURLToPath(new URL('../../examples/push.ts', import.meta.url))
     const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 50_000 })
-    expect(stdout).toContain('all 13 events have arrived in order')
+    expect(stdout).toContain('all 14 events have arrived in order')
   })
 
   it('mesh agents find each other and refuse replays, old requests and unknown keys (mesh-prices.ts)', async () => {

@@ -90,11 +90,7 @@ describe('a handler', () => {
     }
     go.resolve()
     await until(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
-    expect((await wire.getTask(id)).artifacts?.[0]?.parts).toEqual([
-      { text: 'one' },
-      { text: 'two' },
-      { text: 'three' },
-    ])
+    expect((await wire.getTask(id)).artifacts?.[0]?.parts).toEqual([{ text: 'onetwothree' }])
   })
 })
 
