@@ -38,7 +38,9 @@ async function sendForever(): Promise<void> {
   for (;;) {
     const answer = await service.sendMessage({ message: messageOf('blocking') }, callOf())
     if (answer.type !== 'task') continue
-    report({ type: 'answered', taskId: answer.task.id, chunks: answer.task.artifacts[0]?.parts.length ?? 0 })
+    const [part] = answer.task.artifacts[0]?.parts ?? []
+    const text = part && 'text' in part ? part.text : ''
+    report({ type: 'answered', taskId: answer.task.id, chunks: text.split(' ').length - 1 })
   }
 }
 
