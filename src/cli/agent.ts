@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { JsonObject } from '../core/base/json.ts'
-import { isList, isObject } from '../core/base/json.ts'
+import { defined, isList, isObject, type JsonObject } from '../core/base/json.ts'
 import { detectLegacyVersions } from '../core/dialects/legacy-versions.ts'
 import {
   currentVersion,
@@ -76,7 +75,7 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
     onNotice: options.onNotice ?? ((notice) => output.note(notice.message)),
     ...(providers.length > 0 ? { auth: providers } : { cardCache: createCardFileCache() }),
     extensions,
-    ...(options.polling && { polling: options.polling }),
+    ...defined({ polling: options.polling }),
     async verifyCard(wire) {
       card.wire ??= wire
       const text = JSON.stringify(wire)
@@ -298,7 +297,7 @@ function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
   }
   const [cert, key, ca] = [read('cert'), read('key'), read('ca-cert')]
   if ((cert === undefined) !== (key === undefined)) throw usageError('--cert and --key belong together.')
-  return { ...(cert && { cert }), ...(key && { key }), ...(ca && { ca }) }
+  return defined({ cert, key, ca })
 }
 
 /** The credentials that the user has passed or stored. The card decides which of them are sent. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { closest } from '../core/base/closest.ts'
+import { defined } from '../core/base/json.ts'
 import type { Argument, Option, Positional } from './command.ts'
 import { usageError } from './errors.ts'
 
@@ -70,11 +71,11 @@ function parserOptions(options: Readonly<Record<string, Option>>) {
     Object.entries(options).flatMap(([name, { type, short, aliases = [] }]) =>
       [name, ...aliases].map((each) => [
         each,
-        {
+        defined({
           type: type === 'flag' ? ('boolean' as const) : ('string' as const),
           multiple: true,
-          ...(short !== undefined && each === name && { short }),
-        },
+          short: short !== undefined && each === name ? short : undefined,
+        }),
       ]),
     ),
   )

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import { A2AError, type ErrorCode } from '../core/protocol/errors.ts'
 
 /** The failures of the command line itself, and their exit codes. Protocol errors keep their A2A names. */
@@ -65,7 +65,7 @@ export function toFailure(error: unknown, path = 'help'): Failure {
 
 /** The error envelope of `-o json`. */
 export function toEnvelope({ code, message, hint, a2aCode }: Failure): JsonObject {
-  return { error: { code, message, hint, ...(a2aCode !== undefined && { a2aCode }) } }
+  return { error: defined({ code, message, hint, a2aCode }) }
 }
 
 const debugHint = 'Run the command with --debug to see the request and the response.'

@@ -199,8 +199,15 @@ const applyStyle: Style = (text, ...names) =>
   names.reduce((styled, name) => `\u001b[${formats[name]}m${styled}\u001b[${resets[name]}m`, text)
 
 const resets: Readonly<Record<Format, number>> = {
-  ...{ bold: 22, dim: 22, italic: 23, underline: 24 },
-  ...{ red: 39, green: 39, yellow: 39, blue: 39, cyan: 39 },
+  bold: 22,
+  dim: 22,
+  italic: 23,
+  underline: 24,
+  red: 39,
+  green: 39,
+  yellow: 39,
+  blue: 39,
+  cyan: 39,
 }
 
 /** On a terminal, the line is rewritten every second and removed at the end. Otherwise it is printed once. */

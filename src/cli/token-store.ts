@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../core/base/json.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import {
   apiKeyCredentials,
@@ -84,11 +85,13 @@ export function providerOf(login: Login, agent: string, options: LoginOptions = 
   const tokens: Record<string, Token> = { ...login.tokens }
   const client: OAuthClient = {
     clientId,
-    ...(issuer !== undefined && { issuer }),
-    ...(tokenUrl !== undefined && { tokenUrl }),
-    ...(scopes && { scopes }),
-    ...(options.clientSecret !== undefined && { clientSecret: options.clientSecret }),
-    ...(trustsCard && { trustCard: true }),
+    ...defined({
+      issuer,
+      tokenUrl,
+      scopes,
+      clientSecret: options.clientSecret,
+      trustCard: trustsCard ? true : undefined,
+    }),
     tokens: {
       load: (name) => tokens[name],
       save(name, token) {

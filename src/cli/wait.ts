@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { defined } from '../core/base/json.ts'
 import type { Task } from '../entries/client.ts'
 import type { AgentConnection } from './agent.ts'
 import type { Context } from './command.ts'
@@ -25,7 +26,7 @@ export async function pollTask(
     let task = first
     for (let pause = interval; !isSettled(task); ) {
       await delay(pause, undefined, { signal })
-      const next = await client.task(first.id).get({ ...call, ...(historyLength !== undefined && { historyLength }) })
+      const next = await client.task(first.id).get({ ...call, ...defined({ historyLength }) })
       const hasChanged = stateName(next) !== stateName(task) || next.status.timestamp !== task.status.timestamp
       if (hasChanged) output.detail(`${next.id}: ${stateName(next)}`)
       pause = hasChanged ? interval : Math.min(pause * 1.5, interval * maxBackoff)

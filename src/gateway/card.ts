@@ -21,7 +21,12 @@ export function profileOfCard(card: AgentCard): AgentProfile {
   const extensions = capabilities.extensions?.filter(({ uri }) => uri !== originExtension)
   return defined({
     name: name.trim() === '' ? 'Agent' : name,
-    ...{ description, version, provider, documentationUrl, iconUrl, extensions },
+    description,
+    version,
+    provider,
+    documentationUrl,
+    iconUrl,
+    extensions,
     inputModes: modesOf(card.defaultInputModes),
     outputModes: modesOf(card.defaultOutputModes),
     // The security of a skill refers to schemes of the agent; callers authenticate to the gateway.

@@ -1,5 +1,5 @@
 import { closest } from '../core/base/closest.ts'
-import { isList, isObject, type JsonObject } from '../core/base/json.ts'
+import { defined, isList, isObject, type JsonObject } from '../core/base/json.ts'
 import { operationNames } from './rules.ts'
 
 const text = { type: 'string', minLength: 1 } as const
@@ -10,7 +10,12 @@ const time = { type: 'number', exclusiveMinimum: 0, description: 'Milliseconds.'
 const names = { anyOf: [text, texts] } as const
 
 function object(properties: JsonObject, required: readonly string[] = []): JsonObject {
-  return { type: 'object', properties, additionalProperties: false, ...(required.length > 0 && { required }) }
+  return defined({
+    type: 'object',
+    properties,
+    additionalProperties: false,
+    required: required.length > 0 ? required : undefined,
+  })
 }
 
 const upstream: JsonObject = object({
@@ -35,7 +40,9 @@ const upstream: JsonObject = object({
   tls: object({ cert: text, key: text, ca: text }),
   forwardHeaders: texts,
   signature: object({
-    ...{ mode: { enum: ['require', 'prefer', 'ignore'] }, jwks: url, trustedOrigins: { type: 'array', items: url } },
+    mode: { enum: ['require', 'prefer', 'ignore'] },
+    jwks: url,
+    trustedOrigins: { type: 'array', items: url },
     keys: { type: 'array', items: { type: 'object' } },
   }),
   allow: texts,
@@ -47,7 +54,12 @@ const upstream: JsonObject = object({
 })
 
 const rule: JsonObject = object({
-  ...{ name: text, principal: names, group: names, tenant: names, agent: names, skill: names },
+  name: text,
+  principal: names,
+  group: names,
+  tenant: names,
+  agent: names,
+  skill: names,
   operation: { anyOf: [{ enum: operationNames }, { type: 'array', items: { enum: operationNames } }] },
   effect: { enum: ['allow', 'deny'] },
   rate: object({ limit: { type: 'number', exclusiveMinimum: 0 }, per: time }, [...['limit', 'per']]),
@@ -64,10 +76,16 @@ export const gatewaySchema: JsonObject = {
   ...object(
     {
       port: { type: 'integer', minimum: 0, maximum: 65_535 },
-      ...{ host: text, publicUrl: url, trustProxy: flag, name: text },
+      host: text,
+      publicUrl: url,
+      trustProxy: flag,
+      name: text,
       directory: { ...text, description: 'The folder of task logs and ownership records. Defaults to .parley.' },
       database: { ...text, description: 'A PostgreSQL URL, for several replicas.' },
-      ...{ grpc: flag, push: flag, metrics: flag, console: flag },
+      grpc: flag,
+      push: flag,
+      metrics: flag,
+      console: flag,
       keepRecords: time,
       tls: object({ cert: text, key: text }, ['cert', 'key']),
       signingKey: { ...text, description: 'A private JWK that signs cards, best by a reference to a file.' },

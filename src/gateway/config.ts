@@ -161,7 +161,18 @@ async function optionsOf(config: JsonObject): Promise<GatewayOptions> {
     ([agent, given]) => [agent, typeof given === 'string' ? given : upstreamOf(given)] as const,
   )
   return defined({
-    ...{ port, host, publicUrl, trustProxy, name, directory, grpc, metrics, keepRecords, tls, cards, rules },
+    port,
+    host,
+    publicUrl,
+    trustProxy,
+    name,
+    directory,
+    grpc,
+    metrics,
+    keepRecords,
+    tls,
+    cards,
+    rules,
     databaseUrl: database,
     push: config.push === true ? {} : undefined,
     console: config.console === false ? (false as const) : undefined,
@@ -219,7 +230,8 @@ async function storedKey([id, given]: readonly [string, Json]): Promise<StoredKe
   if (!isObject(given)) return { id, hash: await hashApiKey(`${given}`) }
   const { key, tenant, scopes, groups } = given
   return defined({
-    ...{ id, hash: await hashApiKey(`${key}`) },
+    id,
+    hash: await hashApiKey(`${key}`),
     tenant: typeof tenant === 'string' ? tenant : undefined,
     scopes: scopes as readonly string[] | undefined,
     claims: groups === undefined ? undefined : { groups },

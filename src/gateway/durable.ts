@@ -237,7 +237,13 @@ class RelayTurn {
     const key = digestOf([this.#turn.taskId, this.#turn.message.messageId, 'key'])
     return createCall(
       {
-        ...{ signal, trace, token, extensions, principal, hops: lineage.chain.length, idempotencyKey: key },
+        signal,
+        trace,
+        token,
+        extensions,
+        principal,
+        hops: lineage.chain.length,
+        idempotencyKey: key,
         headers: isObject(headers) ? (headers as Readonly<Record<string, string>>) : undefined,
       },
       context.via,

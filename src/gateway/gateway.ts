@@ -95,7 +95,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const upstreams = new Map<string, Upstream>()
   const pushFetch = options.push && pushFetchOf(options.push)
   const context: GatewayContext = {
-    ...{ ownership, logger, via, pushFetch, includesOrigin: cards.origin === 'include' },
+    ownership,
+    logger,
+    via,
+    pushFetch,
+    includesOrigin: cards.origin === 'include',
     pushUrl: options.push && (() => `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${pushPath}`),
     interceptorsFor: (agent) => [applyRules({ agent, rules: () => current, limits, logger })],
   }
@@ -110,7 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }
   }
   const auth = authOf(options)
-  const serveOptions: ServeOptions = { ...serving, logger, grpc: options.grpc ?? true, ...(auth && { auth }) }
+  const serveOptions: ServeOptions = { ...serving, logger, grpc: options.grpc ?? true, ...defined({ auth }) }
   const server = await startServer({}, serveOptions, { databaseUrl, around }).catch(async (error) => {
     await ownership.close()
     throw error
@@ -151,12 +155,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   async function mount(entry: ServedUpstream): Promise<void> {
     const { named: each, upstream } = entry
     const { options: of, path } = each
-    const mountOptions: AddOptions = {
+    const mountOptions: AddOptions = defined({
       mount: path,
-      ...(of.hostname !== undefined && { hostname: of.hostname }),
-      ...(of.tenant !== undefined && { tenant: of.tenant }),
-      ...{ inputModes: 'unchecked', outputModes: 'unchecked' },
-    }
+      hostname: of.hostname,
+      tenant: of.tenant,
+      inputModes: 'unchecked',
+      outputModes: 'unchecked',
+    })
     const origin = upstream?.origin()
     if (upstream && !origin) return
     const isDurable = (of.mode ?? 'durable') === 'durable' && upstream !== undefined
@@ -182,7 +187,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const log = entry.log && withoutReservation(entry.log)
     entry.hosted = server.addWithLog(
       agent,
-      { ...mountOptions, ...(isDurable && durable), ...(log && { log }) },
+      { ...mountOptions, ...(isDurable && durable), ...defined({ log }) },
       undefined,
     )
   }

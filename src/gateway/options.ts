@@ -127,7 +127,9 @@ const upstreamChecks: OptionChecks<UpstreamOptions> = {
   tls: object,
   forwardHeaders: listOf(headerName),
   signature: group<SignatureOptions>({
-    ...{ keys: listOf(object), jwks: httpUrl, trustedOrigins: listOf(httpUrl) },
+    keys: listOf(object),
+    jwks: httpUrl,
+    trustedOrigins: listOf(httpUrl),
     mode: oneOf('require', 'prefer', 'ignore'),
   }),
   allow: listOf(text),

@@ -35,8 +35,10 @@ export function createCall(outgoing: OutgoingCall, via: string): CallWithTimeout
     headers: {
       ...headers,
       ...traceHeaders(trace),
-      ...(hops !== undefined && hops > 0 && { [hopsHeader]: `${hops}` }),
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...defined({
+        [hopsHeader]: hops !== undefined && hops > 0 ? `${hops}` : undefined,
+        authorization: token === undefined ? undefined : `Bearer ${token}`,
+      }),
       via: `1.1 ${via}`,
     },
   })

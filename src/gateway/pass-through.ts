@@ -25,7 +25,8 @@ export function passThroughAgent(
       const forwarding = intercept(upstream.service, [forwardCalls(named, servingContext, context)])
       const relayed = context.pushUrl ? relayPush(forwarding, name, context) : forwarding
       return isolateOwners(relayed, {
-        ...{ store: context.ownership, agent: name },
+        store: context.ownership,
+        agent: name,
         listsByCaller: options.identity !== undefined,
       })
     },

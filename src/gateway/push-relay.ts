@@ -49,13 +49,14 @@ export function relayPush(service: Service, agent: string, context: GatewayConte
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'it is not allowed'
       throw new A2AError('invalid-params', `url: ${reason}`, {
-        ...{ cause: error, violations: [{ field: 'url', description: reason }] },
+        cause: error,
+        violations: [{ field: 'url', description: reason }],
       })
     }
     const token = toHex(crypto.getRandomValues(new Uint8Array(32)))
     const record = recordOf({ agent, owner: ownerOf(call.principal), token, taskId, id, config })
     await ownership.claim(record)
-    return { id, url: `${pushUrl?.()}${token}`, token, record, ...(taskId !== '' && { taskId }) }
+    return defined({ id, url: `${pushUrl?.()}${token}`, token, record, taskId: taskId === '' ? undefined : taskId })
   }
 
   async function webhooksOf(taskId: string, { principal }: Call): Promise<readonly OwnershipRecord[]> {
@@ -113,7 +114,7 @@ export function relayPush(service: Service, agent: string, context: GatewayConte
       }
       const { record, ...push } = await register(request, taskId, request.id ?? crypto.randomUUID(), call)
       try {
-        await next({ ...request, ...push, ...{ authentication: undefined } }, call)
+        await next({ ...request, ...push, authentication: undefined }, call)
       } catch (error) {
         await ownership.remove(record)
         throw error
@@ -217,7 +218,15 @@ function recordOf({ agent, owner, token, taskId, id, config }: NewRecord): Owner
   const { url, token: callerToken, authentication, dialect } = config
   const data: JsonObject = defined({ id, taskId, url, token: callerToken, authentication, dialect })
   const key = hashOf(token)
-  return { agent, kind: 'webhook', id: key, owner, remoteId: key, data, ...(taskId !== '' && { contextId: taskId }) }
+  return defined({
+    agent,
+    kind: 'webhook',
+    id: key,
+    owner,
+    remoteId: key,
+    data,
+    contextId: taskId === '' ? undefined : taskId,
+  })
 }
 
 /** The configuration as the caller registered it, without its secrets. */

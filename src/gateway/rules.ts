@@ -165,7 +165,8 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
     if (rule.bodySize !== undefined && 'message' in request) requireSize(request, rule.bodySize)
     if (rule.rate) {
       const { isAllowed: isFree, retryAfter } = await limits.take(`rate ${key}`, {
-        ...{ limit: rule.rate.limit, window: rule.rate.per / 1_000 },
+        limit: rule.rate.limit,
+        window: rule.rate.per / 1_000,
       })
       if (!isFree) throw limited(`at most ${rule.rate.limit} calls in ${rule.rate.per} ms`, retryAfter)
     }

@@ -1,6 +1,6 @@
 import { type CardVerifier, createCardVerifier } from '../core/auth/card-signature/verify-card.ts'
 import { sha256, toHex } from '../core/base/hash.ts'
-import { isList, isObject, type JsonObject, sameJson } from '../core/base/json.ts'
+import { defined, isList, isObject, type JsonObject, sameJson } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
@@ -135,7 +135,7 @@ function createConnection(name: string, options: UpstreamOptions, { logger, onNo
   const hosts = configured.map((each) => new URL(each))
   const loopback = hosts.some(isThisMachine) ? 'allow' : 'refuse'
   const names = hosts.filter((each) => !isThisMachine(each)).map(({ hostname }) => hostname.replace(/^\[|\]$/g, ''))
-  const guard = { loopback, allow: [...names, ...(options.allow ?? [])], ...(tls && { tls }) } as const
+  const guard = { loopback, allow: [...names, ...(options.allow ?? [])], ...defined({ tls }) } as const
   const fetch = createGuardedFetch(guard)
   const grpcTransport: Grpc = grpc(guard)
   const cardCache = createCardCache(4)
@@ -146,9 +146,7 @@ function createConnection(name: string, options: UpstreamOptions, { logger, onNo
     bindings: bindings.map((binding) => (binding === 'GRPC' ? grpcTransport : binding)),
     // Durable turns resume by themselves, and callers of a pass-through agent should know soon.
     resume: { tries: 3 },
-    ...(auth && { authorize: byCard(auth, fetch) }),
-    ...(dialects && { dialects }),
-    ...(deduplicates !== undefined && { peerDeduplicates: deduplicates }),
+    ...defined({ authorize: auth && byCard(auth, fetch), dialects, peerDeduplicates: deduplicates }),
     onNotice(notice) {
       onNotice?.(notice)
       logger.info({ agent: name, type: notice.type, reason: notice.message }, 'a call to an agent needed attention')
@@ -163,7 +161,7 @@ function createConnection(name: string, options: UpstreamOptions, { logger, onNo
       const client = await connect(card ?? url ?? '', {
         ...shared,
         cardCache,
-        ...(signal && { signal }),
+        ...defined({ signal }),
         async verifyCard(found) {
           // Called for extended cards too: what the gateway serves comes from the public one.
           const checked = await verify(found)
@@ -229,7 +227,7 @@ function createSignatureCheck(options: SignatureOptions = {}, fetch: ConnectOpti
     throw new TypeError(`signature.mode: ${mode} needs keys, jwks or trustedOrigins, which say whom to trust.`)
   }
   const verifier: CardVerifier | undefined =
-    mode === 'ignore' ? undefined : createCardVerifier({ ...trusted, ...(fetch && { fetch }) })
+    mode === 'ignore' ? undefined : createCardVerifier({ ...trusted, ...defined({ fetch }) })
 
   return async (card: JsonObject): Promise<{ readonly card: JsonObject; readonly signature: SignatureResult }> => {
     const isSigned = isList(card.signatures) && card.signatures.length > 0
@@ -250,10 +248,10 @@ function signatureHeader({ signatures }: JsonObject): Omit<SignatureResult, 'res
   try {
     const { kid, jku, iss } = JSON.parse(atob(first.protected.replaceAll('-', '+').replaceAll('_', '/'))) as JsonObject
     const signer = typeof jku === 'string' ? jku : iss
-    return {
-      ...(typeof kid === 'string' && { keyId: kid.slice(0, 256) }),
-      ...(typeof signer === 'string' && { signer: signer.slice(0, 512) }),
-    }
+    return defined({
+      keyId: typeof kid === 'string' ? kid.slice(0, 256) : undefined,
+      signer: typeof signer === 'string' ? signer.slice(0, 512) : undefined,
+    })
   } catch {
     return {}
   }

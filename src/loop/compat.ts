@@ -1,6 +1,6 @@
 import { Observable } from 'rxjs'
 import { nextTurn } from '../core/base/clock.ts'
-import { isObject, type Json } from '../core/base/json.ts'
+import { defined, isObject, type Json } from '../core/base/json.ts'
 import { invalidParams } from '../core/protocol/errors.ts'
 import type { ArtifactEvent } from '../core/protocol/events.ts'
 import { type Artifact, type Part, type TaskStatus, textOf } from '../core/protocol/model.ts'
@@ -136,7 +136,7 @@ function toPart(part: CompatPart, index: number): Part {
   if (part.kind === 'data' && data !== undefined) return { data, mediaType: 'application/json' }
   if (part.kind === 'file' && isObject(file)) {
     const { name: filename, mimeType: mediaType, bytes, uri } = file as LegacyFile
-    const members = { ...(filename !== undefined && { filename }), ...(mediaType !== undefined && { mediaType }) }
+    const members = defined({ filename, mediaType })
     if (typeof bytes === 'string') return { raw: bytes, ...members }
     if (typeof uri === 'string') return { url: uri, ...members }
   }
@@ -150,6 +150,6 @@ function toLegacyPart(part: Part): LegacyPart {
   const content = 'raw' in part ? { bytes: part.raw } : { uri: part.url }
   return {
     kind: 'file',
-    file: { ...(name !== undefined && { name }), ...(mimeType !== undefined && { mimeType }), ...content },
+    file: { ...defined({ name, mimeType }), ...content },
   }
 }

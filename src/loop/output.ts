@@ -1,5 +1,5 @@
 import type { AgentEvents } from '../core/agent/content.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../core/protocol/events.ts'
 import { progressKey } from '../core/protocol/extensions/progress.ts'
 import { type Artifact, type Part, toTimestamp } from '../core/protocol/model.ts'
@@ -72,7 +72,7 @@ export function createLoopOutput(
     },
     artifact(source, number, content, step) {
       const artifact = { ...content, artifactId: `${responseId}-${source}-${number}` }
-      emit({ type: 'artifact', artifact, append: false, lastChunk: true, ...(step !== undefined && { step }) })
+      emit(defined({ type: 'artifact', artifact, append: false, lastChunk: true, step }))
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { defined } from '../core/base/json.ts'
 import { isProgress } from '../core/protocol/extensions/progress.ts'
 import type { Message, Part } from '../core/protocol/model.ts'
 
@@ -22,7 +23,7 @@ export function createPrompt({ instructions, history, parts, historyTokens }: Pr
 /** Converts a part for the model: files stay files, everything else becomes text. */
 export function toModelContent(part: Part) {
   const { mediaType = 'application/octet-stream', filename } = part
-  const file = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }) }
+  const file = defined({ type: 'file' as const, mediaType, filename })
   if ('raw' in part) return { ...file, data: { type: 'data' as const, data: part.raw } }
   if ('url' in part && /^https?:/i.test(part.url) && URL.canParse(part.url)) {
     return { ...file, data: { type: 'url' as const, url: new URL(part.url) } }

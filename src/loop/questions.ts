@@ -4,7 +4,7 @@ import type { Invocation } from '../core/agent/agent-function.ts'
 import { type AnswerDeadline, answerLost, type OnTimeout, resultValue } from '../core/agent/ask.ts'
 import type { AgentEvents } from '../core/agent/content.ts'
 import { describeIssues, jsonSchemaOf, textCandidates } from '../core/agent/standard-schema.ts'
-import type { Json, JsonObject } from '../core/base/json.ts'
+import { defined, type Json, type JsonObject } from '../core/base/json.ts'
 import type { StatusEvent } from '../core/protocol/events.ts'
 import { clientTools, inputRequestIn, toolResult, toolUse } from '../core/protocol/extensions/client-tools.ts'
 import { type Message, type Part, textOf } from '../core/protocol/model.ts'
@@ -63,10 +63,14 @@ export function createQuestions(
       const requestId = uniqueRequestId(toolCallId)
       const use = { data: { toolUseId: requestId, name, arguments: input }, mediaType: toolUse }
       const resultSchema = output && jsonSchemaOf(output, 'input', 'draft-07')
-      const request: JsonObject = {
-        ...{ requestId, prompt, sensitive, tool: name, schema: inputJsonSchema(tool) },
-        ...(resultSchema && { resultSchema }),
-      }
+      const request: JsonObject = defined({
+        requestId,
+        prompt,
+        sensitive,
+        tool: name,
+        schema: inputJsonSchema(tool),
+        resultSchema,
+      })
       const { timeout = inputTimeout, onTimeout = onInputTimeout } = tool
       const answer = await ask([{ text: prompt }, use], request, timeout, onTimeout)
       return await toOutput(answer, requestId, output)

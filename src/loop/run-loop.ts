@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider'
 import type { Invocation } from '../core/agent/agent-function.ts'
 import { createAgentEvents } from '../core/agent/content.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../core/protocol/events.ts'
 import type { Message, Part } from '../core/protocol/model.ts'
 import { createModelCaller, type LoopObserver } from './call-model.ts'
@@ -83,7 +83,7 @@ export async function runLoop(
 
   function end(state: 'completed' | 'failed', text: string | undefined, finish?: string): void {
     response.close()
-    const metadata: JsonObject = { usage: { ...usage }, ...(finish !== undefined && { finishReason: finish }) }
+    const metadata: JsonObject = defined({ usage: { ...usage }, finishReason: finish })
     emit({ ...agentEvents.status(state, text), metadata })
   }
 
@@ -138,5 +138,5 @@ function toDefinition(tool: Tool): LanguageModelV4FunctionTool {
   const { name, description } = tool
   // Both types describe JSON Schema.
   const inputSchema = inputJsonSchema(tool) as LanguageModelV4FunctionTool['inputSchema']
-  return { type: 'function', name, ...(description !== undefined && { description }), inputSchema }
+  return { type: 'function', name, ...defined({ description }), inputSchema }
 }

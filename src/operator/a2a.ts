@@ -47,7 +47,11 @@ export function createBrowserEndpoints({ agents, publicUrl }: BrowserEndpointOpt
       },
       {
         ...hosted.options,
-        ...{ tenant: undefined, grpcTenant: undefined, cors: undefined, keys: undefined, cardAuth: undefined },
+        tenant: undefined,
+        grpcTenant: undefined,
+        cors: undefined,
+        keys: undefined,
+        cardAuth: undefined,
         path: '/',
         grpc: false,
         publicUrl: address === undefined ? undefined : `${address}${consolePath}/a2a/${encodeURIComponent(id)}`,

@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser'
+import { defined } from '../core/base/json.ts'
 import { aFunction, checkOptions, httpUrl, recordOf, text } from '../core/base/options.ts'
 import { networkFailureOf, networkFailureTexts } from '../core/http/network-failure.ts'
 import { keyHeader, keyScheme } from './access.ts'
@@ -129,19 +130,18 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
   }
 
   async function send(method: string, path: string, { body, query, signal, last }: CallOptions): Promise<Response> {
-    const init: RequestInit = {
+    const init: RequestInit = defined({
       method,
       headers: {
         ...keyHeaders,
         ...headers,
         // A web page of another origin cannot send this header without a preflight request, which the server refuses.
         'x-parley-console': '1',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(last !== undefined && { 'last-event-id': last }),
+        ...defined({ 'content-type': body === undefined ? undefined : 'application/json', 'last-event-id': last }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-    }
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    })
     return await fetch(`${base}${path}${queryOf(query)}`, init).catch((error) => {
       throw signal?.aborted ? error : unreachable(base, error)
     })

@@ -105,12 +105,12 @@ export function createConsole(settings: ConsoleSettings): Exchange {
       agents.all().map(({ agent }) => agent),
       settings,
     )
-    return {
+    return defined({
       role,
-      ...(!isOpen && { principal: { id, ...(tenant !== undefined && { tenant }) } }),
-      ...(expires !== undefined && { expires }),
+      principal: isOpen ? undefined : defined({ id, tenant }),
+      expires,
       server: { version: settings.version, started: settings.started, features },
-    }
+    })
   }
 
   async function answerSession(incoming: Incoming): Promise<Outgoing> {
@@ -123,7 +123,7 @@ export function createConsole(settings: ConsoleSettings): Exchange {
       const cookie = await sessions.logout(incoming)
       return {
         status: 204,
-        headers: { 'cache-control': 'no-store', ...(cookie !== undefined && { 'set-cookie': cookie }) },
+        headers: defined({ 'cache-control': 'no-store', 'set-cookie': cookie }),
       }
     }
     return jsonAnswer(sessionInfo(await sessions.require(incoming)))

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { BodyTooLarge, type Outgoing } from '../core/http/exchange.ts'
 import { JsonError } from '../core/http/json.ts'
 import { A2AError, type ErrorCode, StoreUnavailable } from '../core/protocol/errors.ts'
@@ -46,7 +47,7 @@ export function jsonAnswer(value: unknown, status = 200, headers: Outgoing['head
 export function failureAnswer(error: unknown): Outgoing | undefined {
   if (error instanceof OperatorFailure) {
     const { status, code, message, schemes, retryAfter } = error
-    return errorAnswer(status, { code, message, ...(schemes && { schemes }) }, retryAfter)
+    return errorAnswer(status, defined({ code, message, schemes }), retryAfter)
   }
   if (error instanceof JsonError)
     return errorAnswer(400, { code: 'parse-error', message: `The body is ${error.message}.` })

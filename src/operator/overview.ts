@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { MinuteSummary } from '../core/tasks/operator-log.ts'
 import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from './agents.ts'
 import type { AgentOverview, Overview, OverviewPoint, OverviewWindow } from './contract-tools.ts'
@@ -55,7 +56,7 @@ async function measure(agent: ConsoleAgent, window: OverviewWindow, now: number)
     stuck,
     points: pointsOf(minutes, window, now),
     now: { runs: gauges.runs(), queued: gauges.queued(), leases },
-    store: { kind: log.kind, ...(bytes !== undefined && { bytes }) },
+    store: defined({ kind: log.kind, bytes }),
   }
   return { id: agent.id, overview, minutes }
 }
@@ -80,8 +81,11 @@ function pointsOf(minutes: readonly MinuteSummary[], window: OverviewWindow, now
     }
     const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => percentileOf(durations, share))
     return {
-      ...{ at, started: count('started'), completed: count('completed') },
-      ...{ failed: count('failed'), canceled: count('canceled') },
+      at,
+      started: count('started'),
+      completed: count('completed'),
+      failed: count('failed'),
+      canceled: count('canceled'),
       ...(p50 !== undefined && { p50, p95, p99 }),
     }
   })

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { Incoming, Outgoing } from '../core/http/exchange.ts'
 import { matchesEtag } from '../core/http/response-headers.ts'
 import { consolePath } from './options.ts'
@@ -79,7 +80,7 @@ function fileAnswer(incoming: Incoming, { type, bytes, gzip, etag }: ConsoleFile
       ...headers,
       'content-type': type,
       'content-length': `${content.length}`,
-      ...(isCompressed && { 'content-encoding': 'gzip' }),
+      ...defined({ 'content-encoding': isCompressed ? 'gzip' : undefined }),
     },
     body: once(content),
   }

@@ -1,5 +1,6 @@
 import { toBase64Url } from '../core/base/base64.ts'
 import { sha256, toHex } from '../core/base/hash.ts'
+import { defined } from '../core/base/json.ts'
 import type { OperatorState } from '../core/base/operator-state.ts'
 import { BodyTooLarge, type Incoming, type Outgoing } from '../core/http/exchange.ts'
 import { decodeUtf8 } from '../core/http/json.ts'
@@ -156,10 +157,12 @@ async function readDelivery(incoming: Incoming, receiver: StoredReceiver): Promi
     }),
   )
   const verdict = verdictOf(incoming.header('x-a2a-notification-token'), receiver)
-  return {
-    ...{ headers, verdict, body: body.slice(0, maxBody) },
-    ...(body.length > maxBody && { isShortened: true }),
-  }
+  return defined({
+    headers,
+    verdict,
+    body: body.slice(0, maxBody),
+    isShortened: body.length > maxBody ? true : undefined,
+  })
 }
 
 interface StoredReceiver {

@@ -53,7 +53,10 @@ export function createConsoleRecorder({ process, state, logger }: RecorderOption
   const onError = (error: unknown) =>
     logger.debug({ error: loggedError(error) }, 'records for operators could not be stored')
   const envelopes = createRecordBatch({
-    ...{ kind: 'envelope', keep: maxRecords.envelopes, limit: linesPerSecond, onError },
+    kind: 'envelope',
+    keep: maxRecords.envelopes,
+    limit: linesPerSecond,
+    onError,
     records: () => state()?.records,
   })
 
@@ -65,7 +68,10 @@ export function createConsoleRecorder({ process, state, logger }: RecorderOption
     process,
     loggerFor(inner, log: LogWithOperator) {
       const batch = createRecordBatch({
-        ...{ kind: 'log', keep: linesPerTask, limit: linesPerSecond, onError },
+        kind: 'log',
+        keep: linesPerTask,
+        limit: linesPerSecond,
+        onError,
         records: () => log.operator?.records,
       })
       const keeping = keepTaskLines(inner, (line) => {

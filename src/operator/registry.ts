@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { object, string } from '../core/schema/values.ts'
 import type { RegistryRow, RegistryRows } from './contract-tools.ts'
 import { jsonAnswer, notFound } from './failures.ts'
@@ -27,7 +28,7 @@ export function registryRoutes(registry: ConsoleRegistry): readonly Route[] {
       role: 'viewer',
       async handle({ query }) {
         const [search, cursor] = [query.get('search'), query.get('cursor')]
-        return jsonAnswer(await registry.list({ ...(search && { search }), ...(cursor && { cursor }) }))
+        return jsonAnswer(await registry.list(defined({ search: search || undefined, cursor: cursor || undefined })))
       },
     },
     {

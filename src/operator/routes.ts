@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../core/base/json.ts'
 import type { Incoming, Outgoing } from '../core/http/exchange.ts'
 import { isJson, parseJson } from '../core/http/json.ts'
 import { eventStream, eventText, oneLine, sseHeaders } from '../core/http/sse-writer.ts'
@@ -84,7 +84,7 @@ export function streamAnswer(
   }
   async function* texts() {
     for await (const { id, value } of values) {
-      yield eventText({ ...(id !== undefined && { id }), data: oneLine(JSON.stringify(value)) })
+      yield eventText(defined({ id, data: oneLine(JSON.stringify(value)) }))
     }
   }
   return {

@@ -4,6 +4,7 @@ import type { AuthRequest } from '../core/auth/scheme.ts'
 import { toBase64 } from '../core/base/base64.ts'
 import { BoundedMap } from '../core/base/bounded-map.ts'
 import { sha256, toHex } from '../core/base/hash.ts'
+import { defined } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import type { OperatorValues } from '../core/base/operator-state.ts'
 import { callerNetwork } from '../core/http/caller-address.ts'
@@ -230,11 +231,9 @@ function cookieText(value: string, { name, path, isSecure }: CookieScope, maxAge
 
 /** The schemes as the login form shows them. */
 function loginSchemes({ securitySchemes }: Auth): readonly LoginScheme[] {
-  return Object.entries(securitySchemes).map(([name, scheme]) => ({
-    name,
-    fields: fieldsOf(scheme),
-    ...(scheme.description !== undefined && { description: scheme.description }),
-  }))
+  return Object.entries(securitySchemes).map(([name, scheme]) =>
+    defined({ name, fields: fieldsOf(scheme), description: scheme.description }),
+  )
 }
 
 function fieldsOf(scheme: SecurityScheme): LoginScheme['fields'] {
@@ -270,7 +269,10 @@ function withCredentials(incoming: Incoming, scheme: SecurityScheme, { user = ''
   } else if (scheme.type !== 'mutual-tls') headers.set('authorization', `Bearer ${secret}`)
   const credentials = new Set(['authorization', 'cookie', ...headers.keys()])
   return {
-    ...{ method, path, secure, query },
+    method,
+    path,
+    secure,
+    query,
     header: (name: string) => headers.get(name) ?? (credentials.has(name) ? undefined : incoming.header(name)),
     certificate: () => (scheme.type === 'mutual-tls' ? incoming.certificate() : undefined),
     address: () => incoming.address?.(),

@@ -1,4 +1,5 @@
 import { redactSecrets } from '../core/base/error-summary.ts'
+import { defined } from '../core/base/json.ts'
 import { principalOf } from '../core/protocol/model.ts'
 import type { PushAdmin, WebhookState } from '../core/push/admin.ts'
 import { int32, object, optional } from '../core/schema/values.ts'
@@ -68,7 +69,7 @@ export function webhookRoutes(agents: ConsoleAgents): readonly Route[] {
       role: 'operator',
       async handle(call, agentId: string, taskId: string, id: string) {
         const { generation } = await readBody(call, object({ generation: optional(int32({ min: 1 })) }))
-        const choice = { taskId, id, ...(generation !== undefined && { generation }) }
+        const choice = defined({ taskId, id, generation })
         const { webhook, count } = await change([agentId, taskId, id], (push) => push.redrive(choice))
         return jsonAnswer({ webhook, redelivered: count })
       },
@@ -98,7 +99,9 @@ async function list(agents: ConsoleAgents, query: URLSearchParams) {
   for (const agent of chosen.slice(from)) {
     if (!agent.agent.push) continue
     const after = agent.id === cursorAgent ? Number(place) : 0
-    for await (const webhook of agent.agent.push.webhooks({ ...(taskId !== '' && { taskId }), after })) {
+    for await (const webhook of agent.agent.push.webhooks(
+      defined({ taskId: taskId === '' ? undefined : taskId, after }),
+    )) {
       if (webhooks.length === pageSize) return { webhooks, next: `${agent.id} ${webhook.place - 1}` }
       webhooks.push(rowOf(agent, webhook))
     }
@@ -108,11 +111,17 @@ async function list(agents: ConsoleAgents, query: URLSearchParams) {
 
 function rowOf({ id: agent }: ConsoleAgent, webhook: WebhookState): WebhookRow {
   const { taskId, id, url, owner, state, problem, cursor, dead, nextTry, created } = webhook
-  return {
-    ...{ agent, taskId, id, state, cursor, dead, created },
+  return defined({
+    agent,
+    taskId,
+    id,
+    state,
+    cursor,
+    dead,
+    created,
     url: redactSecrets(url),
     principal: principalOf(owner).id,
-    ...(problem !== undefined && { problem }),
-    ...(nextTry !== undefined && { nextTry }),
-  }
+    problem,
+    nextTry,
+  })
 }

@@ -32,7 +32,10 @@ export async function* callGrpc(
   const dialects = serverDialects(options)
   const exchange = createGrpc({
     ...options,
-    ...{ service, dialects, onError, isReady },
+    service,
+    dialects,
+    onError,
+    isReady,
     tenant: undefined,
     authenticate: () => callerOf(session),
     originOf: (call) => originOf(call, options),
@@ -91,7 +94,11 @@ function toIncoming(
   const { signal } = outer
   return {
     ...withBody(outer, Promise.resolve(body)),
-    ...{ method: 'POST', path: `/${parent.typeName}/${method}`, query: '', base: '', signal },
+    method: 'POST',
+    path: `/${parent.typeName}/${method}`,
+    query: '',
+    base: '',
+    signal,
     header(name) {
       // The host of the page is the one at which the agent is reached.
       return sent.get(name) ?? (name === 'host' ? outer.header('host') : defaultHeaders[name])

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { Binding, ClientDialect } from '../core/dialects/dialect.ts'
 import { dialectPairs } from '../core/dialects/dialect-pairs.ts'
 import { dialectsOfVersion, protocolVersions } from '../core/dialects/versions.ts'
@@ -85,7 +86,7 @@ function compose({
   const { method, path, query = {}, body = {} } = rest.toRequest(operation, params)
   const search = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, `${value}`]))
   const url = `${rest.prefix}${path}${search.size === 0 ? '' : `?${search}`}`
-  const headers = { ...(method === 'POST' && { 'content-type': rest.contentType }), ...common }
+  const headers = { ...defined({ 'content-type': method === 'POST' ? rest.contentType : undefined }), ...common }
   return { agent, binding, method, url, headers, body: method === 'POST' ? JSON.stringify(body, null, 2) : '' }
 }
 
@@ -97,10 +98,12 @@ function clientDialectFor(version: ComposeRequest['dialect'], binding: Binding):
 }
 
 function encode(dialect: ClientDialect, operation: Operation, text: string, taskId: string) {
-  const message = {
-    ...{ messageId: crypto.randomUUID(), role: 'user' as const, parts: [{ text }] },
-    ...(taskId !== '' && { taskId }),
-  }
+  const message = defined({
+    messageId: crypto.randomUUID(),
+    role: 'user' as const,
+    parts: [{ text }],
+    taskId: taskId === '' ? undefined : taskId,
+  })
   const requests: { readonly [O in Operation]: RequestOf<O> } = {
     sendMessage: { message },
     streamMessage: { message },

@@ -109,7 +109,7 @@ async function register(
   const { endpoint } = created
   if (!(await mayCall(endpoint))) throw guardedError(endpoint === id ? id : 'The endpoint in the card')
   // Adding an agent counts as seeing it, so that an inline card does not expire at once.
-  const entry = { ...created, seen: clock.now(), ...(owner !== undefined && { owner }) }
+  const entry = { ...created, seen: clock.now(), ...defined({ owner }) }
   // Maintenance probes a new agent in its next pass; the caller does not wait for it.
   const isUnprobed = probe?.message !== undefined && created.sightings.completed === undefined
   const index = indexOf(entry, isUnprobed ? clock.now() : nextCheck(settings, checked, entry))

@@ -40,12 +40,7 @@ export async function createA2AEntry(id: string, checked: CheckedCard, context: 
     failures: 0, // An inline card in a catalog does not show that the agent is alive.
     seen: reachable ? now : (previous?.seen ?? now),
     trouble: !conforms.ok ? 'unusable' : undefined,
-    sightings: {
-      ...(reachable && { reachable }),
-      conforms,
-      ...(signature && { signature }),
-      ...(completed && { completed }),
-    },
+    sightings: defined({ reachable, conforms, signature, completed }),
   })
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
 import type { ConnectOptions, VerifyCard } from '../core/client/options.ts'
@@ -35,7 +36,7 @@ export function createFind({ entries, fetch, peer, verifyCard, healthySince }: F
     const agent = listingOf(entry, true)
     if (entry.kind === 'a2a') {
       const wasVerified = verifyCard !== undefined && entry.sightings.signature?.ok
-      const connectOptions = { fetch, ...(wasVerified && { verifyCard }), ...options }
+      const connectOptions = { fetch, ...defined({ verifyCard: wasVerified ? verifyCard : undefined }), ...options }
       const client = await connect(entry.cardUrl ?? entry.card, connectOptions)
       return { kind: 'a2a', agent, client }
     }

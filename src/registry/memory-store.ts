@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { createMemoryOperatorState } from '../core/base/operator-state.ts'
 import { checkOptions, integer } from '../core/base/options.ts'
 import type {
@@ -42,7 +43,7 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
       const existing = byId.get(entry.id)
       if (!existing) return false
       const { owner } = existing.entry
-      index.put({ ...entryIndex, entry: { ...entry, ...(owner !== undefined && { owner }) } })
+      index.put({ ...entryIndex, entry: { ...entry, ...defined({ owner }) } })
       if (change) record(change, entry.id)
       return true
     },
@@ -52,7 +53,7 @@ export function createMemoryRegistryStore(options: MemoryEntriesOptions = {}): R
       if (!existing) return undefined
       const { trouble: before, ...rest } = existing.entry
       const after = trouble === undefined ? before : (trouble ?? undefined)
-      const entry = { ...rest, seen: Math.max(seen, rest.seen), ...(after && { trouble: after }) }
+      const entry = { ...rest, seen: Math.max(seen, rest.seen), ...defined({ trouble: after }) }
       byId.set(id, { ...existing, entry })
       if (after !== before) record('status', id)
       return entry

@@ -116,7 +116,7 @@ function registryMethods(options: MeshAgentsOptions): Readonly<Record<string, Me
 
   const searchAgents: MeshMethod = async ({ max_results: limit, cursor, ...conditions }) => {
     try {
-      const query = { ...conditions, ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+      const query = { ...conditions, ...defined({ limit, cursor }) }
       const { agents, totalCount, nextCursor, queryTimeMs } = await search(query as SearchQuery)
       return asJson({ agents, total_count: totalCount, next_cursor: nextCursor, query_time_ms: queryTimeMs })
     } catch (error) {

@@ -72,16 +72,16 @@ export async function readCard(
   const at = clock.now()
   const problem = connectFailure ?? cardViolation(card)
   const etag = last?.headers.get('etag') ?? (last?.status === 304 ? previous?.etag : undefined)
-  return {
+  return defined({
     card,
-    ...(last && { cardUrl: last.url }),
-    ...(etag && { etag }),
+    cardUrl: last?.url,
+    etag: etag || undefined,
     headers: last?.headers ?? new Headers(),
-    ...(last && { reachable: { ok: true, at, latency: last.latency } }),
+    reachable: last && { ok: true, at, latency: last.latency },
     conforms: defined({ ok: problem === undefined, at, problem }),
-    ...(signature && { signature }),
-    ...(client && { client }),
-  }
+    signature,
+    client,
+  })
 }
 
 /** Bounds for the freshness lifetime of cards and catalogs, in milliseconds. */

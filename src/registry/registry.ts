@@ -1,4 +1,5 @@
 import { systemClock } from '../core/base/clock.ts'
+import { defined } from '../core/base/json.ts'
 import { consoleLogger } from '../core/base/logger.ts'
 import { checkOptions } from '../core/base/options.ts'
 import type { ConnectOptions } from '../core/client/options.ts'
@@ -87,8 +88,7 @@ export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Regis
     clock,
     describe,
     maxPerOwner: options.maxPerOwner ?? 1_000,
-    ...(options.a2a && { a2a: options.a2a }),
-    ...(probe && { probe }),
+    ...defined({ a2a: options.a2a, probe }),
   })
 
   async function check(entry: RegistryEntry): Promise<boolean> {
@@ -97,7 +97,7 @@ export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Regis
     const isUp = await checkByKind(entry)
     const latency = Math.round(performance.now() - start)
     const problem = onProbe && !isUp ? (await entries.get(entry.id))?.trouble : undefined
-    onProbe?.(entry.id, { at, isUp, latency, ...(problem !== undefined && { problem }) })
+    onProbe?.(entry.id, defined({ at, isUp, latency, problem }))
     return isUp
   }
 
@@ -124,7 +124,7 @@ export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Regis
     logger,
     lifetimes: lifetimeBounds(options.a2a),
     removeAfter: options.a2a?.removeAfter ?? 7 * day,
-    ...(options.catalogs && { options: options.catalogs }),
+    ...defined({ options: options.catalogs }),
   })
   const maintenance = createMaintenance({
     entries,
@@ -156,7 +156,7 @@ export function openRegistry(options: RegistryOptions, onProbe?: OnProbe): Regis
       fetch,
       peer: mesh?.peer,
       healthySince,
-      ...(options.a2a?.verifyCard && { verifyCard: options.a2a.verifyCard }),
+      ...defined({ verifyCard: options.a2a?.verifyCard }),
     }),
     discover,
     follow: (followOptions = {}) => followChanges(entries, followOptions, closing.signal),

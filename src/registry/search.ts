@@ -1,4 +1,5 @@
 import { fromBase64Url, toBase64Url } from '../core/base/base64.ts'
+import { defined } from '../core/base/json.ts'
 import { invalidParams } from '../core/protocol/errors.ts'
 import {
   type AgentListing,
@@ -71,12 +72,12 @@ export function createSearch({ entries, isHealthy, healthySince }: SearchOptions
     const matches = await entries.find({ ...toEntryQuery(query, healthySince()), limit: limit + 1 })
     const page = matches.entries.slice(0, limit)
     const last = page.at(-1)
-    return {
+    return defined({
       agents: page.map((entry) => listingOf(entry, isHealthy(entry))),
       totalCount: matches.total,
-      ...(last && matches.entries.length > limit && { nextCursor: encodeCursor(last) }),
+      nextCursor: last && matches.entries.length > limit ? encodeCursor(last) : undefined,
       queryTimeMs: performance.now() - start,
-    }
+    })
   }
 }
 
@@ -104,9 +105,11 @@ export function toEntryQuery(query: SearchQuery, since: number): EntryQuery {
   return {
     ...conditions,
     limit,
-    ...(kind && { kind }),
-    ...(status !== 'all' && { health: { isHealthy: status === 'healthy', since } }),
-    ...(cursor !== undefined && { after: decodeCursor(cursor) }),
+    ...defined({
+      kind,
+      health: status === 'all' ? undefined : { isHealthy: status === 'healthy', since },
+      after: cursor === undefined ? undefined : decodeCursor(cursor),
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { DoctorObserver } from '../conformance/doctor/report.ts'
 import { redactSecrets } from '../core/base/error-summary.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { packageVersion } from '../core/base/package-version.ts'
 import { hostOf, isThisMachine } from '../core/http/address-guard.ts'
@@ -96,12 +96,17 @@ const runConformance: RunCheck = async ({ url, signal, onFinding }) => {
     signal,
     fetch: calls.fetch,
     onCheck({ rule, version, binding, level, title, outcome, problem, expects, evidence }) {
-      onFinding({
-        ...{ id: `${rule} ${version} ${binding}`, level, title },
-        outcome: outcome === 'not measured' ? 'not-measured' : outcome,
-        ...(problem !== undefined && { detail: problem, remedy: expects }),
-        ...(evidence && { evidence: redactSecrets(`${evidence.request}\n\n${evidence.answer}`) }),
-      })
+      onFinding(
+        defined({
+          id: `${rule} ${version} ${binding}`,
+          level,
+          title,
+          outcome: outcome === 'not measured' ? 'not-measured' : outcome,
+          detail: problem,
+          remedy: problem === undefined ? undefined : expects,
+          evidence: evidence && redactSecrets(`${evidence.request}\n\n${evidence.answer}`),
+        }),
+      )
     },
   }).finally(calls.close)
   const count = (outcome: string) => report.checks.filter((check) => check.outcome === outcome).length
@@ -125,11 +130,16 @@ const runDoctor: RunCheck = async ({ url, signal, onProbe, onFinding }) => {
   const observer: DoctorObserver = {
     onProbe,
     onFinding({ id, severity, subject, problem, fix, evidence }) {
-      add({
-        ...{ id, outcome: severity, title: problem, detail: subject },
-        ...(fix !== undefined && { remedy: fix }),
-        ...(evidence.length > 0 && { evidence: redactSecrets(JSON.stringify(evidence, null, 2)) }),
-      })
+      add(
+        defined({
+          id,
+          outcome: severity,
+          title: problem,
+          detail: subject,
+          remedy: fix,
+          evidence: evidence.length > 0 ? redactSecrets(JSON.stringify(evidence, null, 2)) : undefined,
+        }),
+      )
     },
     onInterface({ binding, version, url: address, works }, findings) {
       if (!works || findings.some(({ severity }) => severity === 'error')) return

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { httpUrl, integer, type OptionCheck, text } from '../core/base/options.ts'
 import type { ServeOptions } from './options.ts'
 
@@ -27,13 +28,7 @@ export function withEnvironment(options: ServeOptions, environment: Environment)
   const databaseUrl = isStoreChosen ? undefined : read('PARLEY_DATABASE_URL', postgresUrl, asIs)
   const directory = options.directory ?? read('PARLEY_DIRECTORY', text, asIs)
   return {
-    options: {
-      ...options,
-      ...(port !== undefined && { port }),
-      ...(host !== undefined && { host }),
-      ...(publicUrl !== undefined && { publicUrl }),
-      ...(directory !== undefined && { directory }),
-    },
+    options: { ...options, ...defined({ port, host, publicUrl, directory }) },
     databaseUrl,
   }
 }

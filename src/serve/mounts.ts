@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent/agent.ts'
+import { defined } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { isLoopback } from '../core/http/origin.ts'
 import type { ServerLoad } from '../core/node/server-load.ts'
@@ -63,12 +64,13 @@ export function createMounts(host: Host, settings: RecordedSettings, onLog: (log
         }
         const hosted = host.add(agent, {
           ...merged,
-          ...(pushFor && !merged.push && { push: pushFor(isLocal && isOpen(merged, mount.auth ?? auth)) }),
-          ...(!isLocal && { calls: { loopback: 'refuse', ...merged.calls } }),
+          ...defined({
+            push: pushFor && !merged.push ? pushFor(isLocal && isOpen(merged, mount.auth ?? auth)) : undefined,
+            calls: isLocal ? undefined : { loopback: 'refuse' as const, ...merged.calls },
+          }),
           // `auth: undefined` means the server's auth, not open access.
           auth: mount.auth ?? auth,
-          ...(opened && { log: opened }),
-          ...(recorder && log && { logger: recorder.loggerFor(merged.logger ?? logger, log) }),
+          ...defined({ log: opened, logger: recorder && log && recorder.loggerFor(merged.logger ?? logger, log) }),
         })
         if (opened) openedLogs.set(hosted, opened)
         if (log) onLog(log)

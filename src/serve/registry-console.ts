@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { consoleLogger, type Logger } from '../core/base/logger.ts'
 import { createMemoryOperatorState } from '../core/base/operator-state.ts'
 import { packageVersion } from '../core/base/package-version.ts'
@@ -70,7 +71,11 @@ function toConsoleRegistry({ registry, probes }: RegistryConsoleOptions): Consol
   async function toRows(listings: readonly AgentListing[]): Promise<readonly RegistryRow[]> {
     const byId = await probes.of(listings.map(({ id }) => id))
     return listings.map(({ id, kind, name, description, endpoint, status }) => ({
-      ...{ id, kind, name, description, url: endpoint },
+      id,
+      kind,
+      name,
+      description,
+      url: endpoint,
       health: status === 'healthy' ? 'up' : 'down',
       probes: byId.get(id) ?? [],
     }))
@@ -84,12 +89,10 @@ function toConsoleRegistry({ registry, probes }: RegistryConsoleOptions): Consol
 
   return {
     async list({ search, cursor }) {
-      const { agents, nextCursor } = await registry.search({
-        ...{ status: 'all', limit: pageSize },
-        ...(search !== undefined && { text: search }),
-        ...(cursor !== undefined && { cursor }),
-      })
-      return { agents: await toRows(agents), ...(nextCursor !== undefined && { next: nextCursor }) }
+      const { agents, nextCursor } = await registry.search(
+        defined({ status: 'all', limit: pageSize, text: search, cursor }),
+      )
+      return defined({ agents: await toRows(agents), next: nextCursor })
     },
     add: async (url) => await toRow(await registry.add(url)),
     async probe(id) {

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { consoleLogger } from '../core/base/logger.ts'
 import {
   checkOptions,
@@ -87,8 +88,7 @@ export async function servePeer(options: ServePeerOptions): Promise<PeerServer> 
       ...rest,
       requireAuth,
       logger,
-      ...(key && { key }),
-      ...(firstHandshake && { firstHandshake }),
+      ...defined({ key, firstHandshake }),
       card: completeCard(options, endpoint),
     })
   // Wrong options are reported before the port opens.
@@ -98,9 +98,9 @@ export async function servePeer(options: ServePeerOptions): Promise<PeerServer> 
     {
       port,
       host,
-      ...(tls && { tls }),
+      ...defined({ tls }),
       onError: (error) => logger.error({ error: loggedError(error) }, 'A mesh request failed'),
-      ...(sockets && { upgrade: socketsAt(path, sockets, (socket) => peer.accept(socket, socketOptions)) }),
+      ...defined({ upgrade: sockets && socketsAt(path, sockets, (socket) => peer.accept(socket, socketOptions)) }),
     },
   )
   const endpoint = `${(publicUrl ?? listening.url).replace(/\/+$/, '')}${path}`

@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import { consoleLogger } from '../core/base/logger.ts'
 import {
   aFunction,
@@ -106,7 +107,8 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   const fetch = options.fetch ?? (guardedFetch as RegistryFetch)
   const { logger = consoleLogger } = options
   const consoleOptions = readConsoleOptions({
-    ...{ caller: 'serveRegistry()', console: options.console },
+    caller: 'serveRegistry()',
+    console: options.console,
     isLocal: isLocal && !trustProxy && (publicUrl === undefined || isLoopback(new URL(publicUrl).hostname)),
   })
   const access = consoleOptions && (await openConsoleAccess(consoleOptions, { directory, logger }))
@@ -119,9 +121,9 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   const auth = options.auth ?? (isLocal ? 'local' : undefined)
   const exchange = openRegistryExchange(registry, {
     ...shared,
-    ...(auth && { auth }),
+    ...defined({ auth }),
     isMeshLocal: isLocal && (options.requireAuth === false || options.firstHandshake !== undefined),
-    ...(publisher && { host: publisher }),
+    ...defined({ host: publisher }),
   })
   const served = access
     ? withRegistryConsole(exchange, { options: access, registry, probes, logger, publicUrl, trustProxy })

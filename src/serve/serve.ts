@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Agent } from '../core/agent/agent.ts'
+import { defined } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import type { OperatorState } from '../core/base/operator-state.ts'
 import type { LoopbackRule } from '../core/http/address-guard.ts'
@@ -93,12 +94,15 @@ export async function startServer(
   const host: Host = createHost({
     load,
     isOnLoopback: isLoopback(options.host ?? '127.0.0.1'),
-    ...(grpc && { grpc }),
+    ...defined({ grpc }),
     pages:
       settings.console &&
       recorder &&
       createConsolePages({
-        ...{ ...settings, console: settings.console, recorder, mounted: () => host.mounted() },
+        ...settings,
+        console: settings.console,
+        recorder,
+        mounted: () => host.mounted(),
         address: () => listening?.url,
         mesh: options.mesh && (() => mesh?.state()),
       }),
@@ -192,7 +196,9 @@ async function readSettings(options: ServeOptions, databaseUrl: string | undefin
     throw new TypeError('serve(): tls.requestCert: expected true, since a scheme in auth needs certificates.')
   }
   const consoleOptions = readConsoleOptions({
-    ...{ caller: 'serve()', console: options.console, isLocal: isLocalOnly(options) },
+    caller: 'serve()',
+    console: options.console,
+    isLocal: isLocalOnly(options),
   })
   const { logger = createLogger() } = options
   const access = consoleOptions && (await openConsoleAccess(consoleOptions, { directory, logger }))
@@ -290,17 +296,13 @@ function listenFor(
   const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
   return listen(logRequests(around(exchange), logger), {
     port,
-    ...(address !== undefined && { host: address }),
-    ...(tls && { tls }),
-    ...(requestTimeout !== undefined && { requestTimeout }),
-    ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
-    ...(unreadTimeout !== undefined && { unreadTimeout }),
+    ...defined({ host: address, tls, requestTimeout, keepAliveTimeout, unreadTimeout }),
     onError: (error) => logger.error({ error: loggedError(error) }, 'a request failed unexpectedly'),
     asksCertificate,
     challenge: host.challenge,
     grpc: host.grpc && logGrpcRequests(host.grpc, logger),
     load,
-    ...(load && { maxConnections: load.connections }),
+    ...defined({ maxConnections: load?.connections }),
     upgrade: mesh?.sockets && socketsAt(mesh.path ?? '/mesh', mesh.sockets, (socket) => endpoint()?.accept(socket)),
   })
 }

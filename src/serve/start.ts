@@ -1,4 +1,5 @@
 import { redactSecrets } from '../core/base/error-summary.ts'
+import { defined } from '../core/base/json.ts'
 import { packageVersion } from '../core/base/package-version.ts'
 import { serverDialects } from '../core/dialects/server-dialects.ts'
 import type { AuthChoice } from '../core/server/authentication.ts'
@@ -17,10 +18,10 @@ export function describeStart(agents: Agents, { options, auth, stores, console }
   const { host = '127.0.0.1', port = 0, tls, grpc, log, publicUrl } = options
   const { dialects } = flattenOptions({ dialects: options.dialects, auth })
   const protocols = new Set(serverDialects(dialects ? { dialects } : {}).map(({ version }) => version))
-  return {
+  return defined({
     agents: Object.values(agents).map(({ profile }) => profile.name),
     address: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    ...(publicUrl !== undefined && { publicUrl: redactSecrets(publicUrl) }),
+    publicUrl: publicUrl === undefined ? undefined : redactSecrets(publicUrl),
     protocols: [...protocols],
     bindings: ['JSON-RPC', 'REST', ...(grpc ? ['gRPC'] : [])],
     store: log ? 'a log of the program' : stores.description,
@@ -28,7 +29,7 @@ export function describeStart(agents: Agents, { options, auth, stores, console }
     console: console !== undefined,
     version: packageVersion,
     runtime: runtimeName(),
-  }
+  })
 }
 
 function describeAuth(auth: AuthChoice): string {

@@ -49,7 +49,10 @@ export async function createPostgresStores(
     async open(agent, mount) {
       const { name, base } = addressOf(agent, mount)
       return await createPostgresLog({
-        ...{ pool, schema: schemaOf(base, name), agent: name, logger },
+        pool,
+        schema: schemaOf(base, name),
+        agent: name,
+        logger,
         startPatience: patience,
       })
     },

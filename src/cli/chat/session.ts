@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { isObject, type Json, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import { clientTools, inputRequestIn, toolResult } from '../../core/protocol/extensions/client-tools.ts'
 import { type ClientEvent, credentialsExtension, credentialsPart, type Part, type Task } from '../../entries/client.ts'
@@ -137,8 +137,10 @@ async function takeTurn(
   const isOpen = task && (task.status.state === 'input-required' || task.status.state === 'auth-required')
   const options = {
     ...agent.call,
-    ...(isOpen && { taskId: task.id }),
-    ...((contextId ?? task?.contextId) && { contextId: contextId ?? task?.contextId ?? '' }),
+    ...defined({
+      taskId: isOpen ? task.id : undefined,
+      contextId: (contextId ?? task?.contextId) ? (contextId ?? task?.contextId ?? '') : undefined,
+    }),
   }
   const events = (signal: AbortSignal) =>
     untilInterrupted(agent.client.stream(parts, { ...options, signal }), { continues: isOpen === true })

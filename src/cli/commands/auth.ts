@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { unlessAborted } from '../../core/base/abort.ts'
+import { defined } from '../../core/base/json.ts'
 import { readPeerCard } from '../../core/dialects/peer-card.ts'
 import type { AgentCard, SecurityScheme } from '../../entries/client.ts'
 import type { Token } from '../../entries/client-auth.ts'
@@ -62,7 +63,7 @@ export const authLogin: Command = {
     const redirect = flow === 'authorization-code' ? await openRedirect(context) : undefined
     try {
       const provider = providerOf(base, key, {
-        ...(secret !== undefined && { clientSecret: secret }),
+        ...defined({ clientSecret: secret }),
         onPrompt: (prompt) => {
           output.note(`Open ${prompt.verificationUriComplete ?? prompt.verificationUri}`)
           output.note(`Code: ${prompt.userCode}`)
@@ -133,13 +134,14 @@ function describe(agent: string, { flow, scheme, tokens = {} }: Login) {
   const all = Object.values(tokens)
   const expiresAt = Math.max(...all.map((token) => token.expiresAt))
   const hasEnd = all.length > 0 && Number.isFinite(expiresAt) && expiresAt < 8.64e15
-  return {
+  return defined({
     agent,
     scheme,
     flow,
-    ...(hasEnd && { expires: new Date(expiresAt).toISOString(), isExpired: expiresAt < Date.now() }),
-    ...(all.length > 0 && { renews: all.some(({ refreshToken }) => refreshToken !== undefined) }),
-  }
+    expires: hasEnd ? new Date(expiresAt).toISOString() : undefined,
+    isExpired: hasEnd ? expiresAt < Date.now() : undefined,
+    renews: all.length > 0 ? all.some(({ refreshToken }) => refreshToken !== undefined) : undefined,
+  })
 }
 
 function report({ output }: Context, reference: string, login: Login | undefined): void {
@@ -162,13 +164,13 @@ function clientOf({ settings }: Context, flow: LoginFlow): Partial<Login> {
     )
   }
   const scopes = settings.list('scope')
-  return {
+  return defined({
     clientId,
-    ...(issuer !== undefined && { issuer }),
-    ...(tokenUrl !== undefined && { tokenUrl }),
-    ...(scopes.length > 0 && { scopes }),
-    ...(settings.flag('trust-card') && { trustsCard: true }),
-  }
+    issuer,
+    tokenUrl,
+    scopes: scopes.length > 0 ? scopes : undefined,
+    trustsCard: settings.flag('trust-card') ? true : undefined,
+  })
 }
 
 interface ChosenScheme {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
 import { currentVersion } from '../../core/dialects/versions.ts'
 import type { Check, ConformanceReport, conformance } from '../../entries/testing.ts'
 import { createFetch, fetchCard, openGrpc, requireReference, transportName } from '../agent.ts'
@@ -72,17 +72,17 @@ async function optionsOf(context: Context): Promise<ConformanceOptions> {
     inputRequired: settings.text('input-required-text'),
     longRunning: settings.text('long-running-text'),
   }
-  return {
+  return defined({
     fetch: createFetch(context, readAgentReference(requireReference(context))),
-    ...(mayUseGrpc && { grpc: await openGrpc(context, requireReference(context)) }),
+    grpc: mayUseGrpc ? await openGrpc(context, requireReference(context)) : undefined,
     signal,
     headers: await credentialHeaders(context),
     probe: !settings.flag('no-probe'),
     texts: Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)),
-    ...(bindings.length > 0 && { bindings }),
-    ...(rules.length > 0 && { rules }),
-    ...(!settings.flag('legacy') && { versions: [(version ?? currentVersion) as Version] }),
-  }
+    bindings: bindings.length > 0 ? bindings : undefined,
+    rules: rules.length > 0 ? rules : undefined,
+    versions: settings.flag('legacy') ? undefined : [(version ?? currentVersion) as Version],
+  })
 }
 
 /** The suite sends every byte itself, so credentials must fit into a header. */

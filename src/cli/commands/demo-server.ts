@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '../../core/base/json.ts'
 import type { Command } from '../command.ts'
 import { usageError } from '../errors.ts'
 import { callLogger, callTelemetry, printServer, untilStopped } from '../serve/serving.ts'
@@ -42,7 +43,7 @@ export const demoServer: Command = {
       drainDeadline: 1_000,
       logger: callLogger(output),
       telemetry: callTelemetry(output),
-      ...(scheme && { auth: { schemes: { token: scheme } } }),
+      ...defined({ auth: scheme && { schemes: { token: scheme } } }),
     })
     try {
       printServer(context, { agents: [{ name: 'Demo', url: server.url }], consoleUrl: server.consoleUrl })

@@ -1,5 +1,6 @@
 import { readFileSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
+import { defined } from '../../core/base/json.ts'
 import { anonymous } from '../../core/protocol/model.ts'
 import type { Operation } from '../../core/protocol/service.ts'
 import type { GatewayConfig, GatewayOptions } from '../../entries/gateway.ts'
@@ -87,14 +88,11 @@ async function readConfig(file: string): Promise<GatewayConfig> {
 async function explain(text: string, { options }: GatewayConfig, { output }: Context): Promise<void> {
   const [id = '', agent = '', operation = ''] = text.split(',')
   const { explainRule } = await import('../../entries/gateway.ts')
-  const decision = explainRule(
-    { agents: options.agents, ...(options.rules && { rules: options.rules }) },
-    {
-      principal: id === '' ? anonymous : { id },
-      agent,
-      operation: operation as Operation,
-    },
-  )
+  const decision = explainRule(defined({ agents: options.agents, rules: options.rules }), {
+    principal: id === '' ? anonymous : { id },
+    agent,
+    operation: operation as Operation,
+  })
   const verb = decision.isAllowed ? 'allowed' : 'denied'
   output.print(`${id || 'anonymous'} → ${agent} ${operation}: ${verb} by ${decision.name}`)
 }
@@ -106,9 +104,7 @@ async function runGateway(context: Context, given: GatewayOptions, file: string 
   const options: GatewayOptions = {
     logger: callLogger(output),
     ...given,
-    ...(host !== undefined && { host }),
-    ...(directory !== undefined && { directory }),
-    ...(port !== undefined && { port }),
+    ...defined({ host, directory, port }),
     signals: false,
   }
   const gateway = await createGateway(options).catch((error) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { defined } from '../../core/base/json.ts'
 import type { PushDelivery } from '../../entries/push.ts'
 import { openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context } from '../command.ts'
@@ -53,7 +54,7 @@ export const listen: Command = {
       createReceiver({
         url,
         signers,
-        ...(token !== undefined && { tokens: [token] }),
+        ...defined({ tokens: token === undefined ? undefined : [token] }),
         onEvent(delivery) {
           print(delivery, printer, context)
           if (++deliveries === limit) stopped.abort()

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { encodeResult } from '../../core/dialects/v1.0/encode.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import type { PushConfig } from '../../entries/client.ts'
@@ -43,12 +44,12 @@ export const pushConfigCreate: Command = {
     )
     const { client, call } = await openPushAgent(context)
     const config = await client.task(taskId).push.create(
-      {
+      defined({
         url,
-        ...(id !== undefined && { id }),
-        ...(token !== undefined && { token }),
-        ...(scheme !== undefined && { authentication: { scheme, ...(credentials !== undefined && { credentials }) } }),
-      },
+        id,
+        token,
+        authentication: scheme === undefined ? undefined : defined({ scheme, credentials }),
+      }),
       call,
     )
     print([config], context)
@@ -125,9 +126,12 @@ function withoutSecrets(config: PushConfig): PushConfig {
   const { token, authentication } = config
   return {
     ...config,
-    ...(token && { token: '[redacted]' }),
-    ...(authentication && {
-      authentication: { ...authentication, ...(authentication.credentials && { credentials: '[redacted]' }) },
+    ...defined({
+      token: token ? '[redacted]' : undefined,
+      authentication: authentication && {
+        ...authentication,
+        ...defined({ credentials: authentication.credentials ? '[redacted]' : undefined }),
+      },
     }),
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import { anonymous } from '../../core/protocol/model.ts'
 import type { Outcome } from '../../core/protocol/service.ts'
@@ -102,20 +102,20 @@ async function sendMessage(
   { taskId, contextId, metadata, skill, historyLength, acceptedOutputModes, messageId }: SendOptions,
   returnImmediately: boolean,
 ): Promise<Outcome> {
-  const message = {
+  const message = defined({
     messageId: messageId ?? crypto.randomUUID(),
     role: 'user' as const,
     parts,
-    ...(taskId !== undefined && { taskId }),
-    ...(contextId !== undefined && { contextId }),
-    ...(skill !== undefined && { metadata: { skillId: skill } }),
-  }
-  const configuration = {
-    ...(returnImmediately && { returnImmediately }),
-    ...(historyLength !== undefined && { historyLength }),
-    ...(acceptedOutputModes && { acceptedOutputModes }),
-  }
-  const request = { message, configuration, ...(metadata && { metadata }) }
+    taskId,
+    contextId,
+    metadata: skill === undefined ? undefined : { skillId: skill },
+  })
+  const configuration = defined({
+    returnImmediately: returnImmediately || undefined,
+    historyLength,
+    acceptedOutputModes,
+  })
+  const request = defined({ message, configuration, metadata })
   return await client.service.sendMessage(request, { principal: anonymous, ...call })
 }
 
@@ -127,15 +127,15 @@ function sendOptions({ settings }: Context): SendOptions {
   const historyLength = settings.integer('history')
   const messageId = settings.text('message-id')
   const accept = settings.list('accept')
-  return {
-    ...(taskId !== undefined && { taskId }),
-    ...(contextId !== undefined && { contextId }),
-    ...(metadata !== undefined && { metadata: readMetadata(metadata) }),
-    ...(skill !== undefined && { skill }),
-    ...(historyLength !== undefined && { historyLength }),
-    ...(messageId !== undefined && { messageId }),
-    ...(accept.length > 0 && { acceptedOutputModes: accept }),
-  }
+  return defined({
+    taskId,
+    contextId,
+    metadata: metadata === undefined ? undefined : readMetadata(metadata),
+    skill,
+    historyLength,
+    messageId,
+    acceptedOutputModes: accept.length > 0 ? accept : undefined,
+  })
 }
 
 function readMetadata(text: string): JsonObject {

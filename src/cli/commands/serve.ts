@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isObject, type Json } from '../../core/base/json.ts'
+import { defined, isObject, type Json } from '../../core/base/json.ts'
 import type { ServeOptions } from '../../entries/index.ts'
 import type { Agent } from '../../entries/server.ts'
 import type { Command, Context } from '../command.ts'
@@ -176,16 +176,16 @@ async function serveOptions({ settings }: Context): Promise<ServeOptions> {
   if (!isObject(base)) throw usageError(`--options: expected ${file} to have an object as its default export.`)
   const [host, publicUrl, directory] = [settings.text('host'), settings.text('public-url'), settings.text('directory')]
   const port = settings.integer('port')
-  const flags = {
-    ...(port !== undefined && { port }),
-    ...(host !== undefined && { host }),
-    ...(publicUrl !== undefined && { publicUrl }),
-    ...(directory !== undefined && { directory }),
-    ...(settings.flag('grpc') && { grpc: true }),
-    ...(settings.flag('push') && { push: {} }),
-    ...(settings.flag('metrics') && { metrics: true }),
-    ...(settings.flag('allow-anyone') && { auth: 'none' }),
-  }
+  const flags = defined({
+    port,
+    host,
+    publicUrl,
+    directory,
+    grpc: settings.flag('grpc') ? true : undefined,
+    push: settings.flag('push') ? {} : undefined,
+    metrics: settings.flag('metrics') ? true : undefined,
+    auth: settings.flag('allow-anyone') ? 'none' : undefined,
+  })
   const options: Record<string, unknown> = { ...base, ...flags }
   for (const text of settings.list('set')) setOption(options, text)
   return options

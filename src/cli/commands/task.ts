@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import { anonymous } from '../../core/protocol/model.ts'
 import type { Task } from '../../entries/client.ts'
@@ -132,7 +133,7 @@ export const taskList: Command = {
     for (let pageToken = settings.text('page-token'); ; ) {
       const done = output.progress('Fetching the tasks…')
       const page = await client.service
-        .listTasks({ ...request, ...(pageToken && { pageToken }) }, { principal: anonymous, ...call })
+        .listTasks({ ...request, ...defined({ pageToken: pageToken || undefined }) }, { principal: anonymous, ...call })
         .finally(done)
       if (output.mode === 'json' && !settings.flag('stream')) return output.document(pageJson(page))
       for (const task of page.tasks) printListed(task, context)
@@ -156,14 +157,14 @@ function listRequest({ settings }: Context) {
   if (since !== undefined && Number.isNaN(Date.parse(since))) {
     throw usageError(`--since: expected a time such as 2026-01-31T12:00:00Z, got "${since}".`)
   }
-  return {
-    ...(state && { state }),
-    ...(contextId !== undefined && { contextId }),
-    ...(since !== undefined && { statusSince: new Date(since).toISOString() }),
+  return defined({
+    state,
+    contextId,
+    statusSince: since === undefined ? undefined : new Date(since).toISOString(),
     pageSize: settings.integer('page-size') ?? 50,
     historyLength: settings.integer('history') ?? 0,
     includeArtifacts: settings.flag('artifacts'),
-  }
+  })
 }
 
 function printListed(task: Task, { settings, output }: Context): void {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { defined } from '../../core/base/json.ts'
 import { A2AError, operatorError } from '../../core/protocol/errors.ts'
 import type { PostgresLog, PostgresPool } from '../../entries/postgres.ts'
 import type { LogAdmin, SqliteLog } from '../../entries/sqlite.ts'
@@ -128,7 +129,7 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
     const hint = isUnreachable ? 'Check the address and whether the database runs.' : undefined
     throw new CliError(isUnreachable ? 'A2ACLI_ERR_UNREACHABLE' : 'A2ACLI_ERR_INTERNAL', message, {
       cause,
-      ...(hint && { hint }),
+      ...defined({ hint }),
     })
   }
 }

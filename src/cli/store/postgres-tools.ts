@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { defined } from '../../core/base/json.ts'
 import { CliError } from '../errors.ts'
 
 /** Characters of an error text of the tool that are shown. */
@@ -14,7 +15,7 @@ export async function runPostgresTool(
   const address = new URL(url)
   const password = decodeURIComponent(address.password)
   address.password = ''
-  const env = { ...process.env, ...(password !== '' && { PGPASSWORD: password }) }
+  const env = { ...process.env, ...defined({ PGPASSWORD: password === '' ? undefined : password }) }
   const child = spawn(name, [...args, '--dbname', address.href], { env, stdio: ['ignore', 'ignore', 'pipe'], signal })
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -5,7 +5,7 @@ import type {
   RequestStateCodec,
   ServerContext,
 } from '@modelcontextprotocol/server'
-import type { JsonObject } from '../../core/base/json.ts'
+import { defined, type JsonObject } from '../../core/base/json.ts'
 import { readTrace, type Trace, traceHeaders } from '../../core/base/trace-context.ts'
 import { outputOf } from '../../core/client/call-skill.ts'
 import { type Reply, toReply } from '../../core/client/reply.ts'
@@ -47,7 +47,7 @@ export async function callTool(call: ToolCall): Promise<Result> {
     if (question) return await resume(call, question)
     const taskId = tool.skill === undefined ? `${input.taskId}` : undefined
     if (taskId === undefined)
-      return await follow(call, tool.toInput(input), { ...(tool.skill && { skill: tool.skill }) })
+      return await follow(call, tool.toInput(input), defined({ skill: tool.skill || undefined }))
     const { status } = await tool.client.task(taskId).get({ signal })
     const { requestId } = readQuestion(status.message)
     return await follow(call, encodeAnswer(`${input.answer}`, requestId), { taskId })
@@ -122,7 +122,7 @@ async function toResult(outcome: Outcome, skill: string | undefined, isTyped: bo
   const content = partsOf(reply).map(({ part, path }) => toBlock(part, path))
   const { task, contextId } = reply
   const taskId = task?.id
-  const result = { content, _meta: { ...(taskId && { taskId }), ...(contextId && { contextId }) } }
+  const result = { content, _meta: defined({ taskId: taskId || undefined, contextId: contextId || undefined }) }
   if (!isTyped) return result
   return { ...result, structuredContent: outputOf(reply, skill ?? '') }
 }
@@ -188,13 +188,13 @@ async function ask({ id: taskId }: Task, question: AgentQuestion, call: ToolCall
   if (!canElicit(capabilities)) {
     return failed(`The agent asks: ${text}\nTo answer, call ${answerTool} with taskId "${taskId}" and the answer.`)
   }
-  const pending: PendingQuestion = {
+  const pending: PendingQuestion = defined({
     tool: tool.name,
     taskId,
-    ...(requestId !== undefined && { requestId }),
+    requestId,
     isForm: form !== undefined,
     messageId: crypto.randomUUID(),
-  }
+  })
   const elicit = mcp.inputRequired.elicit({ message: text, requestedSchema: form ?? textForm })
   return mcp.inputRequired({ inputRequests: { answer: elicit }, requestState: await state.mint(pending, context) })
 }

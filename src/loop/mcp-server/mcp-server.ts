@@ -1,5 +1,5 @@
 import type { ClientCapabilities, McpServer, ServerContext } from '@modelcontextprotocol/server'
-import type { JsonObject } from '../../core/base/json.ts'
+import { defined, type JsonObject } from '../../core/base/json.ts'
 import { aFunction, checkOptions, integer, listOf, type OptionChecks, object, text } from '../../core/base/options.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
 import { importOptional } from '../../core/protocol/lazy-import.ts'
@@ -90,7 +90,7 @@ export async function createMcpServer(agents: McpAgents, options: McpServerOptio
   function register(server: McpServer, tool: SkillTool): void {
     const { name, title, description, input, output, client } = tool
     const answerTool = tools.find((other) => other.client === client && other.skill === undefined)?.name ?? ''
-    const config = { title, description, inputSchema: input, ...(output && { outputSchema: output }) }
+    const config = defined({ title, description, inputSchema: input, outputSchema: output })
     server.registerTool(name, config, async (args, context) => {
       const capabilities = capabilitiesOf(context) ?? server.server.getClientCapabilities()
       const call = { tool, answerTool, input: args as JsonObject, context, capabilities }

@@ -1,4 +1,5 @@
 import type { Client, FetchLike, Transport } from '@modelcontextprotocol/client'
+import { defined } from '../../core/base/json.ts'
 import { importOptional } from '../../core/protocol/lazy-import.ts'
 import { isClient, type McpAddress, type McpToolsOptions } from './options.ts'
 
@@ -121,8 +122,7 @@ async function createTransport(address: Remote, { maxMessage }: Settings): Promi
     const { url, headers, authProvider, fetch = globalThis.fetch } = address
     return new StreamableHTTPClientTransport(new URL(url), {
       fetch: limitedFetch(fetch, maxMessage),
-      ...(headers && { requestInit: { headers } }),
-      ...(authProvider && { authProvider }),
+      ...defined({ requestInit: headers && { headers }, authProvider }),
     })
   }
   const { StdioClientTransport } = await loadStdio()

@@ -1,7 +1,7 @@
 import type { CallToolResult, JsonSchemaType, Tool as McpTool, Progress } from '@modelcontextprotocol/client'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unlessAborted } from '../../core/base/abort.ts'
-import type { Json, JsonObject } from '../../core/base/json.ts'
+import { defined, type Json, type JsonObject } from '../../core/base/json.ts'
 import { checkOptions } from '../../core/base/options.ts'
 import { traceHeaders } from '../../core/base/trace-context.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
@@ -84,11 +84,11 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
     const { needsApproval = false, timeout } = options
     return localTool({
       name: toolName(name, options.prefix),
-      ...(description !== undefined && { description }),
+      ...defined({ description }),
       input: compileSchema(tool, fromJsonSchema),
       inputJsonSchema: inputSchema as JsonObject,
       needsApproval: typeof needsApproval === 'function' ? needsApproval(tool) : needsApproval,
-      ...(timeout !== undefined && { timeout }),
+      ...defined({ timeout }),
       run: (input, context) => call(tool, input, context),
     })
   }
@@ -255,10 +255,10 @@ function toPart(block: Block): Part {
     case 'audio':
       return { raw: block.data, mediaType: block.mimeType }
     case 'resource_link':
-      return { url: block.uri, filename: block.name, ...(block.mimeType && { mediaType: block.mimeType }) }
+      return defined({ url: block.uri, filename: block.name, mediaType: block.mimeType || undefined })
     case 'resource': {
       const { uri, mimeType } = block.resource
-      const file = { filename: lastSegment(uri), ...(mimeType && { mediaType: mimeType }) }
+      const file = defined({ filename: lastSegment(uri), mediaType: mimeType || undefined })
       return 'blob' in block.resource ? { raw: block.resource.blob, ...file } : { text: block.resource.text, ...file }
     }
   }

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCallOptions } from '../../core/agent/call-agent.ts'
-import type { JsonObject } from '../../core/base/json.ts'
+import { defined, type JsonObject } from '../../core/base/json.ts'
 import {
   aFunction,
   anyOf,
@@ -81,7 +81,7 @@ export function remoteAgent(target: RemoteTarget, options: RemoteAgentOptions = 
     if (isClient(target)) return target
     const previous = cached
     if (previous && previous.until > Date.now()) return await previous.client
-    const client = connect(target, { ...(auth && { auth }), ...(fetch && { fetch }), signal })
+    const client = connect(target, defined({ auth, fetch, signal }))
     cached = { client, until: Date.now() + refreshAfter }
     return await client.catch(async (error) => {
       cached = previous
@@ -124,7 +124,7 @@ function createTool(
   selected: SelectedSkill | undefined,
 ): LocalTool {
   const { timeout = 600_000, needsApproval, auth, budget, relay, headers } = options
-  const callOptions = { ...(auth && { auth }), ...(budget !== undefined && { budget }), ...(headers && { headers }) }
+  const callOptions = defined({ auth, budget, headers })
   const inputSchema = selected?.schemas?.input
   const schema = inputSchema?.type === 'object' ? inputSchema : undefined
   return {
@@ -135,16 +135,16 @@ function createTool(
     inputJsonSchema: schema ?? textJsonSchema,
     timeout,
     usesTurn: true,
-    ...(needsApproval !== undefined && { needsApproval }),
+    ...defined({ needsApproval }),
     async run(input, { turn, signal, trace }: ToolContext) {
       // The agent itself validates the input by the schema of its card, and describes violations.
       const parts: readonly Part[] = schema
         ? [{ data: input as JsonObject, mediaType: 'application/json' }]
         : [{ text: (input as TextInput).text }]
       const skill = selected?.skill.id
-      const request = { signal, ...(skill !== undefined && { skill }) }
+      const request = defined({ signal, skill })
       if (!turn) return partsResult(await sendDirectly(client, parts, { ...request, trace }))
-      const answer = await turn.call(target, parts, { ...callOptions, ...request, timeout, ...(relay && { relay }) })
+      const answer = await turn.call(target, parts, { ...callOptions, ...request, timeout, ...defined({ relay }) })
       return partsResult(answer.message?.parts ?? partsOf(answer.artifacts, answer.task?.status.message))
     },
   }

@@ -1,5 +1,5 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
-import { type Json, type JsonObject, toJson } from '../../core/base/json.ts'
+import { defined, type Json, type JsonObject, toJson } from '../../core/base/json.ts'
 import { checkOptions, flag } from '../../core/base/options.ts'
 import { toolResult } from '../../core/protocol/extensions/client-tools.ts'
 import type { Part } from '../../core/protocol/model.ts'
@@ -46,7 +46,7 @@ export function toOutput(value: unknown): Output {
 /** The result of a tool as a part of a message. Files are described, not included. */
 export function toolResultPart({ toolCallId: toolUseId, output }: LanguageModelV4ToolResultPart): Part {
   const isError = ['error-text', 'error-json', 'execution-denied'].includes(output.type)
-  const data = { toolUseId, result: resultOf(output), ...(isError && { isError }) }
+  const data = defined({ toolUseId, result: resultOf(output), isError: isError || undefined })
   return { data, mediaType: toolResult }
 }
 
@@ -55,7 +55,7 @@ function resultOf(output: Output): Json {
   if (output.type !== 'content') return toJson(output.value, 'What the tool returns') ?? null
   return output.value.map((item): JsonObject => {
     if (item.type === 'text') return { type: item.type, text: item.text }
-    return { type: item.type, ...('mediaType' in item && { mediaType: item.mediaType }) }
+    return defined({ type: item.type, mediaType: 'mediaType' in item ? item.mediaType : undefined })
   })
 }
 

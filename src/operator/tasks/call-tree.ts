@@ -1,4 +1,4 @@
-import { isList, isObject, type Json } from '../../core/base/json.ts'
+import { defined, isList, isObject, type Json } from '../../core/base/json.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { lineageExtension } from '../../core/protocol/extensions/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../../core/protocol/states.ts'
@@ -36,16 +36,16 @@ export async function readCallTree(agents: ConsoleAgents, agent: ConsoleAgent, t
     const called = remoteTaskId === undefined ? undefined : await findServed(remoteTaskId, caller)
     const state = called?.phase ?? phase
     const end = called ? (isOver(called.phase) ? called.changed : undefined) : ended
-    return {
+    return defined({
       agent: name,
-      ...(called && { task: { agent: called.agent.id, taskId: called.taskId } }),
-      ...(remoteTaskId !== undefined && { remoteTaskId }),
+      task: called && { agent: called.agent.id, taskId: called.taskId },
+      remoteTaskId,
       state: stateOf(state),
       started: called?.created ?? started,
-      ...(end !== undefined && { ended: end }),
-      ...(failure !== undefined && { failure }),
+      ended: end,
+      failure,
       calls: called ? await callsOf(called.agent, called.taskId, depth + 1) : [],
-    }
+    })
   }
 
   /** The called agent may be one of this server. */
@@ -79,7 +79,10 @@ function linksIn(events: readonly TimedEvent[], fallback: number): readonly Call
       const before = links.get(taskId)
       const phase = (state ?? before?.phase ?? 'working') as Phase
       const started = before?.started ?? at
-      links.set(taskId, { agent, taskId, phase, started, ...(isOver(phase) && { ended: before?.ended ?? at }) })
+      links.set(
+        taskId,
+        defined({ agent, taskId, phase, started, ended: isOver(phase) ? (before?.ended ?? at) : undefined }),
+      )
     }
     const failed = failureIn(event)
     if (failed)
@@ -122,7 +125,7 @@ function readChild(child: Json): readonly Child[] {
   if (!isObject(child)) return []
   const { agent, taskId, state } = child
   if (typeof agent !== 'string' || typeof taskId !== 'string') return []
-  return [{ agent, taskId, ...(typeof state === 'string' && { state }) }]
+  return [defined({ agent, taskId, state: typeof state === 'string' ? state : undefined })]
 }
 
 function failureIn(event: TaskEvent): { readonly agent: string; readonly message: string } | undefined {

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { traceIdOf } from '../../core/base/trace-context.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import type { Artifact, Message, Part, Task } from '../../core/protocol/model.ts'
@@ -47,11 +48,10 @@ export async function describeTask(agent: ConsoleAgent, taskId: string): Promise
     ...rowOf(agent, head),
     task,
     isShortened: isShortened || events.length < head.generation,
-    ...(task.metadata && { metadata: task.metadata }),
+    ...defined({ metadata: task.metadata }),
     phases: phasesOf(events, head.created),
     steps: stepsOf(events),
-    ...(waiting && { waiting }),
-    ...(traced?.type === 'message' && traced.trace && { traceId: traceIdOf(traced.trace) }),
+    ...defined({ waiting, traceId: traced?.type === 'message' && traced.trace ? traceIdOf(traced.trace) : undefined }),
     recovery: agent.agent.recovery,
   }
 }
@@ -96,9 +96,13 @@ function foldShortened(head: OperatorTask, events: readonly TimedEvent[]) {
   const folded = fold.task()
   const messages = fold.messages()
   const task: Task = folded
-    ? { ...folded, generation, ...(status && { status }) }
+    ? { ...folded, generation, ...defined({ status }) }
     : {
-        ...{ id, contextId, generation, artifacts: [], history: messages },
+        id,
+        contextId,
+        generation,
+        artifacts: [],
+        history: messages,
         status: { state: isTask(phase as Phase) ? (phase as Task['status']['state']) : 'submitted' },
       }
   return { task, isShortened }
@@ -173,7 +177,7 @@ function stepsOf(events: readonly TimedEvent[]): readonly JournalStep[] {
     if (entry.type === 'attempt') attempt = entry.attempt
     if (entry.type !== 'step') return []
     const { step, call, result, failure } = entry
-    return [{ attempt, step, call, generation, ...(at !== undefined && { at }), result, failure }]
+    return [defined({ attempt, step, call, generation, at, result, failure })]
   })
 }
 
@@ -228,14 +232,14 @@ export async function* watchEvents(agent: ConsoleAgent, taskId: string, after: n
 
 function eventRowOf({ generation, event, at }: TimedEvent): EventRow {
   const bytes = new TextEncoder().encode(JSON.stringify(event)).length
-  return {
+  return defined({
     generation,
-    ...(at !== undefined && { at }),
+    at,
     bytes,
     type: event.type,
     by: emitterOf(event),
-    ...(bytes <= maxEventBytes && { event: withoutSecrets(event) }),
-  }
+    event: bytes <= maxEventBytes ? withoutSecrets(event) : undefined,
+  })
 }
 
 function emitterOf(event: TaskEvent): EventRow['by'] {
@@ -258,5 +262,5 @@ function withoutSecrets(event: TaskEvent): TaskEvent {
   if (event.type !== 'message') return event
   const { ticket: _, principal, ...rest } = event
   const { id, tenant, scopes } = principal
-  return { ...rest, principal: { id, ...(tenant !== undefined && { tenant }), ...(scopes && { scopes }) } }
+  return { ...rest, principal: defined({ id, tenant, scopes }) }
 }

@@ -1,5 +1,5 @@
 import { fromBase64Url, toBase64Url } from '../../core/base/base64.ts'
-import { isObject } from '../../core/base/json.ts'
+import { defined, isObject } from '../../core/base/json.ts'
 import { principalOf, textOf } from '../../core/protocol/model.ts'
 import type { Phase } from '../../core/protocol/states.ts'
 import type { ListCursor } from '../../core/tasks/log.ts'
@@ -54,15 +54,15 @@ export function readListRequest(query: URLSearchParams, agents: ConsoleAgents): 
   const phases = states.filter((state) => state !== 'stuck') as (Phase | 'expired')[]
   return {
     agents: agent === undefined ? agents.all().filter((each) => each.agent.log.operator) : [agents.get(agent)],
-    filters: {
-      ...(phases.length > 0 && { phases }),
-      ...(states.includes('stuck') && { isStuck: true }),
-      ...(principal !== undefined && { principal }),
-      ...(skill !== undefined && { skill }),
-      ...(contextId !== undefined && { contextId }),
-      ...(search !== undefined && { search }),
-      ...(since > 0 && { changedSince: since }),
-    },
+    filters: defined({
+      phases: phases.length > 0 ? phases : undefined,
+      isStuck: states.includes('stuck') ? true : undefined,
+      principal,
+      skill,
+      contextId,
+      search,
+      changedSince: since > 0 ? since : undefined,
+    }),
     limit: readInteger(query, 'limit', { min: 1, max: 200, fallback: 50 }),
     cursor: decodeCursor(query.get('cursor')),
   }
@@ -74,7 +74,7 @@ export async function listTasks({ agents, filters, limit, cursor }: ListRequest)
     agents.map(async (agent) => {
       const from = cursor[agent.id]
       if (from === null) return { agent, tasks: [], total: 0, next: undefined }
-      const page = await operatorLogOf(agent).tasks({ ...filters, limit, ...(from && { cursor: from }) })
+      const page = await operatorLogOf(agent).tasks({ ...filters, limit, ...defined({ cursor: from }) })
       return { agent, ...page }
     }),
   )
@@ -93,30 +93,30 @@ export async function listTasks({ agents, filters, limit, cursor }: ListRequest)
   }
   const isLast = pages.every(({ agent }) => next[agent.id] === null)
   const total = pages.reduce((sum, page) => sum + page.total, 0)
-  return {
+  return defined({
     tasks: merged.map(({ agent, task }) => rowOf(agent, task)),
-    ...(!isLast && { next: encodeCursor(next) }),
+    next: isLast ? undefined : encodeCursor(next),
     total: Math.min(total, maxCounted),
-  }
+  })
 }
 
 export function rowOf({ id }: ConsoleAgent, task: OperatorTask): TaskRow {
   const { taskId, contextId, phase, owner, skill, dialect, created, changed, generation, status, lease } = task
   const [line = ''] = (status?.message ? textOf(status.message) : '').trimStart().split('\n', 1)
-  return {
+  return defined({
     agent: id,
     taskId,
     contextId,
     phase,
     principal: principalOf(owner),
-    ...(skill !== undefined && { skill }),
-    ...(dialect !== undefined && { dialect }),
+    skill,
+    dialect,
     created,
     changed,
     events: generation,
-    ...(line !== '' && { summary: [...line].slice(0, maxSummary).join('') }),
-    ...(lease && { lease }),
-  }
+    summary: line === '' ? undefined : [...line].slice(0, maxSummary).join(''),
+    lease,
+  })
 }
 
 /**

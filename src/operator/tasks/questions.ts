@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../core/base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { inputRequestIn, toolResult, toolUse } from '../../core/protocol/extensions/client-tools.ts'
 import { credentialsPart, readAuthRequired } from '../../core/protocol/extensions/in-task-credentials.ts'
@@ -20,17 +20,17 @@ export function waitingOf({ phase, status, changed }: OperatorTask, events: read
   const pause = events.findLast((event) => event.type === 'journal' && event.entry.type === 'paused')
   const entry = pause?.type === 'journal' && pause.entry.type === 'paused' ? pause.entry : undefined
   const text = (message && textOf(message)) || (typeof prompt === 'string' ? prompt : '')
-  return {
+  return defined({
     kind: phase === 'auth-required' ? 'credentials' : kindOf(request, use),
     since: entry?.since ?? changed,
-    ...(entry?.expiresAt !== undefined && { deadline: entry.expiresAt }),
+    deadline: entry?.expiresAt,
     text,
-    ...(sensitive === true && { sensitive }),
-    ...(typeof requestId === 'string' && { requestId }),
-    ...(isObject(schema) && { schema }),
-    ...(use && { tool: use }),
-    ...(phase === 'auth-required' && { credentials: credentialsOf(message) }),
-  }
+    sensitive: sensitive === true ? sensitive : undefined,
+    requestId: typeof requestId === 'string' ? requestId : undefined,
+    schema: isObject(schema) ? schema : undefined,
+    tool: use,
+    credentials: phase === 'auth-required' ? credentialsOf(message) : undefined,
+  })
 }
 
 function credentialsOf(message: Message | undefined): Waiting['credentials'] {
@@ -60,7 +60,7 @@ export function partsOfAnswer(answer: Answer): readonly Part[] {
   if (credentials !== undefined) {
     if ((parts ?? value ?? decision) !== undefined) throw invalid('credentials', 'expected no other answer beside them')
     const { scheme, secret } = credentials
-    return [credentialsPart({ credentials: secret, ...(scheme !== undefined && { scheme }) }), ...remark]
+    return [credentialsPart(defined({ credentials: secret, scheme })), ...remark]
   }
   if (decision !== undefined) {
     const word = decision === 'approve' ? 'yes' : 'no'

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { taskForms } from '../../core/dialects/versions.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import { credentialsExtension } from '../../core/protocol/extensions/in-task-credentials.ts'
@@ -119,15 +120,15 @@ async function answer(agent: ConsoleAgent, taskId: string, call: OperatorCall): 
   const caller: Principal = first?.event.type === 'message' ? first.event.principal : principalOf(task.owner)
   // The credentials were valid when the caller sent them.
   const { expires: _, ...principal } = caller
-  const message = {
+  const message = defined({
     messageId: crypto.randomUUID(),
     role: 'user' as const,
     taskId,
     contextId: task.contextId,
     parts: partsOfAnswer(body),
-    ...(body.credentials && { extensions: [credentialsExtension] }),
-    ...(!call.session.isOpen && { metadata: { operator: call.session.principal.id } }),
-  }
+    extensions: body.credentials && [credentialsExtension],
+    metadata: call.session.isOpen ? undefined : { operator: call.session.principal.id },
+  })
   await agent.agent.uncheckedService.sendMessage(
     { message, configuration: { returnImmediately: true } },
     callAs(principal),
@@ -161,7 +162,7 @@ async function readInbox(query: URLSearchParams, agents: ConsoleAgents): Promise
       return found ? [{ ...row, waiting: found }] : []
     }),
   )
-  return { items: items.flat(), ...(next !== undefined && { next }) }
+  return defined({ items: items.flat(), next })
 }
 
 const text = (max: number) => string({ max })

@@ -37,9 +37,11 @@ function catalogEntryOf({ id, name, about, cardUrl, card, changed }: A2AEntry) {
     displayName: name,
     mediaType: cardType,
     ...(cardUrl === undefined ? { data: card } : { url: cardUrl }),
-    ...(about.description !== '' && { description: about.description }),
-    ...(tags.length > 0 && { tags }),
-    ...(about.version !== '' && { version: about.version }),
+    ...defined({
+      description: about.description === '' ? undefined : about.description,
+      tags: tags.length > 0 ? tags : undefined,
+      version: about.version === '' ? undefined : about.version,
+    }),
     updatedAt: new Date(changed).toISOString(),
   }
 }

@@ -87,8 +87,12 @@ async function withLink(context: Context, work: (link: MeshLink) => Promise<void
   try {
     const peer = mesh.createMeshPeer({
       card: {
-        ...{ agent_id: name, name, version: '1.0.0', description: 'The command line of Parley.' },
-        ...{ capabilities: ['command-line'], supported_protocols: ['A2A/1.0'] },
+        agent_id: name,
+        name,
+        version: '1.0.0',
+        description: 'The command line of Parley.',
+        capabilities: ['command-line'],
+        supported_protocols: ['A2A/1.0'],
       },
       key: privateKey === undefined ? await mesh.generateSigningKey() : await mesh.importSigningKey(privateKey),
       ...(peerKey === undefined

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '../../../core/base/json.ts'
-import { isList, isObject } from '../../../core/base/json.ts'
+import { defined, isList, isObject, type Json, type JsonObject } from '../../../core/base/json.ts'
 import { createFetch } from '../../agent.ts'
 import { readAgentReference } from '../../agent-reference.ts'
 import { agentOptions, type Command, type Context, type Option } from '../../command.ts'
@@ -56,7 +55,7 @@ export const registryServe: Command = {
       port: settings.integer('port') ?? 4100,
       host: settings.text('host') ?? '127.0.0.1',
       logger: callLogger(output),
-      ...(entries && { entries }),
+      ...defined({ entries }),
     }).catch(async (cause: unknown) => {
       await entries?.close()
       throw usageError(`The registry cannot be served: ${cause instanceof Error ? cause.message : cause}.`)
@@ -160,11 +159,11 @@ async function request(context: Context, path: string, init: RequestInit = {}): 
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw usageError(`--registry: expected a URL, got "${url}".`)
   const fetch = createFetch(context, { type: 'url', url })
   const token = settings.text('bearer')
-  const headers = {
+  const headers = defined({
     accept: 'application/json',
-    ...(init.body != null && { 'content-type': 'application/json' }),
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-  }
+    'content-type': init.body != null ? 'application/json' : undefined,
+    authorization: token === undefined ? undefined : `Bearer ${token}`,
+  })
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(requestTimeout)])
   const response = await fetch(`${url.replace(/\/$/, '')}${path}`, { ...init, headers, signal: deadline }).catch(
     (cause) => {

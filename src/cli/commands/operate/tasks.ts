@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/base/json.ts'
+import { defined, type Json } from '../../../core/base/json.ts'
 import type { Command, Context } from '../../command.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../../store/open-store.ts'
@@ -60,10 +60,9 @@ async function listTasks(log: Log, { settings, output }: Context): Promise<void>
   const [state, contextId, owner] = [settings.text('state'), settings.text('context-id'), settings.text('owner')]
   const query: Query = {
     owner: owner ?? '',
-    ...(owner === undefined && { also: 'everyone' as const }),
+    ...defined({ also: owner === undefined ? ('everyone' as const) : undefined }),
     limit: settings.integer('limit') ?? defaultLimit,
-    ...(state !== undefined && { phase: readState(state) }),
-    ...(contextId !== undefined && { contextId }),
+    ...defined({ phase: state === undefined ? undefined : readState(state), contextId }),
     ...sinceOf(settings.text('since')),
   }
   const { heads, total } = await log.list(query)

@@ -1,3 +1,4 @@
+import { defined } from '../../../../core/base/json.ts'
 import type { RegistryRow } from '../../../../entries/operator.ts'
 import type { Context } from '../../../command.ts'
 import { usageError } from '../../../errors.ts'
@@ -18,7 +19,7 @@ export const operatorRegistry = operation(
   },
   (operator, { settings }) => {
     const [search, cursor] = [settings.text('search'), settings.text('cursor')]
-    return operator.registryAgents({ ...(search !== undefined && { search }), ...(cursor !== undefined && { cursor }) })
+    return operator.registryAgents(defined({ search, cursor }))
   },
   ({ agents, next }, context) => {
     for (const agent of agents) printAgent(agent, context)

@@ -167,6 +167,6 @@ function explain(error: unknown, context: Context): unknown {
     : undefined
   return new CliError(isRefused ? 'A2ACLI_ERR_AUTH_FAILED' : 'A2ACLI_ERR_INTERNAL', error.message, {
     cause: error,
-    ...(hint !== undefined && { hint }),
+    ...defined({ hint }),
   })
 }

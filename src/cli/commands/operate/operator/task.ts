@@ -1,4 +1,4 @@
-import type { Json } from '../../../../core/base/json.ts'
+import { defined, type Json } from '../../../../core/base/json.ts'
 import { taskForms } from '../../../../core/dialects/versions.ts'
 import type { CallNode, EventRow, SeenAsDialect } from '../../../../entries/operator.ts'
 import { createPrompts, isInteractive } from '../../../chat/prompts.ts'
@@ -147,11 +147,16 @@ export const operatorAnswer = operation(
       approve: { type: 'flag', summary: 'Approve what the task asks for.', onlyFlag: true },
       decline: { type: 'flag', summary: 'Decline it.', onlyFlag: true },
       credentials: {
-        ...{ type: 'text', value: 'secret', secret: true },
+        type: 'text',
+        value: 'secret',
+        secret: true,
         summary: 'The credentials that the task waits for. Prefer A2ACLI_CREDENTIALS.',
       },
       scheme: {
-        ...{ type: 'text', value: 'name', onlyFlag: true, default: 'the first that the task names' },
+        type: 'text',
+        value: 'name',
+        onlyFlag: true,
+        default: 'the first that the task names',
         summary: 'The scheme of the credentials.',
       },
       comment: { type: 'text', value: 'text', summary: 'A comment beside the answer.', onlyFlag: true },
@@ -173,14 +178,17 @@ export const operatorAnswer = operation(
       throw usageError('Give an answer: --text, --value, --approve, --decline or --credentials.')
     }
     const scheme = settings.text('scheme') ?? waiting?.credentials?.schemes[0]
-    return await operator.answer(task, {
-      ...(waiting?.requestId !== undefined && { requestId: waiting.requestId }),
-      ...(text !== undefined && { parts: [{ text }] }),
-      ...(value !== undefined && { value: parseValue(value) }),
-      ...(decision && { decision }),
-      ...(secret !== undefined && { credentials: { secret, ...(scheme !== undefined && { scheme }) } }),
-      ...(comment !== undefined && { comment }),
-    })
+    return await operator.answer(
+      task,
+      defined({
+        requestId: waiting?.requestId,
+        parts: text === undefined ? undefined : [{ text }],
+        value: value === undefined ? undefined : parseValue(value),
+        decision,
+        credentials: secret === undefined ? undefined : defined({ secret, scheme }),
+        comment,
+      }),
+    )
   },
   (task, { output }) => output.field('Task', rowText(task)),
 )

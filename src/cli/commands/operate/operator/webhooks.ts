@@ -1,3 +1,4 @@
+import { defined } from '../../../../core/base/json.ts'
 import type { OperatorClient } from '../../../../entries/operator.ts'
 import type { Context } from '../../../command.ts'
 import { usageError } from '../../../errors.ts'
@@ -19,11 +20,7 @@ export const operatorWebhooks = operation(
   },
   (operator, { settings }) => {
     const [agent, taskId, cursor] = [settings.text('agent'), settings.text('task-id'), settings.text('cursor')]
-    return operator.webhooks({
-      ...(agent !== undefined && { agent }),
-      ...(taskId !== undefined && { taskId }),
-      ...(cursor !== undefined && { cursor }),
-    })
+    return operator.webhooks(defined({ agent, taskId, cursor }))
   },
   ({ webhooks, next }, { output }) => {
     for (const { agent, taskId, id, state, url, dead, problem } of webhooks) {

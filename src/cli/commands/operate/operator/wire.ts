@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../../core/base/json.ts'
+import { defined, isObject, type JsonObject } from '../../../../core/base/json.ts'
 import { currentVersion, protocolVersions } from '../../../../core/dialects/versions.ts'
 import type { ComposeRequest, WireBinding, WireRequest } from '../../../../entries/operator.ts'
 import { usageError } from '../../../errors.ts'
@@ -13,11 +13,18 @@ export const operatorWireCompose = operation(
     positionals: [agentPositional, { name: 'operation', summary: 'The operation, such as sendMessage or getTask.' }],
     options: {
       'a2a-version': {
-        ...{ type: 'text', value: 'x.y', choices: protocolVersions, default: currentVersion },
+        type: 'text',
+        value: 'x.y',
+        choices: protocolVersions,
+        default: currentVersion,
         summary: 'The protocol version.',
       },
       binding: {
-        ...{ type: 'text', value: 'name', choices: ['JSONRPC', 'REST', 'GRPC'], default: 'JSONRPC', onlyFlag: true },
+        type: 'text',
+        value: 'name',
+        choices: ['JSONRPC', 'REST', 'GRPC'],
+        default: 'JSONRPC',
+        onlyFlag: true,
         summary: 'The transport.',
       },
       text: { type: 'text', value: 'text', summary: 'The text of the message.', onlyFlag: true },
@@ -31,12 +38,16 @@ export const operatorWireCompose = operation(
     const [agent, name] = positionals
     if (agent === undefined || name === undefined) throw usageError('Name the agent and the operation.')
     const [text, taskId] = [settings.text('text'), settings.text('task-id')]
-    return operator.composeWire({
-      ...{ agent, operation: name, binding: (settings.text('binding') ?? 'JSONRPC') as WireBinding },
-      dialect: (settings.text('a2a-version') ?? currentVersion) as ComposeRequest['dialect'],
-      ...(text !== undefined && { text }),
-      ...(taskId !== undefined && { taskId }),
-    })
+    return operator.composeWire(
+      defined({
+        agent,
+        operation: name,
+        binding: (settings.text('binding') ?? 'JSONRPC') as WireBinding,
+        dialect: (settings.text('a2a-version') ?? currentVersion) as ComposeRequest['dialect'],
+        text,
+        taskId,
+      }),
+    )
   },
   // What is sent has to be the same in both modes.
   (request, { output }) => output.document({ ...request }),
