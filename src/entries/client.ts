@@ -6,10 +6,10 @@ export { connect } from '../core/client/connect.ts'
 export type { Conversation } from '../core/client/conversation.ts'
 export type { Authorize } from '../core/client/credentials/authorize.ts'
 export type { Explanation } from '../core/client/diagnostics/connection-trace.ts'
+export type { ClientEvent } from '../core/client/events.ts'
 export type { InputFile } from '../core/client/files.ts'
 export { createCardCache } from '../core/client/find-card.ts'
 export type { CardCache, ConnectOptions, Notice, Target, Transport } from '../core/client/options.ts'
-export type { ClientEvent, Output, Reply } from '../core/client/reply.ts'
 export type { SendOptions } from '../core/client/send-request.ts'
 export { data, type Input } from '../core/client/send-request.ts'
 export type { PushHandle, TaskHandle } from '../core/client/task-handle.ts'
@@ -52,4 +52,5 @@ export type {
   TextPart,
   UrlPart,
 } from '../core/protocol/model.ts'
+export type { Output, Reply } from '../core/protocol/reply.ts'
 export type { Call, Operation, PushConfig, SendRequest, Service, TaskPage } from '../core/protocol/service.ts'

@@ -3,7 +3,8 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { CredentialProvider } from '../protocol/credentials.ts'
 import type { ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Artifact, Message, Task, TaskState } from '../protocol/model.ts'
+import type { TaskState } from '../protocol/model.ts'
+import type { Reply } from '../protocol/reply.ts'
 import type { Service } from '../protocol/service.ts'
 import type { Content } from './content.ts'
 
@@ -100,18 +101,11 @@ export interface AgentCallOptions {
   readonly relay?: 'status' | 'all' | 'none'
 }
 
-/** The answer of another agent, as `turn.call` resolves with it. */
-export interface CallAnswer {
-  /** The name of the agent. */
-  readonly agent: string
-  /** The text of the message, of the artifacts, or, without artifacts, of the status. */
-  readonly text: string
-  readonly artifacts: readonly Artifact[]
-  readonly contextId?: string
-  /** The task without its history. Undefined if the agent answered with a message. */
-  readonly task?: Task
-  readonly message?: Message
-}
+/**
+ * The answer of another agent, as `turn.call` resolves with it: the reply that `client.send` returns, with the name of the
+ * agent. Of the history of its task, only the last message of the agent is kept.
+ */
+export type CallAnswer = Reply & { readonly agent: string }
 
 /** Await it for the answer. Iterate over it for the events until then. */
 export type AgentCall = Promise<CallAnswer> & AsyncIterable<StreamEvent>
@@ -122,7 +116,8 @@ export type CallAgent = (agent: CallTarget, message: Content, options?: AgentCal
 /** The arguments of one of several calls. */
 export type CallSpec = readonly [agent: CallTarget, message: Content, options?: AgentCallOptions]
 
-export interface FanOutOptions {
+/** Options of `turn.callAll` and `turn.callFirst`. Those of a call apply to each one; its own options take precedence. */
+export interface FanOutOptions extends Omit<AgentCallOptions, 'name'> {
   /** How many calls run at the same time. Defaults to 4. */
   readonly concurrency?: number
 }

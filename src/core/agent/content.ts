@@ -2,7 +2,14 @@ import { toBase64 } from '../base/base64.ts'
 import { defined, isList, type Json, type JsonObject, toJson } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { type Message, type Part, type TaskState, type TaskStatus, toTimestamp } from '../protocol/model.ts'
+import {
+  type Message,
+  type Part,
+  parseTimestamp,
+  type TaskState,
+  type TaskStatus,
+  toTimestamp,
+} from '../protocol/model.ts'
 
 /** Readers limit the nesting of JSON to 64 levels. This many are left for data within a list of tasks. */
 const maxDepth = 50
@@ -146,13 +153,17 @@ export interface AgentEvents {
   completed(content: MessageFields | undefined, isAnswer: boolean): StatusEvent
   /** Adds members to the metadata of the task, which every later status has. */
   addTaskMetadata(members: JsonObject): void
-  /** A status of another source, with the metadata of the task. */
-  withTaskMetadata(event: StatusEvent): StatusEvent
+  /**
+   * A status of another source as the next one of the task: with the metadata of the task, and not earlier than the last
+   * status. Clocks differ between processes, and can be set back.
+   */
+  next(event: StatusEvent): StatusEvent
 }
 
 export function createAgentEvents(task: TaskIds, now: () => number = Date.now): AgentEvents {
   const { taskId, contextId } = task
   let taskMetadata = task.status?.taskMetadata
+  let last = task.status?.timestamp === undefined ? 0 : parseTimestamp(task.status.timestamp)
 
   function message(content: string | MessageFields): Message {
     const fields = typeof content === 'string' ? { parts: [{ text: content }] } : content
@@ -165,7 +176,7 @@ export function createAgentEvents(task: TaskIds, now: () => number = Date.now): 
       status: {
         state,
         message: content === undefined ? undefined : message(content),
-        timestamp: toTimestamp(now()),
+        timestamp: toTimestamp(Math.max(now(), last)),
         ...(taskMetadata && { taskMetadata }),
       },
     }
@@ -181,8 +192,15 @@ export function createAgentEvents(task: TaskIds, now: () => number = Date.now): 
     addTaskMetadata(members) {
       taskMetadata = { ...taskMetadata, ...members }
     },
-    withTaskMetadata: (event) =>
-      taskMetadata && !event.status.taskMetadata ? { ...event, status: { ...event.status, taskMetadata } } : event,
+    next(event) {
+      const { timestamp } = event.status
+      const time = timestamp === undefined ? last : parseTimestamp(timestamp)
+      const isEarlier = time < last
+      if (time > last) last = time
+      if (!isEarlier && (!taskMetadata || event.status.taskMetadata)) return event
+      const later = isEarlier ? { timestamp: toTimestamp(last) } : {}
+      return { ...event, status: defined({ taskMetadata, ...event.status, ...later }) }
+    },
   }
 }
 

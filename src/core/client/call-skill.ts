@@ -1,8 +1,8 @@
 import type { Json } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { type Message, textOf } from '../protocol/model.ts'
+import type { Reply } from '../protocol/reply.ts'
 import type { MessageSender } from './conversation.ts'
-import type { Reply } from './reply.ts'
 import type { Input, SendOptions } from './send-request.ts'
 
 /** Sends the input of a skill as data. Returns the data of the answer, or its text if it has no data. */

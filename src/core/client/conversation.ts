@@ -1,6 +1,7 @@
 import type { Task } from '../protocol/model.ts'
+import type { Reply } from '../protocol/reply.ts'
 import { isEnded } from '../protocol/states.ts'
-import type { ClientEvent, Reply } from './reply.ts'
+import type { ClientEvent } from './events.ts'
 import type { Input, SendOptions } from './send-request.ts'
 
 /** Sends messages to an agent. */

@@ -21,7 +21,7 @@ import { connect } from '../../core/client/connect.ts'
 import type { ConnectOptions, Target } from '../../core/client/options.ts'
 import type { AgentCard, AgentSkill } from '../../core/protocol/card.ts'
 import { readSkillSchemas, type SkillSchemas } from '../../core/protocol/extensions/typed-skills.ts'
-import { type Artifact, joinTexts, type Message, type Part } from '../../core/protocol/model.ts'
+import { joinTexts, type Part, type Task } from '../../core/protocol/model.ts'
 import { type LocalTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 import type { ToolSource } from './toolbox.ts'
@@ -145,7 +145,7 @@ function createTool(
       const request = defined({ signal, skill })
       if (!turn) return partsResult(await sendDirectly(client, parts, { ...request, trace }))
       const answer = await turn.call(target, parts, { ...callOptions, ...request, timeout, ...defined({ relay }) })
-      return partsResult(answer.message?.parts ?? partsOf(answer.artifacts, answer.task?.status.message))
+      return partsResult(answer.type === 'message' ? answer.message.parts : partsOf(answer.task))
     },
   }
 }
@@ -189,14 +189,14 @@ async function sendDirectly(
     ...metadata,
   })
   if (reply.type === 'message') return reply.message.parts
-  const { status, artifacts } = reply.task
+  const { status } = reply.task
   if (status.state !== 'completed') throw new Error(`"${client.card.name}" is ${status.state}: ${reply.text}`)
-  return partsOf(artifacts, status.message)
+  return partsOf(reply.task)
 }
 
 /** What a task has to say. Other agents have a part for each chunk of an artifact. */
-function partsOf(artifacts: readonly Artifact[], message: Message | undefined): readonly Part[] {
-  return [...artifacts.flatMap(({ parts }) => joinTexts(parts)), ...(message?.parts ?? [])]
+function partsOf({ artifacts, status }: Task): readonly Part[] {
+  return [...artifacts.flatMap(({ parts }) => joinTexts(parts)), ...(status.message?.parts ?? [])]
 }
 
 function toolName(text: string): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Client } from '../../../src/core/client/client.ts'
-import type { ClientEvent } from '../../../src/core/client/reply.ts'
+import type { ClientEvent } from '../../../src/core/client/events.ts'
 import { A2AError } from '../../../src/core/protocol/errors.ts'
 import { type Part, textOf } from '../../../src/core/protocol/model.ts'
 import { isEnded } from '../../../src/core/protocol/states.ts'

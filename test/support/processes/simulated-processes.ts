@@ -15,7 +15,7 @@ export function simulateProcesses(options: Partial<RuntimeOptions> = {}) {
   const log: TaskLog = createMemoryLog()
   return {
     log,
-    start(run: AgentImplementation) {
+    start(run: AgentImplementation, more: Partial<RuntimeOptions> = {}) {
       const { log: processLog, kill } = killableLog(log)
       const { service } = createTestRuntime(run, {
         log: processLog,
@@ -23,6 +23,7 @@ export function simulateProcesses(options: Partial<RuntimeOptions> = {}) {
         cancelGrace: 20,
         recovery: 'resume',
         ...options,
+        ...more,
       })
       onTestFinished(kill)
       return { service, kill }

@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { CallSpec } from '../../../src/core/agent/call-agent.ts'
+import type { AgentFunction } from '../../../src/core/agent/agent-function.ts'
+import type { CallAnswer, CallSpec } from '../../../src/core/agent/call-agent.ts'
 import { lineageExtension } from '../../../src/core/protocol/extensions/lineage.ts'
 import type { Message, Task } from '../../../src/core/protocol/model.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../../src/entries/auth.ts'
-import { connect } from '../../../src/entries/client.ts'
+import { connect, type Output } from '../../../src/entries/client.ts'
 import { apiKeyCredentials } from '../../../src/entries/client-auth.ts'
 import { agent, createHandler, type LocalAgent, type ServeOptions, serve } from '../../../src/entries/index.ts'
 import { collect, deferred, until } from '../../support/async.ts'
@@ -75,6 +76,31 @@ it('a call target can be a local agent, a card, a client or a URL', async () => 
   const served = await connect(await start(planner, { calls: { loopback: 'allow' } }))
   const { text, type } = await served.send('go')
   expect([type, text]).toEqual(['message', Array(5).fill('You said: hi agent').join(', ')])
+})
+
+it.each<[string, AgentFunction]>([
+  ['a message', () => 'Hello'],
+  ['an answer in a task', (turn) => turn.status('working', 'Hm').then(() => 'Hello')],
+  [
+    'artifacts of text, data and files',
+    async (turn) => {
+      await turn.artifact('text.md').close('A text')
+      await turn.artifact('table').close([{ data: { rows: 2 } }, { raw: 'aGk=', filename: 'hi.txt' }])
+      return 'A remark'
+    },
+  ],
+  ['a status only', (turn) => turn.status('working', 'The only words').then(() => undefined)],
+])('turn.call returns what client.send returns: %s', async (_, run) => {
+  const called = await connect(agent({ name: 'Called' }, run))
+  const answers: CallAnswer[] = []
+  const planner = agent({ name: 'Planner' }, async (turn) => void answers.push(await turn.call(called, 'go')))
+  await (await connect(planner)).send('go')
+  const { type, text, artifacts, output } = await called.send('go')
+  const comparable = (outputs: readonly Output[]) =>
+    outputs.map(({ artifactId: _id, artifact: { parts }, ...other }) => ({ ...other, parts }))
+  expect(answers).toMatchObject([{ agent: 'Called', type, text, output }])
+  expect(comparable(answers[0]?.artifacts ?? [])).toEqual(comparable(artifacts))
+  expect(text).not.toBe('')
 })
 
 it('calls in one context continue the conversation with the other agent, and other contexts start a new one', async () => {
@@ -286,6 +312,35 @@ describe('several calls at once', () => {
     expect((await reply).text).toBe('C: c')
     expect(canceled).toEqual(['B'])
   })
+
+  it.each(['callAll', 'callFirst'] as const)(
+    '%s applies call options to each call, unless the call has its own',
+    async (method) => {
+      const seen: unknown[] = []
+      const writer = (name: string) =>
+        agent({ name }, async (turn) => {
+          seen.push([name, turn.message.metadata?.skillId])
+          await turn.artifact(`${name}.md`).close(name)
+        })
+      const planner = agent({ name: 'Planner' }, async (turn) => {
+        const calls: CallSpec[] = [
+          [writer('A'), 'go'],
+          [writer('B'), 'go', { relay: 'none', skill: 'own' }],
+        ]
+        await turn[method](calls, { relay: 'all', skill: 'shared', concurrency: 1 })
+      })
+      const { artifacts } = await (await connect(planner)).send('go')
+      expect(artifacts.map(({ name }) => name)).toEqual(['A.md'])
+      expect(seen).toEqual(
+        method === 'callAll'
+          ? [
+              ['A', 'shared'],
+              ['B', 'own'],
+            ]
+          : [['A', 'shared']],
+      )
+    },
+  )
 
   it('callFirst fails with all reasons when every call fails', async () => {
     const { calls, finish } = createAgents(['A', 'B'])

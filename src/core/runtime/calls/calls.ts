@@ -54,6 +54,11 @@ export function createCalls(scope: TurnScope): TurnCalls {
     }
   }
 
+  function planAll(specs: readonly CallSpec[], { concurrency: _, ...shared }: FanOutOptions): readonly CallPlan[] {
+    const share = budget?.shareOf(specs.length)
+    return specs.map(([target, content, options]) => planCall([target, content, { ...shared, ...options }], share))
+  }
+
   function start(plan: CallPlan): AgentCall {
     const { taskId, contextId } = task
     const activity = { type: 'call', agent: plan.targetName, taskId, contextId } as const
@@ -104,20 +109,17 @@ export function createCalls(scope: TurnScope): TurnCalls {
   return {
     call: (target, content, options) => start(planCall([target, content, options])),
     async callAll(specs, options = {}) {
-      const share = budget?.shareOf(specs.length)
-      const plans = specs.map((spec) => planCall(spec, share))
       const outcomes: CallOutcome[] = []
-      await fanOut(plans, options, (outcome, index) => {
+      await fanOut(planAll(specs, options), options, (outcome, index) => {
         outcomes[index] = outcome
       })
       return outcomes
     },
     async callFirst(specs, options = {}) {
       if (specs.length === 0) throw new TypeError('turn.callFirst(): expected at least one call, got an empty list')
-      const share = budget?.shareOf(specs.length)
       const step = `first ${++raceCount}`
       const won = new AbortController()
-      const plans = specs.map((spec) => withSignal(planCall(spec, share), won.signal))
+      const plans = planAll(specs, options).map((plan) => withSignal(plan, won.signal))
       const outcomes: CallOutcome[] = []
       const ended = specs.map(() => Promise.withResolvers<void>())
       const winner = new Promise<number>((resolve, reject) => {

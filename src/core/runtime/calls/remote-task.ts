@@ -39,7 +39,7 @@ export interface ChildTask {
   state(): TaskState | undefined
   /** The message of the status. */
   message(): Message | undefined
-  /** The task without its history. */
+  /** The task. Of its history, only the last message of the agent is kept. */
   task(): Task | undefined
 }
 
@@ -135,10 +135,10 @@ function createChildTask(): ChildTask {
   let state: TaskState | undefined
   let message: Message | undefined
 
-  function reset({ id: taskId, contextId, status, artifacts, generation }: Task): void {
+  function reset({ id: taskId, contextId, status, artifacts, generation, history }: Task): void {
     fold = createFold(
       { taskId, contextId, owner: '' },
-      { taskId, contextId, owner: '', generation, status, artifacts, history: [] },
+      { taskId, contextId, owner: '', generation, status, artifacts, history: lastOfAgent(history) },
     )
     state = status.state
     message = status.message
@@ -159,9 +159,14 @@ function createChildTask(): ChildTask {
     message: () => message,
     task() {
       const task = fold?.task()
-      return task && { ...task, history: [] }
+      return task && { ...task, history: lastOfAgent(task.history) }
     },
   }
+}
+
+/** Some agents put their answer into the history only. */
+function lastOfAgent(history: readonly Message[]): readonly Message[] {
+  return history.filter(({ role }) => role === 'agent').slice(-1)
 }
 
 function isCalledAgent(target: CallTarget): target is CalledAgent {

@@ -1,32 +1,22 @@
 import { type CallAnswer, CallFailed, type CallFailure } from '../../agent/call-agent.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { type Message, type Task, textOf } from '../../protocol/model.ts'
+import { type Task, textOf } from '../../protocol/model.ts'
+import { toReply } from '../../protocol/reply.ts'
+import type { Outcome } from '../../protocol/service.ts'
 import type { TurnSecrets } from '../secrets.ts'
 
 /** Characters of the other agent's text in a failure, which goes into logs and prompts. */
 const maxText = 2_000
 
 /** The answer of a call. */
-export function answerOf(agent: string, { task, message }: { readonly task?: Task; readonly message?: Message }) {
-  const artifacts = task?.artifacts ?? []
-  const texts = artifacts.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
-  const reply = message ?? task?.status.message
-  const contextId = task?.contextId ?? message?.contextId
-  const answer: CallAnswer = {
-    agent,
-    text: texts.filter((text) => text !== '').join('\n') || (reply ? textOf(reply) : ''),
-    artifacts,
-    ...(contextId !== undefined && { contextId }),
-    ...(task && { task }),
-    ...(message && { message }),
-  }
-  return answer
+export function answerOf(agent: string, outcome: Outcome): CallAnswer {
+  return { ...toReply(outcome), agent }
 }
 
 /** The answer of an ended task. Throws unless the task is completed. */
 export function answerOfTask(agent: string, task: Task, secrets: TurnSecrets): CallAnswer {
   const { state, message } = task.status
-  if (state === 'completed') return answerOf(agent, { task })
+  if (state === 'completed') return answerOf(agent, { type: 'task', task })
   const text = message ? secrets.redact(textOf(message)).slice(0, maxText) : ''
   throw new CallFailed({ agent, state, taskId: task.id, message: `"${agent}" ended as ${state}${text && `: ${text}`}` })
 }

@@ -98,7 +98,7 @@ export class CallExecution {
       this.#sent = sent
       if ('failed' in sent) throw new CallFailed(sent.failed)
       this.#rememberConversation(sent)
-      if ('message' in sent) return answerOf(sent.agent, { message: sent.message })
+      if ('message' in sent) return answerOf(sent.agent, { type: 'message', message: sent.message })
       const { link } = sent
       const followed = await this.#step('follow', (sink) => this.#follow(link, lastQuestion, sink))
       if ('failed' in followed) throw new CallFailed({ ...followed.failed, taskId: link.taskId })

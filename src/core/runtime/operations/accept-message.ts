@@ -5,7 +5,7 @@ import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
 import { requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
 import { extractCredentials, type InBand } from '../../protocol/extensions/in-task-credentials.ts'
 import { checkLineage, lineageExtension, readLineage, withHops } from '../../protocol/extensions/lineage.ts'
-import type { Part } from '../../protocol/model.ts'
+import type { Part, TaskStatus } from '../../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Claim, NewTask } from '../../tasks/log.ts'
@@ -150,11 +150,14 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   // A caller that named the task, that reads only tasks, or that does not wait for an answer gets a task at once.
   const isTask = alias !== undefined || alwaysTask || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [event]
+  let status: TaskStatus | undefined
   if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
   if (isTask) {
     const agentEvents = createAgentEvents(task, settings.clock.now)
     if (request.metadata && settings.keepMetadata) agentEvents.addTaskMetadata(request.metadata)
-    events.push({ ...agentEvents.status('submitted'), implied: true })
+    const submitted = agentEvents.status('submitted')
+    status = submitted.status
+    events.push({ ...submitted, implied: true })
   }
   const isDeduplicated = call.idempotencyKey !== undefined || dedupeNewTasks
   let claims: readonly Claim[] = []
@@ -192,7 +195,7 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   }
   const { generation, lease } = created
   runs.start({
-    task,
+    task: { ...task, status },
     generation,
     ...lease,
     phase: isTask ? 'submitted' : 'received',
@@ -275,8 +278,8 @@ async function appendMessage(
   const isAnswer = isInterrupted(phase)
   const release = await settings.acquireSlot?.(isAnswer ? 'turns' : 'queued', request, call, opening)
   const answered = runs.get(taskId)?.isBusy ? 'submitted' : 'working'
-  const { status } = createAgentEvents(head, settings.clock.now)
-  const events = isAnswer ? [event, { ...status(answered), implied: true, withAnswer: true } as const] : [event]
+  const continued = createAgentEvents(head, settings.clock.now).status(answered)
+  const events = isAnswer ? [event, { ...continued, implied: true, withAnswer: true } as const] : [event]
   const storing = log.append(taskId, head.generation, events, { lease: { holder, ttl: leaseTtl }, claims })
   const appended = await (release ? releaseOnError(storing, release) : storing)
   if (appended.type !== 'stored') release?.()
@@ -284,10 +287,11 @@ async function appendMessage(
   if (appended.type !== 'stored') return undefined
   const generation = head.generation + 1
   const { lease } = appended
-  const stored = { ...head, generation: appended.generation, phase: isAnswer ? answered : phase }
+  const after = isAnswer ? ({ phase: answered, status: continued.status } as const) : { phase }
+  const stored = { ...head, generation: appended.generation, ...after }
   if (lease?.isTakenOver) await recoverOrphan(stored, lease, context, release)
   else if (lease) {
-    runs.start({ ...stored, task: head, ...lease, message: { event, generation }, onDone: release })
+    runs.start({ ...stored, task: stored, ...lease, message: { event, generation }, onDone: release })
   } else waitInQueue(taskId, generation, context, release)
   return { task: head, generation }
 }

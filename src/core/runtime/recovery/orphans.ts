@@ -10,7 +10,7 @@ import { processGone } from './resume.ts'
 export interface RecoveryContext {
   readonly settings: Pick<RuntimeSettings, 'recovery' | 'clock' | 'logger' | 'telemetry'>
   readonly runs: Pick<Runs, 'start' | 'get'>
-  readonly log: Pick<TaskLog, 'append' | 'read' | 'release'>
+  readonly log: Pick<TaskLog, 'append' | 'head' | 'read' | 'release'>
 }
 
 /**
@@ -76,17 +76,20 @@ async function continueOrEnd(
  * prevent that. Returns false if another process has taken the lease.
  */
 export async function endTask(
-  { taskId, generation, phase }: TaskHead,
+  task: TaskHead,
   { fence }: Lease,
-  log: Pick<TaskLog, 'append'>,
+  log: Pick<TaskLog, 'append' | 'head'>,
   /** Chooses the final status, given the generations that were stored since the last call. */
   statusAfter: (after: number, until: number) => StatusEvent | Promise<StatusEvent>,
 ): Promise<boolean> {
-  for (let before = 0, last = generation; ; ) {
-    const appended = await log.append(taskId, last, withFirstStatus(await statusAfter(before, last), phase), { fence })
+  const { taskId, phase } = task
+  for (let before = 0, last = task.generation, head: TaskHead | undefined = task; ; ) {
+    const status = createAgentEvents(head ?? task).next(await statusAfter(before, last))
+    const appended = await log.append(taskId, last, withFirstStatus(status, phase), { fence })
     if (appended.type !== 'behind') return appended.type === 'stored'
     before = last
     last = appended.generation
+    head = await log.head(taskId)
   }
 }
 

@@ -164,7 +164,7 @@ export class Run implements WriterOwner {
     const stored = isCanceled ? this.#agentEvents.status('canceled') : emitted
     const traced = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
     if (traced.type !== 'status') return traced
-    const event = withUsage(this.#agentEvents.withTaskMetadata(traced))
+    const event = withUsage(this.#agentEvents.next(traced))
     const { state } = event.status
     const isIdle = state === 'completed' || isInterrupted(state)
     this.#isPaused = isInterrupted(state) && (this.#isPaused || event.pausedUnder !== undefined) && !this.#queue?.size
@@ -179,6 +179,7 @@ export class Run implements WriterOwner {
       this.#isCanceled = true
       this.stop('canceled')
     }
+    if (event.type === 'status') this.#agentEvents.next(event)
     if (event.type !== 'message') return
     this.#keepMetadata(event)
     const queue = this.#openQueue()

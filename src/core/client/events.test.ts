@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { collect } from '../../../test/support/async.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import { toClientEvents } from './reply.ts'
+import { toClientEvents } from './events.ts'
 
 const chunk = (artifactId: string, name?: string): StreamEvent => ({
   type: 'artifact',
