@@ -8,6 +8,7 @@ import { modelContract, sharedModelContract } from './task-log/model.ts'
 import { operatorContract } from './task-log/operator.ts'
 import { readingContract } from './task-log/reading.ts'
 import { retentionContract } from './task-log/retention.ts'
+import { revisionsContract } from './task-log/revisions.ts'
 import { sharingContract } from './task-log/sharing.ts'
 
 /** The number of random sequences of a durable log, each on new storage. A log without storage affords more. */
@@ -18,6 +19,7 @@ export function taskLogContract(open: OpenLog, { modelRuns = durableModelRuns } 
   describe('appending', () => appendingContract(open))
   describe('claims', () => claimsContract(open))
   describe('reading', () => readingContract(open))
+  describe('revisions', () => revisionsContract(open))
   describe('listing', () => listingContract(open))
   describe('operators', () => operatorContract(open))
   describe('leases', () => leasesContract(open))

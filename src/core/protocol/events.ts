@@ -119,7 +119,7 @@ export type ReplyEvent = { readonly type: 'reply' } & (
 )
 
 /** One change of a task, as stored. The task is the fold of its events. */
-export type TaskEvent =
+export type TaskEvent = (
   | MessageEvent
   /** A caller requested to cancel the task. */
   | { readonly type: 'cancel' }
@@ -127,6 +127,10 @@ export type TaskEvent =
   | StatusEvent
   | ArtifactEvent
   | JournalEvent
+) & {
+  /** The revision of the task after this event. Missing in events that were stored before tasks had one. */
+  readonly revision?: number
+}
 
 /** An event in the log of a task. */
 export interface StoredEvent {
@@ -140,6 +144,8 @@ export interface TaskRef {
   readonly taskId: string
   readonly contextId: string
   readonly generation: number
+  /** The revision of the task after this event. */
+  readonly revision?: number
 }
 
 /** An event of a task's stream, as its reader receives it. */

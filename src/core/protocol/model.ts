@@ -210,6 +210,8 @@ export interface Task {
   readonly carry?: Carry
   /** The number of the last event that this task includes. */
   readonly generation: number
+  /** The number of its changes that callers see. Unknown if another agent does not count them. */
+  readonly revision?: number
 }
 
 interface PartBase {

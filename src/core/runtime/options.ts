@@ -11,6 +11,7 @@ import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { LogWithWebhooks } from '../push/push.ts'
 import type { VisibleOwners } from '../tasks/log.ts'
+import { withRevisions } from '../tasks/revisions.ts'
 import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
 import { createMediaTypeCheck, type MediaTypeCheck, type MediaTypeOptions } from './operations/media-types.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
@@ -202,6 +203,7 @@ export interface RetentionSettings {
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
   const { agent, clock = systemClock, blockFor = Number.POSITIVE_INFINITY } = options
   const { taskAfter = 10_000, taskAfter: taskAfterInStreams = workingAfter } = options
+  const log = withRevisions(options.log)
   return {
     logger: consoleLogger,
     whileBusy: 'queue',
@@ -219,6 +221,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     urlSchemes: ['https', 'http', 'data'],
     holder: crypto.randomUUID(),
     ...options,
+    log,
     clock,
     // When a blocking send ends, there must be a task to return.
     taskAfter: Math.min(taskAfter, blockFor / 2),
@@ -227,7 +230,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
     calls: readCallSettings(agent, options.calls),
     secretStore: createSecretStore(clock),
-    snapshotQueue: createSnapshotQueue(options.log),
+    snapshotQueue: createSnapshotQueue(log),
     mediaTypes: createMediaTypeCheck(agent.profile, options),
   }
 }

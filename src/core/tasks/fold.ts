@@ -12,6 +12,7 @@ import {
 } from '../protocol/model.ts'
 import { isEnded, type Phase } from '../protocol/states.ts'
 import type { NewTask, Snapshot, TaskHead, TaskLog } from './log.ts'
+import { changesIn } from './revisions.ts'
 
 /** Below this many events, refolding is cheaper than storing a snapshot. */
 const minSnapshotEvents = 512
@@ -34,6 +35,7 @@ export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'k
 /** The task as the sum of its events. It grows in place, so that the cost of an event does not depend on their number. */
 export interface Fold {
   readonly generation: number
+  readonly revision: number
   apply(stored: StoredEvent): void
   /** The current task. Undefined until the exchange becomes a task. */
   task(): Task | undefined
@@ -143,9 +145,11 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
 
   const fold: Mutable<Fold> = {
     generation: snapshot?.generation ?? 0,
+    revision: snapshot?.revision ?? 0,
     apply(stored) {
       fold.generation = stored.generation
       const { event } = stored
+      fold.revision = event.revision ?? fold.revision + changesIn(event)
       switch (event.type) {
         case 'message':
           retireStatusMessage()
@@ -168,8 +172,8 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
     },
     task() {
       if (!status) return undefined
-      const { generation } = fold
-      const parts = { artifacts: assemble(artifacts), history: [...history], generation }
+      const { generation, revision } = fold
+      const parts = { artifacts: assemble(artifacts), history: [...history], generation, revision }
       return { id: taskId, contextId, ...splitStatus(status), ...parts }
     },
     messages: () => [...history],
@@ -178,6 +182,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
       contextId,
       owner,
       generation: fold.generation,
+      revision: fold.revision,
       status,
       artifacts: assemble(artifacts),
       history: [...history],

@@ -120,6 +120,8 @@ export interface TaskHead extends NewTask {
 /** A stored fold of all events up to and including `generation`. */
 export interface Snapshot extends NewTask {
   readonly generation: number
+  /** Missing in snapshots that were stored before tasks had one. */
+  readonly revision?: number
   readonly status?: TaskStatus
   readonly artifacts: readonly Artifact[]
   readonly history: readonly Message[]
