@@ -177,6 +177,7 @@ const protocolErrors: Readonly<Record<ErrorCode, ProtocolError>> = {
   'extended-card-not-configured': { name: 'ExtendedAgentCardNotConfiguredError', number: -32007 },
   'extension-required': { name: 'ExtensionSupportRequiredError', number: -32008 },
   'version-not-supported': { name: 'VersionNotSupportedError', number: -32009 },
+  'task-generation-mismatch': { name: 'TaskGenerationMismatchError', number: -32010 },
   conflict: invalidParams,
   'context-not-found': invalidParams,
   'payload-too-large': invalidRequest,

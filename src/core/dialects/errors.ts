@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../base/json.ts'
-import { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
+import { type A2AError, createError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
 import type { HttpError, WireError } from './dialect.ts'
 
 /** Reads an error as `google.rpc.Status`, as a problem (RFC 9457), or as one of the formats of the 0.3 SDKs. */
@@ -53,7 +53,7 @@ export function decodeError(error: WireError): A2AError {
 export function toError(code: ErrorCode, message: unknown, details: RpcDetails, cause: unknown): A2AError {
   const { metadata, violations, retryAfter } = details
   const text = typeof message === 'string' && message !== '' ? message : `The agent answered with an error: ${code}.`
-  return new A2AError(code, text, { cause, metadata, violations, retryAfter })
+  return createError(code, text, { cause, metadata, violations, retryAfter })
 }
 
 /** The most probable code of an error with only an HTTP status. */
@@ -149,7 +149,7 @@ export function codeOfName(name: unknown): ErrorCode | undefined {
 const codesByNumber: ReadonlyMap<number, ErrorCode> = new Map([
   ...sharedNumbers,
   ...numberDown(-32006, 'invalid-agent-response', 'extended-card-not-configured'),
-  ...numberDown(-32008, 'extension-required', 'version-not-supported'),
+  ...numberDown(-32008, 'extension-required', 'version-not-supported', 'task-generation-mismatch'),
   ...numberDown(-31401, 'unauthenticated'),
   ...numberDown(-31403, 'forbidden'),
 ])

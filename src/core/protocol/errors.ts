@@ -25,10 +25,15 @@ export function withContext(error: A2AError, changes: ErrorChanges): A2AError {
   const options = Object.fromEntries(optionNames.map((name) => [name, changes[name] ?? error[name]]))
   // The stack of the original error, which begins with its message.
   const stack = error.stack?.replace(error.message, () => message)
-  return Object.assign(new A2AError(code, message, options), { stack })
+  return Object.assign(createError(code, message, options), { stack })
 }
 
 type ErrorChanges = A2AErrorOptions & Partial<Pick<A2AError, 'code' | 'message'>>
+
+/** An error of the class that belongs to its code. */
+export function createError(code: ErrorCode, message: string, options?: A2AErrorOptions): A2AError {
+  return new (code === 'task-generation-mismatch' ? GenerationMismatch : A2AError)(code, message, options)
+}
 
 /** An `invalid-params` error for one field. */
 export function invalidParams(field: string, description: string): A2AError {
@@ -45,6 +50,13 @@ export function taskExpired(taskId: string, ended: number): A2AError {
 /** The same error for a task of another owner: it must not reveal that the task exists. */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
+}
+
+/** The error for a message that was written for another revision of its task. A2A calls the revision its generation. */
+export function generationMismatch(taskId: string, expected: number, current: number): A2AError {
+  const text = `Task ${taskId} is at generation ${current}, not at ${expected}: get the task, and decide again.`
+  const metadata = { taskId, expectedGeneration: `${expected}`, currentGeneration: `${current}` }
+  return createError('task-generation-mismatch', text, { metadata })
 }
 
 /** The error for the operator: of a store failure its cause, which callers never see. */
@@ -78,6 +90,8 @@ export type ErrorCode =
   | 'extension-required'
   | 'version-not-supported'
   | 'conflict'
+  /** The message was written for another revision of its task. */
+  | 'task-generation-mismatch'
   | 'payload-too-large'
   | 'unauthenticated'
   | 'forbidden'
@@ -199,6 +213,25 @@ export class A2AError extends Error implements ErrorContext {
     this.challenge = options.challenge
     // Sets only the members that have a value, so that a server-side error has no client members.
     for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
+  }
+}
+
+/**
+ * The error of a message that was sent with `ifGeneration`, and whose task has changed since. The message was not
+ * accepted.
+ *
+ * @example
+ * if (error instanceof GenerationMismatch) console.log(`the task has moved on to ${error.current}`)
+ */
+export class GenerationMismatch extends A2AError {
+  /** The generation that the sender expected. */
+  get expected(): number {
+    return Number(this.metadata.expectedGeneration)
+  }
+
+  /** The generation of the task. */
+  get current(): number {
+    return Number(this.metadata.currentGeneration)
   }
 }
 

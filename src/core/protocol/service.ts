@@ -73,6 +73,8 @@ export interface SendConfiguration {
   readonly push?: PushConfig
   /** Respond after this many milliseconds with the task in its current state. */
   readonly blockFor?: number
+  /** Reject the message if its task has another revision. Has no meaning for a message that creates a task. */
+  readonly ifRevision?: number
 }
 
 /** A request to send a message. */
@@ -102,6 +104,8 @@ export interface StreamQuirks {
   readonly holdOnInput?: boolean
   /** Repeat the whole artifact in its last chunk. For readers that keep only this one. */
   readonly repeatsClosed?: boolean
+  /** Send the end of an artifact as an event of its own, never together with its last chunk. */
+  readonly closesSeparately?: boolean
 }
 
 /** What single dialects change about sends. */
@@ -128,6 +132,8 @@ export type Outcome =
 export interface GetTaskRequest extends TaskAddress {
   /** How many messages of the history to include at most. */
   readonly historyLength?: number
+  /** Respond when the revision of the task is greater, or as soon as the server lets callers wait no longer. */
+  readonly afterRevision?: number
 }
 
 /** A request for a page of the caller's tasks. */
@@ -140,6 +146,8 @@ export interface ListTasksRequest {
   readonly pageToken?: string
   readonly historyLength?: number
   readonly includeArtifacts?: boolean
+  /** Include the revisions of the tasks. A list without history and artifacts costs one more read per task then. */
+  readonly includeRevisions?: boolean
   readonly tenant?: string
   readonly metadata?: JsonObject
 }

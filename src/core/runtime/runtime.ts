@@ -8,6 +8,7 @@ import { CallerLog, type OperationContext } from './caller-log.ts'
 import { createOpenStreams } from './open-streams.ts'
 import { cancelTask } from './operations/cancel-task.ts'
 import { type Erased, type EraseRequest, erase } from './operations/erase.ts'
+import { createLongPolls } from './operations/long-polls.ts'
 import { createPushOperations } from './operations/push-configs.ts'
 import { getTask, listTasks } from './operations/read-tasks.ts'
 import { sendMessage } from './operations/send-message.ts'
@@ -61,6 +62,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const push =
     settings.push &&
     createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0, telemetry })
+  const longPolls = createLongPolls({ clock, closing: closing.signal, blockFor: settings.blockFor })
   const maintenance = startMaintenance({ settings, runs, push, streams })
   let isDraining = false
 
@@ -85,7 +87,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       const context = contextOf(call, 'streamMessage')
       yield* streams.open(call, (linked, stream) => streamMessage(request, linked, { ...context, stream }, call.signal))
     },
-    getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),
+    async getTask(request, call) {
+      const callerLog = logOf(call.principal, 'getTask')
+      if (request.afterRevision !== undefined) await longPolls.wait(request, call, callerLog)
+      return await getTask(request, callerLog)
+    },
     listTasks: async (request, call) => await listTasks(request, call, logOf(call.principal, 'listTasks')),
     cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
     async *subscribeToTask(request, call) {

@@ -52,6 +52,7 @@ export const meshErrors: Readonly<Record<ErrorCode, MeshErrorMapping>> = {
   'content-type-not-supported': response('VALIDATION_FAILED'),
   'extension-required': response('VALIDATION_FAILED'),
   'version-not-supported': response('VALIDATION_FAILED'),
+  'task-generation-mismatch': response('VALIDATION_FAILED'),
   conflict: response('VALIDATION_FAILED'),
   'task-not-found': response('NOT_FOUND'),
   'task-expired': response('NOT_FOUND'),

@@ -60,6 +60,7 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'extension-required': kind(-32004, 400, unsupported),
   'version-not-supported': kind(-32004, 400, unsupported),
   'invalid-agent-response': kind(-32603, 502, internal),
+  'task-generation-mismatch': kind(-32602, 409, 'Invalid parameters'),
   conflict: kind(-32602, 409, 'Invalid parameters'),
   'payload-too-large': kind(-32600, 413, 'Request payload validation error'),
   'input-timeout': kind(-32050, 400, 'Input timeout'),

@@ -38,6 +38,7 @@ export const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   },
   'extension-required': unsupported,
   'version-not-supported': unsupported,
+  'task-generation-mismatch': invalidParams,
   conflict: invalidParams,
   'payload-too-large': invalidRequest,
   // The specification leaves these to HTTP.

@@ -58,6 +58,7 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'extended-card-not-configured': a2aKind(-32007, 400, precondition, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'),
   'extension-required': a2aKind(-32008, 400, precondition, 'EXTENSION_SUPPORT_REQUIRED'),
   'version-not-supported': a2aKind(-32009, 400, precondition, 'VERSION_NOT_SUPPORTED'),
+  'task-generation-mismatch': a2aKind(-32010, 409, 'ABORTED', 'TASK_GENERATION_MISMATCH'),
   conflict: ownKind(-32602, 409, 'ABORTED', 'CONFLICT'),
   'payload-too-large': ownKind(-32600, 413, 'RESOURCE_EXHAUSTED', 'PAYLOAD_TOO_LARGE'),
   unauthenticated: ownKind(-31401, 401, 'UNAUTHENTICATED', 'UNAUTHENTICATED'),

@@ -32,9 +32,11 @@ export function splitAnswer(
   const { message, isAnswer, ...status } = event.status
   if (!isAnswer || !message) return undefined
   const { taskId, contextId, generation } = event
+  // An answer is two changes of its task: see `changesIn`.
+  const revision = event.revision && event.revision - 1
   const artifact = toArtifact(message)
   return [
-    { type: 'artifact', taskId, contextId, generation, artifact, append: false, lastChunk: true },
+    { type: 'artifact', taskId, contextId, generation, revision, artifact, append: false, lastChunk: true },
     { ...event, status: keepsMessage ? { ...status, message } : status },
   ]
 }

@@ -3,6 +3,7 @@ import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../../../
 import { collect } from '../../../../test/support/async.ts'
 import type { RecoveryPolicy } from '../../agent/agent.ts'
 import { createAgentEvents } from '../../agent/content.ts'
+import { GenerationMismatch } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { anonymous, type Principal } from '../../protocol/model.ts'
 import { createMemoryLog } from '../../tasks/memory-log.ts'
@@ -183,4 +184,33 @@ describe('a message to a task whose process is gone', () => {
       expect(await sendToOrphan(recovery, { type: 'cancel' })).toEqual({ state: 'canceled', texts: [] })
     },
   )
+})
+
+it('a message for another revision of its task is rejected with both numbers, and stores nothing', async () => {
+  const { service, log } = createTestRuntime((turn) => turn.requireInput('?'))
+  const { id: taskId, revision = 0 } = taskOf(await send(service, 'x'))
+  const stale = send(service, 'y', { taskId, ifRevision: revision - 1 })
+  await expect(stale).rejects.toBeInstanceOf(GenerationMismatch)
+  const metadata = { taskId, expectedGeneration: `${revision - 1}`, currentGeneration: `${revision}` }
+  await expect(stale).rejects.toMatchObject({ code: 'task-generation-mismatch', metadata })
+  const { generation } = await service.getTask({ taskId }, callOf())
+  expect((await log.head(taskId))?.generation).toBe(generation)
+  const answered = taskOf(await send(service, 'y', { taskId, ifRevision: revision, messageId: 'once' }))
+  expect(answered.revision).toBe(revision + 2) // working, input-required
+  // A repetition is the message that was accepted, although the task has changed since.
+  const repeated = send(service, 'y', { taskId, ifRevision: revision, messageId: 'once' })
+  expect(taskOf(await repeated).revision).toBe(revision + 2)
+  // A message that creates a task has nothing to compare.
+  expect(taskOf(await send(service, 'z', { ifRevision: 99 })).revision).toBe(revision)
+})
+
+it('of two messages for the same revision of a waiting task, one is accepted', async () => {
+  const { service } = createTestRuntime((turn) => turn.requireInput('?'))
+  const { id: taskId } = taskOf(await send(service, 'x'))
+  for (let round = 0; round < 20; round++) {
+    const { revision } = await service.getTask({ taskId }, callOf())
+    const sent = ['a', 'b'].map((text) => send(service, text, { taskId, ifRevision: revision }))
+    const outcomes = await Promise.allSettled(sent)
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  }
 })

@@ -1,6 +1,6 @@
 import { createAgentEvents } from '../../agent/content.ts'
 import type { AgentExtension } from '../../protocol/card.ts'
-import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
+import { A2AError, generationMismatch, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
 import { requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
 import { extractCredentials, type InBand } from '../../protocol/extensions/in-task-credentials.ts'
@@ -9,7 +9,8 @@ import type { Part, TaskStatus } from '../../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Claim, NewTask } from '../../tasks/log.ts'
-import { isId, type OperationContext, type VisibleHead } from '../caller-log.ts'
+import { revisionAt } from '../../tasks/revisions.ts'
+import { type CallerLog, isId, type OperationContext, type VisibleHead } from '../caller-log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { recoverOrphan } from '../recovery/orphans.ts'
 import { redactAnswer } from '../secrets.ts'
@@ -246,12 +247,29 @@ async function continueTask(
     if (opening && !isAllowed) await settings.checkContinuation?.(opening, request, call)
     isAllowed = true
     if (isFirstMessage(opening, request, reusedMessageId)) return { task: head, generation: 1, isRepeated: true }
+    await requireRevision(head, address.taskId, request, log)
     settings.mediaTypes?.requireForTask(request)
     await requireQueueSpace(head, address.taskId, context)
     if (hasResults(request.message)) await requireOpenRequests(head, address.taskId, request, log)
     const message = await appendMessage(head, request, call, messageContext, { address, claims, opening })
     if (message) return message
   }
+}
+
+/**
+ * Throws if the message was written for another revision of its task. If the task changes before the message is stored,
+ * the append is refused, and this check is repeated.
+ */
+async function requireRevision(
+  head: VisibleHead,
+  taskId: string,
+  { configuration }: SendRequest,
+  log: CallerLog,
+): Promise<void> {
+  const expected = configuration?.ifRevision
+  if (expected === undefined) return
+  const current = await revisionAt(log, head.taskId, head.generation)
+  if (current !== expected) throw generationMismatch(taskId, expected, current)
 }
 
 interface Continuation {

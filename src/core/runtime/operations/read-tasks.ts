@@ -3,6 +3,7 @@ import type { Task } from '../../protocol/model.ts'
 import type { Call, GetTaskRequest, ListTasksRequest, TaskPage } from '../../protocol/service.ts'
 import { limitHistory, loadFold, splitStatus } from '../../tasks/fold.ts'
 import type { ListCursor, TaskHead } from '../../tasks/log.ts'
+import { revisionAt } from '../../tasks/revisions.ts'
 import type { CallerLog } from '../caller-log.ts'
 
 const defaultPageSize = 50
@@ -27,7 +28,7 @@ export async function listTasks(
   log: CallerLog,
 ): Promise<TaskPage> {
   const { contextId, state, statusSince, pageSize = defaultPageSize, pageToken } = request
-  const { historyLength = 0, includeArtifacts = false } = request
+  const { historyLength = 0, includeArtifacts = false, includeRevisions = false } = request
   const filter = JSON.stringify([contextId, state, statusSince])
   const { heads, total, next } = await log.list({
     contextId,
@@ -53,7 +54,8 @@ export async function listTasks(
         return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
       }
     }
-    tasks.push(listed)
+    const isCounted = includeRevisions && isBrief
+    tasks.push(isCounted ? { ...listed, revision: await revisionAt(log, task.id, task.generation) } : listed)
   }
   const nextPageToken = next ? encodeToken(next, filter) : ''
   return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }

@@ -121,7 +121,7 @@ export async function* streamTask(
     unsent = undefined
   }
   for await (const page of followPages(log, taskId, after, options.signal)) {
-    for (const stored of markLastChunks(page)) {
+    for (const stored of options.quirks?.closesSeparately ? page.map(toClosingEvent) : markLastChunks(page)) {
       const { generation, event } = stored
       if (event.type === 'reply') {
         if (event.error) throw fromStoredError(event.error)
@@ -200,6 +200,12 @@ function markLastChunks(page: readonly StoredEvent[]): readonly StoredEvent[] {
     } else marked.push({ generation, event: toClosingUpdate(event) })
   }
   return marked
+}
+
+/** The end of an artifact as an update of its own: an artifact on the wire needs a part. */
+function toClosingEvent(stored: StoredEvent): StoredEvent {
+  const { event } = stored
+  return event.type === 'artifact' && isClosing(event) ? { ...stored, event: toClosingUpdate(event) } : stored
 }
 
 /** A task that waits for credentials may continue by itself; one that waits for input does not. */

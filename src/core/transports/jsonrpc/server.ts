@@ -128,6 +128,7 @@ export const httpStatus: Readonly<Record<ErrorCode, number>> = {
   'extended-card-not-configured': 200,
   'extension-required': 200,
   'version-not-supported': 200,
+  'task-generation-mismatch': 200,
   conflict: 200,
   'payload-too-large': 413,
   unauthenticated: 401,
