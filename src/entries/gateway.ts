@@ -3,5 +3,6 @@
 export { ConfigError, type ConfigSources, type GatewayConfig, readGatewayConfig } from '../gateway/config.ts'
 export { gatewaySchema } from '../gateway/config-schema.ts'
 export { createGateway, explainRule, type Gateway, type GatewayAgent } from '../gateway/gateway.ts'
+export type { Loss } from '../gateway/losses.ts'
 export type { GatewayOptions, UpstreamOptions } from '../gateway/options.ts'
 export type { Rule } from '../gateway/rules.ts'

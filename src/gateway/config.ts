@@ -185,7 +185,18 @@ async function optionsOf(config: JsonObject): Promise<GatewayOptions> {
 function upstreamOf({ auth, ...given }: JsonObject): UpstreamOptions {
   // The schema has checked the other members.
   const options = given as UpstreamOptions
-  return isObject(auth) ? { ...options, auth: credentialsOf(auth) } : options
+  return isObject(auth) ? { ...options, auth: credentialsFor(auth) } : options
+}
+
+/** Providers by their settings: an agent whose credentials are unchanged is the same agent after a reload. */
+const providersOf = new Map<string, readonly CredentialProvider[]>()
+
+function credentialsFor(auth: JsonObject): readonly CredentialProvider[] {
+  const key = JSON.stringify(auth)
+  const providers = providersOf.get(key) ?? credentialsOf(auth)
+  if (providersOf.size >= 1_000) providersOf.clear()
+  providersOf.set(key, providers)
+  return providers
 }
 
 function credentialsOf({ bearer: token, apiKey: key, basic, clientCredentials: client }: JsonObject) {

@@ -1,4 +1,4 @@
-import type { Agent } from '../core/agent/agent.ts'
+import type { Agent, ServingContext } from '../core/agent/agent.ts'
 import type { RuntimeAccess } from '../core/agent/agent-function.ts'
 import type { Content } from '../core/agent/content.ts'
 import type { Turn } from '../core/agent/turn.ts'
@@ -11,6 +11,7 @@ import { isTransient } from '../core/client/resilience/retry.ts'
 import { createTaskDiff } from '../core/client/resilience/task-diff.ts'
 import { A2AError, asRejection, type ErrorCode } from '../core/protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent, StreamEvent } from '../core/protocol/events.ts'
+import { restoreCredentials } from '../core/protocol/extensions/in-task-credentials.ts'
 import type { Interceptor } from '../core/protocol/intercept.ts'
 import { type Message, ownerOf, type Task, type TaskStatus } from '../core/protocol/model.ts'
 import type { Call, SendRequest } from '../core/protocol/service.ts'
@@ -22,8 +23,8 @@ import type { OwnershipStore } from '../core/tasks/ownership.ts'
 import { profileOf } from './card.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { NamedUpstream } from './options.ts'
-import { createCall, forwardedHeaders, toCallerError } from './outgoing.ts'
-import { extendedProfile, forwardAudience } from './pass-through.ts'
+import { audienceOf, createCall, createForwarder, forwardedHeaders, toCallerError } from './outgoing.ts'
+import { extendedProfile } from './pass-through.ts'
 import type { OriginCard, Upstream } from './upstream.ts'
 
 /**
@@ -66,11 +67,14 @@ export function durableAgent(
     profile: { ...profileOf(origin, context.includesOrigin), recovery: { policy: 'resume', attempts: 100 } },
     run: (turn, runtime) => new RelayTurn(turn, runtime, parts).run(),
     serving: {
-      interceptors: () => [...context.interceptorsFor(named.name), cancelAtAgent(parts), passHeaders(parts)],
+      interceptors: (servingContext) => [
+        ...context.interceptorsFor(named.name),
+        cancelAtAgent(parts, servingContext),
+        passHeaders(parts),
+      ],
       ...(origin.card.capabilities.extendedCard && {
-        async extendedCard(call: Call) {
-          return await extendedProfile(upstream.service, createCall({ signal: call.signal }, context.via), named)
-        },
+        extendedCard: (call: Call, servingContext: ServingContext) =>
+          extendedProfile(upstream.service, call, named, servingContext, context.via),
       }),
     },
   }
@@ -229,8 +233,7 @@ class RelayTurn {
 
   async #call(signal: AbortSignal): Promise<CallWithTimeout> {
     const { named, context } = this.#parts
-    const { identity } = named.options
-    const audience = identity === 'forward' ? forwardAudience : identity?.audience
+    const audience = audienceOf(named.options)
     const token = audience === undefined ? undefined : await this.#turn.delegate(audience)
     const { trace, lineage, extensions, metadata, principal } = this.#turn
     const headers = metadata[headersMember]
@@ -260,7 +263,7 @@ class RelayTurn {
     const references = referenceTaskIds && (await Promise.all(referenceTaskIds.map((id) => this.#remoteReference(id))))
     const { [headersMember]: __, ...others } = metadata
     const configuration = acceptedOutputModes.length > 0 ? { acceptedOutputModes } : undefined
-    return defined({
+    const request: SendRequest = defined({
       message: defined({
         ...rest,
         messageId: digestOf([taskId, message.messageId]),
@@ -271,6 +274,11 @@ class RelayTurn {
       metadata: Object.keys(others).length > 0 ? others : undefined,
       configuration,
     })
+    const whole = restoreCredentials(request, this.#runtime.credentials())
+    if (whole) return whole
+    const text =
+      'The credentials of this message came to a process that is gone, and are never stored: send them again.'
+    throw new A2AError('invalid-params', text, { metadata: { reason: 'credentials-gone' } })
   }
 
   async #remoteOf(kind: 'task' | 'context', id: string): Promise<string | undefined> {
@@ -357,9 +365,9 @@ class RelayTurn {
     const isEnding = signal.reason instanceof Error && /canceled|deadline|expired|inactive/.test(signal.reason.message)
     if (!isEnding || this.#remoteId === undefined) return error
     const { service } = this.#parts.upstream
-    const call = createCall({ signal: AbortSignal.timeout(lastStatusWithin) }, this.#parts.context.via)
     const taskId = this.#remoteId
     try {
+      const call = await this.#call(AbortSignal.timeout(lastStatusWithin))
       const task = await service.cancelTask({ taskId }, call).catch(() => service.getTask({ taskId }, call))
       if (isEnded(task.status.state)) await this.#emit({ type: 'status', status: task.status })
     } catch {
@@ -440,7 +448,12 @@ async function* onlyTask(task: Task): AsyncGenerator<StreamEvent> {
 }
 
 /** Asks the agent first: a task that the agent goes on with is not canceled here. */
-function cancelAtAgent({ upstream, links, log, named, context }: RelayParts): Interceptor {
+function cancelAtAgent(
+  { upstream, links, log, named, context }: RelayParts,
+  servingContext: ServingContext,
+): Interceptor {
+  const outgoing = createForwarder(named.options, servingContext, context.via)
+
   async function ownTask(taskId: string): Promise<Task | undefined> {
     const head = await log.head(taskId)
     return head && (await loadFold(log, head)).task()
@@ -452,9 +465,9 @@ function cancelAtAgent({ upstream, links, log, named, context }: RelayParts): In
       const record = await store.find({ agent, kind: 'task', id: request.taskId })
       const head = record?.owner === ownerOf(call.principal) ? await log.head(request.taskId) : undefined
       if (!record || !head || head.phase === 'expired' || isEnded(head.phase)) return await next(request, call)
-      const cancel = createCall({ signal: call.signal, trace: call.trace, timeout: cancelTimeout }, context.via)
       let canceled: Task
       try {
+        const cancel = await outgoing(call, cancelTimeout)
         canceled = await upstream.service.cancelTask({ taskId: record.remoteId }, cancel)
       } catch (error) {
         throw toCallerError(error, named.name, named.options)

@@ -19,8 +19,10 @@ import { startServer } from '../serve/serve.ts'
 import { createSqliteOwnership } from '../stores/sqlite/ownership-store.ts'
 import { durableAgent } from './durable.ts'
 import type { GatewayContext } from './gateway-context.ts'
+import type { Loss } from './losses.ts'
 import { type GatewayOptions, gatewayChecks, type NamedUpstream, readAgents } from './options.ts'
-import { forwardAudience, passThroughAgent } from './pass-through.ts'
+import { forwardAudience } from './outgoing.ts'
+import { passThroughAgent } from './pass-through.ts'
 import { createPushRelay, pushPath } from './push-relay.ts'
 import { applyRules, createRules, type Decision, operationNames, type RuledCall, unknownAgents } from './rules.ts'
 import { createUpstream, type Upstream } from './upstream.ts'
@@ -63,6 +65,8 @@ export interface GatewayAgent {
   readonly failure: string | undefined
   readonly signature: string | undefined
   readonly endpoint: { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
+  /** What translations between the versions of callers and the agent lost so far, in this process. */
+  readonly losses: readonly Loss[]
 }
 
 interface ServedUpstream {
@@ -101,7 +105,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     pushFetch,
     includesOrigin: cards.origin === 'include',
     pushUrl: options.push && (() => `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${pushPath}`),
-    interceptorsFor: (agent) => [applyRules({ agent, rules: () => current, limits, logger })],
+    interceptorsFor(agent) {
+      const losses = upstreams.get(agent)?.losses.interceptor
+      const decide = applyRules({ agent, rules: () => current, limits, logger })
+      return losses ? [decide, losses] : [decide]
+    },
   }
   const receiveNotification = createPushRelay(upstreams, context)
 
@@ -242,6 +250,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         failure: upstream?.failure(),
         signature: upstream?.origin()?.signature.result,
         endpoint: upstream?.endpoint(),
+        losses: upstream?.losses.list() ?? [],
       })),
     explain: (call) => current.decide(call),
     async update(next) {

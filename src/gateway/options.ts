@@ -192,6 +192,10 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
     if (sources.length !== 1) {
       throw new TypeError(`createGateway: agents.${name}: expected one of url, card, agent and service.`)
     }
+    if (needsKeys(options.signature)) {
+      const text = `signature.mode: ${options.signature?.mode} needs keys, jwks or trustedOrigins, which say whom to trust.`
+      throw new TypeError(`createGateway: agents.${name}: ${text}`)
+    }
     if (options.service && !options.cardModel) {
       throw new TypeError(`createGateway: agents.${name}: a service needs cardModel, which describes it.`)
     }
@@ -206,6 +210,10 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
     )
   }
   return named
+}
+
+function needsKeys({ mode = 'ignore', ...trusted }: SignatureOptions = {}): boolean {
+  return mode !== 'ignore' && Object.values(trusted).every((each) => each === undefined)
 }
 
 export interface NamedUpstream {

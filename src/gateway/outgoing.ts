@@ -1,9 +1,11 @@
+import type { ServingContext } from '../core/agent/agent.ts'
 import { defined } from '../core/base/json.ts'
 import { type Trace, traceHeaders } from '../core/base/trace-context.ts'
 import type { CallWithTimeout } from '../core/client/options.ts'
 import { A2AError, type ErrorCode } from '../core/protocol/errors.ts'
 import { hopsHeader } from '../core/protocol/extensions/lineage.ts'
 import { anonymous, type Principal } from '../core/protocol/model.ts'
+import type { Call } from '../core/protocol/service.ts'
 import type { UpstreamOptions } from './options.ts'
 
 /** What of a caller's call goes to the agent. */
@@ -42,6 +44,26 @@ export function createCall(outgoing: OutgoingCall, via: string): CallWithTimeout
       via: `1.1 ${via}`,
     },
   })
+}
+
+/** Names the audience that stands for the caller's own token. */
+export const forwardAudience = 'parley:forward'
+
+/** The audience of the token with which the agent is called in the name of the caller. Undefined if it is not. */
+export function audienceOf({ identity }: UpstreamOptions): string | undefined {
+  return identity === 'forward' ? forwardAudience : identity?.audience
+}
+
+/** Turns a call of a caller into one to the agent, with the caller's token and headers as far as the options say so. */
+export function createForwarder(options: UpstreamOptions, { exchange }: ServingContext, via: string) {
+  const audience = audienceOf(options)
+  return async (call: Call, timeout = options.timeout): Promise<CallWithTimeout> => {
+    const { signal, trace, hops, extensions, idempotencyKey, principal } = call
+    const token = audience === undefined ? undefined : await exchange?.(principal, audience, signal)
+    const headers = forwardedHeaders(options, call.header && ((header) => call.header?.(header)))
+    const members = { signal, trace, hops, extensions, idempotencyKey, headers, token, timeout }
+    return createCall(options.service ? { ...members, principal } : members, via)
+  }
 }
 
 /** The headers of a request that are passed on. Values that could smuggle further headers are dropped. */

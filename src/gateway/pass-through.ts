@@ -5,12 +5,9 @@ import { isolateOwners } from '../core/tasks/ownership.ts'
 import { profileOf, profileOfCard } from './card.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { NamedUpstream } from './options.ts'
-import { createCall, forwardedHeaders, toCallerError } from './outgoing.ts'
+import { createForwarder, toCallerError } from './outgoing.ts'
 import { relayPush } from './push-relay.ts'
 import type { OriginCard, Upstream } from './upstream.ts'
-
-/** Names the audience that stands for the caller's own token. */
-export const forwardAudience = 'parley:forward'
 
 /** An agent whose operations go to the upstream. The gateway stores only who owns its tasks. */
 export function passThroughAgent(
@@ -32,10 +29,8 @@ export function passThroughAgent(
     },
     interceptors: () => context.interceptorsFor(name),
     ...(origin.card.capabilities.extendedCard && {
-      async extendedCard(call) {
-        const forwarded = createCall({ signal: call.signal, trace: call.trace }, context.via)
-        return await extendedProfile(upstream.service, forwarded, named)
-      },
+      extendedCard: (call, servingContext) =>
+        extendedProfile(upstream.service, call, named, servingContext, context.via),
     }),
   }
   return {
@@ -47,10 +42,17 @@ export function passThroughAgent(
   }
 }
 
-/** What the extended card of the agent says, for the gateway's own. */
-export async function extendedProfile(service: Service, call: Call, { name, options }: NamedUpstream) {
+/** What the extended card of the agent says to this caller, for the gateway's own. */
+export async function extendedProfile(
+  service: Service,
+  call: Call,
+  { name, options }: NamedUpstream,
+  servingContext: ServingContext,
+  via: string,
+) {
   try {
-    return profileOfCard(await service.getExtendedCard({}, call))
+    const outgoing = createForwarder(options, servingContext, via)
+    return profileOfCard(await service.getExtendedCard({}, await outgoing(call)))
   } catch (error) {
     throw toCallerError(error, name, options)
   }
@@ -59,20 +61,10 @@ export async function extendedProfile(service: Service, call: Call, { name, opti
 /** Turns calls of callers into calls of the gateway, and errors of the agent into errors for callers. */
 function forwardCalls(
   { name, options }: NamedUpstream,
-  { exchange }: ServingContext,
-  context: GatewayContext,
+  servingContext: ServingContext,
+  { via }: GatewayContext,
 ): Interceptor {
-  const { identity, timeout } = options
-  const audience = identity === 'forward' ? forwardAudience : identity?.audience
-
-  async function outgoing(call: Call): Promise<Call> {
-    const { signal, trace, hops, extensions, idempotencyKey, principal } = call
-    const token = audience === undefined ? undefined : await exchange?.(principal, audience, signal)
-    const headers = forwardedHeaders(options, call.header && ((header) => call.header?.(header)))
-    const members = { signal, trace, hops, extensions, idempotencyKey, headers, token, timeout }
-    return createCall(options.service ? { ...members, principal } : members, context.via)
-  }
-
+  const outgoing = createForwarder(options, servingContext, via)
   return {
     async unary<O extends UnaryOperation>(
       _operation: O,

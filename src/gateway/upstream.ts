@@ -15,7 +15,8 @@ import type { AgentCard, AgentInterface } from '../core/protocol/card.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { declaresIdempotency } from '../core/protocol/extensions/idempotency.ts'
 import { callStream, callUnary, createService } from '../core/protocol/intercept.ts'
-import type { Call, RequestOf, ResultOf, Service, UnaryOperation } from '../core/protocol/service.ts'
+import type { Call, RequestOf, ResultOf, SendRequest, Service, UnaryOperation } from '../core/protocol/service.ts'
+import { createLosses, type Losses } from './losses.ts'
 import type { SignatureOptions, UpstreamOptions } from './options.ts'
 
 /** Seconds after which callers may try again while the agent cannot be reached. */
@@ -42,6 +43,8 @@ export interface Upstream {
   readonly name: string
   /** Calls the agent. Rejects with `unavailable` while its card is not known. */
   readonly service: Service
+  /** What translations lost so far. */
+  readonly losses: Losses
   /** Undefined until the card was found. */
   origin(): OriginCard | undefined
   /** Fetches the card, again if it is known. Resolves with whether it has changed. */
@@ -70,6 +73,7 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
   let client: Client | undefined
   let failure: string | undefined
   let numbers = false
+  const losses = createLosses(name, logger)
 
   function current(): Service {
     const service = given ?? client?.service
@@ -78,14 +82,23 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
     throw new A2AError('unavailable', text, { retryAfter, metadata: { reason: 'upstream-unavailable' } })
   }
 
+  /** After the call: the first one finds the version that the agent understands. */
+  function countLosses(request: object): void {
+    if ('message' in request) losses.toAgent(() => client?.explain().endpoint?.dialect, request as SendRequest)
+  }
+
   return {
     name,
+    losses,
     service: createService({
       async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
-        return await callUnary(current(), operation, request, call)
+        const result = await callUnary(current(), operation, request, call)
+        countLosses(request)
+        return result
       },
       async *stream(operation, request, call) {
         yield* callStream(current(), operation, request, call)
+        countLosses(request)
       },
     }),
     origin: () => origin,
@@ -136,7 +149,8 @@ function createConnection(name: string, options: UpstreamOptions, { logger, onNo
   const loopback = hosts.some(isThisMachine) ? 'allow' : 'refuse'
   const names = hosts.filter((each) => !isThisMachine(each)).map(({ hostname }) => hostname.replace(/^\[|\]$/g, ''))
   const guard = { loopback, allow: [...names, ...(options.allow ?? [])], ...defined({ tls }) } as const
-  const fetch = createGuardedFetch(guard)
+  // A redirect could lead to other services of the same machine or network.
+  const fetch = createGuardedFetch({ ...guard, redirects: 0 })
   const grpcTransport: Grpc = grpc(guard)
   const cardCache = createCardCache(4)
   const { bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] } = options
@@ -223,9 +237,6 @@ function createSignatureCheck(options: SignatureOptions = {}, fetch: ConnectOpti
   const { mode: chosen, ...trusted } = options
   const hasKeys = Object.values(trusted).some((each) => each !== undefined)
   const mode = chosen ?? (hasKeys ? 'prefer' : 'ignore')
-  if (mode !== 'ignore' && !hasKeys) {
-    throw new TypeError(`signature.mode: ${mode} needs keys, jwks or trustedOrigins, which say whom to trust.`)
-  }
   const verifier: CardVerifier | undefined =
     mode === 'ignore' ? undefined : createCardVerifier({ ...trusted, ...defined({ fetch }) })
 

@@ -7,7 +7,9 @@ import { apiKeyCredentials, bearer } from '../../src/entries/client-auth.ts'
 import type { Mode } from '../../src/gateway/options.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
 import { collect } from '../support/async.ts'
+import { createRecordingLogger } from '../support/logger.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
+import { exchangeBytes } from '../support/wire/raw-http1.ts'
 import { startGateway } from './support.ts'
 
 async function authOf(names: readonly string[]) {
@@ -43,6 +45,13 @@ const cardFor = (url: string) =>
     ...{ name: 'Ada', description: 'x', version: '1', capabilities: {}, skills: [], protocolVersion: '1.0' },
     ...{ defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] },
     supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  })
+
+const securedCard = (url: string) =>
+  JSON.stringify({
+    ...JSON.parse(cardFor(url)),
+    securitySchemes: { token: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    securityRequirements: [{ schemes: { token: { list: [] } } }],
   })
 
 describe.each<Mode>(['durable', 'pass-through'])('a %s agent', (mode) => {
@@ -98,6 +107,31 @@ describe.each<Mode>(['durable', 'pass-through'])('a %s agent', (mode) => {
     expect(sent).not.toContain('key-of-ada')
     expect(requests.at(-1)?.headers).toMatchObject({ 'x-team': 'red', via: expect.stringContaining('parley-') })
   })
+
+  it('gets no header that a caller smuggles in', async () => {
+    const { url, requests } = await startOrigin((path, origin) => ({
+      body: path === '/' ? '{}' : cardFor(`${origin}/`),
+    }))
+    const gateway = await startGateway({ agents: { agent: { url, mode, forwardHeaders: ['x-team'] } } })
+    const smuggled = { authorization: 'Bearer planted-secret', 'x-smuggled': 'yes', via: '1.1 planted-secret' }
+    const metadata = { 'parley:gateway-headers': smuggled }
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }], metadata }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, metadata } })
+    const head = [
+      ...['POST / HTTP/1.1', `host: 127.0.0.1:${gateway.port}`, 'content-type: application/json', 'a2a-version: 1.0'],
+      ...['connection: x-team', 'x-team: red', 'forwarded: for=planted-secret', `content-length: ${body.length}`],
+    ].join('\r\n')
+    await exchangeBytes(gateway.port, [`${head}\r\n\r\n${body}`])
+    const sent = requests.filter(({ path }) => path === '/')
+    expect(sent.length).toBeGreaterThan(0)
+    for (const { headers } of sent) {
+      expect(headers).not.toHaveProperty('x-smuggled')
+      expect(JSON.stringify(headers)).not.toContain('planted-secret')
+    }
+    // Two lengths, or a length and chunks, are two requests to some servers.
+    const ambiguous = head.replace('\r\nconnection', '\r\ntransfer-encoding: chunked\r\nconnection')
+    expect((await exchangeBytes(gateway.port, [`${ambiguous}\r\n\r\n0\r\n\r\n`])).status).toBe(400)
+  })
 })
 
 describe('a gateway', () => {
@@ -137,6 +171,84 @@ describe('a gateway', () => {
     const gateway = await startGateway({ agents: { agent: { url } }, name: 'edge' })
     const response = await fetch(gateway.url, { method: 'POST', headers: { via: '1.1 other, 1.1 edge' }, body: '{}' })
     expect(response.status).toBe(508)
+  })
+
+  it.each(['via', 'Authorization', 'cookie', 'x-a\r\nx-b'])('refuses to pass on the header %j', async (name) => {
+    const agents = { agent: { url: 'http://127.0.0.1:9', forwardHeaders: [name] } }
+    await expect(startGateway({ agents })).rejects.toThrow('forwardHeaders')
+  })
+
+  it('sends the credentials of an agent to that agent only, and shows them nowhere', async () => {
+    const answer = (path: string, origin: string) => ({ body: path === '/' ? '{}' : securedCard(`${origin}/`) })
+    const [one, two] = await Promise.all([startOrigin(answer), startOrigin(answer)])
+    const { lines, logger } = createRecordingLogger()
+    const mode = 'pass-through'
+    const agents = {
+      one: { url: one.url, mode, auth: [bearer('planted-one-secret')] },
+      two: { url: two.url, mode, auth: [bearer('planted-two-secret')] },
+    } as const
+    const gateway = await startGateway({ agents, logger, console: { auth: 'none' }, metrics: true })
+    const errors: string[] = []
+    for (const path of ['one', 'two']) {
+      const client = await connect(`${gateway.url}/${path}`, { retry: { tries: 1 } })
+      await client.send('hello').catch((error) => errors.push(`${error.stack} ${JSON.stringify(error)}`))
+    }
+    const sentTo = ({ requests }: typeof one) => JSON.stringify(requests)
+    expect([sentTo(one).includes('planted-one-secret'), sentTo(two).includes('planted-two-secret')]).toEqual([
+      true,
+      true,
+    ])
+    expect([sentTo(one).includes('planted-two'), sentTo(two).includes('planted-one')]).toEqual([false, false])
+    const pages = await Promise.all(
+      [
+        '/.well-known/ai-catalog.json',
+        '/one/.well-known/agent-card.json',
+        '/two/metrics',
+        '/metrics',
+        '/console/api/agents',
+      ].map(async (path) => await (await fetch(`${gateway.url}${path}`)).text()),
+    )
+    expect(JSON.stringify([pages, errors, lines, gateway.agents()])).not.toContain('planted-')
+  })
+
+  it('calls no private address for a card or a webhook of a caller', async () => {
+    const victim = await startOrigin(() => ({ body: '{}' }))
+    const { server } = await startTestServer(count, { profile, push: { loopback: 'allow' } })
+    const agents = { agent: { url: server.url, mode: 'pass-through' } } as const
+    const gateway = await startGateway({ agents, push: { loopback: 'refuse' } })
+    const client = await connect(gateway.url)
+    const { task } = await client.send('ask')
+    for (const url of [victim.url, 'http://169.254.169.254/latest', 'http://[::1]/', 'file:///etc/passwd']) {
+      const push = { url: `${url}` }
+      await expect(client.task(task?.id ?? '').push.create(push)).rejects.toMatchObject({ code: 'invalid-params' })
+    }
+    // A public host may not lead to this machine by a redirect of its card.
+    const redirecting = await startOrigin((path) =>
+      path.startsWith('/.well-known') ? { status: 302, headers: { location: `${victim.url}/card` } } : { body: '{}' },
+    )
+    const other = await startGateway({ agents: { agent: redirecting.url } })
+    expect(other.agents()).toMatchObject([{ state: 'unreachable' }])
+    expect(victim.requests).toEqual([])
+  })
+
+  it('counts what a translation loses, and logs each kind once', async () => {
+    const { server } = await startTestServer(count, { profile, dialects: ['v0.1'] })
+    const { lines, logger } = createRecordingLogger()
+    const gateway = await startGateway({ agents: { agent: { url: server.url, mode: 'pass-through' } }, logger })
+    const client = await connect(gateway.url)
+    const message = {
+      messageId: 'm',
+      role: 'user',
+      parts: [{ text: 'count' }],
+      extensions: ['https://x.example'],
+    } as const
+    for (let n = 0; n < 2; n++) {
+      const call = { principal: { id: '' }, signal: AbortSignal.timeout(9_000) }
+      await client.service.sendMessage({ message: { ...message, messageId: `m${n}` } }, call)
+    }
+    const loss = { member: 'message.extensions', towards: 'agent', dialect: 'v0.1' }
+    expect(gateway.agents()[0]?.losses).toEqual([{ ...loss, count: 2 }])
+    expect(lines.filter(({ message: text }) => text === 'a translation loses a member')).toHaveLength(1)
   })
 
   it('lists only agents that the caller may call', async () => {

@@ -3,6 +3,7 @@ import type { Json } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { AgentExtension, AgentSkill } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
+import type { InBand } from '../protocol/extensions/in-task-credentials.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { AnswerDeadline, AskCaller } from './ask.ts'
 import { type Content, readEvent } from './content.ts'
@@ -65,6 +66,8 @@ export interface RuntimeAccess {
   readonly isReplaying: () => boolean
   /** Turns the exchange into a task. */
   readonly markAsTask: () => void
+  /** The credentials that the message brought, in its order. Empty if another process received them: they are never stored. */
+  readonly credentials: () => readonly InBand[]
 }
 
 /**

@@ -108,7 +108,7 @@ export interface AgentServing {
   /** Run around every operation, within those of the server: callers are authenticated and admitted before. */
   interceptors?(context: ServingContext): readonly Interceptor[]
   /** What the extended card says to a caller beyond the public one. */
-  extendedCard?(call: Call): Promise<Partial<AgentProfile>>
+  extendedCard?(call: Call, context: ServingContext): Promise<Partial<AgentProfile>>
 }
 
 /** What the server provides to agents that take part in being served. */

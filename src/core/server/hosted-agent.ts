@@ -161,6 +161,7 @@ function serveExtendedCard(
   const { extendedCard, publicUrl = 'http://localhost' } = options
   if (extendedCard === undefined && !serving?.extendedCard) return undefined
   const dialects = serverDialects(options)
+  const context = createServingContext(authentication)
   const cardFor = (extended: Partial<AgentProfile> | undefined) => ({
     ...cardOf({ ...profile, ...extended }, capabilitiesOf(agent, options), serving?.service !== undefined),
     ...authentication.card,
@@ -168,7 +169,7 @@ function serveExtendedCard(
   return {
     async getExtendedCard(_request, call) {
       const { origin = publicUrl } = call
-      const withoutInterfaces = cardFor((await serving?.extendedCard?.(call)) ?? extendedCard)
+      const withoutInterfaces = cardFor((await serving?.extendedCard?.(call, context)) ?? extendedCard)
       const card = withTenants({ ...withoutInterfaces, interfaces: interfacesAt(origin, dialects, options) })
       return signer ? await signer.signCard(card, origin) : card
     },

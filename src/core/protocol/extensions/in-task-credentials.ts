@@ -66,6 +66,28 @@ export function extractCredentials(request: SendRequest, isAwaited = false): Ext
   }
 }
 
+/**
+ * Puts removed credentials back where they were. Returns undefined if some of them are missing: the process that received
+ * them is gone.
+ */
+export function restoreCredentials(request: SendRequest, credentials: readonly InBand[]): SendRequest | undefined {
+  const rest = [...credentials]
+  let isMissing = false
+  const take = (value: Json | undefined): Json | undefined => {
+    if (!isObject(value) || value.redacted !== true) return value
+    const next = rest.shift()
+    isMissing ||= next === undefined
+    return next && defined({ scheme: next.scheme, credentials: next.credentials })
+  }
+  const takeMetadata = (members: JsonObject | undefined) =>
+    members && defined({ ...members, [credentialsExtension]: take(members[credentialsExtension]) })
+  const { message } = request
+  const parts = message.parts.map((part) => ('data' in part ? { ...part, data: take(part.data) } : part))
+  const restored = defined({ ...message, parts, metadata: takeMetadata(message.metadata) }) as SendRequest['message']
+  const whole = defined({ ...request, message: restored, metadata: takeMetadata(request.metadata) })
+  return isMissing ? undefined : whole
+}
+
 /** Reads what an agent says about the credentials that its task needs. */
 export function readAuthRequired({ message }: Pick<TaskStatus, 'message'>): AuthRequired {
   const parts = message?.parts ?? []

@@ -271,6 +271,11 @@ export class TurnExecution {
       ask: this.#ask,
       newArtifactId: this.#newArtifactId,
       contextHistory: () => contextHistory(this.#options.task, this.#settings.log),
+      credentials: () => {
+        const { inBand = [] } = this.#settings.secretStore.get(this.#messageEvent.ticket) ?? {}
+        for (const { credentials } of inBand) this.#turnSecrets.add(credentials)
+        return inBand
+      },
       journal: this.#settings.recovery.policy === 'resume' ? (name, work) => this.#journal(name, work) : undefined,
     }
   }
