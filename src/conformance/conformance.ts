@@ -1,3 +1,4 @@
+import { defined } from '../core/base/json.ts'
 import {
   aFunction,
   checkOptions,
@@ -181,7 +182,12 @@ async function runCheck(rule: Rule, session: Session, signal: AbortSignal): Prom
     if (error instanceof NotMeasured) return { ...about, outcome: 'not measured', problem: error.message }
     const problem = error instanceof Violation ? error.message : `The request failed: ${messageOf(error)}`
     const last = session.wire.last()
-    return { ...about, outcome: 'failed', problem, ...(last && last !== before && { evidence: evidenceOf(last) }) }
+    return {
+      ...about,
+      outcome: 'failed',
+      problem,
+      ...defined({ evidence: last && last !== before ? evidenceOf(last) : undefined }),
+    }
   }
 }
 

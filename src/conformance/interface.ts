@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject } from '../core/base/json.ts'
+import { defined, isList, isObject, type JsonObject } from '../core/base/json.ts'
 import { type ProtocolVersion, protocolVersions } from '../core/dialects/versions.ts'
 
 /** The protocol versions that the suite can judge. */
@@ -43,7 +43,9 @@ function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interf
     if (!version || !binding || typeof url !== 'string') return []
     // Before 1.0, the services of gRPC differ between the text, the proto file and the implementations.
     if (binding === 'GRPC' && version !== '1.0') return []
-    return [{ version, binding, url, ...(typeof tenant === 'string' && tenant !== '' && { tenant }) }]
+    return [
+      defined({ version, binding, url, tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined }),
+    ]
   })
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Subject, Version } from './interface.ts'
 import type { Level } from './rule.ts'
 
@@ -88,7 +88,10 @@ export function toReport(agent: string, url: string, checks: readonly Check[]): 
         color: isConformant ? 'brightgreen' : 'red',
       },
       counts: Object.fromEntries(levels.map((level) => [level, { ...counts(level) }])),
-      checks: checks.map(({ evidence, ...check }) => ({ ...check, ...(evidence && { evidence: { ...evidence } }) })),
+      checks: checks.map(({ evidence, ...check }) => ({
+        ...check,
+        ...defined({ evidence: evidence && { ...evidence } }),
+      })),
     }),
     toJUnit: () => toJUnit(url, checks),
   }

@@ -125,13 +125,13 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
   if (target.version === '0.1') {
     return {
       id: taskId ?? crypto.randomUUID(),
-      ...(contextId !== undefined && { sessionId: contextId }),
+      ...defined({ sessionId: contextId }),
       message: { role: 'user', parts },
       ...history,
     }
   }
   if (target.version === '1.0') {
-    const configuration = { ...(input.returnImmediately && { returnImmediately: true }), ...history }
+    const configuration = { ...defined({ returnImmediately: input.returnImmediately ? true : undefined }), ...history }
     const message = { messageId, role: 'ROLE_USER', parts, ...ids }
     return defined({ message, configuration: Object.keys(configuration).length > 0 ? configuration : undefined })
   }

@@ -89,9 +89,10 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
     const abort = new AbortController()
     const all: Record<string, string | undefined> = {
       accept,
-      ...(raw.body !== undefined && { 'content-type': isRpc ? 'application/json' : restType(target) }),
-      ...(target.version === '1.0' && { 'a2a-version': '1.0' }),
-      ...(target.version === '0.3' && { 'a2a-version': '0.3' }),
+      ...defined({
+        'content-type': raw.body === undefined ? undefined : isRpc ? 'application/json' : restType(target),
+        'a2a-version': target.version === '1.0' || target.version === '0.3' ? target.version : undefined,
+      }),
       ...headers,
       ...raw.headers,
     }
@@ -139,7 +140,7 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
     }
     const { body, ...call } = restCallOf(operation, params, target)
     const path = target.tenant === undefined ? call.path : `/${encodeURIComponent(target.tenant)}${call.path}`
-    return { raw: { ...call, path, ...(body && { body: JSON.stringify(body) }), ...more }, id }
+    return { raw: { ...call, path, ...defined({ body: body && JSON.stringify(body) }), ...more }, id }
   }
 
   async function exchange(raw: RawRequest, id: Json): Promise<Exchange> {

@@ -163,7 +163,7 @@ export function createReceive(options: ReceiveOptions): Receive {
     if (!origin) return { status, text: JSON.stringify(payload), ...retry }
     const { messageId, senderId: recipientId } = origin
     const draft = { message_type: 'error', recipient_id: recipientId, correlation_id: messageId, payload } as const
-    const { text } = await write({ ...draft, ...(senderId !== undefined && { sender_id: senderId }) })
+    const { text } = await write({ ...draft, ...defined({ sender_id: senderId }) })
     return { status, text, ...retry }
   }
 

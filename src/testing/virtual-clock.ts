@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../core/base/clock.ts'
+import { defined } from '../core/base/json.ts'
 
 /** Iterations of the event loop after which all work without timers is assumed to be done. */
 const turns = 50
@@ -27,7 +28,7 @@ export function createVirtualClock(start: number = Date.now()): VirtualClock {
   let last = 0
 
   function wait(act: () => void, milliseconds: number, every?: number): Timer {
-    waiting.set(++last, { at: now + Math.max(0, milliseconds), act, ...(every !== undefined && { every }) })
+    waiting.set(++last, defined({ at: now + Math.max(0, milliseconds), act, every }))
     return last
   }
 

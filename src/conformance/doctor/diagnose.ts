@@ -110,7 +110,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
       begin(', an unknown version')
       add(await probeUnknownVersion(each, probeOptions))
     }
-    const report = { ...probe.report, ...('cors' in cors && { cors: cors.cors }) }
+    const report = { ...probe.report, ...defined({ cors: 'cors' in cors ? cors.cors : undefined }) }
     interfaces.push(report)
     observer?.onInterface(report, findings.slice(before))
   }
@@ -164,7 +164,7 @@ async function findCard(
       signal,
       retry: { tries: 1 },
       cardCache: createCardCache(1),
-      ...(credentials.length > 0 && { auth: credentials }),
+      ...defined({ auth: credentials.length > 0 ? credentials : undefined }),
       verifyCard(received) {
         wire = received
       },

@@ -25,7 +25,7 @@ export interface InterfaceProbe {
 export async function probeInterface(each: AgentInterface, options: ProbeOptions): Promise<InterfaceProbe> {
   const { card, recorder, providers } = options
   const { binding, protocolVersion: version, url, tenant } = each
-  let report: InterfaceReport = { url, binding, version, ...(tenant && { tenant }), works: false }
+  let report: InterfaceReport = defined({ url, binding, version, tenant: tenant || undefined, works: false })
   let mark = recorder.mark()
   const { findings, subject, add } = collectFindings(each, () => recorder.since(mark).slice(-3))
   const done = (): InterfaceProbe => ({ report, findings })

@@ -73,7 +73,7 @@ export async function probeUnknownVersion(each: AgentInterface, options: Network
   if (!/^1\./.test(protocolVersion) || binding === 'GRPC') return []
   const id = crypto.randomUUID()
   const headers = { 'a2a-version': '99.0', accept: 'application/json' }
-  const params = { id, ...(tenant && { tenant }) }
+  const params = defined({ id, tenant: tenant || undefined })
   const { exchange, text } =
     binding === 'JSONRPC'
       ? await send(url, options, {

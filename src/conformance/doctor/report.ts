@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/base/json.ts'
+import { defined, type JsonObject } from '../../core/base/json.ts'
 
 /**
  * How much a finding matters: callers fail (`error`), some callers fail or something is at risk (`warning`), or it is
@@ -53,7 +53,7 @@ export function collectFindings(
   const findings: Finding[] = []
   const subject = `${binding} ${protocolVersion} ${url}`
   const add: AddFinding = (severity, id, problem, fix) =>
-    void findings.push({ severity, id, subject, problem, ...(fix && { fix }), evidence: evidence() })
+    void findings.push(defined({ severity, id, subject, problem, fix: fix || undefined, evidence: evidence() }))
   return { findings, subject, add }
 }
 

@@ -1,5 +1,5 @@
 import { nextTurn } from '../base/clock.ts'
-import type { Json } from '../base/json.ts'
+import { defined, type Json } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { AgentExtension, AgentSkill } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
@@ -179,7 +179,7 @@ async function* invoke(
       new Promise((resolve, reject) => pending.set(messageId, { deadline, resolve, reject })),
     newArtifactId,
     settled: backlog.settled,
-    ...(journal && { journal, isReplaying }),
+    ...defined({ journal, isReplaying: journal && isReplaying }),
   })
   for await (const item of isSubscribable<AgentYield>(stream) ? iterate(stream, signal, backlog) : stream) {
     const status = item !== undefined && isEvent(item) && item.type === 'status' ? item : undefined

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import {
   anyOf,
   checkOptions,
@@ -205,10 +205,7 @@ function profileOf(skill: SkillProfile): SkillProfile {
 function extensionOf(skills: readonly Skill[]): AgentExtension {
   const entries = skills.map(({ id, schemas: { input, output } }): [string, JsonObject] => [
     id,
-    {
-      ...(input?.jsonSchema && { input: input.jsonSchema }),
-      ...(output?.jsonSchema && { output: output.jsonSchema }),
-    },
+    defined({ input: input?.jsonSchema, output: output?.jsonSchema }),
   ])
   const description = 'The JSON Schemas of what skills take and give. Name a skill in metadata.skillId of the message.'
   return { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(entries) } }

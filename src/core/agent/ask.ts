@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { clientTools, toolResult } from '../protocol/extensions/client-tools.ts'
@@ -167,12 +167,12 @@ function withRequest(question: StatusEvent, { schema, sensitive = false }: AskOp
   const { message } = status
   if (!message) return question
   const jsonSchema = schema && jsonSchemaOf(schema, 'input', 'draft-07')
-  const request: JsonObject = {
+  const request: JsonObject = defined({
     requestId: crypto.randomUUID(),
     prompt: textOf(message),
     sensitive,
-    ...(jsonSchema && { schema: jsonSchema }),
-  }
+    schema: jsonSchema,
+  })
   const requesting = {
     ...message,
     metadata: { ...message.metadata, [clientTools]: request },

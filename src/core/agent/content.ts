@@ -76,12 +76,12 @@ export function readContent(content: unknown): MessageFields {
   if (isLegacyMessage(content)) return readContent(fromLegacyMessage(content))
   if (isMessage(content)) {
     const { metadata, extensions, referenceTaskIds } = content
-    return {
+    return defined({
       parts: readItems(content.parts),
-      ...(metadata !== undefined && { metadata: readMetadata(metadata, 'metadata') }),
-      ...(extensions !== undefined && { extensions: readTexts(extensions, 'extensions') }),
-      ...(referenceTaskIds !== undefined && { referenceTaskIds: readTexts(referenceTaskIds, 'referenceTaskIds') }),
-    }
+      metadata: metadata === undefined ? undefined : readMetadata(metadata, 'metadata'),
+      extensions: extensions === undefined ? undefined : readTexts(extensions, 'extensions'),
+      referenceTaskIds: referenceTaskIds === undefined ? undefined : readTexts(referenceTaskIds, 'referenceTaskIds'),
+    })
   }
   return { parts: isList(content) ? readItems(content) : [readItem(content) ?? dataPart(content)] }
 }
@@ -97,7 +97,7 @@ export function dataPart(value: unknown): Part {
 }
 
 export function filePart({ name, mediaType, content }: File): Part {
-  const members = { filename: name, ...(mediaType !== undefined && { mediaType }) }
+  const members = defined({ filename: name, mediaType })
   if (content instanceof URL) return { url: content.href, ...members }
   return { raw: toBase64(typeof content === 'string' ? new TextEncoder().encode(content) : content), ...members }
 }
@@ -134,7 +134,11 @@ export function readEvent(event: StatusEvent | ArtifactEvent): StatusEvent | Art
   }
   const { message, timestamp } = event.status
   const time = typeof timestamp === 'string' && !Number.isNaN(Date.parse(timestamp)) ? {} : { timestamp: toTimestamp() }
-  const status = { ...event.status, ...time, ...(message !== undefined && { message: readMessage(message) }) }
+  const status = {
+    ...event.status,
+    ...time,
+    ...defined({ message: message === undefined ? undefined : readMessage(message) }),
+  }
   return { ...event, ...metadata, status }
 }
 
@@ -173,12 +177,12 @@ export function createAgentEvents(task: TaskIds, now: () => number = Date.now): 
   function status(state: TaskState, content?: string | MessageFields): StatusEvent {
     return {
       type: 'status',
-      status: {
+      status: defined({
         state,
         message: content === undefined ? undefined : message(content),
         timestamp: toTimestamp(Math.max(now(), last)),
-        ...(taskMetadata && { taskMetadata }),
-      },
+        taskMetadata,
+      }),
     }
   }
 
@@ -258,10 +262,12 @@ function readPart({ filename, mediaType, metadata, carry, ...content }: Members)
   }
   return {
     ...readPartContent(content),
-    ...(filename !== undefined && { filename: filename as string }),
-    ...(mediaType !== undefined && { mediaType: mediaType as string }),
-    ...(metadata !== undefined && { metadata: readMetadata(metadata, 'metadata') }),
-    ...(carry !== undefined && { carry: readMetadata(carry, 'carry') }),
+    ...defined({
+      filename: filename === undefined ? undefined : (filename as string),
+      mediaType: mediaType === undefined ? undefined : (mediaType as string),
+      metadata: metadata === undefined ? undefined : readMetadata(metadata, 'metadata'),
+      carry: carry === undefined ? undefined : readMetadata(carry, 'carry'),
+    }),
   }
 }
 

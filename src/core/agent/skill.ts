@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import { aFunction, anything, checkOptions, listOf, type OptionChecks, object, text } from '../base/options.ts'
 import type { AgentSkill } from '../protocol/card.ts'
 import type { SkillType } from '../protocol/extensions/typed-skills.ts'
@@ -87,8 +87,7 @@ export function skill<const Id extends string, I extends Schema = undefined, O e
   if (input) requireSchema(`skill(${options.id}).input`, input)
   if (output) requireSchema(`skill(${options.id}).output`, output)
   return {
-    ...(input && { inputModes: jsonOrText }),
-    ...(output && { outputModes: json }),
+    ...defined({ inputModes: input ? jsonOrText : undefined, outputModes: output ? json : undefined }),
     ...profile,
     schemas: {
       input: skillSchema(input, 'input', inputJsonSchema),

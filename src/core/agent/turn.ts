@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
@@ -297,13 +297,13 @@ function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId, addUs
       if (typeof value === 'string' || (value === undefined && member !== 'name')) continue
       throw new TypeError(`turn.artifact(): expected ${member} to be text, got ${typeof value}`)
     }
-    const members = {
+    const members = defined({
       artifactId: newArtifactId(),
       name,
-      ...(description !== undefined && { description }),
-      ...(metadata !== undefined && { metadata: readMetadata(metadata, 'metadata') }),
-      ...(extensions !== undefined && { extensions: readTexts(extensions, 'extensions') }),
-    }
+      description,
+      metadata: metadata === undefined ? undefined : readMetadata(metadata, 'metadata'),
+      extensions: extensions === undefined ? undefined : readTexts(extensions, 'extensions'),
+    })
     return startArtifact(members, mediaType, emit)
   }
 
@@ -402,8 +402,10 @@ function joinFields(artifact: Omit<Artifact, 'parts'>, fields: ChunkFields): Art
   return {
     ...artifact,
     parts,
-    ...(metadata && { metadata: { ...artifact.metadata, ...metadata } }),
-    ...(extensions && { extensions: [...new Set([...(artifact.extensions ?? []), ...extensions])] }),
+    ...defined({
+      metadata: metadata && { ...artifact.metadata, ...metadata },
+      extensions: extensions && [...new Set([...(artifact.extensions ?? []), ...extensions])],
+    }),
   }
 }
 

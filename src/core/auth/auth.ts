@@ -153,7 +153,12 @@ export function createAuth(options: AuthOptions, { realm, logger, trustProxy }: 
       throw forbidden(missing, challengeFor(required, 'insufficient_scope', missing.scopes))
     }
     const scopes = [...new Set(Object.values(grants).flat())]
-    return { ...first, scopes, grants, ...(expires < Number.POSITIVE_INFINITY && { expires }) }
+    return {
+      ...first,
+      scopes,
+      grants,
+      ...defined({ expires: expires < Number.POSITIVE_INFINITY ? expires : undefined }),
+    }
   }
 
   function reject(isInvalid: boolean): never {

@@ -1,7 +1,7 @@
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { toBase64Url } from '../base/base64.ts'
 import { fromHex } from '../base/hash.ts'
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { Principal } from '../protocol/model.ts'
 import { type KeySource, KeysUnavailable, openKeySource, readAlgorithms } from './jwt-keys.ts'
 import { type AuthRequest, type AuthResult, authFailure, withExpiry } from './scheme.ts'
@@ -51,7 +51,7 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
     algorithms,
     clockTolerance: clockSkew,
     requiredClaims: ['exp'],
-    ...(typ !== undefined && { typ }),
+    ...defined({ typ }),
   }
 
   async function verify(token: string): Promise<Verification<AuthResult>> {
@@ -110,7 +110,7 @@ export function readClaims(claims: JsonObject, options: ClaimsOptions): AuthResu
   const [scope, scp] = [scopesIn(claims.scope), scopesIn(claims.scp)]
   if (!scope || !scp) return authFailure('scope or scp is neither a text of scopes nor a list of them')
   const scopes = [...new Set([...scope, ...scp])]
-  const principal = { id: `${idPrefix}${id}`, scopes, claims, ...(tenant !== undefined && { tenant }) }
+  const principal = defined({ id: `${idPrefix}${id}`, scopes, claims, tenant })
   return { principal, ...confirmation }
 }
 

@@ -1,5 +1,5 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose'
-import { isObject } from '../base/json.ts'
+import { defined, isObject } from '../base/json.ts'
 import { aFunction, checkOptions, isAbove } from '../base/options.ts'
 
 /** Keys that are published at once. Older ones are left out. */
@@ -102,5 +102,5 @@ function isCryptoKey(key: CryptoKey | JWK): key is CryptoKey {
 /** Copies only public members, so that a private key is never published. */
 async function publicJwk({ key, publicKey = key, kid, alg }: SigningKey): Promise<JWK> {
   const { kty, crv, x, y } = isCryptoKey(publicKey) ? await exportJWK(publicKey) : publicKey
-  return { kty, ...(crv && { crv }), ...(x && { x }), ...(y && { y }), kid, alg, use: 'sig' }
+  return defined({ kty, crv: crv || undefined, x: x || undefined, y: y || undefined, kid, alg, use: 'sig' })
 }

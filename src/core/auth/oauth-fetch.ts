@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { readLimited } from '../http/read-limited.ts'
 
@@ -21,7 +21,7 @@ export async function oauthFetch(url: string, init: RequestInit, options: OAuthF
   const response = await fetch(url, {
     method: init.method,
     headers: init.headers,
-    ...(init.body && { body: `${init.body}` }),
+    ...defined({ body: init.body ? `${init.body}` : undefined }),
     redirect: 'error',
     signal: AbortSignal.timeout(timeout),
   })

@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import { defined, type Json } from '../base/json.ts'
 import type { Incoming } from '../http/exchange.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import type { Principal } from '../protocol/model.ts'
@@ -99,9 +99,7 @@ export function challengesOf(schemes: Readonly<Record<string, Scheme>>, realm: s
     for (const [name, required] of requirements.flatMap(Object.entries<readonly string[]>)) {
       if (Object.hasOwn(schemes, name) && !scopes.has(name)) scopes.set(name, missingScopes ?? required)
     }
-    const challenges = [...scopes].map(([name, scopes]) =>
-      schemes[name]?.challenge({ realm, scopes, ...(error && { error }) }),
-    )
+    const challenges = [...scopes].map(([name, scopes]) => schemes[name]?.challenge(defined({ realm, scopes, error })))
     return [...new Set(challenges)].join(', ')
   }
 }

@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { BoundedMap } from '../base/bounded-map.ts'
 import { sha256Key } from '../base/hash.ts'
+import { defined } from '../base/json.ts'
 import { aFunction, anything, checkOptions, type OptionChecks, oneOf, recordOf, text } from '../base/options.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { ExchangeRequest, TokenExchange } from '../protocol/credentials.ts'
@@ -101,7 +102,7 @@ async function exchange(url: string, options: TokenExchangeOptions, request: Exc
     subject_token_type: accessTokenType,
     requested_token_type: accessTokenType,
     [target]: audience,
-    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+    ...defined({ scope: scopes.length > 0 ? scopes.join(' ') : undefined }),
   }
   const requestOptions = {
     [oauth.customFetch]: exchangeFetch(options),

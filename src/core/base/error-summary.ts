@@ -1,3 +1,4 @@
+import { defined } from './json.ts'
 /** What a log may record of any error: where it was thrown, and nothing of its message. */
 export interface ErrorSummary {
   readonly name: string
@@ -31,12 +32,12 @@ export function summarizeError(error: unknown, depth = 1): ErrorSummary {
   const { name, cause } = error
   const code = 'code' in error ? error.code : undefined
   const stack = framesOf(error)
-  return {
+  return defined({
     name: isWord(name) ? name : 'Error',
-    ...(isWord(code) && { code }),
-    ...(stack !== undefined && { stack }),
-    ...(cause !== undefined && depth < maxDepth && { cause: summarizeError(cause, depth + 1) }),
-  }
+    code: isWord(code) ? code : undefined,
+    stack,
+    cause: cause !== undefined && depth < maxDepth ? summarizeError(cause, depth + 1) : undefined,
+  })
 }
 
 /**
@@ -50,14 +51,14 @@ export function describeError(error: unknown, depth = 1): ErrorDescription {
   const httpStatus = statusCode ?? status
   // If several addresses were tried, each has its own error.
   const cause = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined)
-  return {
+  return defined({
     name: String(name),
     message: redactSecrets(String(message)),
-    ...(isWord(code) && { code }),
-    ...(typeof httpStatus === 'number' && { status: httpStatus }),
-    ...(typeof stack === 'string' && { stack: redactSecrets(stack) }),
-    ...(cause !== undefined && depth < maxDepth && { cause: describeError(cause, depth + 1) }),
-  }
+    code: isWord(code) ? code : undefined,
+    status: typeof httpStatus === 'number' ? httpStatus : undefined,
+    stack: typeof stack === 'string' ? redactSecrets(stack) : undefined,
+    cause: cause !== undefined && depth < maxDepth ? describeError(cause, depth + 1) : undefined,
+  })
 }
 
 /** Removes credentials from a text: of URLs, of `Authorization` headers, tokens and keys of well-known forms. */

@@ -1,3 +1,4 @@
+import { defined } from './json.ts'
 import { type Trace, traceIdOf } from './trace-context.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
@@ -70,7 +71,7 @@ export class TaskLogger implements Logger {
     if (!this.isLevelEnabled(level)) return
     const { taskId, contextId } = this.#task
     const redacted = this.#redact ? this.#redact(fields) : fields
-    const traced = { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...redacted }
+    const traced = { taskId, contextId, ...defined({ traceId: this.#trace && traceIdOf(this.#trace) }), ...redacted }
     this.#logger[level](traced, this.#redact ? this.#redact(message) : message)
   }
 }

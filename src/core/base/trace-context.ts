@@ -1,4 +1,5 @@
 import { toHex } from './hash.ts'
+import { defined } from './json.ts'
 
 const version00 = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -24,7 +25,7 @@ export interface Trace {
 export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, string>> {
   if (!trace) return {}
   const { traceparent, tracestate } = trace
-  return { traceparent, ...(tracestate !== undefined && { tracestate }) }
+  return defined({ traceparent, tracestate })
 }
 
 export function spanIdOf({ traceparent }: Trace): string {
@@ -56,10 +57,10 @@ export interface RequestIds {
 export function requestIdsOf(incoming: { header(name: string): string | undefined }): RequestIds {
   const requestId = incoming.header('x-request-id')
   const trace = readTrace(incoming.header('traceparent'))
-  return {
-    ...(requestId !== undefined && /^[\w.:/+=-]{1,128}$/.test(requestId) && { requestId }),
-    ...(trace && { traceId: traceIdOf(trace) }),
-  }
+  return defined({
+    requestId: requestId !== undefined && /^[\w.:/+=-]{1,128}$/.test(requestId) ? requestId : undefined,
+    traceId: trace && traceIdOf(trace),
+  })
 }
 
 /** Reads the trace headers of a caller. A malformed trace is ignored, never an error. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import { houseJson } from '../dialects/v0.3-house/server.ts'
 import { checkConnectOptions } from './check-options.ts'
 import type { Client } from './client.ts'
@@ -42,7 +42,7 @@ export class A2AClientImpl implements A2AClient {
     const authorize = token === undefined ? undefined : () => ({ headers: { authorization: `Bearer ${token}` } })
     let client: Promise<Client> | undefined
     this.#connect = () => {
-      client ??= connect(baseUrl, { ...(authorize && { authorize }), ...options }).catch((error) => {
+      client ??= connect(baseUrl, { ...defined({ authorize }), ...options }).catch((error) => {
         // The next call tries again.
         client = undefined
         throw error

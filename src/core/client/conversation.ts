@@ -1,3 +1,4 @@
+import { defined } from '../base/json.ts'
 import type { Task } from '../protocol/model.ts'
 import type { Reply } from '../protocol/reply.ts'
 import { isEnded } from '../protocol/states.ts'
@@ -43,11 +44,7 @@ export function createConversation(sender: MessageSender, start: ConversationSta
     }
   }
 
-  const withIds = (options: SendOptions): SendOptions => ({
-    ...(contextId !== undefined && { contextId }),
-    ...(taskId !== undefined && { taskId }),
-    ...options,
-  })
+  const withIds = (options: SendOptions): SendOptions => ({ ...defined({ contextId, taskId }), ...options })
 
   return {
     get contextId() {

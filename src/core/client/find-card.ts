@@ -1,6 +1,6 @@
 import { withDeadline } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
-import { isObject, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { clientDialects } from '../dialects/client-dialects.ts'
 import { readPeerCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/fetch.ts'
@@ -229,12 +229,12 @@ function mayBeElsewhere({ code, reason }: A2AError): boolean {
 async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise<LoadedCard> {
   const { fetch, cache, signal, trace } = options
   const cached = cache.get(requestUrl)
-  const headers = {
+  const headers = defined({
     accept: 'application/json',
     // Some servers have a card for each version.
     'a2a-version': clientDialects[0].version,
-    ...(cached && { 'if-none-match': cached.etag }),
-  }
+    'if-none-match': cached?.etag,
+  })
   const response = await fetch(requestUrl, { method: 'GET', headers, signal })
   const content = await readResponse(response, { ...answerLimitsOf({ answerLimit: maxCard }), url: requestUrl })
   const unchanged = content.status === 304 ? cached?.wire : undefined

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import { anonymous, type Message, type Part } from '../protocol/model.ts'
 import type { PushConfig, SendRequest } from '../protocol/service.ts'
@@ -64,7 +64,7 @@ export async function createSendRequest(input: Input, options: SendOptions): Pro
   const configuration = definedOnly({ acceptedOutputModes, historyLength, push, returnImmediately })
   return {
     message,
-    ...(Object.keys(configuration).length > 0 && { configuration }),
+    ...defined({ configuration: Object.keys(configuration).length > 0 ? configuration : undefined }),
     ...definedOnly({ metadata }),
   }
 }

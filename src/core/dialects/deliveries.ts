@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
@@ -51,7 +51,7 @@ function toTaskEvent(task: Task): StreamEvent {
 
 /** 0.1 does not specify the form of payloads. */
 async function decodeDraft({ eventType: _, taskId, ...body }: JsonObject): Promise<DeliveredEvent> {
-  const wire = { ...(taskId !== undefined && { id: taskId }), ...body }
+  const wire = { ...defined({ id: taskId }), ...body }
   const isTask = ['artifacts', 'history', 'sessionId'].some((name) => name in body)
   return await decodeBy('v0.1', (dialect) =>
     isTask ? toTaskEvent(dialect.decodeResult.getTask(wire, noRequest)) : dialect.decodeEvent(wire, noRequest),

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts'
+import { defined, isObject, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { CarryCodec } from './codec.ts'
 
@@ -33,8 +33,10 @@ export function cleanSecurity(card: unknown, requirementsMember: 'security' | 's
   const cleaned = {
     ...card,
     ...cleanRequirements(card),
-    ...(schemes && { securitySchemes: schemes }),
-    ...(Array.isArray(card.skills) && { skills: card.skills.map(cleanSkill) }),
+    ...defined({
+      securitySchemes: schemes,
+      skills: Array.isArray(card.skills) ? card.skills.map(cleanSkill) : undefined,
+    }),
   }
   return { card: cleaned, unusable }
 }

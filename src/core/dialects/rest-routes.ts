@@ -1,3 +1,4 @@
+import { defined } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
 
@@ -27,13 +28,13 @@ export function matchRoute(method: string, path: string): Match {
   const { operations, taskId, configId } = resource
   const operation = operations[method === 'HEAD' ? 'GET' : method]
   if (!operation) return { allow: Object.keys(operations).join(', ') }
-  return {
+  return defined({
     operation,
     prefix: isLegacy ? '/v1' : '',
-    ...(taskId !== undefined && { taskId: decodeSegment(taskId) }),
-    ...(configId !== undefined && { configId: decodeSegment(configId) }),
-    ...(!direct && tenant && { tenant: decodeSegment(tenant) }),
-  }
+    taskId: taskId === undefined ? undefined : decodeSegment(taskId),
+    configId: configId === undefined ? undefined : decodeSegment(configId),
+    tenant: !direct && tenant ? decodeSegment(tenant) : undefined,
+  })
 }
 
 /** A path with its operations by HTTP method, and the ids in it, still encoded. */

@@ -1,4 +1,4 @@
-import { isList } from '../base/json.ts'
+import { defined, isList } from '../base/json.ts'
 import { anyOf, flag, integer, listOf, type OptionChecks, text } from '../base/options.ts'
 import { type Exchange, type Incoming, type Outgoing, runExchange } from './exchange.ts'
 
@@ -37,10 +37,10 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
   function headersFor(incoming: Incoming): Headers | undefined {
     const origin = incoming.header('origin')
     if (origin === undefined || !allowsOrigin(origin)) return undefined
-    return {
+    return defined({
       'access-control-allow-origin': isForAll ? '*' : origin,
-      ...(credentials && { 'access-control-allow-credentials': 'true' }),
-    }
+      'access-control-allow-credentials': credentials ? 'true' : undefined,
+    })
   }
 
   function answerPreflight(incoming: Incoming): Outgoing {
@@ -60,7 +60,7 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
       headers: {
         ...allowed,
         'access-control-allow-methods': methods,
-        ...(requested !== '' && { 'access-control-allow-headers': requested }),
+        ...defined({ 'access-control-allow-headers': requested === '' ? undefined : requested }),
         'access-control-max-age': `${maxAge}`,
         vary,
       },

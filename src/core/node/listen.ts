@@ -2,6 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { ServerOptions, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
+import { defined } from '../base/json.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { http } from './http-module.ts'
@@ -61,11 +62,14 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }
   // The listener checks the Host header, so that the refusal is ours.
-  const checks = { requireHostHeader: false, ...(upgrade && { shouldUpgradeCallback: upgrade.accepts }) }
+  const checks = defined({ requireHostHeader: false, shouldUpgradeCallback: upgrade?.accepts })
   const server: Server | TlsServer = tls
     ? await createTlsServer(
         {
-          ...{ ...timeouts, ...checks, handshakeTimeout: headersTimeout, ...tls },
+          ...timeouts,
+          ...checks,
+          handshakeTimeout: headersTimeout,
+          ...tls,
           ...(asksCertificate && certificateOptions(tls)),
           ALPNProtocols: grpc ? ['h2', 'http/1.1'] : ['http/1.1'],
         },
@@ -82,7 +86,12 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   const http2 =
     grpc &&
     (await import('./detect-protocol.ts')).shareListener(server, {
-      ...{ exchange, grpc, ...timeouts, unreadTimeout, onError, load },
+      exchange,
+      grpc,
+      ...timeouts,
+      unreadTimeout,
+      onError,
+      load,
     })
   const closeUnused = trackUnused(server)
   await bind(server, port, host).catch((error) => {

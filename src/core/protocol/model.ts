@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 
 // The last formatted and the last parsed timestamp: many events share a millisecond, and converting a timestamp costs as
 // much as handling an event.
@@ -39,7 +39,7 @@ export function ownerOf({ id, tenant, isOperator }: Principal): string {
 export function principalOf(owner: string): Pick<Principal, 'id' | 'tenant' | 'isOperator'> {
   if (owner.startsWith(separator)) {
     const [, tenant, id = ''] = owner.split(separator)
-    return { id, ...(tenant && { tenant }), isOperator: true }
+    return defined({ id, tenant: tenant || undefined, isOperator: true })
   }
   const at = owner.indexOf(separator)
   return at < 0 ? { id: owner } : { tenant: owner.slice(0, at), id: owner.slice(at + 1) }

@@ -1,3 +1,4 @@
+import { defined } from '../base/json.ts'
 import type { Deliverer } from './delivery/claim-webhooks.ts'
 import { deliveryIdOf } from './delivery/send.ts'
 import { dueOf } from './delivery/webhook-state.ts'
@@ -58,7 +59,7 @@ export interface PushAdmin {
 export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'restart'>): PushAdmin {
   async function* select({ taskId, id, after: first = 0 }: WebhookChoice): AsyncGenerator<StoredWebhook> {
     for (let after = first; ; ) {
-      const page = await store.list({ after, limit: pageSize, ...(taskId !== undefined && { taskId }) })
+      const page = await store.list(defined({ after, limit: pageSize, taskId }))
       for (const stored of page) if (id === undefined || stored.id === id) yield stored
       const last = page.at(-1)
       if (!last || page.length < pageSize) return
@@ -128,7 +129,7 @@ export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'fl
 function stateOf({ taskId, owner, id, place, webhook }: StoredWebhook): WebhookState {
   const { config, state, cursor, dead, failing } = webhook
   const problem = failing?.problem ?? (state === 'paused' ? dead.at(-1)?.problem : undefined)
-  return {
+  return defined({
     taskId,
     owner,
     id,
@@ -138,9 +139,9 @@ function stateOf({ taskId, owner, id, place, webhook }: StoredWebhook): WebhookS
     dead: dead.length,
     created: webhook.created,
     place,
-    ...(problem !== undefined && { problem }),
-    ...(failing?.nextTry !== undefined && { nextTry: failing.nextTry }),
-  }
+    problem,
+    nextTry: failing?.nextTry,
+  })
 }
 
 function deliveriesOf({ taskId, owner, id, webhook }: StoredWebhook): readonly DeliveryState[] {

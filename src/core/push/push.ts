@@ -1,6 +1,6 @@
 import { withTimeout } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { type Trace, traceIdOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
@@ -103,7 +103,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   const encoder = createPayloadEncoder({
     log,
     dialects: serverDialects({ protoJsonWebhooks: settings.protoJson }),
-    ...(options.events && { events: options.events }),
+    ...defined({ events: options.events }),
   })
   const deliverer = createDeliverer({ log, store, encoder, settings, logger, holder, clock, isBusy, telemetry })
 
@@ -137,11 +137,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
         ...(before ? withoutFailing(before.webhook) : newHistory(trace, clock.now())),
         config: newConfig,
         contextId,
-        ...(dialect !== undefined && { dialect }),
-        ...(alias !== undefined && { alias }),
-        ...(trace && { trace }),
-        ...(knowsRequests !== undefined && { knowsRequests }),
-        ...(isForwarded && { isForwarded }),
+        ...defined({ dialect, alias, trace, knowsRequests, isForwarded: isForwarded || undefined }),
         state: isOver ? 'done' : 'active',
         cursor: before && before.webhook.state !== 'done' ? before.webhook.cursor : after,
         givenUp: 0,
@@ -204,7 +200,7 @@ export async function eraseWebhooks(store: PushStore, erasure: WebhookErasure): 
   for (const taskId of taskIds) await remove(await store.list({ taskId, limit: pageSize }))
   if (owner === undefined) return removed
   for (let after: number | undefined; ; ) {
-    const webhooks = await store.list({ limit: pageSize, ...(after !== undefined && { after }) })
+    const webhooks = await store.list(defined({ limit: pageSize, after }))
     await remove(webhooks.filter((webhook) => webhook.owner === owner))
     after = webhooks.at(-1)?.place
     if (webhooks.length < pageSize) return removed
@@ -233,14 +229,14 @@ function storedConfigOf({ url, token, authentication, tenant, carry }: PushConfi
 /** The config as its owner reads it: without the secrets that only the receiver may see. */
 function visible({ taskId, id, webhook }: StoredWebhook): PushConfig {
   const { url, authentication, tenant, carry } = webhook.config
-  return {
+  return defined({
     taskId,
     id,
     url,
-    ...(authentication && { authentication: { scheme: authentication.scheme } }),
-    ...(tenant !== undefined && { tenant }),
-    ...(carry !== undefined && { carry: withoutSecrets(carry) }),
-  }
+    authentication: authentication && { scheme: authentication.scheme },
+    tenant,
+    carry: carry === undefined ? undefined : withoutSecrets(carry),
+  })
 }
 
 /** A dialect carries unknown fields here, which can include credentials. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { isObject, type Json } from '../base/json.ts'
+import { defined, isObject, type Json } from '../base/json.ts'
 import type { MessageEvent } from '../protocol/events.ts'
 import { toolResult } from '../protocol/extensions/client-tools.ts'
 import type { InBand } from '../protocol/extensions/in-task-credentials.ts'
@@ -140,7 +140,7 @@ function redactPart(part: Part): Part {
   const type = part.mediaType === undefined ? {} : { mediaType: part.mediaType }
   if (!('data' in part)) return { text: redactionMark, ...type }
   const id = part.mediaType === toolResult && isObject(part.data) ? part.data.toolUseId : undefined
-  return { data: { ...(typeof id === 'string' && { toolUseId: id }), redacted: true }, ...type }
+  return { data: defined({ toolUseId: typeof id === 'string' ? id : undefined, redacted: true }), ...type }
 }
 
 /** Every string and number in an answer is a secret, except for the id of the request. */

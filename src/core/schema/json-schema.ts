@@ -1,15 +1,10 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { Length, Member, Schema, SchemaNode, Variants } from './schema.ts'
 
 /** The JSON Schema (draft-07) of the values that we write. */
 export function jsonSchemaOf({ node }: Pick<Schema<unknown>, 'node'>): JsonObject {
   const { title, description, default: fallback } = node
-  return {
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...keywordsOf(node),
-    ...(fallback !== undefined && { default: fallback }),
-  }
+  return { ...defined({ title, description }), ...keywordsOf(node), ...defined({ default: fallback }) }
 }
 
 function keywordsOf(node: SchemaNode): JsonObject {
@@ -19,9 +14,11 @@ function keywordsOf(node: SchemaNode): JsonObject {
       return {
         type: 'string',
         ...limits(node, 'minLength', 'maxLength'),
-        // In Python, `$` also matches before a final line break.
-        ...(pattern !== undefined && { pattern: `${pattern}(?!\\n)` }),
-        ...(format !== undefined && { format }),
+        ...defined({
+          // In Python, `$` also matches before a final line break.
+          pattern: pattern === undefined ? undefined : `${pattern}(?!\\n)`,
+          format,
+        }),
       }
     }
     case 'boolean':
@@ -37,7 +34,7 @@ function keywordsOf(node: SchemaNode): JsonObject {
       return { type: 'string', format: 'date-time' }
     case 'integer':
     case 'number':
-      return { type: node.is, minimum: node.min, ...(node.max < Infinity && { maximum: node.max }) }
+      return defined({ type: node.is, minimum: node.min, maximum: node.max < Infinity ? node.max : undefined })
     case 'enum':
       return node.values.length === 1 ? { const: node.values[0] ?? '' } : { type: 'string', enum: [...node.values] }
     case 'list':
@@ -67,13 +64,13 @@ function limits({ min = 0, max = Infinity }: Length, minName: string, maxName: s
 
 function membersSchema(members: readonly Member[], choices: readonly Member[], open: boolean): JsonObject {
   const required = members.filter(({ isUnset }) => isUnset === undefined).map(({ name }) => name)
-  return {
+  return defined({
     type: 'object',
     properties: Object.fromEntries([...members, ...choices].map((member) => [member.name, memberSchema(member)])),
-    ...(required.length > 0 && { required }),
-    ...(choices.length > 0 && { oneOf: choices.map(({ name }) => ({ required: [name] })) }),
-    ...(!open && { additionalProperties: false }),
-  }
+    required: required.length > 0 ? required : undefined,
+    oneOf: choices.length > 0 ? choices.map(({ name }) => ({ required: [name] })) : undefined,
+    additionalProperties: open ? undefined : false,
+  })
 }
 
 function memberSchema({ schema, isImplicit }: Member): JsonObject {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import {
   excerpt,
   type Infer,
@@ -42,7 +42,7 @@ export function boolean<const B extends boolean = boolean>(only?: B): Schema<B> 
       if (typeof value !== 'boolean' || (only !== undefined && value !== only)) throw wrongType(expected, value)
       return value as B
     },
-    node: { is: 'boolean', ...(only !== undefined && { only }) },
+    node: defined({ is: 'boolean', only }),
     isDefault: (value) => value === false,
   }
 }

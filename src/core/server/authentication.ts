@@ -1,6 +1,7 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import { type AnonymousOptions, type Auth, type AuthOptions, createAuth } from '../auth/auth.ts'
 import { authorizationOf } from '../auth/scheme.ts'
+import { defined } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import {
   aFunction,
@@ -135,7 +136,7 @@ export function createAuthentication(choice: AuthChoice, context: Authentication
     auth: isOpen ? undefined : auth,
     acceptsAnonymous: Boolean(settings.anonymous),
     card: isOpen ? {} : { securitySchemes, security },
-    ...(exchange && tokens && { delegation: { exchange, tokenOf: tokens.tokenOf } }),
+    ...defined({ delegation: exchange && tokens && { exchange, tokenOf: tokens.tokenOf } }),
     authenticate,
     identify,
     async admit(principal) {

@@ -2,7 +2,7 @@ import type { CardKey, DetachedSignature } from '../auth/card-signature/sign-car
 import type { KeyRing } from '../auth/key-ring.ts'
 import { BoundedMap } from '../base/bounded-map.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ServerDialect } from '../dialects/dialect.ts'
 import { type CardFormat, canBeSigned, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
@@ -65,10 +65,10 @@ export function createCardPage(pageOptions: CardPageOptions): (incoming: Incomin
   const pages = new BoundedMap<string, Page>(maxCached)
   const { now } = options.clock ?? systemClock
   const vary = varyOf(options, authenticate !== undefined)
-  const shared = {
+  const shared = defined({
     'cache-control': `${authenticate ? 'private' : 'public'}, max-age=300`,
-    ...(vary !== '' && { vary }),
-  }
+    vary: vary === '' ? undefined : vary,
+  })
 
   async function createPage(card: AgentCard, origin: string, format: CardFormat): Promise<Page> {
     const wire = encodeCardAs(format, card)

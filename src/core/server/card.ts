@@ -1,5 +1,6 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import type { SkillProfile } from '../agent/skill.ts'
+import { defined } from '../base/json.ts'
 import type { Binding, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
 import { idempotencyExtension } from '../protocol/extensions/idempotency.ts'
@@ -28,7 +29,13 @@ export function cardOf(
     name,
     description,
     version,
-    capabilities: { streaming, pushNotifications, ...history, ...(extendedCard && { extendedCard }), extensions },
+    capabilities: {
+      streaming,
+      pushNotifications,
+      ...history,
+      ...defined({ extendedCard: extendedCard || undefined }),
+      extensions,
+    },
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,
     // A card must have a skill. An agent without skills gets one with its own name and description.

@@ -1,3 +1,4 @@
+import { defined } from '../base/json.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import type { Load } from '../http/load.ts'
 import { originOf } from '../http/origin.ts'
@@ -39,7 +40,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
     dialects: serverDialects({}),
     onError: () => {},
     load,
-    ...(draining && { draining }),
+    ...defined({ draining }),
   })
 
   function exchangeFor(agent: HostedAgent): GrpcExchange {
@@ -61,8 +62,7 @@ export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcM
       onRejected,
       hostCheck,
       isReady,
-      ...(rateHeaders && { metadataFor: rateHeaders }),
-      ...(draining && { draining }),
+      ...defined({ metadataFor: rateHeaders, draining }),
     })
     return metrics ? countAnswers(exchange, metrics.answeredGrpc) : exchange
   }

@@ -1,5 +1,6 @@
 import type { Agent, AgentProfile, ServingContext } from '../agent/agent.ts'
 import { redactSecrets } from '../base/error-summary.ts'
+import { defined } from '../base/json.ts'
 import { consoleLogger, isLogged, type Logger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { withTenants } from '../dialects/served-card.ts'
@@ -63,8 +64,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   const runtimeOptions: RuntimeOptions = {
     ...options,
     telemetry,
-    ...(policy && { policy }),
-    ...(delegation && { delegation }),
+    ...defined({ policy, delegation }),
     ...((skills || limits) && {
       async checkContinuation(firstMessage, request, { principal }) {
         skills?.requireForTask(firstMessage, principal)
@@ -121,7 +121,7 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     card: { ...cardOf(profile, capabilitiesOf(agent, options), forwarding !== undefined), ...authentication.card },
     isDraining: () => isDraining,
     isReady: createReadiness(log, logger),
-    ...(load && { isOverloaded: load.isOverloaded }),
+    ...defined({ isOverloaded: load?.isOverloaded }),
     ...createErrorLog(logger, profile.name),
     async drain(deadline, endWithin) {
       isDraining = true
@@ -145,7 +145,10 @@ function createErrorLog(logger: Logger, agent: string): Pick<EndpointBackend, 'o
       // The server logs once that it is overloaded, and rejects many calls then.
       if (metadata.reason === 'overload' || !isLogged(logger, 'info')) return
       const reason = isAgentError(error) ? 'the agent rejected the message' : redactSecrets(message)
-      logger.info({ ...requestIdsOf(incoming), agent, ...(operation && { operation }), code, reason }, 'call rejected')
+      logger.info(
+        { ...requestIdsOf(incoming), agent, ...defined({ operation: operation || undefined }), code, reason },
+        'call rejected',
+      )
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { KeyRing } from '../auth/key-ring.ts'
+import { defined } from '../base/json.ts'
 import type { DialectSet } from '../dialects/negotiate.ts'
 import { type CardFormat, canBeSigned, encodeCardAs } from '../dialects/served-card.ts'
 import { type DialectOptions, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
@@ -235,7 +236,10 @@ async function readyPage(agents: HealthSubjects): Promise<Outgoing> {
 const retryAfterDrain = 1
 
 function healthPage(code: number, status: string, retryAfter?: number): Outgoing {
-  const headers = { 'cache-control': 'no-store', ...(retryAfter !== undefined && { 'retry-after': `${retryAfter}` }) }
+  const headers = defined({
+    'cache-control': 'no-store',
+    'retry-after': retryAfter === undefined ? undefined : `${retryAfter}`,
+  })
   return jsonPage(code, { status }, headers)
 }
 

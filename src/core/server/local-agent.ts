@@ -2,6 +2,7 @@ import { type Agent, type AgentProfile, agent as defineAgent } from '../agent/ag
 import type { AgentImplementation } from '../agent/agent-function.ts'
 import type { LocalTarget, ReachOptions, ResolveAgent } from '../agent/call-agent.ts'
 import type { SkillProfile, SkillTypes } from '../agent/skill.ts'
+import { defined } from '../base/json.ts'
 import type { Connect } from '../client/connect.ts'
 import type { Authorize } from '../client/credentials/authorize.ts'
 import type { Target } from '../client/options.ts'
@@ -63,7 +64,7 @@ export function resolveAgentBy(loadConnect: (options: ReachOptions) => Promise<C
     const { byCard } = await import('../client/credentials/by-card.ts')
     const base = auth && byCard(auth, fetch ?? ((url, init) => globalThis.fetch(url, init)))
     const authorize: Authorize | undefined = base && (async (need) => reportSecrets(await base(need), onSecret))
-    return await connect(target as Target | LocalTarget, { ...(fetch && { fetch }), ...(authorize && { authorize }) })
+    return await connect(target as Target | LocalTarget, defined({ fetch, authorize }))
   }
 }
 

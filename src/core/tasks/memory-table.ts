@@ -189,7 +189,16 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
   }
 
   return {
-    ...{ tasks, ended, tombstones, claim, findClaim, store, keepSnapshot, grantLease, leaveTombstone, remove },
+    tasks,
+    ended,
+    tombstones,
+    claim,
+    findClaim,
+    store,
+    keepSnapshot,
+    grantLease,
+    leaveTombstone,
+    remove,
     claimed: (owner, key) => records.get(claimKeyOf(owner, key)),
   }
 }

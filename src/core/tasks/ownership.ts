@@ -181,7 +181,7 @@ export function isolateOwners(service: Service, options: IsolateOwnersOptions = 
       const text = `There is no context ${contextId}, or it is not yours: omit it, and the agent creates one.`
       throw new A2AError('context-not-found', text)
     }
-    return { ...rest, message, ...(request.quirks && { quirks }) }
+    return { ...rest, message, ...defined({ quirks: request.quirks && quirks }) }
   }
 
   /** Stores that the caller owns what an answer reveals. */

@@ -153,7 +153,7 @@ function attributesOf(activity: Activity): Attributes {
       return {
         ...taskAttributes(activity),
         'a2a.event': activity.event,
-        ...(activity.state !== undefined && { 'a2a.task.state': activity.state }),
+        ...defined({ 'a2a.task.state': activity.state }),
       }
     case 'mesh':
       return { 'rpc.system': 'mesh', 'rpc.method': activity.method, 'mesh.peer': activity.peer }

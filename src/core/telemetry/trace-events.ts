@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import { spanIdOf, startSpan, type Trace, traceIdOf } from '../base/trace-context.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Interceptor } from '../protocol/intercept.ts'
@@ -23,7 +23,7 @@ export function traceEvents({ hasSpans, always }: TraceEventsOptions): Intercept
   }
 
   return {
-    ...(!always && { onlyWith: 'traceMetadata' }),
+    ...defined({ onlyWith: always ? undefined : 'traceMetadata' }),
     sendMessage: (request, call, next) => next(request, within(call)),
     streamMessage: (request, call, next) => trace(request, within(call), next),
     subscribeToTask: (request, call, next) => trace(request, within(call), next),

@@ -384,13 +384,13 @@ function defaultsOf(tools: readonly AgentTool[], options: AdapterOptions): Profi
   const typed = { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(schemas) } }
   const skills =
     options.skills ?? tools.map(({ name, description = name }) => ({ id: name, name, description, tags: ['tool'] }))
-  return {
-    ...(skills.length > 0 && { skills }),
+  return defined({
+    skills: skills.length > 0 ? skills : undefined,
     // The framework decides what it understands.
     inputModes: ['text/*', 'application/*', 'image/*', 'audio/*', 'video/*'],
     recovery: 'resume',
     extensions: [usageExtension, ...(schemas.length > 0 && !options.skills ? [typed] : [])],
-  }
+  })
 }
 
 /** A JSON Schema as it is, or what a schema library converts to one. */

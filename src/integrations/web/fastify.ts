@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { defined } from '../../core/base/json.ts'
 import { type Exchange, exchangeOf } from '../../core/http/exchange.ts'
 import { createAnswer } from '../../core/node/listener.ts'
 import { firstSegments, segmentsOf } from './mounted-path.ts'
@@ -28,17 +29,17 @@ export function fastifyPlugin(handler: { readonly exchange: Exchange }): (scope:
     function handle({ raw, body }: FastifyRequest, reply: FastifyReply): void {
       const { url = '/' } = raw
       const base = firstSegments(url.split('?', 1)[0] ?? '', prefixSegments)
-      const passed = {
+      const passed = defined({
         url: url.slice(base.length),
         base,
-        ...(isStream(body) && body !== raw && { source: body }),
+        source: isStream(body) && body !== raw ? body : undefined,
         onResponse() {
           for (const [name, value] of Object.entries(reply.getHeaders())) {
             if (value !== undefined) reply.raw.setHeader(name, value)
           }
           reply.hijack()
         },
-      }
+      })
       void answer(raw, reply.raw, passed, true).then((isAnswered) => isAnswered || reply.callNotFound())
     }
 

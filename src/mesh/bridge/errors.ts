@@ -11,7 +11,10 @@ const maxMessageLength = 500
 export function toMeshError(error: A2AError): MeshError | MeshRefusal {
   const { code, as } = meshErrors[error.code]
   const { code: number, data } = v1_0.encodeError(error)
-  const details = { reason: reasonIn(data) ?? reasonOf(error.code), a2a: { code: number, ...(data && { data }) } }
+  const details = {
+    reason: reasonIn(data) ?? reasonOf(error.code),
+    a2a: defined({ code: number, data: data || undefined }),
+  }
   const message = truncate(error.message) || code
   if (as === 'response') return new MeshRefusal(code, message, details)
   const { retryAfter } = error
@@ -29,7 +32,7 @@ export function toA2AError(error: MeshError | MeshRefusal): A2AError {
   const options = defined({ retryAfter, reason: code, cause: error })
   const original = details.a2a
   if (isObject(original) && typeof original.code === 'number') {
-    const decoded = decodeError({ code: original.code, message, ...(original.data && { data: original.data }) })
+    const decoded = decodeError(defined({ code: original.code, message, data: original.data || undefined }))
     const { violations, metadata } = decoded
     return new A2AError(decoded.code, message, { violations, metadata, ...options })
   }

@@ -85,7 +85,7 @@ export function createCatalogSync(settings: CatalogSyncOptions): CatalogSync {
           due: now + Math.min(lifetimes.max, ...headers.map((fields) => freshnessLifetime(fields, now, lifetimes))),
           readAt: now,
           failures: 0,
-          etag: etag != null ? etag : undefined,
+          etag: etag ?? undefined,
           inline: [...inline, ...unread],
         }),
       )

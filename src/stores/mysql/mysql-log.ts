@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Logger } from '../../core/base/logger.ts'
 import { checkOptions, loggerCheck, milliseconds, type OptionChecks, text } from '../../core/base/options.ts'
 import type { Database } from '../shared/database.ts'
@@ -85,7 +86,7 @@ export async function createMysqlLog(options: MysqlLogOptions): Promise<MysqlLog
     statementTimeout,
     closed: closing.signal,
     startPatience: options.startPatience ?? options.patience,
-    ...(options.logger && { logger: options.logger }),
+    ...defined({ logger: options.logger }),
   })
   const { log } = createServerLog(createEngine(db, prefix), {
     agent: options.agent,
@@ -161,7 +162,7 @@ function createAdmin(db: Database): Pick<LogAdmin, 'stats' | 'checkIntegrity'> {
       ])
       const parts = Object.fromEntries(sizes.map(({ name, bytes }) => [name, Number(bytes)]))
       return {
-        ...(agents[0] && { agent: decodeText(agents[0].name) }),
+        ...defined({ agent: agents[0] && decodeText(agents[0].name) }),
         format: migrations.length,
         size: { total: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0), parts },
         ...statsOf({ phases, times: times[0], webhooks: webhooks[0]?.total ?? 0, retention: retention[0] }),

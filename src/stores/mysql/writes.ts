@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
 import type { Appended, ClaimRecord } from '../../core/tasks/log.ts'
 import type { Database, RunQuery } from '../shared/database.ts'
@@ -89,7 +90,7 @@ export function createWrites(db: Database): WriteStatements {
     const rows = rowsOf(creates, ({ task, lease, batch }) => {
       const { phase, dialect, changed } = advanceHead(initialHead(now), batch.events)
       const { statusAt, answered = false, isOver } = taskRowChange(batch.events, 0)
-      return {
+      return defined({
         task_id: encodeId(task.taskId),
         context_id: encodeId(task.contextId),
         owner: encodeId(task.owner),
@@ -97,15 +98,14 @@ export function createWrites(db: Database): WriteStatements {
         phase,
         status_generation: statusAt,
         status_answered: answered,
-        ...{
-          dialect: optional(dialect),
-          created: now,
-          changed,
-          ended: isOver,
-          skill: optional(firstSkill(batch.events)),
-        },
-        ...(!isOver && { ttl: lease.ttl, holder: encodeId(lease.holder) }),
-      }
+        dialect: optional(dialect),
+        created: now,
+        changed,
+        ended: isOver,
+        skill: optional(firstSkill(batch.events)),
+        ttl: isOver ? undefined : lease.ttl,
+        holder: isOver ? undefined : encodeId(lease.holder),
+      })
     })
     await query<unknown, Rows>(
       (value) => `
@@ -122,7 +122,7 @@ export function createWrites(db: Database): WriteStatements {
   async function updateTasks(query: RunQuery, appends: readonly Decision[]): Promise<void> {
     const rows = rowsOf(appends, ({ append: { taskId, after, batch, lease }, fence }) => {
       const { phase, statusAt, answered, dialect, changed, isOver } = taskRowChange(batch.events, after)
-      return {
+      return defined({
         task_id: encodeId(taskId),
         generation: after + batch.events.length,
         phase,
@@ -132,8 +132,9 @@ export function createWrites(db: Database): WriteStatements {
         changed,
         ended: isOver,
         fence,
-        ...(fence !== undefined && lease && { ttl: lease.ttl, holder: encodeId(lease.holder) }),
-      }
+        ttl: fence !== undefined && lease ? lease.ttl : undefined,
+        holder: fence !== undefined && lease ? encodeId(lease.holder) : undefined,
+      })
     })
     await query<unknown, Rows>(
       (value) => `

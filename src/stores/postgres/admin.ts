@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { checkOptions, milliseconds, text } from '../../core/base/options.ts'
 import { operatorError } from '../../core/protocol/errors.ts'
 import { IncompatibleDatabase } from '../shared/database.ts'
@@ -104,7 +105,7 @@ export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
           readSize(),
         ])
         return {
-          ...(agents[0] && { agent: decodeText(agents[0].name) }),
+          ...defined({ agent: agents[0] && decodeText(agents[0].name) }),
           format,
           size: { total: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0), parts },
           ...statsOf({ phases, times: times[0], webhooks: webhooks[0]?.total ?? 0, retention: retention[0] }),

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Appended } from '../../core/tasks/log.ts'
 import { type Database, IncompatibleDatabase } from '../shared/database.ts'
 import type { Append, AppendAll } from '../shared/log-engine.ts'
@@ -146,7 +147,8 @@ function decodeAppended({ after, batch }: Append, row: AppendRow | undefined): A
       return {
         type: 'stored',
         generation: after + batch.events.length,
-        lease: row.taken === null ? undefined : { fence: row.taken, ...(row.is_held && { isTakenOver: true }) },
+        lease:
+          row.taken === null ? undefined : defined({ fence: row.taken, isTakenOver: row.is_held ? true : undefined }),
       }
   }
 }

@@ -164,7 +164,12 @@ export function createPostgresDatabase(options: DatabaseOptions): Database {
   const errors: StoreErrors = { isDisconnected, isConflict, explain: (error) => storeError(error, subject) }
 
   return createDatabase({
-    ...{ subject, errors, statementTimeout, patience, closed, logger },
+    subject,
+    errors,
+    statementTimeout,
+    patience,
+    closed,
+    logger,
     name: (table) => `"${schema}".${table}`,
     compile: namedQuery,
     query: async ({ name, text }, values) =>

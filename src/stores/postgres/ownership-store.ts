@@ -59,7 +59,9 @@ export async function createPostgresOwnership(options: PostgresOwnershipOptions)
       const { owner, remoteId, contextId, data } = record
       const key = keyOf(record)
       const values = {
-        ...{ ...key, owner: encodeText(owner), remoteId: encodeText(remoteId) },
+        ...key,
+        owner: encodeText(owner),
+        remoteId: encodeText(remoteId),
         contextId: contextId === undefined ? null : encodeText(contextId),
         data: data === undefined ? null : encodeText(JSON.stringify(data)),
       }
@@ -76,7 +78,9 @@ export async function createPostgresOwnership(options: PostgresOwnershipOptions)
       ),
     async list({ agent, kind, owner, contextId, cursor = Number.MAX_SAFE_INTEGER, limit }) {
       const scope = {
-        ...{ agent: encodeText(agent), kind, owner: encodeText(owner) },
+        agent: encodeText(agent),
+        kind,
+        owner: encodeText(owner),
         contextId: contextId === undefined ? null : encodeText(contextId),
       }
       const [rows, [counted]] = await db.withRetry(() =>
@@ -151,7 +155,12 @@ function decode({ agent, kind, id, owner, remote_id, context_id, data }: Row): O
   const contextId = context_id === null ? undefined : decodeText(context_id)
   const parsed = data === null ? undefined : (JSON.parse(decodeText(data)) as JsonObject)
   return defined({
-    ...{ agent: decodeText(agent), kind, id: decodeText(id), owner: decodeText(owner) },
-    ...{ remoteId: decodeText(remote_id), contextId, data: parsed },
+    agent: decodeText(agent),
+    kind,
+    id: decodeText(id),
+    owner: decodeText(owner),
+    remoteId: decodeText(remote_id),
+    contextId,
+    data: parsed,
   })
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Logger } from '../../core/base/logger.ts'
 import { checkOptions, group, loggerCheck, milliseconds, type OptionChecks, text } from '../../core/base/options.ts'
 import type { Database } from '../shared/database.ts'
@@ -77,20 +78,32 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const sender = crypto.randomUUID().slice(0, 8)
   const channel = `parley ${schema}`
   const listener = createListener({
-    ...{ pool, channel, statementTimeout, closed },
+    pool,
+    channel,
+    statementTimeout,
+    closed,
     onListening: () => waiters.recheckAll(),
     onNotification(payload) {
       const { sender: from, hashes } = decodeNotification(payload)
       if (from !== sender) waiters.notify(hashes)
     },
   })
-  const db = await openDatabase({
-    ...{ pool, schema, patience, statementTimeout, closed, queryHeld: listener.query },
-    startPatience: options.startPatience ?? options.patience,
-    ...(options.logger && { logger: options.logger }),
-  })
+  const db = await openDatabase(
+    defined({
+      pool,
+      schema,
+      patience,
+      statementTimeout,
+      closed,
+      queryHeld: listener.query,
+      startPatience: options.startPatience ?? options.patience,
+      logger: options.logger,
+    }),
+  )
   const { log, waiters } = createServerLog(createEngine(db, { pool, schema, channel, patience }), {
-    ...{ agent: options.agent, patience, sender },
+    agent: options.agent,
+    patience,
+    sender,
     interval: () => (listener.isListening ? pollInterval.listening : pollInterval.deaf),
     startListening: listener.start,
     notifyReplicas: createNotifyReplicas(db, channel, sender),

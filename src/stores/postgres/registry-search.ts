@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import type { Database, RunQuery } from '../shared/database.ts'
 import { numbered } from '../shared/heads.ts'
@@ -202,14 +203,16 @@ export function createTermIndex(db: Pick<Database, 'name'>): PostgresTermIndex {
 
 export function decodeEntry({ owner, seen, trouble, entry }: EntryRow): RegistryEntry {
   const ownedBy = owner === null ? undefined : { owner: decodeText(owner) }
-  return { ...JSON.parse(entry), ...ownedBy, seen, ...(trouble && { trouble }) }
+  return { ...JSON.parse(entry), ...ownedBy, seen, ...defined({ trouble: trouble || undefined }) }
 }
 
 function encodeQuery({ terms, prefixes, after, ...query }: EntryQuery): EntryQuery {
   return {
     ...query,
-    ...(terms && { terms: terms.map(encodeText) }),
-    ...(prefixes && { prefixes: prefixes.map(encodeText) }),
-    ...(after && { after: { name: encodeText(after.name), id: encodeText(after.id) } }),
+    ...defined({
+      terms: terms?.map(encodeText),
+      prefixes: prefixes?.map(encodeText),
+      after: after && { name: encodeText(after.name), id: encodeText(after.id) },
+    }),
   }
 }

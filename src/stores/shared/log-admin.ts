@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { Phase } from '../../core/protocol/states.ts'
 
 /** Problems that one check reports at most. */
@@ -113,16 +114,16 @@ export interface RetentionRow {
 export function statsOf({ phases, times, webhooks, retention }: StatsRows): Omit<LogStats, 'format' | 'size'> {
   const { oldest, newest } = times ?? {}
   const lastRun = retention?.last_run
-  return {
+  return defined({
     tasks: Object.fromEntries(phases.map(({ phase, tasks }) => [phase, Number(tasks)])),
     events: phases.reduce((sum, { phase, events }) => sum + (phase === 'expired' ? 0 : Number(events)), 0),
     webhooks: Number(webhooks),
-    ...(oldest != null && { oldest: Number(oldest) }),
-    ...(newest != null && { newest: Number(newest) }),
-    retention: {
-      ...(lastRun != null && { lastRun: Number(lastRun) }),
+    oldest: oldest != null ? Number(oldest) : undefined,
+    newest: newest != null ? Number(newest) : undefined,
+    retention: defined({
+      lastRun: lastRun != null ? Number(lastRun) : undefined,
       expired: Number(retention?.expired ?? 0),
       forgotten: Number(retention?.forgotten ?? 0),
-    },
-  }
+    }),
+  })
 }

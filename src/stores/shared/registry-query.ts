@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import type { EntryKind, EntryQuery } from '../../registry/entry.ts'
 import { type AddValue, createValues, type Statement } from './statement.ts'
 
@@ -50,7 +51,7 @@ export function planQuery(query: EntryQuery, sizes: EntrySizes, health = commonS
     terms: conditions.filter(({ type }) => type === 'term').map(({ text }) => text),
     prefixes: conditions.filter(({ type }) => type === 'prefix').map(({ text }) => text),
   }
-  const plan = { query: sorted, isRare: false, ...(isOnly && { exact: rarest.size }) }
+  const plan = defined({ query: sorted, isRare: false, exact: isOnly ? rarest.size : undefined })
   if (rarest && rarest.size < commonSize) return { ...plan, isRare: true, access: rarest }
   if (health < commonSize) return { ...plan, access: { type: 'health' } }
   const [term] = sorted.terms

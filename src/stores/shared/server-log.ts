@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { StoreUnavailable } from '../../core/protocol/errors.ts'
 import type { StoredEvent } from '../../core/protocol/events.ts'
 import type { PushStore } from '../../core/push/store.ts'
@@ -38,7 +39,10 @@ export function createServerLog(engine: LogEngine, options: ServerLogOptions): {
   const reservation = createReservation(engine)
   const recentEvents = createRecentEvents()
   const waiters = createWaiters({
-    ...{ db, findGenerations, patience, interval },
+    db,
+    findGenerations,
+    patience,
+    interval,
     // Woken readers read next: the shared query is already running by then.
     onAwaited: (taskId, after) => void read(taskId, after).catch(() => {}),
   })
@@ -247,7 +251,7 @@ function createWrites({ db, events, createAll, appendAll, appendByWriter }: LogE
     const stored = await events.find(write)
     if (!stored) return undefined
     const { fence, isTakenOver } = stored
-    const lease = write.lease && fence !== null ? { fence, ...(isTakenOver && { isTakenOver }) } : undefined
+    const lease = write.lease && fence !== null ? defined({ fence, isTakenOver: isTakenOver || undefined }) : undefined
     return { type: 'stored', generation: write.after + write.batch.events.length, lease }
   }
 

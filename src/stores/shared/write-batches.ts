@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { advanceHead, initialHead } from '../../core/tasks/fold.ts'
@@ -37,13 +38,14 @@ export function taskRowChange(events: readonly TaskEvent[], after: number): Task
   if (events.every(keepsTaskRow)) return { isOver: false }
   const hasStatusOrReply = events.some(({ type }) => type === 'status' || type === 'reply')
   const { phase, dialect, changed } = advanceHead(initialHead(0), events)
-  return {
-    ...(hasStatusOrReply && { phase, changed }),
+  return defined({
+    phase: hasStatusOrReply ? phase : undefined,
+    changed: hasStatusOrReply ? changed : undefined,
     statusAt: statusAt(events, after),
     answered: isAnswered(events) === 1,
     dialect,
     isOver: hasStatusOrReply && isOver(phase),
-  }
+  })
 }
 
 /** An append or create that is sent in a batch. */

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { defined } from '../../core/base/json.ts'
 import { aFunction, checkOptions, text } from '../../core/base/options.ts'
 import {
   type IntegrityCheck,
@@ -88,7 +89,7 @@ function createAdmin(file: string, runInBackground: RunInBackground): SqliteAdmi
       const [agent] = agents as { readonly name: string | null }[]
       const [page] = pages as PagesRow[]
       return {
-        ...(agent?.name != null && { agent: agent.name }),
+        ...defined({ agent: agent?.name ?? undefined }),
         format,
         size: sizeOf(file, page),
         ...statsOf({

@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../core/base/bounded-map.ts'
+import { defined } from '../../core/base/json.ts'
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import {
   commonSize,
@@ -35,7 +36,7 @@ export interface EntryRow {
 }
 
 export function decodeEntry({ owner, seen, trouble, entry }: EntryRow): RegistryEntry {
-  return { ...JSON.parse(entry), ...(owner !== null && { owner }), seen, ...(trouble && { trouble }) }
+  return { ...JSON.parse(entry), seen, ...defined({ owner: owner ?? undefined, trouble: trouble || undefined }) }
 }
 
 /** The number of the last change, and the number of entries. */

@@ -1,3 +1,4 @@
+import { defined } from '../../core/base/json.ts'
 import { aFunction, checkOptions, integer, type OptionChecks, text } from '../../core/base/options.ts'
 import type {
   ChangePage,
@@ -96,7 +97,8 @@ export function createSqliteRegistryStore(options: SqliteRegistryStoreOptions): 
   }
   const run = async <T>(work: () => T) => work()
   const state = createSqliteOperatorState(createPrepare(db), {
-    ...{ query: run, now: Date.now },
+    query: run,
+    now: Date.now,
     write: async (work) => transaction(work),
   })
   return {
@@ -191,7 +193,7 @@ function createEntries(db: SqliteDatabase, changes: ReturnType<typeof createChan
     note({ owner: _, ...entry }: RegistryEntry, index: EntryIndex, changed: ChangeType | undefined): boolean {
       const existing = get(entry.id)
       if (!existing) return false
-      write({ ...entry, ...(existing.owner !== undefined && { owner: existing.owner }) }, index)
+      write({ ...entry, ...defined({ owner: existing.owner }) }, index)
       if (changed) changes.record(changed, entry.id)
       return true
     },

@@ -1,5 +1,6 @@
 import { hrtime } from 'node:process'
 import { type Clock, monotonicOf, systemClock } from '../../core/base/clock.ts'
+import { defined } from '../../core/base/json.ts'
 import { consoleLogger, type Logger } from '../../core/base/logger.ts'
 import {
   aFunction,
@@ -79,7 +80,7 @@ export function createSqliteLog(options: SqliteLogOptions): SqliteLog {
   }
   const disk = createWalSync(db, file)
   const lockReport = createLockReport(logger, file)
-  const commit = createGroupCommit(db, { disk, lockReport, ...(patience !== undefined && { patience }) })
+  const commit = createGroupCommit(db, defined({ disk, lockReport, patience }))
   const admin = createAdminOf(db, file, driver)
   const wakeups = createWakeups()
   const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)

@@ -1,5 +1,5 @@
 import { type CryptoKey, FlattenedSign, type JWK } from 'jose'
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import {
   cleanedForm,
   completeForm,
@@ -55,7 +55,7 @@ function formsFor(card: JsonObject) {
 }
 
 async function sign(text: string, { key, kid, alg, jku }: CardKey, isPartial = false): Promise<DetachedSignature> {
-  const header = { alg, kid, typ: 'JOSE', ...(jku !== undefined && { jku }), ...(isPartial && { [partialMark]: true }) }
+  const header = defined({ alg, kid, typ: 'JOSE', jku, [partialMark]: isPartial ? true : undefined })
   const { protected: protectedHeader = '', signature } = await new FlattenedSign(new TextEncoder().encode(text))
     .setProtectedHeader(header)
     .sign(key)

@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import {
   aFunction,
   anything,
@@ -44,11 +45,7 @@ export function jwt(options: JwtOptions): Scheme {
   checkOptions('jwt', options, { ...jwtChecks, description: text })
   const { keys, description, ...rules } = options
   const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
-  return bearer(
-    { ...card, ...(description !== undefined && { description }) },
-    jwtTokens(rules, keys),
-    authorityOf(rules, rules.issuer),
-  )
+  return bearer({ ...card, ...defined({ description }) }, jwtTokens(rules, keys), authorityOf(rules, rules.issuer))
 }
 
 const claimsChecks: OptionChecks<ClaimsOptions> = { tenantClaim: text, idPrefix: text, principal: aFunction }
@@ -84,12 +81,7 @@ export function oauth2(options: OAuth2Options): Scheme {
     throw new TypeError('oauth2: expected jwt or introspection, which say how tokens are checked, and not both.')
   }
   const { flow, metadataUrl, description } = options
-  const card: SecurityScheme = {
-    type: 'oauth2',
-    flow,
-    ...(metadataUrl !== undefined && { metadataUrl }),
-    ...(description !== undefined && { description }),
-  }
+  const card: SecurityScheme = defined({ type: 'oauth2', flow, metadataUrl, description })
   if ('jwt' in options) {
     const { keys, ...rules } = options.jwt
     return bearer(card, jwtTokens(rules, keys), authorityOf(rules, rules.issuer))
@@ -153,7 +145,7 @@ export function openId(options: OpenIdOptions): Scheme {
   }
 
   return bearer(
-    { type: 'openid', url, ...(description !== undefined && { description }) },
+    defined({ type: 'openid', url, description }),
     jwtTokens(rules, remoteKeys({ ...rules, url: keysUrl })),
     authorityOf(rules, issuer),
   )
@@ -171,7 +163,7 @@ function bearer(card: SecurityScheme, check: TokenCheck, authority: string | und
   return {
     card,
     challenge: bearerChallenge,
-    ...(authority !== undefined && { authority }),
+    ...defined({ authority }),
     authenticate(request) {
       const token = authorizationOf(request, 'bearer')
       if (typeof token !== 'string') return token

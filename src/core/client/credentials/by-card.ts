@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
@@ -127,7 +128,7 @@ function mergeCredentials(all: readonly Credentials[]): Credentials {
   return {
     headers: {
       ...Object.assign({}, ...all.map(({ headers }) => headers)),
-      ...(cookies.length > 0 && { cookie: cookies.join('; ') }),
+      ...defined({ cookie: cookies.length > 0 ? cookies.join('; ') : undefined }),
     },
     query: Object.assign({}, ...all.map(({ query }) => query)),
   }

@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import { sleep, systemClock } from '../../base/clock.ts'
+import { defined } from '../../base/json.ts'
 import { aFunction, text } from '../../base/options.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider } from '../../protocol/credentials.ts'
@@ -107,7 +108,7 @@ function oauthProvider({ flow, client, obtain }: OAuthProviderOptions): Credenti
       })
       return { headers: { authorization: `Bearer ${accessToken}` } }
     },
-    ...(assumed && { assumed }),
+    ...defined({ assumed }),
   }
 }
 
@@ -135,7 +136,7 @@ async function refresh(refreshToken: string, grant: Grant): Promise<Token | unde
 
 async function obtainByCredentials(grant: Grant): Promise<Token> {
   const { server, client, authentication, options, scope } = grant
-  const parameters = { ...options.additionalParameters, ...(scope && { scope }) }
+  const parameters = { ...options.additionalParameters, ...defined({ scope: scope || undefined }) }
   return await readToken(
     oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, options),
     grant,
@@ -168,7 +169,7 @@ async function authorizationUrl(
     response_type: 'code',
     client_id: clientId,
     redirect_uri: redirectUri,
-    ...(scope && { scope }),
+    ...defined({ scope: scope || undefined }),
     state,
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
@@ -211,17 +212,17 @@ const neverAborted = new AbortController().signal
 async function requestDeviceCode({ server, client, authentication, options, scope }: Grant) {
   const url = server.device_authorization_endpoint
   if (url === undefined) throw noEndpoint(withoutQuery(server.token_endpoint))
-  const parameters = { ...options.additionalParameters, ...(scope && { scope }) }
+  const parameters = { ...options.additionalParameters, ...defined({ scope: scope || undefined }) }
   try {
     const response = await oauth.deviceAuthorizationRequest(server, client, authentication, parameters, options)
     const device = await oauth.processDeviceAuthorizationResponse(server, client, response)
     const expiresAt = Date.now() + Math.min(device.expires_in, maxDeviceCodeLifetime) * 1000
-    const prompt: DevicePrompt = {
+    const prompt: DevicePrompt = defined({
       userCode: device.user_code,
       verificationUri: device.verification_uri,
       expiresAt: new Date(expiresAt),
-      ...(device.verification_uri_complete && { verificationUriComplete: device.verification_uri_complete }),
-    }
+      verificationUriComplete: device.verification_uri_complete || undefined,
+    })
     return { ...device, expiresAt, prompt }
   } catch (error) {
     throw toCredentialError(error, url)

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { oauthFetch, wellTypedMembers } from '../../auth/oauth-fetch.ts'
 import { toBase64 } from '../../base/base64.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { networkFailureOf } from '../../http/network-failure.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
@@ -102,12 +102,12 @@ function endpointsOfFlow(scheme: SecurityScheme): Endpoints {
   // The secret also goes to this URL, and the client pins only the token endpoint.
   const isSameOrigin = URL.canParse(refreshUrl) && new URL(refreshUrl).origin === new URL(tokenUrl).origin
   return {
-    server: {
+    server: defined({
       issuer: tokenUrl,
       token_endpoint: tokenUrl,
-      ...('authorizationUrl' in flow && { authorization_endpoint: flow.authorizationUrl }),
-      ...('deviceAuthorizationUrl' in flow && { device_authorization_endpoint: flow.deviceAuthorizationUrl }),
-    },
+      authorization_endpoint: 'authorizationUrl' in flow ? flow.authorizationUrl : undefined,
+      device_authorization_endpoint: 'deviceAuthorizationUrl' in flow ? flow.deviceAuthorizationUrl : undefined,
+    }),
     hasIssuer: false,
     refreshUrl: isSameOrigin ? refreshUrl : tokenUrl,
   }
@@ -150,11 +150,11 @@ export async function readTokenOrError<Code extends string>(
     const response = await oauth.processGenericTokenEndpointResponse(server, client, await request)
     const { access_token, token_type, expires_in = defaultLifetime, refresh_token } = response
     if (token_type !== 'bearer') throw notBearer(url)
-    return {
+    return defined({
       accessToken: access_token,
       expiresAt: Date.now() + expires_in * 1000,
-      ...(refresh_token !== undefined && { refreshToken: refresh_token }),
-    }
+      refreshToken: refresh_token,
+    })
   } catch (error) {
     const code = error instanceof oauth.ResponseBodyError && expectedErrors.find((expected) => expected === error.error)
     if (code) return code
@@ -229,9 +229,11 @@ function readMembers(body: object): JsonObject {
   const namesIssParameter = 'authorization_response_iss_parameter_supported' in body
   return {
     token_type: 'Bearer',
-    ...(members.device_code !== undefined && { expires_in: defaultDeviceCodeLifetime }),
-    ...(namesIssParameter && {
-      authorization_response_iss_parameter_supported: body.authorization_response_iss_parameter_supported === true,
+    ...defined({
+      expires_in: members.device_code === undefined ? undefined : defaultDeviceCodeLifetime,
+      authorization_response_iss_parameter_supported: namesIssParameter
+        ? body.authorization_response_iss_parameter_supported === true
+        : undefined,
     }),
     ...members,
   }

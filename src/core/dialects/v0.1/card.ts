@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type {
   AgentCapabilities,
   AgentCard,
@@ -31,7 +31,7 @@ export function decodeCard(result: unknown): AgentCard {
     defaultInputModes: defaultInputModes ?? defaultModes,
     defaultOutputModes: defaultOutputModes ?? defaultModes,
     skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
-    ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
+    ...defined({ provider: provider === undefined ? undefined : ({ url: '', ...provider } satisfies AgentProvider) }),
     ...(authentication !== undefined && decodeAuthentication(authentication)),
     ...toCarry(extras),
   }

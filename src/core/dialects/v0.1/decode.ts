@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts'
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
@@ -58,7 +58,7 @@ export function decodePushConfig({ authentication, ...config }: wire.PushConfig)
   const [scheme = ''] = authentication.schemes
   return {
     ...config,
-    authentication: { scheme, ...(typeof credentials === 'string' && { credentials }) },
+    authentication: defined({ scheme, credentials: typeof credentials === 'string' ? credentials : undefined }),
     ...toCarry({ authentication: others }),
   }
 }
@@ -135,7 +135,7 @@ function decodeStatus(
   decodeMessage: MessageDecoder,
 ): Omit<StatusEvent, 'type'> {
   const { state, metadata } = decodeState(wire.substitutes, { state: wireState, metadata: outerMetadata })
-  const status = { state, ...(timestamp !== undefined && { timestamp }) }
+  const status = defined({ state, timestamp })
   return { status: message === undefined ? status : { ...status, message: decodeMessage(message) }, metadata }
 }
 

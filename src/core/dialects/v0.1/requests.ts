@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import type { SendRequest, StreamQuirks, TaskAddress } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { literal } from '../../schema/unions.ts'
@@ -58,15 +59,15 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
     const { sessionId, message, pushNotification, historyLength = 0, acceptedOutputModes } = request
     return {
       quirks: { ...quirks, alias: request.id },
-      message: {
+      message: defined({
         // 0.1 messages have no ids: a repeated message cannot be distinguished from a new one with the same content.
         messageId: crypto.randomUUID(),
         role: message.role,
         parts: message.parts.map(decodePart),
         contextId: sessionId,
         metadata: message.metadata,
-        ...(message.extensions && { extensions: message.extensions }),
-      },
+        extensions: message.extensions,
+      }),
       configuration: {
         historyLength,
         acceptedOutputModes,

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { RequestOf, SendRequest, StreamOperation, SubscribeRequest, TaskAddress } from '../../protocol/service.ts'
 import { readParams, readResult } from '../codec.ts'
@@ -87,7 +87,7 @@ function addressToolResult(request: SendRequest): SendRequest {
     ...request,
     message: { ...message, taskId: first },
     carry: carryingReference(carry),
-    ...(references.length > 1 && { quirks: { mayAnswer: references } }),
+    ...defined({ quirks: references.length > 1 ? { mayAnswer: references } : undefined }),
   }
 }
 

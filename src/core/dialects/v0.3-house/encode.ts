@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Message, Task } from '../../protocol/model.ts'
 import type { RequestOf, SendRequest, StreamOperation, TaskAddress } from '../../protocol/service.ts'
@@ -52,7 +52,7 @@ function withId(task: Task, id = task.id): Task {
   if (id === task.id) return task
   const rename = <M extends Message>(message: M): M => ({
     ...message,
-    ...(message.taskId !== undefined && { taskId: id }),
+    ...defined({ taskId: message.taskId === undefined ? undefined : id }),
   })
   const { status, history } = task
   const message = status.message && rename(status.message)

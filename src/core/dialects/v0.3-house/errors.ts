@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { textOf } from '../../protocol/model.ts'
@@ -57,7 +57,7 @@ export function failureIn(event: StreamEvent, request: RequestOf<StreamOperation
   const timeoutSeconds = facts?.timeoutSeconds
   const text = status.message ? textOf(status.message) : ''
   return new A2AError(code, code === 'input-timeout' || text === '' ? (houseKinds[code]?.title ?? code) : text, {
-    metadata: { taskId, ...(timeoutSeconds !== undefined && { timeoutSeconds: `${timeoutSeconds}` }) },
+    metadata: defined({ taskId, timeoutSeconds: timeoutSeconds === undefined ? undefined : `${timeoutSeconds}` }),
   })
 }
 
@@ -86,7 +86,7 @@ export function encodeHouseError(error: A2AError): WireError {
 /** Encodes an error as in 0.3, with its metadata and reason at the top of the data, where house clients look for them. */
 export function encodeError(error: A2AError): WireError {
   const { code, message, data } = v0_3.encodeError(error)
-  const members = { ...factsOf(error, data), ...(data !== undefined && { details: data }) }
+  const members = { ...factsOf(error, data), ...defined({ details: data }) }
   return Object.keys(members).length === 0 ? { code, message } : { code, message, data: members }
 }
 
@@ -95,10 +95,10 @@ export function addRequestFacts(wire: WireError, _caller: CallerSoftware, reques
   const { method, params } = request ?? {}
   const { id, taskId = id, message } = membersOf(params)
   const task = taskId ?? membersOf(message).taskId
-  const facts: JsonObject = {
-    ...(wire.code === methodNotFound && method !== undefined && { method }),
-    ...(isAboutTask(wire) && typeof task === 'string' && { taskId: task }),
-  }
+  const facts: JsonObject = defined({
+    method: wire.code === methodNotFound && method !== undefined ? method : undefined,
+    taskId: isAboutTask(wire) && typeof task === 'string' ? task : undefined,
+  })
   return Object.keys(facts).length === 0 ? wire : { ...wire, data: { ...facts, ...membersOf(wire.data) } }
 }
 
@@ -119,10 +119,9 @@ function factsOf(error: A2AError, data: unknown): JsonObject {
   const { timeoutSeconds, ...facts } = error.metadata
   const [violation] = error.violations
   return {
-    ...(reason !== undefined && { reason }),
-    ...(violation && { field: violation.field }),
+    ...defined({ reason, field: violation?.field }),
     ...facts,
-    ...(timeoutSeconds !== undefined && { timeoutSeconds: Number(timeoutSeconds) }),
+    ...defined({ timeoutSeconds: timeoutSeconds === undefined ? undefined : Number(timeoutSeconds) }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Carry, Message, Part } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
@@ -100,7 +100,7 @@ export function partFromStandard(part: Part): Part {
   if (!('data' in part) || !isObject(part.data)) return part
   const { kind, metadata, ...data } = part.data
   const tool = isWrapped(part) ? toolKinds.find((toolKind) => toolKind.kind === kind) : undefined
-  if (tool) return { data, mediaType: tool.mediaType, ...(isObject(metadata) && { metadata }) }
+  if (tool) return defined({ data, mediaType: tool.mediaType, metadata: isObject(metadata) ? metadata : undefined })
   // The sender wrote the tool part as data: it must be written as data again.
   return asToolPart(part) ? { ...part, ...houseCarry.toCarry({ literal: true }) } : part
 }
@@ -135,8 +135,10 @@ export function messageToStandard(message: Message): Message {
   const { extensions, ...houseMetadata } = isUnchanged ? kept : toHouseMembers(message)
   return {
     ...rest,
-    ...(extensions !== undefined && { extensions }),
-    ...(Object.keys(houseMetadata).length > 0 && { metadata: houseMetadata as JsonObject }),
+    ...defined({
+      extensions,
+      metadata: Object.keys(houseMetadata).length > 0 ? (houseMetadata as JsonObject) : undefined,
+    }),
   }
 }
 
@@ -146,8 +148,10 @@ export function messageToHouseWire(message: unknown): unknown {
   const { inputRequest, metadata } = HouseMembers.read(houseMetadata)
   return {
     ...wire,
-    ...(inputRequest !== undefined && { inputRequest: { kind: 'input-request', ...inputRequest } }),
-    ...(metadata !== undefined && { metadata }),
+    ...defined({
+      inputRequest: inputRequest === undefined ? undefined : { kind: 'input-request', ...inputRequest },
+      metadata,
+    }),
   }
 }
 

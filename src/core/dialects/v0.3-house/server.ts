@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { withWireNames } from '../error-texts.ts'
 import { legacyFacts } from '../legacy-codec.ts'
@@ -59,7 +60,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     malformedStatus: 400,
     adaptError: addRequestFacts,
     pushFormat: bareTaskPushFormat(encodeTask),
-    ...(timeoutAsError && { errorInsteadOf: failureIn }),
+    ...defined({ errorInsteadOf: timeoutAsError ? failureIn : undefined }),
     ...withWireNames(
       wireNames,
       houseCodes

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import { type Schema, withPath } from '../../schema/schema.ts'
 import {
@@ -35,7 +35,7 @@ export const StandardWireEvent: Schema<unknown> = {
     const { append, index: _, ...chunk } = part
     const { part: __, index: ___, ...update } = event
     const artifact = { artifactId: `artifact-${index}`, parts: [chunk] }
-    return StandardWire.read({ ...update, artifact, ...(append !== undefined && { append }) })
+    return StandardWire.read({ ...update, artifact, ...defined({ append }) })
   },
   node: { is: 'json' },
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type {
@@ -141,10 +141,10 @@ function encodePushConfig(config: PushConfig): JsonObject {
   if (token) wire.token = token
   if (authentication) {
     const { scheme, credentials } = authentication
-    wire.authentication = {
+    wire.authentication = defined({
       schemes: Array.isArray(schemes) && schemes[0] === scheme ? schemes : [scheme],
-      ...(credentials && { credentials }),
-    }
+      credentials: credentials || undefined,
+    })
   } else if (credentials !== undefined) {
     wire.authentication = credentials ? { credentials } : {}
   }

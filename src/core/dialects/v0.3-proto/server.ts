@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts'
+import { defined, type Json } from '../../base/json.ts'
 import {
   bareTaskPushFormat,
   type CallerVariants,
@@ -29,7 +29,7 @@ export interface ProtoDialectOptions {
 /** The dialect for callers about which nothing is known, with a variant for each form that callers read. */
 export function createProtoDialect(options: ProtoDialectOptions = {}): ServerDialect {
   const { strict = false, fileBytes: pinned, protoJsonWebhooks = false } = options
-  const fallback: PeerForm = { ...majorityForm, ...(pinned && { fileBytes: pinned }) }
+  const fallback: PeerForm = { ...majorityForm, ...defined({ fileBytes: pinned }) }
   const variants = new Map<string, ServerDialect>()
 
   const forCaller: CallerVariants['forCaller'] = ({ userAgent, params, learned = {} }) => {
@@ -43,7 +43,7 @@ export function createProtoDialect(options: ProtoDialectOptions = {}): ServerDia
     }
     return {
       dialect: variantOf(form),
-      learned: { ...(proven && { fileBytes: proven }), ...(sentNewMembers && { hasNewMembers: true }) },
+      learned: defined({ fileBytes: proven, hasNewMembers: sentNewMembers ? true : undefined }),
     }
   }
 
@@ -61,7 +61,11 @@ export function createProtoDialect(options: ProtoDialectOptions = {}): ServerDia
       decodeRequest: decoderFor(form, strict ? decodeRequestStrictly : decodeRequest),
       encodeResult: encoderFor(form),
       encodeEvent: (event) => encodeEvent(event).map((wire) => toPeerForm(wire, form)),
-      ...(protoJsonWebhooks && { pushFormat: bareTaskPushFormat((task) => toPeerForm(encodeTask(task), fallback)) }),
+      ...defined({
+        pushFormat: protoJsonWebhooks
+          ? bareTaskPushFormat((task) => toPeerForm(encodeTask(task), fallback))
+          : undefined,
+      }),
       headers: { [fileBytesHeader]: form.fileBytes },
       callers: { variant: name, forCaller },
     }

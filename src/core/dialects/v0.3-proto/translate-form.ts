@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { tryRead } from '../../schema/schema.ts'
 import { bytes } from '../../schema/values.ts'
 import { withoutKeys } from '../codec.ts'
@@ -108,8 +108,7 @@ function readHolder(holder: JsonObject, member: string, { fileBytes }: PeerForm,
   const { metadata: _, ...rest } = holder
   return {
     ...rest,
-    ...(kept && { metadata: kept }),
-    ...(metadata === undefined && holder.metadata !== undefined && { metadata: holder.metadata }),
+    ...defined({ metadata: metadata === undefined ? holder.metadata : kept }),
     [member]: parts.map((part, index) => {
       if (!isObject(part)) return part
       const decoded = fileBytes === 'base64' ? changeFile(part, decodeBytes) : part
@@ -146,7 +145,7 @@ function splitMembers(part: JsonObject): { readonly rest: JsonObject; readonly n
   if (metadata === undefined && name === undefined) return { rest }
   return {
     rest: file ? { ...rest, file: fileRest } : rest,
-    newMembers: { ...(name !== undefined && { name }), ...(metadata !== undefined && { metadata }) },
+    newMembers: defined({ name, metadata }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type {
@@ -145,10 +145,10 @@ function encodePushConfig({ id, url, token, authentication, carry }: PushConfig)
   const { schemes, authentication: unusable } = readCarry(carry)
   if (authentication !== undefined) {
     const { scheme, credentials } = authentication
-    wire.authentication = {
+    wire.authentication = defined({
       schemes: Array.isArray(schemes) && schemes[0] === scheme ? schemes : [scheme],
-      ...(credentials !== undefined && { credentials }),
-    }
+      credentials,
+    })
   } else if (unusable !== undefined) {
     wire.authentication = unusable
   }

@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isList, isObject, type JsonObject } from '../../base/json.ts'
 import { type Clean, wrapData } from '../legacy-codec.ts'
 import { standardKinds, wrapList, wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
@@ -61,8 +61,10 @@ function cleanArtifactUpdate(event: JsonObject): unknown {
   const { index: _, append, lastChunk, ...content } = part
   return {
     kind: 'artifact-update',
-    ...(typeof append === 'boolean' && { append }),
-    ...(typeof lastChunk === 'boolean' && { lastChunk }),
+    ...defined({
+      append: typeof append === 'boolean' ? append : undefined,
+      lastChunk: typeof lastChunk === 'boolean' ? lastChunk : undefined,
+    }),
     ...update,
     artifact: { artifactId: `artifact-${index}`, parts: [cleanPart(content)] },
   }

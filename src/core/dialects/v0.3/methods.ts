@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
@@ -83,8 +83,10 @@ export function withRestOptions(
 ): RestServerBinding {
   return {
     ...binding,
-    ...(restEnvelope === 'wrapped' && { wrap }),
-    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
+    ...defined({
+      wrap: restEnvelope === 'wrapped' ? wrap : undefined,
+      cancelsOnDisconnect: cancelOnDisconnect ? true : undefined,
+    }),
   }
 }
 

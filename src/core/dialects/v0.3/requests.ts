@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import type * as service from '../../protocol/service.ts'
 import { type Infer, type Schema, wrongValue } from '../../schema/schema.ts'
 import { literal, taggedAs } from '../../schema/unions.ts'
@@ -79,8 +80,10 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
     const { message, configuration, metadata } = read(SendParams, params, cleanSendParams)
     return {
       message: decodeMessage(message),
-      ...(configuration !== undefined && { configuration: decodeConfiguration(configuration) }),
-      ...(metadata !== undefined && { metadata }),
+      ...defined({
+        configuration: configuration === undefined ? undefined : decodeConfiguration(configuration),
+        metadata,
+      }),
       ...asSent,
     }
   }
@@ -95,8 +98,10 @@ function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest']
       const { status, lastUpdatedAfter, ...request } = readParams(ListTasksParams, params)
       return {
         ...request,
-        ...(status !== undefined && { state: status }),
-        ...(lastUpdatedAfter !== undefined && { statusSince: new Date(lastUpdatedAfter).toISOString() }),
+        ...defined({
+          state: status,
+          statusSince: lastUpdatedAfter === undefined ? undefined : new Date(lastUpdatedAfter).toISOString(),
+        }),
       }
     },
     cancelTask: (params) => decodeTaskParams(read(TaskParams, params, cleanTaskParams)),
@@ -119,8 +124,10 @@ function decodeConfiguration({
 }: WireConfiguration): service.SendConfiguration {
   return {
     ...configuration,
-    ...(blocking !== undefined && { returnImmediately: !blocking }),
-    ...(pushNotificationConfig !== undefined && { push: decodePushConfig(pushNotificationConfig) }),
+    ...defined({
+      returnImmediately: blocking === undefined ? undefined : !blocking,
+      push: pushNotificationConfig === undefined ? undefined : decodePushConfig(pushNotificationConfig),
+    }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ServerDialect } from '../dialect.ts'
 import { indexIn } from '../v0.1/encode.ts'
 
@@ -28,10 +28,12 @@ function addV0_1Fields(task: Json): Json {
   const { contextId, status, artifacts, history } = task
   return {
     ...task,
-    ...(contextId !== undefined && { sessionId: contextId }),
-    ...(isObject(status) && { status: addMessagePartTypes(status) }),
-    ...(Array.isArray(artifacts) && { artifacts: artifacts.map(addArtifactFields) }),
-    ...(Array.isArray(history) && { history: history.map(addPartTypes) }),
+    ...defined({
+      sessionId: contextId,
+      status: isObject(status) ? addMessagePartTypes(status) : undefined,
+      artifacts: Array.isArray(artifacts) ? artifacts.map(addArtifactFields) : undefined,
+      history: Array.isArray(history) ? history.map(addPartTypes) : undefined,
+    }),
   }
 }
 
@@ -40,9 +42,11 @@ function addV0_1EventFields(event: JsonObject, stream: object): JsonObject {
   if (kind === 'task') return addV0_1Fields(event) as JsonObject
   return {
     ...event,
-    ...(taskId !== undefined && { id: taskId }),
-    ...(isObject(status) && { status: addMessagePartTypes(status) }),
-    ...(isObject(artifact) && { artifact: addArtifactFields(artifact, indexIn(stream, `${artifact.artifactId}`)) }),
+    ...defined({
+      id: taskId,
+      status: isObject(status) ? addMessagePartTypes(status) : undefined,
+      artifact: isObject(artifact) ? addArtifactFields(artifact, indexIn(stream, `${artifact.artifactId}`)) : undefined,
+    }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/values.ts'
@@ -51,7 +51,7 @@ export const restServerBinding: RestServerBinding = {
     if (operation === 'listTasks') readListTasksQuery(fields)
     const isPush = operation.endsWith('PushConfig') || operation === 'listPushConfigs'
     const address = taskId === undefined ? {} : isPush ? { taskId } : { id: taskId }
-    return { ...fields, ...address, ...(configId !== undefined && { id: configId }), ...(tenant && { tenant }) }
+    return { ...fields, ...address, ...defined({ id: configId, tenant: tenant || undefined }) }
   },
 }
 

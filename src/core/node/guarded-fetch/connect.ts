@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import { checkConnectOptions } from '../../client/check-options.ts'
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
 import { withScheme } from '../../client/find-card.ts'
@@ -22,7 +23,7 @@ export function connectBy(rule: LoopbackRule | undefined): Connect {
     return await connectAnywhere<never>(target, {
       ...options,
       fetch,
-      ...(bindings && { bindings: bindings.map((binding) => transportFor(binding, loopback)) }),
+      ...defined({ bindings: bindings?.map((binding) => transportFor(binding, loopback)) }),
     })
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import { checkOptions, milliseconds, type OptionChecks } from '../../base/options.ts'
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions, guardedFetchChecks } from './guarded-fetch.ts'
 
@@ -17,26 +18,33 @@ export interface PushFetchOptions
 export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
   checkOptions('createPushFetch', options, optionChecks)
   const { timeout = 15_000, schemes, redirects = 0, allow, loopback, tls, resolve } = options
-  return createGuardedFetch({
-    schemes: schemes ?? (loopback === 'allow' ? ['https', 'http'] : ['https']),
-    redirects,
-    keepMethod: true,
-    ...(allow && { allow }),
-    ...(loopback && { loopback }),
-    ...(tls && { tls }),
-    ...(resolve && { resolve }),
-    connectTimeout: Math.min(10_000, timeout),
-    headersTimeout: timeout,
-    idleTimeout: timeout,
-    totalTimeout: timeout,
-    maxBytes,
-  })
+  return createGuardedFetch(
+    defined({
+      schemes: schemes ?? (loopback === 'allow' ? ['https', 'http'] : ['https']),
+      redirects,
+      keepMethod: true,
+      allow,
+      loopback,
+      tls,
+      resolve,
+      connectTimeout: Math.min(10_000, timeout),
+      headersTimeout: timeout,
+      idleTimeout: timeout,
+      totalTimeout: timeout,
+      maxBytes,
+    }),
+  )
 }
 
 const { allow, loopback, redirects, tls, resolve, schemes } = guardedFetchChecks
 
 const optionChecks: OptionChecks<PushFetchOptions> = {
-  ...{ allow, loopback, redirects, tls, resolve, schemes },
+  allow,
+  loopback,
+  redirects,
+  tls,
+  resolve,
+  schemes,
   timeout: milliseconds({ min: 1 }),
 }
 

@@ -1,4 +1,4 @@
-import { isObject, sameJson } from '../../base/json.ts'
+import { defined, isObject, sameJson } from '../../base/json.ts'
 import type { StreamEvent } from '../events.ts'
 import type { Artifact, Message, Task } from '../model.ts'
 
@@ -76,28 +76,28 @@ function isAnswerArtifact({ metadata }: Artifact): boolean {
 }
 
 function toArtifact({ messageId, parts, metadata, extensions, referenceTaskIds }: Message): Artifact {
-  return {
+  return defined({
     artifactId: `answer-${messageId}`,
     name: 'answer',
     parts,
-    metadata: { ...metadata, [answerKey]: { messageId, ...(referenceTaskIds && { referenceTaskIds }) } },
-    ...(extensions && { extensions }),
-  }
+    metadata: { ...metadata, [answerKey]: defined({ messageId, referenceTaskIds }) },
+    extensions,
+  })
 }
 
 function toMessage({ artifactId, parts, metadata, extensions }: Artifact, taskId: string, contextId: string): Message {
   const { [answerKey]: marker, ...others } = metadata ?? {}
   const { messageId, referenceTaskIds } = isObject(marker) ? marker : {}
-  return {
+  return defined({
     messageId: typeof messageId === 'string' ? messageId : artifactId,
     role: 'agent',
     parts,
     taskId,
     contextId,
-    ...(Object.keys(others).length > 0 && { metadata: others }),
-    ...(extensions && { extensions }),
-    ...(Array.isArray(referenceTaskIds) && {
-      referenceTaskIds: referenceTaskIds.filter((id) => typeof id === 'string'),
-    }),
-  }
+    metadata: Object.keys(others).length > 0 ? others : undefined,
+    extensions,
+    referenceTaskIds: Array.isArray(referenceTaskIds)
+      ? referenceTaskIds.filter((id) => typeof id === 'string')
+      : undefined,
+  })
 }

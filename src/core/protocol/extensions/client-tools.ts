@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import type { AgentExtension } from '../card.ts'
 import type { Message, Part } from '../model.ts'
 
@@ -45,7 +45,7 @@ export function toPlainQuestion(message: Message): Message {
     ...rest,
     parts: needsText ? [{ text: prompt }, ...parts] : parts,
     metadata: { ...message.metadata, [clientTools]: use ? { ...request, ...argumentsOf(use) } : request },
-    ...(extensions.length > 0 && { extensions }),
+    ...defined({ extensions: extensions.length > 0 ? extensions : undefined }),
   }
 }
 

@@ -59,9 +59,9 @@ export function extractCredentials(request: SendRequest, isAwaited = false): Ext
   const messageMetadata = redactMetadata(message.metadata)
   const requestMetadata = redactMetadata(metadata)
   if (extracted.length === 0) return undefined
-  const redacted = { ...message, parts, ...(messageMetadata && { metadata: messageMetadata }) }
+  const redacted = { ...message, parts, ...defined({ metadata: messageMetadata }) }
   return {
-    request: { ...request, message: redacted, ...(requestMetadata && { metadata: requestMetadata }) },
+    request: { ...request, message: redacted, ...defined({ metadata: requestMetadata }) },
     credentials: extracted,
   }
 }

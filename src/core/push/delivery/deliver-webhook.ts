@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../../base/clock.ts'
 import { redactSecrets } from '../../base/error-summary.ts'
+import { defined } from '../../base/json.ts'
 import { type Logger, TaskLogger } from '../../base/logger.ts'
 import type { StoredEvent } from '../../protocol/events.ts'
 import { isEnded } from '../../protocol/states.ts'
@@ -224,7 +225,7 @@ class WebhookDelivery {
     )
     const content = { generation, attempt, trace: span?.trace ?? trace, ...payload }
     const request = encodeRequest(this.#leased, this.#webhook, content)
-    const options = { fetch, timeout, signal: requestSignal, clock, ...(sign && { sign }) }
+    const options = defined({ fetch, timeout, signal: requestSignal, clock, sign })
     const post = () => sendRequest(request, options)
     const result = await (span ? tracedAttempt(span, post) : post())
     // A request aborted by the shutdown does not count as a failure of the receiver.

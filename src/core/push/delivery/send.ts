@@ -1,5 +1,6 @@
 import { type Clock, isTimeout } from '../../base/clock.ts'
 import { toHex } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
@@ -92,8 +93,7 @@ export async function sendRequest(request: PushRequest, options: AttemptOptions)
     return {
       ...result,
       problem: `answered with ${status}`,
-      ...(status === 410 && { isGone: true }),
-      ...(retryAfter !== undefined && { retryAfter }),
+      ...defined({ isGone: status === 410 ? true : undefined, retryAfter }),
     }
   } catch (error) {
     return { at, latency: latency(), problem: problemOf(reason ?? error) }

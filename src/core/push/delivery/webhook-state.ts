@@ -1,4 +1,5 @@
 import { delayAfter } from '../../base/backoff.ts'
+import { defined } from '../../base/json.ts'
 import type { PushSettings } from '../options.ts'
 import type { Delivery, Webhook } from '../store.ts'
 import type { AttemptResult } from './send.ts'
@@ -17,7 +18,7 @@ export function afterAttempt(
   const previous = pendingDelivery(webhook, generation)
   const { at, latency, status, problem } = result
   const attempts = (previous?.attempts ?? 0) + 1
-  const delivery: Delivery = { generation, attempts, at, latency, ...(status !== undefined && { status }) }
+  const delivery: Delivery = defined({ generation, attempts, at, latency, status })
   if (problem === undefined) {
     const recent = [...webhook.recent, delivery].slice(-historyLimit.recent)
     return { ...advanceCursor(webhook, generation), givenUp: 0, recent }
@@ -33,7 +34,7 @@ export function afterAttempt(
     ...advanceCursor(webhook, generation),
     dead: [...webhook.dead, { ...delivery, problem }].slice(-historyLimit.dead),
     givenUp,
-    ...(givenUp >= limit && { state: 'paused' }),
+    ...defined({ state: givenUp >= limit ? 'paused' : undefined }),
   }
 }
 

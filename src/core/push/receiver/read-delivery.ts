@@ -1,5 +1,5 @@
 import { toHex } from '../../base/hash.ts'
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { type DeliveredEvent, decodeDelivery } from '../../dialects/deliveries.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJson } from '../../http/json.ts'
@@ -64,23 +64,19 @@ export async function readDelivery(incoming: Incoming, options: ReadDeliveryOpti
   const hash = toHex(await digest('SHA-256', body))
   const id = deliveryId ?? (isRepeatable(event) ? undefined : hash)
   return {
-    delivery: {
+    delivery: defined({
       event,
       dialect,
-      ...(taskId !== undefined && { taskId }),
-      ...(deliveryId !== undefined && { deliveryId }),
-      ...(generation !== undefined && { generation }),
-      ...(attempt !== undefined && { attempt }),
-      ...(traceparent !== undefined && { traceparent }),
-      ...(tracestate !== undefined && { tracestate }),
-      ...(registration !== undefined && { registration }),
-      ...(issuer !== undefined && { issuer }),
-    },
-    position: {
-      queue: `${scope} ${taskId ?? ''}`,
-      ...(generation !== undefined && { generation }),
-      ...(previous !== undefined && { previous }),
-    },
+      taskId,
+      deliveryId,
+      generation,
+      attempt,
+      traceparent,
+      tracestate,
+      registration,
+      issuer,
+    }),
+    position: defined({ queue: `${scope} ${taskId ?? ''}`, generation, previous }),
     record: id === undefined ? undefined : { id: `${scope} ${id}`, digest: hash, ...memoryOf(proof, options) },
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { toFetch } from '../../http/fetch.ts'
 import type { PushConfig } from '../../protocol/service.ts'
@@ -49,10 +50,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { takeWithin, capacity } = settings
   const url = requireAddress(options.url)
   const registrations = createRegistrations(options)
-  const signers = createSignerKeys(settings.signers, {
-    ...options.keyCache,
-    ...(options.fetch && { fetch: options.fetch }),
-  })
+  const signers = createSignerKeys(settings.signers, { ...options.keyCache, ...defined({ fetch: options.fetch }) })
   const readOptions = { ...settings, url, signers, registrations }
   const order = createDeliveryOrder({ wait: 1_000, perTask: 32, tasks: 10_000, ...options.order })
   const subscribers = createSubscribers(takeWithin)
@@ -115,7 +113,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     } catch (error) {
       if (!(error instanceof DeliveryRefusal)) throw error
       const { reason, message, cause } = error
-      onRefused?.({ reason, message, ...(cause !== undefined && { cause }) })
+      onRefused?.(defined({ reason, message, cause }))
       return answerRefusal(error)
     }
   }

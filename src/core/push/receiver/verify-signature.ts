@@ -4,6 +4,7 @@ import { verifyJwt } from '../../auth/jwt.ts'
 import { KeysUnavailable } from '../../auth/jwt-keys.ts'
 import { toBase64 } from '../../base/base64.ts'
 import { toHex } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import { pushHeaders } from '../request.ts'
 import {
@@ -96,7 +97,7 @@ export async function verifyToken(
     throw new DeliveryRefusal('tampered', `${pushHeaders.deliveryId} is not the signed value (jti).`)
   }
   const signature = token.slice(token.lastIndexOf('.') + 1)
-  return { issuer: signer.issuer, signature, signedAt: iat * 1000, ...(jti !== undefined && { deliveryId: jti }) }
+  return defined({ issuer: signer.issuer, signature, signedAt: iat * 1000, deliveryId: jti })
 }
 
 /** The refusal for an error of the key lookup; undefined for any other error. */
@@ -133,7 +134,7 @@ async function verify(
   }
   const deliveryId = incoming.header(pushHeaders.deliveryId) ?? input.nonce
   const signedAt = (input.created ?? now() / 1000) * 1000
-  return { issuer, signature: toBase64(signature), signedAt, ...(deliveryId !== undefined && { deliveryId }) }
+  return defined({ issuer, signature: toBase64(signature), signedAt, deliveryId })
 }
 
 function requireCovered(components: readonly string[], incoming: Incoming): void {

@@ -11,6 +11,7 @@ import {
 } from 'structured-headers'
 import type { SigningKey } from '../../auth/key-ring.ts'
 import { isEqual } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import type { PushRequest } from '../request.ts'
 
 /** Maximum number of signatures that are read from one request. */
@@ -185,13 +186,13 @@ function decodeParameters(
   parameters: Parameters,
 ): Pick<SignatureInput, 'created' | 'expires' | 'keyid' | 'alg' | 'nonce'> {
   const { created, expires, keyid, alg, nonce } = Object.fromEntries(parameters)
-  return {
-    ...(typeof created === 'number' && { created }),
-    ...(typeof expires === 'number' && { expires }),
-    ...(typeof keyid === 'string' && { keyid }),
-    ...(typeof alg === 'string' && { alg }),
-    ...(typeof nonce === 'string' && { nonce }),
-  }
+  return defined({
+    created: typeof created === 'number' ? created : undefined,
+    expires: typeof expires === 'number' ? expires : undefined,
+    keyid: typeof keyid === 'string' ? keyid : undefined,
+    alg: typeof alg === 'string' ? alg : undefined,
+    nonce: typeof nonce === 'string' ? nonce : undefined,
+  })
 }
 
 function componentOf({ method, url, header }: SignedMessage, name: string): string | undefined {

@@ -1,4 +1,5 @@
 import { createAgentEvents } from '../../agent/content.ts'
+import { defined } from '../../base/json.ts'
 import type { AgentExtension } from '../../protocol/card.ts'
 import { A2AError, generationMismatch, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
@@ -69,9 +70,7 @@ export async function acceptMessage(
 function countHops(request: SendRequest, hops: number, { settings }: OperationContext): SendRequest {
   const { message } = request
   const metadata = withHops(message.metadata, hops, settings.calls.self.ids)
-  return metadata === message.metadata
-    ? request
-    : { ...request, message: { ...message, ...(metadata && { metadata }) } }
+  return metadata === message.metadata ? request : { ...request, message: { ...message, ...defined({ metadata }) } }
 }
 
 /**
@@ -382,8 +381,10 @@ function removeSecrets({ phase, status }: VisibleHead, original: SendRequest, co
   const isSensitive = phase === 'input-required' && requestsSensitiveInput(status?.message)
   const messageContext: MessageContext = {
     ...context,
-    ...(extracted && { inBand: [...(context.inBand ?? []), ...extracted.credentials] }),
-    ...(isSensitive && { sensitiveParts: original.message.parts }),
+    ...defined({
+      inBand: extracted && [...(context.inBand ?? []), ...extracted.credentials],
+      sensitiveParts: isSensitive ? original.message.parts : undefined,
+    }),
   }
   const request = isSensitive ? redactAnswer(original) : (extracted?.request ?? original)
   return { request, messageContext, isSensitive }
@@ -399,19 +400,19 @@ function toMessageEvent(
   const token = delegation?.tokenOf(call.principal)
   const hasSecrets = token !== undefined || inBand.length > 0 || sensitiveParts !== undefined
   const ticket = hasSecrets ? secretStore.add({ token, inBand, parts: sensitiveParts }) : undefined
-  return {
+  return defined({
     type: 'message',
     message: { ...request.message, taskId, contextId },
     principal: call.principal,
     metadata: request.metadata,
     acceptedOutputModes: request.configuration?.acceptedOutputModes,
     dialect: request.dialect,
-    ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
-    ...(call.trace && { trace: call.trace }),
-    ...(request.traceMetadata && { tellsTrace: true }),
-    ...(ticket !== undefined && { ticket }),
-    ...(sensitiveParts && { sensitive: true }),
-  }
+    extensions: call.extensions && activeExtensions(agent.profile.extensions ?? [], call),
+    trace: call.trace,
+    tellsTrace: request.traceMetadata ? true : undefined,
+    ticket,
+    sensitive: sensitiveParts ? true : undefined,
+  })
 }
 
 async function releaseOnError<T>(storing: Promise<T>, release: () => void): Promise<T> {

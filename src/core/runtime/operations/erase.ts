@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import { ownerOf, type Principal } from '../../protocol/model.ts'
 import { eraseWebhooks, type LogWithWebhooks, type Push } from '../../push/push.ts'
 import type { WebhookKey } from '../../push/store.ts'
@@ -58,7 +59,7 @@ function readRequest({ principal, contextId }: EraseRequest): TaskSelection {
   if (contextId !== undefined && !isContext) {
     throw new TypeError(`erase(): expected contextId to be a text that is not empty, got ${JSON.stringify(contextId)}`)
   }
-  if (principal) return { owner: ownerOf(principal), ...(isContext && { contextId }) }
+  if (principal) return defined({ owner: ownerOf(principal), contextId: isContext ? contextId : undefined })
   if (!isContext) throw new TypeError('erase(): expected a principal, a contextId, or both; got neither')
   return { contextId }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
@@ -48,7 +49,7 @@ export function createPushOperations(
         trace: await traceOfTask(head.taskId, log),
         knowsRequests: call.extensions?.includes(clientTools),
         isForwarded: call.isForwarded,
-        ...(isAlias && { alias: taskId }),
+        ...defined({ alias: isAlias ? taskId : undefined }),
       })
     },
 
@@ -102,11 +103,11 @@ export async function registerInline(
   await push.register({
     task,
     owner: log.owner,
-    config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
+    config: { ...config, ...defined({ dialect, tenant }) },
     after: generation,
     isInline: true,
     isFirst,
-    ...(alias !== undefined && { alias }),
+    ...defined({ alias }),
     trace: isFirst ? call.trace : await traceOfTask(task.taskId, log),
     knowsRequests: call.extensions?.includes(clientTools),
     isForwarded: call.isForwarded,

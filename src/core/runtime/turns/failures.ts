@@ -2,7 +2,7 @@ import { CallFailed } from '../../agent/call-agent.ts'
 import type { AgentEvents } from '../../agent/content.ts'
 import { InvalidContent } from '../../agent/content.ts'
 import { summarizeError } from '../../base/error-summary.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import { A2AError, isRejection, loggedError, StoreUnavailable, toStoredError } from '../../protocol/errors.ts'
 import type { ReplyEvent, StatusEvent } from '../../protocol/events.ts'
 import { clientTools, inputRequestIn } from '../../protocol/extensions/client-tools.ts'
@@ -55,9 +55,13 @@ export function failureEvent(
   // Only an `A2AError` is written for callers; any other error may hold secrets.
   const text = textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`
   const metadata = reasonMetadata(error)
-  const status = failedStatus(agentEvents, { text, ...(metadata && { metadata }) })
+  const status = failedStatus(agentEvents, defined({ text, metadata }))
   const isUntouched = mayReject && !rejection && !metadata
-  return { event: { ...status, ...rejection, ...(isUntouched && { isUntouched }) }, reference, isRejected }
+  return {
+    event: { ...status, ...rejection, ...defined({ isUntouched: isUntouched || undefined }) },
+    reference,
+    isRejected,
+  }
 }
 
 /** What the log records of an error of the agent. By default without its message, which may contain what callers sent. */
@@ -112,7 +116,7 @@ function reasonMetadata(error: unknown): JsonObject | undefined {
   if (error.code === 'tool-failed') return { reason: 'TOOL_EXECUTION_FAILED' }
   if (error.code !== 'input-timeout') return undefined
   const seconds = Number(error.metadata.timeoutSeconds)
-  return { reason, ...(Number.isFinite(seconds) && { timeoutSeconds: seconds }) }
+  return defined({ reason, timeoutSeconds: Number.isFinite(seconds) ? seconds : undefined })
 }
 
 function withMetadata(event: StatusEvent, metadata: JsonObject): StatusEvent {

@@ -1,7 +1,7 @@
 import { readExpiry } from '../../agent/ask.ts'
 import type { AuthNeed, GivenAuth, RequireAuth, RequireAuthOptions } from '../../agent/require-auth.ts'
 import { linkSignals } from '../../base/abort.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import {
@@ -134,12 +134,12 @@ function credentialsMissing({ scheme }: AuthNeed): string {
 /** As text, and as data in the form that clients of every version look for. */
 function createQuestion({ agentEvents }: TurnScope, need: AuthNeed, complaint: string | undefined): StatusEvent {
   const { scheme, scopes = [], url, description = `This task needs credentials for "${scheme}" to go on.` } = need
-  const data: JsonObject = {
+  const data: JsonObject = defined({
     schemes: [scheme],
-    ...(scopes.length > 0 && { scopes }),
-    ...(url !== undefined && { url }),
+    scopes: scopes.length > 0 ? scopes : undefined,
+    url,
     credentialsType,
-  }
+  })
   const text = complaint === undefined ? description : `${description} ${complaint}`
   const parts: readonly Part[] = [{ text }, { data, mediaType: 'application/json' }]
   const event = agentEvents.status('auth-required', { parts })

@@ -1,4 +1,5 @@
 import { type AgentEvents, createAgentEvents, type TaskIds } from '../../agent/content.ts'
+import { defined } from '../../base/json.ts'
 import { isLogged, TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { loggedError } from '../../protocol/errors.ts'
@@ -387,7 +388,7 @@ export class Run implements WriterOwner {
     const { phase: state, generation } = this.#writer
     const duration = Math.round(clock.now() - begun.at)
     const events = generation - begun.generation
-    const fields = { agent: agent.profile.name, state, ...(stopped && { stopped }), duration, events }
+    const fields = defined({ agent: agent.profile.name, state, stopped, duration, events })
     this.#logger().info(fields, 'turn ended')
   }
 

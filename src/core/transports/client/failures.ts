@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import type { ClientDialect, ErrorDecoder } from '../../dialects/dialect.ts'
 import { codeOfHttpStatus, codeOfName, decodeError, decodeHttpError } from '../../dialects/errors.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
@@ -64,7 +64,7 @@ export function notA2AError(content: ResponseContent): A2AError {
     status,
     reason: reasonOf(summary),
     retryAfter,
-    ...(challenge !== undefined && { metadata: { challenge } }),
+    ...defined({ metadata: challenge === undefined ? undefined : { challenge } }),
   })
 }
 
@@ -118,8 +118,10 @@ export function withHttpDetails(error: A2AError, content: ResponseContent): A2AE
   const isVague = code === 'internal' || code === 'invalid-request'
   const precise = preciseStatuses.has(status) ? codeOfHttpStatus(status) : codeOfMessage(message)
   return withContext(error, {
-    ...(isVague && { code: precise }),
-    ...(challenge !== undefined && { metadata: { ...metadata, challenge } }),
+    ...defined({
+      code: isVague ? precise : undefined,
+      metadata: challenge === undefined ? undefined : { ...metadata, challenge },
+    }),
     retryAfter: error.retryAfter ?? retryAfter,
     url,
     status,

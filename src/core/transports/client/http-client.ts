@@ -1,6 +1,6 @@
 import { unlessAborted, withDeadline } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { Binding, ClientDialect } from '../../dialects/dialect.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
@@ -154,7 +154,10 @@ export function createHttpClient(options: WireClientOptions, binding: HttpBindin
     caller: Call,
   ): AsyncGenerator<StreamEvent> {
     const { after } = request
-    const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': `${after}` }) }
+    const headers = defined({
+      accept: 'text/event-stream',
+      'last-event-id': after === undefined ? undefined : `${after}`,
+    })
     const openWithin = operation === 'streamMessage' ? limits.openWithin : limits.idle
     const deadline = withDeadline(caller.signal, openWithin, () => new StreamSilent(openWithin), limits.clock)
     const { signal } = deadline
@@ -205,9 +208,9 @@ async function sendRequest(
   const allHeaders = {
     ...serviceParametersOf(options, call),
     ...headers,
-    ...(body && { 'content-type': contentType }),
+    ...defined({ 'content-type': body && contentType }),
   }
-  const init = { method, headers: allHeaders, signal, ...(body && { body: JSON.stringify(body) }) }
+  const init = defined({ method, headers: allHeaders, signal, body: body && JSON.stringify(body) })
   return await unlessAborted(options.fetch(url, init), signal)
 }
 
@@ -250,8 +253,11 @@ export function serviceParametersOf(
   return {
     ...headers,
     'a2a-version': dialect.version,
-    // 1.0 dropped the prefix of the header; a server reads the one it knows.
-    ...(uris !== '' && { 'a2a-extensions': uris, 'x-a2a-extensions': uris }),
-    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    ...defined({
+      // 1.0 dropped the prefix of the header; a server reads the one it knows.
+      'a2a-extensions': uris === '' ? undefined : uris,
+      'x-a2a-extensions': uris === '' ? undefined : uris,
+      'idempotency-key': idempotencyKey,
+    }),
   }
 }

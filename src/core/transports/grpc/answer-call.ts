@@ -1,5 +1,5 @@
 import { base64Encode } from '@bufbuild/protobuf/wire'
-import type { Json } from '../../base/json.ts'
+import { defined, type Json } from '../../base/json.ts'
 import { type Incoming, reserveResponse } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { toCallerError } from '../server/call.ts'
@@ -90,7 +90,7 @@ export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorE
   const status = encodeError(error)
   const details = encodeDetails(status)
   const { challenge } = error
-  const trailers = { ...statusTrailers(status), ...(challenge !== undefined && { 'www-authenticate': challenge }) }
+  const trailers = { ...statusTrailers(status), ...defined({ 'www-authenticate': challenge }) }
   return details ? { ...trailers, 'grpc-status-details-bin': base64Encode(details, 'std_raw') } : trailers
 }
 

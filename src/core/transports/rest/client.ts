@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, RestRequest } from '../../dialects/dialect.ts'
 import { type A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
@@ -17,16 +17,16 @@ export function createRestClient(options: WireClientOptions): Service {
 
   function requestsAt(base: string, method: RestRequest['method'], request: RestRequest): readonly HttpRequest[] {
     const { path, query = {}, body = {}, alternativeBody } = request
-    const candidate = {
+    const candidate = defined({
       url: `${base}${path}${queryOf(query)}`,
       method,
       contentType,
-      ...(method === 'POST' && { body }),
+      body: method === 'POST' ? body : undefined,
       confirm() {
         bases = [base]
         if (path.endsWith(':subscribe')) subscribeMethods = [method]
       },
-    }
+    })
     if (!alternativeBody) return [candidate]
     return [
       { ...candidate, hasOtherForm: true },

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../base/json.ts'
+import { defined, isObject, type Json } from '../../base/json.ts'
 import type { HttpError, RestCall, ServerDialect } from '../../dialects/dialect.ts'
 import { adaptHttpError } from '../../dialects/java-errors.ts'
 import { claimedVersion, type DialectSet, versionNotSupported } from '../../dialects/negotiate.ts'
@@ -82,8 +82,10 @@ export function createRest(options: WireOptions): RestHandler {
         incoming,
         onError,
         after: readResumePoint(incoming),
-        ...(dialect.rest?.cancelsOnDisconnect && { cancelOnDisconnect: true }),
-        ...(dialect.rest?.hasTraceMetadata && call.trace && { traceMetadata: true }),
+        ...defined({
+          cancelOnDisconnect: dialect.rest?.cancelsOnDisconnect ? true : undefined,
+          traceMetadata: dialect.rest?.hasTraceMetadata && call.trace ? true : undefined,
+        }),
         framing: framingFor(dialect, incoming),
         heartbeat,
         clock,

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts'
+import { defined, type Json } from '../../base/json.ts'
 import { readTrace, type Trace } from '../../base/trace-context.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
@@ -144,7 +144,7 @@ export function openStream<O extends StreamOperation>(
   }
   const events = callStream(service, operation, request, call)
   const form = formFor(dialect, call)
-  return { request, events, ...(form && { adapt: (event: StreamEvent) => eventsForReader(event, form) }) }
+  return { request, events, ...defined({ adapt: form && ((event: StreamEvent) => eventsForReader(event, form)) }) }
 }
 
 /** A call from the wire. A class, so that members that few calls need are computed only when they are read. */
@@ -300,10 +300,10 @@ export function unknownTenant(tenant: string | undefined): A2AError {
 
 /** HTTP headers that belong to an error, beside its status. */
 export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Record<string, string>> {
-  return {
-    ...(retryAfter !== undefined && { 'retry-after': `${Math.ceil(retryAfter)}` }),
-    ...(challenge !== undefined && { 'www-authenticate': challenge }),
-  }
+  return defined({
+    'retry-after': retryAfter === undefined ? undefined : `${Math.ceil(retryAfter)}`,
+    'www-authenticate': challenge,
+  })
 }
 
 function decodeRequest<O extends Operation>({ dialect, operation, params, call }: WireRequest<O>): RequestOf<O> {

@@ -1,3 +1,4 @@
+import { defined } from '../../../core/base/json.ts'
 import type { TaskEvent } from '../../../core/protocol/events.ts'
 import { tenantPrefix } from '../../../core/protocol/model.ts'
 import { readLimit } from '../../../core/tasks/log.ts'
@@ -155,12 +156,12 @@ function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' 
     counts: () =>
       query(async () => {
         const [phases, [state]] = await Promise.all([countPhases(), countState()])
-        return {
+        return defined({
           phases: Object.fromEntries(phases.map(({ phase, total }) => [phase, total])),
           stuck: state?.stuck ?? 0,
           leases: state?.leases ?? 0,
-          ...(state?.bytes != null && { bytes: state.bytes }),
-        }
+          bytes: state?.bytes ?? undefined,
+        })
       }),
   }
 }
