@@ -49,8 +49,8 @@ function* memberLosses(before: JsonObject, after: JsonObject, path: string): Gen
   }
 }
 
-/** Members of the model that no version sends. */
-const ownMembers: ReadonlySet<string> = new Set(['carry', 'isAnswer', 'isStarted', 'taskMetadata'])
+/** Members of the model that are not content. */
+const ownMembers: ReadonlySet<string> = new Set(['carry', 'isAnswer', 'isStarted', 'revision', 'taskMetadata'])
 
 /** Nothing is lost with it. */
 function isEmpty(value: Json): boolean {
