@@ -137,6 +137,14 @@ describe('an event of an author', () => {
   })
 })
 
+it.each([
+  ['0.3 without its kind', { role: 'agent', messageId: 'm', parts: [{ kind: 'text', text: 'hi' }] }],
+  ['0.1', { role: 'agent', parts: [{ type: 'text', text: 'hi' }] }],
+  ['1.0', { role: 'ROLE_AGENT', messageId: 'm', parts: [{ text: 'hi' }] }],
+])('a message as %s writes it is that message, not data', (_, message) => {
+  expect(readContent(message)).toEqual({ parts: [{ text: 'hi' }] })
+})
+
 it('a message as 0.3 writes it is that message, not data', () => {
   const file = { bytes: 'AQI=', name: 'a.bin', mimeType: 'application/x-a' }
   const parts = [

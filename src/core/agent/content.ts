@@ -318,8 +318,13 @@ function isMessage(value: unknown): value is MessageContent {
 
 /** A message as 0.2 and 0.3 write it. */
 function isLegacyMessage(value: unknown): value is Members & { readonly parts: readonly unknown[] } {
-  return isPlainObject(value) && value.kind === 'message' && isList(value.parts)
+  if (!isPlainObject(value) || !isList(value.parts)) return false
+  const isKnown = (part: unknown) => isPlainObject(part) && legacyKinds.has(part.kind ?? part.type)
+  return value.kind === 'message' || (value.role === 'agent' && value.parts.some(isKnown))
 }
+
+/** The kinds of parts, in the member `kind` since 0.2 and `type` before. */
+const legacyKinds: ReadonlySet<unknown> = new Set(['text', 'data', 'file'])
 
 function fromLegacyMessage({ kind: _, parts, ...members }: Members & { readonly parts: readonly unknown[] }): Members {
   return { ...members, parts: parts.map(fromLegacyPart) }
@@ -327,12 +332,12 @@ function fromLegacyMessage({ kind: _, parts, ...members }: Members & { readonly 
 
 function fromLegacyPart(part: unknown): unknown {
   if (!isPlainObject(part)) return part
-  const { kind, file, ...members } = part
+  const { type, kind = type, file, ...members } = part
   if (kind === 'file' && isPlainObject(file)) {
     const { bytes: raw, uri: url, name: filename, mimeType: mediaType } = file
     return defined({ ...members, raw, url, filename, mediaType })
   }
-  return kind === 'text' || kind === 'data' ? members : part
+  return legacyKinds.has(kind) && !file ? members : part
 }
 
 function isPlainObject(value: unknown): value is Members {

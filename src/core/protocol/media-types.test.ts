@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isInRanges, isMediaRange, mediaTypeOf } from './media-types.ts'
+import { isInRanges, isMediaRange } from './media-types.ts'
 
 it.each([
   ['text/plain', ['text/plain'], true],
@@ -34,12 +34,4 @@ it('media types, ranges and the names of kinds are recognised', () => {
   for (const text of ['', 'plain', 'text/', '/plain', 'text/plain/x', 'a b/c']) {
     expect([text, isMediaRange(text)]).toEqual([text, false])
   }
-})
-
-it('a part without a media type has that of its kind', () => {
-  expect(mediaTypeOf({ text: 'a' })).toBe('text/plain')
-  expect(mediaTypeOf({ data: 1 })).toBe('application/json')
-  expect(mediaTypeOf({ text: 'a', mediaType: 'text/html' })).toBe('text/html')
-  expect(mediaTypeOf({ raw: 'aGk=' })).toBeUndefined()
-  expect(mediaTypeOf({ url: 'https://a.test', mediaType: '' })).toBeUndefined()
 })

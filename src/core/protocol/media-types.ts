@@ -1,5 +1,3 @@
-import type { Part } from './model.ts'
-
 /** What an agent accepts and produces if its author declares nothing. */
 export const defaultModes: readonly string[] = ['text/plain', 'application/json']
 
@@ -22,16 +20,6 @@ export function isMediaRange(text: string): boolean {
 /** Whether a media type is in one of the ranges. Parameters such as `charset` are ignored. */
 export function isInRanges(mediaType: string, ranges: readonly string[]): boolean {
   return ranges.some((range) => overlap(toRange(mediaType), toRange(range)))
-}
-
-/**
- * The media type of a part. Text without one is `text/plain`, and data is `application/json`. Undefined for a file whose
- * sender does not name its type.
- */
-export function mediaTypeOf(part: Part): string | undefined {
-  if (part.mediaType) return part.mediaType
-  if ('text' in part) return 'text/plain'
-  return 'data' in part ? 'application/json' : undefined
 }
 
 function toRange(text: string): string {

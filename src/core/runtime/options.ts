@@ -115,7 +115,7 @@ export interface RuntimeOptions extends MediaTypeOptions {
   readonly answersByContext?: boolean
   /** Whether a message with the id of another message of its task, and other content, is accepted. Defaults to `accept`. */
   readonly reusedMessageId?: 'accept' | 'reject'
-  /** The schemes of URLs that callers may send in parts. Defaults to `https`, `http` and `data`. */
+  /** The schemes of URLs that callers may send in parts. Defaults to all except those of files and scripts. */
   readonly urlSchemes?: readonly string[]
   /**
    * Logs the messages of errors that the agent throws. They may contain what callers sent. Defaults to false: the log has
@@ -182,6 +182,7 @@ type OptionalSetting =
   | 'delegation'
   | 'telemetry'
   | 'traceMetadata'
+  | 'urlSchemes'
 
 /** What happens to a turn whose process is gone. */
 export interface RecoverySettings {
@@ -218,7 +219,6 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     answers: 'auto',
     errorMessages: false,
     reusedMessageId: 'accept',
-    urlSchemes: ['https', 'http', 'data'],
     holder: crypto.randomUUID(),
     ...options,
     log,

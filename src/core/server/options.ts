@@ -153,7 +153,7 @@ export interface TurnOptions {
    * message (`accept`), or a conflict (`reject`). Defaults to `accept`. The same content is always the same message.
    */
   readonly reusedMessageId?: 'accept' | 'reject'
-  /** The schemes of URLs that callers may send in parts, such as `file`. Defaults to `https`, `http` and `data`. */
+  /** The schemes of URLs that callers may send in parts, such as `https`. Defaults to all except those of files and scripts. */
   readonly urlSchemes?: readonly string[]
 }
 

@@ -39,14 +39,19 @@ export async function* streamIn(
   }
 }
 
-/** Sends a text in a dialect over HTTP, for a stream. A null `id` leaves out the id of a JSON-RPC request. */
+/** Sends a text, or an image, in a dialect over HTTP, for a stream. A null `id` leaves out the id of a JSON-RPC request. */
 export function requestStreamIn(
   [dialect, binding]: readonly [DialectName, Binding],
   url: string,
   text: string,
-  { taskId, headers = {}, id = 1 }: OpenStreamOptions & { readonly id?: number | null } = {},
+  {
+    taskId,
+    headers = {},
+    id = 1,
+    isImage = false,
+  }: OpenStreamOptions & { readonly id?: number | null; readonly isImage?: boolean } = {},
 ): Promise<Response> {
-  const params = streamParams(dialect, text, taskId)
+  const params = streamParams(dialect, text, taskId, isImage)
   const { path, version, method } = httpTargets[`${dialect} ${binding}`] ?? {}
   const rpc = { jsonrpc: '2.0', ...(id !== null && { id }), method, params }
   return fetch(`${url.replace(/\/$/, '')}${path}`, {
@@ -57,19 +62,45 @@ export function requestStreamIn(
 }
 
 /** The params of a stream request: the message is new, or continues a task. */
-function streamParams(dialect: DialectName, text: string, taskId?: string): object {
+function streamParams(dialect: DialectName, text: string, taskId?: string, isImage = false): object {
   const messageId = crypto.randomUUID()
+  const file = { bytes: 'aGk=', mimeType: 'image/png' }
   switch (dialect) {
     case 'v1.0':
-      return { message: { messageId, role: 'ROLE_USER', parts: [{ text }], taskId } }
+      return {
+        message: {
+          messageId,
+          role: 'ROLE_USER',
+          parts: [isImage ? { raw: 'aGk=', mediaType: 'image/png' } : { text }],
+          taskId,
+        },
+      }
     case 'v0.3-proto':
-      return { message: { messageId, role: 'ROLE_USER', content: [{ text }], taskId } }
+      return {
+        message: {
+          messageId,
+          role: 'ROLE_USER',
+          content: [isImage ? { file: { fileWithBytes: 'aGk=', mimeType: 'image/png' } } : { text }],
+          taskId,
+        },
+      }
     case 'v0.1':
-      return { id: taskId ?? messageId, message: { role: 'user', parts: [{ type: 'text', text }] } }
+      return {
+        id: taskId ?? messageId,
+        message: { role: 'user', parts: [isImage ? { type: 'file', file } : { type: 'text', text }] },
+      }
     case 'v0.2':
     case 'v0.3':
     case 'v0.3-house':
-      return { message: { kind: 'message', messageId, role: 'user', parts: [{ kind: 'text', text }], taskId } }
+      return {
+        message: {
+          kind: 'message',
+          messageId,
+          role: 'user',
+          parts: [isImage ? { kind: 'file', file } : { kind: 'text', text }],
+          taskId,
+        },
+      }
   }
 }
 

@@ -108,19 +108,19 @@ describe.each(dialectBindings)('the URL of a part in %s over %s', (...target) =>
     return error.code
   }
 
-  it('only absolute URLs of allowed schemes are accepted', async () => {
-    for (const url of ['https://example.com/a', 'HTTP://example.com/a', 'data:text/plain,a']) {
+  it('absolute URLs of any scheme are accepted, except for files and scripts', async () => {
+    for (const url of [
+      ...['https://example.com/a', 'HTTP://example.com/a', 'data:text/plain,a', 'gs://bucket/a', 's3://bucket_1/a%20b'],
+      ...[
+        'urn:isbn:9780131103627',
+        'ipfs://bafybeigdyrzt5',
+        'tag:example.com,2026:a',
+        'abfss://c@a.dfs.core.windows.net/x',
+      ],
+    ]) {
       expect([url, await codeFor(url)]).toEqual([url, 'accepted'])
     }
-    for (const url of [
-      'a.txt',
-      '/a.txt',
-      '//example.com/a',
-      'file:///etc/passwd',
-      'gs://b/a',
-      'https://',
-      'javascript:1',
-    ]) {
+    for (const url of ['a.txt', '/a.txt', '//example.com/a', 'file:///etc/passwd', 'https://', 'javascript:1']) {
       expect([url, await codeFor(url)]).toEqual([url, 'invalid-params'])
     }
   })

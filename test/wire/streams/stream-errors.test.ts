@@ -4,7 +4,7 @@ import { dialectBindings } from '../../support/wire/dialect-bindings.ts'
 import { requestStreamIn } from '../../support/wire/dialect-streams.ts'
 import { isStream, readEvents } from '../../support/wire/wire-client.ts'
 
-// The agent accepts no text, so that a stream fails before its first event.
+// The agent accepts no images, so that a stream fails before its first event.
 const profile = { name: 'Test', inputModes: ['application/json'] }
 const run = () => 'never'
 
@@ -19,7 +19,7 @@ const restTargets = dialectBindings.filter(([, binding]) => binding === 'HTTP+JS
 describe.each(rpcTargets)('a failed stream in %s over %s', (...target) => {
   const [dialect] = target
   const open = (accept: string, { server } = shared()) =>
-    requestStreamIn(target, server.url, 'hello', { headers: { accept } })
+    requestStreamIn(target, server.url, 'hello', { headers: { accept }, isImage: true })
 
   it.each(jsonAccepts)('the error is plain JSON with the status 200 for Accept: %s', async (accept) => {
     const response = await open(accept)
@@ -46,7 +46,7 @@ describe.each(rpcTargets)('a failed stream in %s over %s', (...target) => {
 
 describe.each(restTargets)('a failed stream in %s over %s', (...target) => {
   it.each([...jsonAccepts, 'text/event-stream'])('the error has its HTTP status for Accept: %s', async (accept) => {
-    const response = await requestStreamIn(target, shared().server.url, 'hello', { headers: { accept } })
+    const response = await requestStreamIn(target, shared().server.url, 'hello', { headers: { accept }, isImage: true })
     expect(response.status).toBeGreaterThanOrEqual(400)
     expect(response.status).toBeLessThan(500)
     expect(isStream(response)).toBe(false)

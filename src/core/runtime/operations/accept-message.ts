@@ -138,7 +138,7 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   const { holder, leaseTtl, dedupeNewTasks, recovery, mediaTypes } = settings
   const { alias, alwaysTask = false } = request.quirks ?? {}
   try {
-    if (!(mediaTypes?.acceptsPlainText && isPlain(request))) mediaTypes?.requireForNewTask(request)
+    if (!isPlain(request)) mediaTypes?.requireForNewTask(request)
     if (settings.agent.check) await settings.agent.check(request)
   } catch (error) {
     // A task of this alias may exist. Its messages are not the first ones.

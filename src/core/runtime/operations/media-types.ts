@@ -3,7 +3,7 @@ import { A2AError, invalidParams } from '../../protocol/errors.ts'
 import { toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import { credentialsType } from '../../protocol/extensions/in-task-credentials.ts'
 import { requestedSkill } from '../../protocol/extensions/typed-skills.ts'
-import { defaultModes, isInRanges, mediaTypeOf } from '../../protocol/media-types.ts'
+import { defaultModes, isInRanges } from '../../protocol/media-types.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 
@@ -21,8 +21,6 @@ export interface MediaTypeOptions {
 
 /** Checks the media types of messages. Throws `content-type-not-supported`. */
 export interface MediaTypeCheck {
-  /** Whether every message of plain text is accepted whose caller accepts any type. Such messages need no check. */
-  readonly acceptsPlainText: boolean
   /** Requires that the skill that the message names, or the agent, accepts its parts and produces an accepted type. */
   requireForNewTask(request: SendRequest): void
   /** The same for a message to an existing task. Questions can be answered in text and JSON, whatever the agent accepts. */
@@ -61,32 +59,31 @@ export function createMediaTypeCheck(profile: AgentProfile, options: MediaTypeOp
   }
 
   return {
-    acceptsPlainText: inputModes === 'unchecked' || agentModes.acceptsText,
     requireForNewTask: (request) => requireAccepted(request, modesFor(request)),
     requireForTask: (request) => requireAccepted(request, answerModes),
   }
 }
 
-/** Requires that the URLs of parts are absolute, and of one of the schemes. */
-export function requireUrlSchemes(parts: readonly Part[], schemes: readonly string[]): void {
+/** Requires that the URLs of parts are absolute, and of one of the schemes; without these, of any that is safe to pass on. */
+export function requireUrlSchemes(parts: readonly Part[], schemes: readonly string[] | undefined): void {
   const index = parts.findIndex((part) => 'url' in part && !isAbsolute(part.url, schemes))
   const part = parts[index]
   if (!part || !('url' in part)) return
   const scheme = schemeOf(part.url)
-  const actual = scheme === undefined ? 'a relative one' : schemes.includes(scheme) ? 'an invalid one' : `${scheme}:`
-  throw invalidParams(`message.parts[${index}]`, `expected an absolute URL of ${schemes.join(', ')}, got ${actual}`)
+  const actual = scheme === undefined ? 'a relative one' : isAllowed(scheme, schemes) ? 'an invalid one' : `${scheme}:`
+  const expected = schemes ? ` of ${schemes.join(', ')}` : ', neither of a file nor of a script'
+  throw invalidParams(`message.parts[${index}]`, `expected an absolute URL${expected}, got ${actual}`)
 }
 
 interface Modes {
   readonly subject: string
   readonly input: readonly string[]
-  readonly acceptsText: boolean
   /** Undefined if the author declares none. */
   readonly output: readonly string[] | undefined
 }
 
 function createModes(subject: string, input: readonly string[], output: readonly string[] | undefined): Modes {
-  return { subject, input: [...new Set(input)], acceptsText: isInRanges('text/plain', input), output }
+  return { subject, input: [...new Set(input)], output }
 }
 
 function requireInput(parts: readonly Part[], modes: Modes): void {
@@ -94,20 +91,26 @@ function requireInput(parts: readonly Part[], modes: Modes): void {
   const part = parts[index]
   if (!part) return
   const { subject, input } = modes
-  const mediaType = mediaTypeOf(part)
+  const { mediaType: actual = '' } = part
   const accepted = input.join(', ')
-  const actual = mediaType ?? 'a file without a media type'
   const problem = `message.parts[${index}]: ${subject} accepts ${accepted}, not ${actual}.`
   const advice = 'Send one of these types; the author of the agent declares further ones as inputModes.'
   throw new A2AError('content-type-not-supported', `${problem} ${advice}`, {
     violations: [{ field: `message.parts[${index}]`, description: `expected ${accepted}, got ${actual}` }],
-    metadata: { part: `${index}`, mediaType: mediaType ?? '', accepted },
+    metadata: { part: `${index}`, mediaType: actual, accepted },
   })
 }
 
-function isAbsolute(url: string, schemes: readonly string[]): boolean {
+/** Files of this machine are not those of the caller, and scripts run where the URL is shown as a link. */
+const unsafeSchemes: readonly string[] = ['file', 'javascript', 'vbscript']
+
+function isAllowed(scheme: string, schemes: readonly string[] | undefined): boolean {
+  return schemes?.includes(scheme) ?? !unsafeSchemes.includes(scheme)
+}
+
+function isAbsolute(url: string, schemes: readonly string[] | undefined): boolean {
   const scheme = schemeOf(url)
-  if (scheme === undefined || !schemes.includes(scheme)) return false
+  if (scheme === undefined || !isAllowed(scheme, schemes)) return false
   // A data URL can be long, and every text after the scheme is one.
   return scheme === 'data' || URL.canParse(url)
 }
@@ -116,20 +119,13 @@ function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(url.slice(0, 64))?.[1]?.toLowerCase()
 }
 
-function isAccepted(part: Part, { input, acceptsText }: Modes): boolean {
-  // Fast path: most parts are text.
-  if ('text' in part && !part.mediaType) return acceptsText
-  const mediaType = mediaTypeOf(part)
-  if (mediaType === undefined) return acceptsUnknownFiles(input)
+function isAccepted(part: Part, { input }: Modes): boolean {
+  const { mediaType } = part
+  // Only the agent can tell what a part without a type is.
+  if (!mediaType) return true
   if (extensionTypes.has(mediaType) || isInRanges(mediaType, input)) return true
   // Data of a more specific type, such as the result of a tool, is JSON as well (RFC 6839 §3.1).
   return 'data' in part && /\+json\s*(;|$)/i.test(mediaType) && isInRanges('application/json', input)
-}
-
-/** A file without a type counts as bytes, and may be of any type that is neither text nor JSON. */
-function acceptsUnknownFiles(input: readonly string[]): boolean {
-  const isForFiles = (mode: string) => !isInRanges(mode, ['text/*', 'application/json'])
-  return isInRanges('application/octet-stream', input) || input.some(isForFiles)
 }
 
 function requireOutput(accepted: readonly string[], { subject, output }: Modes): void {
