@@ -93,11 +93,13 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
 
   /** A task of this caller with a new id, which is not stored yet. */
   newTask(contextId: string = newId()): NewTask {
-    return { taskId: newId(), contextId, owner: this.owner }
+    const taskId = newId()
+    this.#allow(taskId)
+    return { taskId, contextId, owner: this.owner }
   }
 
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions) {
-    this.#allow(task.taskId)
+    this.#requireAllowed(task.taskId)
     return this.#log.create(task, events, options)
   }
 

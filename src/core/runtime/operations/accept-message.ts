@@ -168,11 +168,8 @@ async function createTask(request: SendRequest, call: Call, context: MessageCont
   const options = { lease: { holder, ttl: leaseTtl }, claims }
   const taskAfter = context.isStreamed ? settings.taskAfterInStreams : settings.taskAfter
   if (isStoredWithAnswer({ isTask, claims }, settings)) {
-    const creation = new TaskCreation(events, (all) => {
-      const created = log.create(task, all, options)
-      context.onCreating?.(task)
-      return created
-    })
+    const creation = new TaskCreation(task, events, options.lease)
+    if (context.onCreating) void creation.begun.then(() => context.onCreating?.(task))
     const message = { event, generation: 1 }
     runs.start({ task, generation: 1, fence: 1, phase: 'received', creation, message, taskAfter, onDone: release })
     await creation.stored

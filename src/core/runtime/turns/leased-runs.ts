@@ -54,9 +54,8 @@ export function createRuns(settings: RuntimeSettings, streams: Pick<OpenStreams,
     watchTimer = undefined
     let hasNew = false
     for (const run of runs.values()) {
-      // Watching costs as much as a short turn, so a run that began within this period waits for the next one.
-      if (run.isAged) run.watch()
-      else run.isAged = hasNew = true
+      const isNew = run.watch()
+      hasNew ||= isNew
     }
     if (hasNew) startWatchTimer()
   }

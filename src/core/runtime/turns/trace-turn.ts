@@ -1,9 +1,10 @@
-import { spanIdOf, type Trace, traceIdOf } from '../../base/trace-context.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import type { Span, Telemetry } from '../../protocol/telemetry.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
-import { type Emission, Writer, type WriterOptions, type WriterOwner } from './writer.ts'
+import type { Emission } from './emissions.ts'
+import type { RunState } from './run-state.ts'
+import { Writer, type WriterOptions } from './writer.ts'
 
 export interface TracedTurn {
   readonly task: NewTask
@@ -29,28 +30,24 @@ export async function runInSpan<T>(span: Span, writer: Pick<Writer, 'phase'>, ru
   }
 }
 
-export interface EventTelemetry {
-  readonly telemetry: Telemetry
-  readonly task: NewTask
-  readonly currentTrace: () => Trace | undefined
-}
-
 /** A writer that reports every event as a span, from its emission until it is stored. */
 export class TracedWriter extends Writer {
-  readonly #eventTelemetry: EventTelemetry
+  readonly #telemetry: Telemetry
+  readonly #state: RunState
 
-  constructor(options: WriterOptions, owner: WriterOwner, eventTelemetry: EventTelemetry) {
-    super(options, owner)
-    this.#eventTelemetry = eventTelemetry
+  constructor(options: WriterOptions, state: RunState, telemetry: Telemetry) {
+    super(options, state)
+    this.#telemetry = telemetry
+    this.#state = state
   }
 
   override post(event: TaskEvent): Emission {
     const { type } = event
     if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.post(event)
-    const { telemetry, task, currentTrace } = this.#eventTelemetry
+    const { task, trace } = this.#state
     const { taskId, contextId } = task
     const state = type === 'status' ? { state: event.status.state } : {}
-    const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, currentTrace())
+    const span = this.#telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, trace)
     const emission = super.post(event)
     emission.stored().then(
       () => span.end(),
@@ -58,10 +55,4 @@ export class TracedWriter extends Writer {
     )
     return emission
   }
-}
-
-/** Adds the position in the trace to the metadata of an event. */
-export function withTraceMetadata(event: TaskEvent, trace: Trace): TaskEvent {
-  if (event.type !== 'status' && event.type !== 'artifact') return event
-  return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
 }

@@ -1,20 +1,18 @@
 import { type RuntimeAccess, runAgentFunction } from '../../agent/agent-function.ts'
 import { repeatQuestion } from '../../agent/ask.ts'
-import { type AgentEvents, type Content, type MessageFields, readContent } from '../../agent/content.ts'
+import { type Content, type MessageFields, readContent } from '../../agent/content.ts'
 import type { RequireAuth } from '../../agent/require-auth.ts'
 import { createTurn, type EventSink, rejected, type Turn } from '../../agent/turn.ts'
 import { isTimeout, type Timer } from '../../base/clock.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { TaskLogger } from '../../base/logger.ts'
-import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { type Lineage, noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
 import type { Usage } from '../../protocol/extensions/usage.ts'
 import { isEmptyText } from '../../protocol/model.ts'
-import { isEnded, isInProgress, isInterrupted } from '../../protocol/states.ts'
+import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { observe, type Span } from '../../protocol/telemetry.ts'
 import { type Fold, foldUntil } from '../../tasks/fold.ts'
-import type { NewTask } from '../../tasks/log.ts'
 import { createCalls, type TurnCalls } from '../calls/calls.ts'
 import { type RuntimeSettings, workingAfter } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
@@ -25,8 +23,8 @@ import { createDelegate } from './delegate.ts'
 import { DurableSteps } from './durable-steps.ts'
 import { continuedStatus, errorFields, failedStatus, failureEvent, type TaskFailure } from './failures.ts'
 import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
-import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
+import type { RunState } from './run-state.ts'
 import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, type StopReason } from './stop.ts'
 import {
   createNumberedIds,
@@ -40,19 +38,27 @@ import { TurnUsage } from './turn-usage.ts'
 import type { Writer } from './writer.ts'
 
 export interface TurnOptions extends PlannedTurn {
-  readonly task: NewTask
   readonly stop: Stop
+  readonly state: RunState
   readonly writer: Writer
-  /** Creates the queue of the run on first use. */
-  readonly queue: () => MessageQueue
-  readonly agentEvents: AgentEvents
   /** Milliseconds after which the exchange becomes a task, if it is not one yet. */
   readonly taskAfter: number
-  /** The position of the turn in its trace. Undefined if neither the caller nor the telemetry has one. */
-  readonly trace: Trace | undefined
   /** Set if the runtime has telemetry. */
   readonly span?: Span
 }
+
+/**
+ * How far a turn has taken its exchange. A stage includes those before it, and no turn goes back.
+ *
+ * - `message`: the answer may be a message.
+ * - `task`: the caller gets a task. Ahead of `writer.phase`, which reflects what is stored.
+ * - `working`: the task is past `submitted`, or the status that takes it there is on its way.
+ * - `touched`: the agent emitted an event, or asked the caller. From now on it cannot reject the message.
+ * - `artifact`: the agent emitted content of an artifact. Content that it returns is a remark about it.
+ */
+type Stage = keyof typeof stages
+
+const stages = { message: 0, task: 1, working: 2, touched: 3, artifact: 4 }
 
 /**
  * Lets the agent answer one message and stores what its answer means for the task. A class, because the server creates
@@ -68,16 +74,7 @@ export class TurnExecution {
   readonly #inactivity: InactivityTimer | undefined
   /** Messages that the turn took after the first one. */
   readonly #answers: MessageEvent[] = []
-  /** The caller gets a task, not a message. Ahead of `writer.phase`, which reflects what is stored. */
-  #isTask: boolean
-  /** The agent emitted an event, or asked the caller. */
-  #isTouched = false
-  /** The turn emitted a status that may end or pause the task, so the phase is unknown until it is stored. */
-  #hasStatus: boolean
-  /** The turn has emitted content of an artifact. */
-  #hasArtifacts = false
-  /** The task is past `submitted`, or the status that takes it there is on its way. */
-  #isStarted: boolean
+  #stage: Stage = 'message'
   /** The artifacts whose last chunk the agent has not emitted. */
   readonly #openArtifacts = new Set<string>()
   #startTimer: Timer | undefined
@@ -91,19 +88,16 @@ export class TurnExecution {
   #limitFailure: TaskFailure | undefined
 
   constructor(options: TurnOptions, settings: RuntimeSettings) {
-    const { task, message, journal, isCanceled, stop, writer, trace } = options
+    const { message, journal, isCanceled, stop, state, writer } = options
     const { recovery, clock, inactivityTimeout } = settings
     this.#options = options
     this.#settings = settings
-    this.#logger = new TaskLogger(settings.logger, task, trace, (value) => this.#redact(value))
+    this.#logger = new TaskLogger(settings.logger, state.task, state.trace, (value) => this.#redact(value))
     this.#messageEvent = this.#restore(message.event)
     const { metadata } = this.#messageEvent.message
     this.#lineage = metadata ? readLineage(metadata, settings.calls.self.ids) : noLineage
     if (recovery.isJournaled) this.#newArtifactId = createNumberedIds(`artifact-${message.generation}`)
-    this.#isTask = writer.phase !== 'received'
-    this.#isStarted = this.#isTask && writer.phase !== 'submitted'
-    // A turn that continues a task may start with a status from the runtime.
-    this.#hasStatus = !this.#isFirst
+    if (writer.phase !== 'received') this.#reach(writer.phase === 'submitted' ? 'task' : 'working')
     if (recovery.policy === 'resume') {
       this.#executor = new DurableSteps({
         ...this.#stepsOptions(),
@@ -122,9 +116,9 @@ export class TurnExecution {
   /** Resolves with the reason if the turn was stopped, and with the pause if it waits for an answer. */
   async run(): Promise<StopReason | PausedTurn | undefined> {
     if (this.#needsWorkingStatus()) this.#emitWorking()
-    const { task, message, stop } = this.#options
+    const { message, stop, state } = this.#options
     // A later attempt starts with the same task.
-    const before = this.#isFirst ? undefined : await foldUntil(this.#settings.log, task, message.generation)
+    const before = this.#isFirst ? undefined : await foldUntil(this.#settings.log, state.task, message.generation)
     const outcome = await this.#execute(this.#createTurn(before))
     if (outcome && 'value' in outcome && !stop.reason) this.#closeArtifacts()
     const pending = this.#close(outcome)
@@ -136,7 +130,8 @@ export class TurnExecution {
 
   /** What the agent sees: the message, the task before it, and what the agent can do. */
   #createTurn(fold: Fold | undefined): Turn {
-    const { task, attempt, stop, agentEvents, trace } = this.#options
+    const { attempt, stop, state } = this.#options
+    const { task, agentEvents, trace } = state
     const messages = fold?.messages() ?? []
     const before = fold?.task()
     const current = messages.findLastIndex(({ messageId }) => messageId === this.#messageEvent.message.messageId)
@@ -181,8 +176,8 @@ export class TurnExecution {
     const run = () => runAgentFunction(agent.run, turn, this.#runtimeAccess())
     const work = span ? span.run(run) : run()
     // After the call: most agents have emitted an event by now, and need no timer.
-    const delay = this.#isTask ? workingAfter : taskAfter
-    if (!this.#isStarted && isTimeout(delay)) this.#startTimer = clock.setTimeout(() => this.#start(), delay)
+    const delay = this.#has('task') ? workingAfter : taskAfter
+    if (!this.#has('working') && isTimeout(delay)) this.#startTimer = clock.setTimeout(() => this.#start(), delay)
     return stop.race(work)
   }
 
@@ -200,42 +195,43 @@ export class TurnExecution {
     stop.close()
     // Artifacts that were emitted without await are stored together with the final status. A status must be stored
     // before, because it decides how the task ends.
-    return this.#hasStatus || stop.reason || !outcome ? writer.settled() : undefined
+    return stop.reason || !outcome ? writer.settled() : writer.phaseSettled()
   }
 
   /** Stores what a result or an error means for the task. A stop is left to the run. */
   #conclude(outcome: Settled<Content | undefined> | undefined): Promise<void> | undefined {
-    const { stop, writer, agentEvents } = this.#options
+    const { stop, state, writer } = this.#options
     const failure = this.#failure()
     if (failure) {
       this.#logger.error({}, failure.text)
-      return isEnded(writer.phase) ? undefined : writer.emit(failedStatus(agentEvents, failure))
+      return isEnded(writer.phase) ? undefined : writer.emit(failedStatus(state.agentEvents, failure))
     }
     if (stop.reason || !outcome) return undefined
     return 'error' in outcome ? this.#fail(outcome.error) : this.#complete(outcome.value)
   }
 
   #complete(result: Content | undefined): Promise<void> | undefined {
-    const { writer, agentEvents } = this.#options
+    const { state, writer } = this.#options
+    const isTask = this.#has('task')
     if (isEnded(writer.phase) || (result === undefined && isInterrupted(writer.phase))) return undefined
     let content: MessageFields | undefined
     try {
-      content = result === undefined || (result === '' && this.#isTask) ? undefined : this.#redact(readContent(result))
+      content = result === undefined || (result === '' && isTask) ? undefined : this.#redact(readContent(result))
     } catch (error) {
       return this.#fail(error)
     }
     // Content that is returned beside an artifact is a remark about it.
-    const isAnswer = { auto: !this.#hasArtifacts, artifact: true, status: false }[this.#settings.answers]
-    if (this.#isTask || content === undefined) return writer.emit(agentEvents.completed(content, isAnswer))
-    const { taskId: _, ...reply } = agentEvents.message(this.#withUsage(content))
+    const isAnswer = { auto: !this.#has('artifact'), artifact: true, status: false }[this.#settings.answers]
+    if (isTask || content === undefined) return writer.emit(state.agentEvents.completed(content, isAnswer))
+    const { taskId: _, ...reply } = state.agentEvents.message(this.#withUsage(content))
     return writer.emit({ type: 'reply', message: reply })
   }
 
   #fail(error: unknown): Promise<void> | undefined {
-    const { writer, agentEvents, span } = this.#options
-    const { reference, event, isRejected } = failureEvent(agentEvents, error, {
-      mayReject: this.#isFirst && !this.#isTouched,
-      isTask: this.#isTask,
+    const { state, writer, span } = this.#options
+    const { reference, event, isRejected } = failureEvent(state.agentEvents, error, {
+      mayReject: this.#isFirst && !this.#has('touched'),
+      isTask: this.#has('task'),
     })
     const redacted = this.#redact(error)
     const fields = errorFields(redacted, this.#settings)
@@ -270,7 +266,7 @@ export class TurnExecution {
       emit: this.#emit,
       ask: this.#ask,
       newArtifactId: this.#newArtifactId,
-      contextHistory: () => contextHistory(this.#options.task, this.#settings.log),
+      contextHistory: () => contextHistory(this.#options.state.task, this.#settings.log),
       credentials: () => {
         const { inBand = [] } = this.#settings.secretStore.get(this.#messageEvent.ticket) ?? {}
         for (const { credentials } of inBand) this.#turnSecrets.add(credentials)
@@ -283,17 +279,15 @@ export class TurnExecution {
   // The next four are properties, because the turn and its helpers call them without `this`.
 
   readonly #emit = (event: OutputEvent, isAwaited = false): Promise<void> => {
-    const { stop, writer } = this.#options
-    if (stop.isOver) return rejected(stop.overText(this.#options.task.taskId))
+    const { stop, state, writer } = this.#options
+    if (stop.isOver) return rejected(stop.overText(state.task.taskId))
     this.#inactivity?.touch()
-    this.#isTouched = true
     if (event.type === 'status') {
-      const { state } = event.status
-      if (state === 'completed' || state === 'input-required') this.#closeArtifacts()
-      this.#isTask = this.#isStarted = true
-      if (!isInProgress(state)) this.#hasStatus = true
+      this.#reach('touched')
+      if (event.status.state === 'completed' || event.status.state === 'input-required') this.#closeArtifacts()
     } else {
-      this.#start(!event.artifact.parts.every(isEmptyText))
+      this.#start()
+      this.#reach(event.artifact.parts.every(isEmptyText) ? 'touched' : 'artifact')
       if (event.lastChunk) this.#openArtifacts.delete(event.artifact.artifactId)
       else this.#openArtifacts.add(event.artifact.artifactId)
     }
@@ -317,10 +311,10 @@ export class TurnExecution {
   }
 
   readonly #setMetadata = (members: JsonObject): Promise<void> => {
-    const { writer, agentEvents } = this.#options
-    agentEvents.addTaskMetadata(this.#redact(members))
-    const state = isInterrupted(writer.phase) ? writer.phase : 'working'
-    return this.#emit({ ...agentEvents.status(state), metadata: members }, true)
+    const { state, writer } = this.#options
+    state.agentEvents.addTaskMetadata(this.#redact(members))
+    const taskState = isInterrupted(writer.phase) ? writer.phase : 'working'
+    return this.#emit({ ...state.agentEvents.status(taskState), metadata: members }, true)
   }
 
   readonly #step = async (name: string, work: (sink: EventSink) => unknown): Promise<Json | undefined> => {
@@ -338,8 +332,9 @@ export class TurnExecution {
     question: StatusEvent,
     options: Omit<QuestionOptions, 'again'> = {},
   ): Promise<MessageEvent> => {
-    if (this.#options.stop.isOver) return await rejected(this.#options.stop.overText(this.#options.task.taskId))
-    this.#isTask = this.#hasStatus = this.#isTouched = this.#isStarted = true
+    const { stop, state } = this.#options
+    if (stop.isOver) return await rejected(stop.overText(state.task.taskId))
+    this.#reach('touched')
     this.#inactivity?.hold()
     const redacted = this.#redact(question)
     const again = (answer: MessageEvent) => (this.#restore(answer).sensitive ? repeatQuestion(redacted) : undefined)
@@ -372,15 +367,21 @@ export class TurnExecution {
   }
 
   /** Turns the exchange into a task that is working. */
-  #start(withArtifact = false): void {
-    this.#hasArtifacts ||= withArtifact
-    if (!this.#isStarted) this.#emitWorking()
-    this.#isTask = true
+  #start(): void {
+    if (!this.#has('working')) this.#emitWorking()
   }
 
   #emitWorking(): void {
-    this.#isStarted = true
-    this.#emitImplied(this.#options.agentEvents.status('working'))
+    this.#reach('working')
+    this.#emitImplied(this.#options.state.agentEvents.status('working'))
+  }
+
+  #has(stage: Stage): boolean {
+    return stages[this.#stage] >= stages[stage]
+  }
+
+  #reach(stage: Stage): void {
+    if (!this.#has(stage)) this.#stage = stage
   }
 
   /** A status from the runtime: the journal must not attribute it to the agent. */
@@ -394,14 +395,14 @@ export class TurnExecution {
   }
 
   #stepsOptions(): LiveStepsOptions {
-    const { writer, queue, stop, agentEvents } = this.#options
+    const { writer, state, stop } = this.#options
     return {
       writer,
-      queue: queue(),
+      queue: state.queue,
       stop,
       clock: this.#settings.clock,
       emitWorking: () => this.#emitWorking(),
-      emitUnanswered: (question, expired) => this.#emitImplied(continuedStatus(agentEvents, question, expired)),
+      emitUnanswered: (question, expired) => this.#emitImplied(continuedStatus(state.agentEvents, question, expired)),
     }
   }
 
@@ -420,7 +421,7 @@ export class TurnExecution {
     this.#usage ??= new TurnUsage({
       settings: this.#settings,
       principal: this.#messageEvent.principal,
-      agentEvents: this.#options.agentEvents,
+      agentEvents: this.#options.state.agentEvents,
       onExceeded: (text) => {
         this.#limitFailure = { text }
         this.#options.stop.stop('limit')
@@ -444,7 +445,8 @@ export class TurnExecution {
   }
 
   get #turnScope(): TurnScope {
-    const { task, agentEvents, stop, queue, trace, writer } = this.#options
+    const { stop, state, writer } = this.#options
+    const { task, agentEvents, trace, queue } = state
     this.#scope ??= {
       task,
       messageEvent: this.#messageEvent,
@@ -452,7 +454,7 @@ export class TurnExecution {
       trace,
       agentEvents,
       stop,
-      queue: queue(),
+      queue,
       secrets: this.#turnSecrets,
       settings: this.#settings,
       emit: this.#emit,

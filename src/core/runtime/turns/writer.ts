@@ -1,9 +1,7 @@
 import { type Clock, sleep } from '../../base/clock.ts'
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import type { Part } from '../../protocol/model.ts'
 import {
   endsWithoutSuccess,
-  expectedAfter,
   isEnded,
   isInterrupted,
   isOutput,
@@ -13,20 +11,12 @@ import {
   submittedBefore,
 } from '../../protocol/states.ts'
 import type { Appended, TaskLog } from '../../tasks/log.ts'
+import { type Emission, Emissions, entered } from './emissions.ts'
+import type { RunState } from './run-state.ts'
 import type { TaskCreation } from './task-creation.ts'
-
-/** An agent that emits without `await` fills memory. Beyond this many waiting events, it is stopped. */
-const maxWaiting = 100_000
-
-const maxBatch = 1_000
-
-/** How much of a task's output may wait to be stored before the agent waits too. */
-const maxWindow = { events: 256, characters: 1024 * 1024 }
 
 /** Milliseconds until a failed read of the log is repeated. */
 const pauseAfterError = 1_000
-
-const entered = Promise.resolve()
 
 /**
  * When the promises of a turn's output resolve. `window`: when the event is in a bounded window of events that are being
@@ -36,27 +26,12 @@ export type Durability = 'window' | 'each'
 
 export interface WriterOptions {
   readonly log: TaskLog
-  readonly taskId: string
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
   readonly durability: Durability
   /** Set if the task is not stored yet: its first events are stored with it. */
   readonly creation?: TaskCreation | undefined
-}
-
-/** What a writer reports to its run. */
-export interface WriterOwner {
-  /** Receives, in order, the messages and cancellations that other code appended to the log. */
-  onExternalEvent(event: TaskEvent, generation: number): void
-  /** Changes an event before it is stored, given all external events before it. */
-  adjust(event: TaskEvent): TaskEvent
-  /** Called after every append. */
-  onStored(): void
-  /** Another process holds the lease, so this writer stores nothing more; or more than `maxWaiting` events were rejected. */
-  stop(reason: 'lease-lost' | 'flooded'): void
-  /** The store failed and events are lost. From now on, only the failure or cancellation of the task is stored. */
-  onEventsLost(error: unknown): void
 }
 
 export interface WatchOptions {
@@ -69,41 +44,46 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
+/** Why a writer stores no more output. A lease may be lost after events, and not the other way round. */
+type Loss =
+  /** The store failed. Later events would leave a hole in the task: only its failure or cancellation is stored. */
+  { readonly type: 'events'; readonly error: unknown } | { readonly type: 'lease'; readonly error: LeaseLost }
+
 /**
- * The only writer of a task's output while its lease lasts. Checks that events may follow each other, and stores them in
- * batches. A class, because there is one for every run.
+ * The only writer of a task's output while its lease lasts. Checks that events may follow each other, stores them in
+ * batches, and reads what other code appends to the log into the state of the run. A class, because there is one for
+ * every run.
  */
 export class Writer {
   readonly #log: TaskLog
   readonly #taskId: string
-  #fence: number
-  #creation: TaskCreation | undefined
-  readonly #owner: WriterOwner
+  readonly #state: RunState
   readonly #durability: Durability
-  readonly #waiting: Emission[] = []
-  #syncs: Resolvers[] | undefined
-  #leaseLost: LeaseLost | undefined
-  /** Why events were lost. Storing later ones would leave a hole in the task. */
-  #eventsLost: { readonly error: unknown } | undefined
-  #working: Promise<void> | undefined
-  #storing: Promise<void> | undefined
+  readonly #emissions: Emissions
+  /** Undefined once the task is stored. */
+  #creation: TaskCreation | undefined
+  #fence: number
+  /** The last event that is stored, and the phase after it. */
   #generation: number
   #phase: Phase
-  /** The phase after the events that wait to be stored, if other code appends nothing in between. */
-  #expectedPhase: Phase
-  /** Events, and their size in characters, that are neither stored nor rejected. */
-  #unstored = { events: 0, characters: 0 }
+  #loss: Loss | undefined
+  /** Settles when nothing is left to store or to read. */
+  #working: Promise<void> | undefined
+  /** Settles when the current batch is stored or rejected. */
+  #storing: Promise<void> | undefined
+  /** Code that waits for what others have appended. */
+  #syncs: Resolvers[] | undefined
 
-  constructor(options: WriterOptions, owner: WriterOwner) {
-    const { log, taskId, fence, generation, phase, durability, creation } = options
+  constructor(options: WriterOptions, state: RunState) {
+    const { log, fence, generation, phase, durability, creation } = options
     this.#log = log
-    this.#taskId = taskId
+    this.#taskId = state.task.taskId
+    this.#state = state
+    this.#durability = durability
+    this.#emissions = new Emissions(phase)
     this.#fence = fence
-    this.#owner = owner
     this.#generation = generation
     this.#phase = phase
-    this.#expectedPhase = phase
-    this.#durability = durability
     if (!creation) return
     this.#creation = creation
     this.#working = this.#work()
@@ -132,10 +112,11 @@ export class Writer {
    * event is stored. If an event in the window cannot be stored, the next one is rejected.
    */
   write(event: TaskEvent): Promise<void> {
-    if (this.#durability === 'each' || this.#mustBeStored(event)) return this.emit(event)
+    // The agent must learn what becomes of an event that ends or pauses a turn, or that is going to be rejected.
+    const mustBeStored = this.#durability === 'each' || this.#loss || this.#emissions.isDecisive(event)
+    if (mustBeStored) return this.emit(event)
     const emission = this.post(event)
-    const { events, characters } = this.#unstored
-    return events <= maxWindow.events && characters <= maxWindow.characters ? entered : emission.stored()
+    return this.#emissions.hasRoom ? entered : emission.stored()
   }
 
   /** Resolves when the event is stored. Events that wait together are stored together. */
@@ -145,18 +126,13 @@ export class Writer {
 
   /** Emits an event that no code waits for, unless it asks the emission. */
   post(event: TaskEvent): Emission {
-    const waiting = this.#waiting
-    const emission = new Emission(event, sizeOf(event))
-    waiting.push(emission)
-    this.#unstored.events++
-    this.#unstored.characters += emission.size
-    const phase = expectedAfter(event, this.#expectedPhase)
-    if (phase !== undefined) this.#expectedPhase = phase
-    if (this.#creation && (phase === undefined || isEnded(phase) || isInterrupted(phase))) this.#creation.begin()
-    if (waiting.length > maxWaiting) {
-      const text = `More than ${maxWaiting} events wait to be stored: await what you emit.`
-      this.#reject(waiting.splice(0), new Error(text))
-      this.#owner.stop('flooded')
+    const emissions = this.#emissions
+    if (this.#creation && emissions.isDecisive(event)) this.#creation.begin()
+    const emission = emissions.add(event)
+    const flood = emissions.takeFlood()
+    if (flood) {
+      this.#reject(flood.batch, new Error(flood.text))
+      this.#state.stop('flooded')
     }
     this.#working ??= this.#work()
     return emission
@@ -168,15 +144,19 @@ export class Writer {
     return this.#working
   }
 
+  /** Resolves when no event waits that decides whether the task has ended or waits for its caller. Undefined if none does. */
+  phaseSettled(): Promise<void> | undefined {
+    return isOpen(this.#phase) && isOpen(this.#emissions.expectedPhase) ? undefined : this.settled()
+  }
+
   /** Resolves when every event emitted so far is stored. Rejects if one of them, or an earlier one, could not be stored. */
   async flush(): Promise<void> {
     this.#creation?.begin()
     await this.#creation?.stored.catch(() => {})
     // Not `#working`, which lasts as long as concurrent code emits events.
-    const last = this.#waiting.at(-1)
+    const { last } = this.#emissions
     await (last ? last.stored().catch(() => {}) : this.#storing)
-    if (this.#leaseLost) throw this.#leaseLost
-    if (this.#eventsLost) throw this.#eventsLost.error
+    if (this.#loss) throw this.#loss.error
   }
 
   /** Reads the events that other code has appended to the log. */
@@ -209,21 +189,14 @@ export class Writer {
     await this.#creation?.due // without one, a microtask: events that are emitted synchronously go into one batch
     for (;;) {
       if (this.#syncs?.length && !this.#creation?.isPending) await this.#catchUpFor(this.#syncs.splice(0))
-      else if (this.#waiting.length > 0 || this.#creation?.isPending) {
-        this.#storing = this.#store(this.#waiting.splice(0, maxBatch))
+      else if (this.#emissions.isWaiting || this.#creation?.isPending) {
+        this.#storing = this.#store(this.#emissions.takeBatch())
         await this.#storing
       } else break
     }
     this.#storing = undefined
     this.#working = undefined
-    this.#expectedPhase = this.#phase
-  }
-
-  /** Whether the agent must learn what becomes of the event: it ends or pauses a turn, or is going to be rejected. */
-  #mustBeStored(event: TaskEvent): boolean {
-    if (this.#leaseLost || this.#eventsLost) return true
-    const phase = expectedAfter(event, this.#expectedPhase)
-    return phase === undefined || isEnded(phase) || isInterrupted(phase)
+    this.#emissions.finish(this.#phase)
   }
 
   async #catchUpFor(waiters: readonly Resolvers[]): Promise<void> {
@@ -241,26 +214,35 @@ export class Writer {
       if (stored.length === 0) return
       for (const { generation, event } of stored) {
         const isAnswered = event.type === 'status' && event.withAnswer
-        if (isOutput(event) && !isAnswered && !this.#eventsLost) this.#loseLease()
-        this.#owner.onExternalEvent(event, generation)
+        const mayBeOurs = this.#loss?.type === 'events'
+        if (isOutput(event) && !isAnswered && !mayBeOurs) this.#loseLease()
+        this.#state.receive({ event, generation }, this.#phase)
         this.#generation = generation
         if (isAnswered) this.#phase = event.status.state
         // Events of this writer may have been stored although the store reported a failure.
-        if (this.#eventsLost) this.#phase = phaseAfter(event, this.#phase) ?? this.#phase
+        if (mayBeOurs) this.#phase = phaseAfter(event, this.#phase) ?? this.#phase
       }
     }
   }
 
+  /** Another process holds the lease: this writer stores nothing more. */
   #loseLease(): void {
-    if (this.#leaseLost) return
-    this.#leaseLost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
-    this.#owner.stop('lease-lost')
+    if (this.#loss?.type === 'lease') return
+    this.#loss = { type: 'lease', error: new LeaseLost(`The lease of task ${this.#taskId} is lost.`) }
+    this.#state.stop('lease-lost')
+  }
+
+  /** The agent gets the error, but may ignore it; the run does not. The lease expires if the store does not recover. */
+  #loseEvents(error: unknown): void {
+    if (this.#loss) return
+    this.#loss = { type: 'events', error }
+    this.#state.loseEvents(error, this.isStored)
   }
 
   async #store(batch: readonly Emission[]): Promise<void> {
     try {
       for (;;) {
-        if (this.#leaseLost) return this.#reject(batch, this.#leaseLost)
+        if (this.#loss?.type === 'lease') return this.#reject(batch, this.#loss.error)
         if (this.#creation && !this.#creation.isPending) return this.#reject(batch)
         const plan = this.#check(batch)
         if (plan.events.length === 0 && !this.#creation) return this.#reject(plan.forbidden)
@@ -271,16 +253,13 @@ export class Writer {
           this.#generation = appended.generation
           this.#phase = plan.phase
           for (const emission of plan.allowed) this.#settle(emission).resolve()
-          this.#owner.onStored()
+          this.#state.reach(appended.generation, plan.phase)
           return this.#reject(plan.forbidden)
         } else this.#loseLease()
       }
     } catch (error) {
-      // The agent gets the error, but may ignore it; the owner does not. The lease expires if the store does not recover.
       for (const emission of batch) this.#settle(emission).reject(error)
-      if (this.#eventsLost) return
-      this.#eventsLost = { error }
-      this.#owner.onEventsLost(error)
+      this.#loseEvents(error)
     }
   }
 
@@ -291,7 +270,7 @@ export class Writer {
   }
 
   async #create(creation: TaskCreation, events: readonly TaskEvent[]): Promise<Appended> {
-    const created = await creation.store(events)
+    const created = await creation.store(this.#log, events)
     this.#creation = undefined
     this.#fence = created.lease.fence
     return created
@@ -307,10 +286,10 @@ export class Writer {
       const submitted = submittedBefore(emission.event, next)
       if (submitted) {
         next = 'submitted'
-        events.push(this.#owner.adjust(submitted))
+        events.push(this.#state.adjust(submitted))
       }
-      const event = this.#owner.adjust(emission.event)
-      const phase = this.#eventsLost && !endsWithoutSuccess(event) ? undefined : phaseAfter(event, next)
+      const event = this.#state.adjust(emission.event)
+      const phase = this.#loss && !endsWithoutSuccess(event) ? undefined : phaseAfter(event, next)
       if (phase === undefined) {
         forbidden.push(emission)
       } else {
@@ -322,72 +301,25 @@ export class Writer {
     return { events, allowed, forbidden, phase: next }
   }
 
-  #reject(batch: readonly Emission[], reason?: Error): void {
-    const cause = reason ?? this.#eventsLost?.error
+  #reject(batch: readonly Emission[], reason = this.#loss?.error): void {
     for (const emission of batch) {
       const text = `"${stateOrType(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
-      this.#settle(emission).reject(cause ?? new Error(text))
+      this.#settle(emission).reject(reason ?? new Error(text))
     }
   }
 
   /** Removes an emission from the window. */
   #settle(emission: Emission): Emission {
-    this.#unstored.events--
-    this.#unstored.characters -= emission.size
+    this.#emissions.remove(emission)
     return emission
   }
 }
 
-/** An event until it is stored or rejected. A promise costs more than the event, and few are waited for. */
-export class Emission {
-  readonly event: TaskEvent
-  /** In characters. */
-  readonly size: number
-  #waiter: PromiseWithResolvers<void> | undefined
-  #outcome: Promise<void> | undefined
-
-  constructor(event: TaskEvent, size: number) {
-    this.event = event
-    this.size = size
-  }
-
-  /** Resolves when the event is stored. Rejects if it could not be stored. */
-  stored(): Promise<void> {
-    if (this.#outcome) return this.#outcome
-    this.#waiter ??= Promise.withResolvers<void>()
-    return this.#waiter.promise
-  }
-
-  resolve(): void {
-    this.#outcome = entered
-    this.#waiter?.resolve()
-  }
-
-  reject(reason: unknown): void {
-    this.#outcome = this.#waiter?.promise ?? Promise.reject(reason)
-    // An agent that does not await the event must not crash the process by an unhandled rejection.
-    this.#outcome.catch(() => {})
-    this.#waiter?.reject(reason)
-  }
+function isOpen(phase: Phase): boolean {
+  return !isEnded(phase) && !isInterrupted(phase)
 }
 
 interface Resolvers {
   readonly resolve: () => void
   readonly reject: (reason: unknown) => void
-}
-
-/** The size of the content of an event in characters, without its ids and metadata. */
-function sizeOf(event: TaskEvent): number {
-  if (event.type === 'artifact') return sizeOfParts(event.artifact.parts)
-  return event.type === 'status' && event.status.message ? sizeOfParts(event.status.message.parts) : 0
-}
-
-function sizeOfParts(parts: readonly Part[]): number {
-  let size = 0
-  for (const part of parts) {
-    if ('text' in part) size += part.text.length
-    else if ('raw' in part) size += part.raw.length
-    else if ('data' in part) size += JSON.stringify(part.data).length
-  }
-  return size
 }
