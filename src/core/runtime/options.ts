@@ -16,7 +16,6 @@ import { type CallSettings, type CallsOptions, readCallSettings } from './calls/
 import { createMediaTypeCheck, type MediaTypeCheck, type MediaTypeOptions } from './operations/media-types.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
 import { createSnapshotQueue, type SnapshotQueue } from './turns/snapshot-queue.ts'
-import type { Durability } from './turns/writer.ts'
 
 const day = 24 * 60 * 60 * 1000
 
@@ -26,6 +25,12 @@ export const workingAfter = 50
 const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
 
 const retentionNames: readonly string[] = [...endedPhases, 'ended', 'tombstones']
+
+/**
+ * When the promises of a turn's output resolve. `window`: when the event is in a bounded window of events that are being
+ * stored. `each`: when the event is stored.
+ */
+export type Durability = 'window' | 'each'
 
 /** Lets a caller see more than its own tasks. */
 export type Policy = (principal: Principal, operation: Operation) => VisibleOwners | undefined

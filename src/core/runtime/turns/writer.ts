@@ -11,18 +11,13 @@ import {
   submittedBefore,
 } from '../../protocol/states.ts'
 import type { Appended, TaskLog } from '../../tasks/log.ts'
+import type { Durability } from '../options.ts'
 import { type Emission, Emissions, entered } from './emissions.ts'
 import type { RunState } from './run-state.ts'
 import type { TaskCreation } from './task-creation.ts'
 
 /** Milliseconds until a failed read of the log is repeated. */
 const pauseAfterError = 1_000
-
-/**
- * When the promises of a turn's output resolve. `window`: when the event is in a bounded window of events that are being
- * stored. `each`: when the event is stored.
- */
-export type Durability = 'window' | 'each'
 
 export interface WriterOptions {
   readonly log: TaskLog
