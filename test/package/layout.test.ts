@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../../src/', import.meta.url))
@@ -34,6 +35,51 @@ describe('the layout of src/', () => {
     expect(unused).toEqual([])
   })
 })
+
+describe('object literals', () => {
+  const spreads = sourcesOf('src', 'console/src').flatMap(spreadsIn)
+
+  it('no object literal spreads another object literal', () => {
+    expect(spreads.filter(({ spread }) => ts.isObjectLiteralExpression(spread)).map(({ place }) => place)).toEqual([])
+  })
+
+  it('optional members are built with defined(), not with conditional spreads', () => {
+    expect(spreads.filter(({ spread }) => isConditional(spread)).length).toBeLessThan(150)
+  })
+})
+
+function sourcesOf(...folders: readonly string[]): readonly ts.SourceFile[] {
+  return folders.flatMap((folder) => {
+    const path = fileURLToPath(new URL(`../../${folder}/`, import.meta.url))
+    return readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+      .map((file) =>
+        ts.createSourceFile(`${folder}/${file}`, readFileSync(join(path, file), 'utf8'), ts.ScriptTarget.Latest),
+      )
+  })
+}
+
+function spreadsIn(source: ts.SourceFile): readonly { readonly place: string; readonly spread: ts.Expression }[] {
+  const found: { place: string; spread: ts.Expression }[] = []
+  const visit = (node: ts.Node) => {
+    if (ts.isSpreadAssignment(node)) {
+      const { line } = source.getLineAndCharacterOfPosition(node.pos)
+      found.push({ place: `${source.fileName}:${line + 1}`, spread: withoutParentheses(node.expression) })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+function withoutParentheses(expression: ts.Expression): ts.Expression {
+  return ts.isParenthesizedExpression(expression) ? withoutParentheses(expression.expression) : expression
+}
+
+/** Whether it is `condition && { members }`. */
+function isConditional(spread: ts.Expression): boolean {
+  return ts.isBinaryExpression(spread) && spread.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken
+}
 
 /** Pairs of folders, such as `core/http core/base`, of which the first imports the second. */
 function usedImports(): ReadonlySet<string> {

@@ -78,7 +78,7 @@ async function optionsOf(context: Context): Promise<ConformanceOptions> {
     signal,
     headers: await credentialHeaders(context),
     probe: !settings.flag('no-probe'),
-    texts: Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)),
+    texts: defined(texts),
     bindings: bindings.length > 0 ? bindings : undefined,
     rules: rules.length > 0 ? rules : undefined,
     versions: settings.flag('legacy') ? undefined : [(version ?? currentVersion) as Version],

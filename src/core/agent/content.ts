@@ -263,8 +263,8 @@ function readPart({ filename, mediaType, metadata, carry, ...content }: Members)
   return {
     ...readPartContent(content),
     ...defined({
-      filename: filename === undefined ? undefined : (filename as string),
-      mediaType: mediaType === undefined ? undefined : (mediaType as string),
+      filename: filename as string | undefined,
+      mediaType: mediaType as string | undefined,
       metadata: metadata === undefined ? undefined : readMetadata(metadata, 'metadata'),
       carry: carry === undefined ? undefined : readMetadata(carry, 'carry'),
     }),

@@ -15,8 +15,10 @@ export function isList(value: unknown): value is readonly unknown[] {
 }
 
 /** An object without its undefined members: those that may be undefined become optional. */
-export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+export type Defined<T> = {
+  [K in keyof T as string extends K ? K : undefined extends T[K] ? never : K]: Exclude<T[K], undefined>
+} & {
+  [K in keyof T as string extends K ? never : undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
 /**

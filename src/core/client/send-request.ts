@@ -59,13 +59,13 @@ export async function createSendRequest(input: Input, options: SendOptions): Pro
     messageId,
     role: 'user',
     parts: await toParts(input),
-    ...definedOnly({ contextId, taskId, referenceTaskIds, extensions, metadata: ofMessage }),
+    ...defined({ contextId, taskId, referenceTaskIds, extensions, metadata: ofMessage }),
   }
-  const configuration = definedOnly({ acceptedOutputModes, historyLength, push, returnImmediately })
+  const configuration = defined({ acceptedOutputModes, historyLength, push, returnImmediately })
   return {
     message,
     ...defined({ configuration: Object.keys(configuration).length > 0 ? configuration : undefined }),
-    ...definedOnly({ metadata }),
+    ...defined({ metadata }),
   }
 }
 
@@ -108,10 +108,4 @@ const contentMembers = ['text', 'url', 'raw', 'data']
 function isPart(item: Exclude<InputItem, string>): item is Part {
   if (typeof item !== 'object' || item === null || item instanceof Blob) return false
   return contentMembers.some((name) => name in item)
-}
-
-/** Only the members that have a value. */
-function definedOnly<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

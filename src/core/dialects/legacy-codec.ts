@@ -30,10 +30,6 @@ export function lenientReader(read: <T>(schema: Schema<T>, wire: unknown) => T):
   }
 }
 
-export function withoutUndefined(members: Members): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => entry[1] !== undefined))
-}
-
 /** What 1.0 says about every part, and older versions only about files. */
 export interface Annotations {
   readonly mediaType?: string

@@ -59,7 +59,7 @@ function keywordsOf(node: SchemaNode): JsonObject {
 }
 
 function limits({ min = 0, max = Infinity }: Length, minName: string, maxName: string): JsonObject {
-  return { ...(min > 0 && { [minName]: min }), ...(max < Infinity && { [maxName]: max }) }
+  return defined({ [minName]: min > 0 ? min : undefined, [maxName]: max < Infinity ? max : undefined })
 }
 
 function membersSchema(members: readonly Member[], choices: readonly Member[], open: boolean): JsonObject {

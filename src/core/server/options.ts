@@ -1,6 +1,7 @@
 import { type AgentProfile, profileChecks, type Recovery } from '../agent/agent.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { Clock } from '../base/clock.ts'
+import { defined } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import {
   aFunction,
@@ -285,7 +286,7 @@ export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
   const { deadline, leaseHolder, ...otherTurns } = turns
   const { speak, house = {}, compatibility, ...otherDialects } = toDialectOptions(dialects)
   const { path: housePath, codes, ...otherHouse } = house
-  return withoutUndefined({
+  return defined({
     ...rest,
     grpc: grpc !== undefined && grpc !== false,
     grpcAddress: typeof grpc === 'object' ? grpc.address : undefined,
@@ -308,16 +309,12 @@ export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
 export function mergeOptions<T extends Partial<HandlerOptions>>(shared: T, own: Partial<HandlerOptions>): T {
   return {
     ...shared,
-    ...withoutUndefined(own),
+    ...defined(own),
     capabilities: { ...shared.capabilities, ...own.capabilities },
     turns: { ...shared.turns, ...own.turns },
     http: { ...shared.http, ...own.http },
     dialects: { ...toDialectOptions(shared.dialects), ...toDialectOptions(own.dialects) },
   }
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
 }
 
 /** The options of a hosted agent, flat: `HandlerOptions` with their groups resolved, and what the host adds. */

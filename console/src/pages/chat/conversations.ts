@@ -34,7 +34,12 @@ export function refreshWaiting(): void {
 export function createConversation(agent: string): Conversation {
   const id = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`
   const conversation: Conversation = {
-    ...{ id, agent, title: 'New conversation', changed: Date.now(), activity: 'idle', entries: [] },
+    id,
+    agent,
+    title: 'New conversation',
+    changed: Date.now(),
+    activity: 'idle',
+    entries: [],
   }
   conversations.value = [conversation, ...(conversations.value ?? [])]
   return conversation

@@ -104,8 +104,13 @@ interface State {
 }
 
 const initial: State = {
-  ...{ tasks: new Map(), inputs: undefined, early: undefined },
-  ...{ next: undefined, total: 0, isLoading: true, error: undefined },
+  tasks: new Map(),
+  inputs: undefined,
+  early: undefined,
+  next: undefined,
+  total: 0,
+  isLoading: true,
+  error: undefined,
 }
 
 /** Changes are applied to a list that is loaded, or wait until it is. */

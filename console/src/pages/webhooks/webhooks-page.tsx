@@ -49,7 +49,9 @@ export function WebhooksPage() {
             webhook={webhook}
             isOpened={webhook === opened}
             toggle={linkWithQuery(['webhooks'], {
-              ...{ agent, taskId, cursor },
+              agent,
+              taskId,
+              cursor,
               open: webhook === opened ? undefined : nameOf(webhook),
             })}
             onChange={reload}

@@ -23,7 +23,9 @@ export function WirePage() {
   const open = (first: Choice, second: Choice | undefined, isTyped = false) =>
     route(
       linkWithQuery(['wire', id], {
-        ...{ left: writeChoice(first), leftText: textOf(first), leftTask: first.taskId },
+        left: writeChoice(first),
+        leftText: textOf(first),
+        leftTask: first.taskId,
         ...(second && { right: writeChoice(second), rightText: textOf(second), rightTask: second.taskId }),
       }),
       isTyped,

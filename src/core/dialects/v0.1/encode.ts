@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type {
@@ -11,7 +11,6 @@ import type {
 } from '../../protocol/service.ts'
 import { type Draft, encodeState } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
-import { withoutUndefined } from '../legacy-codec.ts'
 import { missingOperations } from './methods.ts'
 import { encodePart, readCarry } from './parts.ts'
 import { substitutes } from './schemas.ts'
@@ -34,14 +33,14 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   sendMessage: encodeSend,
   streamMessage: encodeSend,
   getTask: ({ historyLength, ...address }) =>
-    withoutUndefined({ ...taskFields(address), historyLength: historyLength || undefined }),
-  cancelTask: (address) => withoutUndefined(taskFields(address)),
+    defined({ ...taskFields(address), historyLength: historyLength || undefined }),
+  cancelTask: (address) => defined(taskFields(address)),
   subscribeToTask(address) {
     const { historyLength } = readCarry(address.carry)
-    return withoutUndefined({ ...taskFields(address), historyLength: historyLength || undefined })
+    return defined({ ...taskFields(address), historyLength: historyLength || undefined })
   },
   createPushConfig: (config) => encodeTaskPushConfig(config),
-  getPushConfig: (address) => withoutUndefined(taskFields(address)),
+  getPushConfig: (address) => defined(taskFields(address)),
 }
 
 /** 0.1 leaves the format to the server, but requires the task's id and status in it. */
@@ -208,10 +207,10 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
 
 function encodeSend({ quirks: { alias } = {}, message, configuration = {}, metadata }: SendRequest): JsonObject {
   const { acceptedOutputModes, historyLength, push } = configuration
-  return withoutUndefined({
+  return defined({
     // A new task has the id of its first message, so that a repeated send creates no second task.
     id: alias ?? message.taskId ?? message.messageId,
-    message: withoutUndefined({ ...encodeMessage(message), extensions: message.extensions }),
+    message: defined({ ...encodeMessage(message), extensions: message.extensions }),
     sessionId: message.contextId,
     pushNotification: push && encodePushConfig(push),
     historyLength: historyLength || undefined,

@@ -131,7 +131,7 @@ export function messageFromStandard(message: Message): Message {
 export function messageToStandard(message: Message): Message {
   const { metadata, extensions: uris, carry, ...rest } = message
   const kept = tryRead(HouseMembers, houseCarry.readCarry(carry).words)
-  const isUnchanged = kept && isSame(toModelMembers(kept), withoutUndefined({ metadata, extensions: uris }))
+  const isUnchanged = kept && isSame(toModelMembers(kept), defined({ metadata, extensions: uris }))
   const { extensions, ...houseMetadata } = isUnchanged ? kept : toHouseMembers(message)
   return {
     ...rest,
@@ -167,7 +167,7 @@ function asToolPart(part: Part): JsonObject | undefined {
 type ModelMembers = Pick<Message, 'metadata' | 'extensions'>
 
 function toModelMembers({ inputRequest, metadata, extensions }: HouseMembers): ModelMembers {
-  if (inputRequest === undefined) return withoutUndefined({ metadata, extensions })
+  if (inputRequest === undefined) return defined({ metadata, extensions })
   return {
     metadata: { ...metadata, [clientTools]: inputRequest },
     extensions: [...new Set([...(extensions ?? []), clientTools])],
@@ -177,17 +177,13 @@ function toModelMembers({ inputRequest, metadata, extensions }: HouseMembers): M
 function toHouseMembers({ metadata, extensions }: ModelMembers): HouseMembers {
   const request = metadata?.[clientTools]
   const inputRequest = request === undefined ? undefined : tryRead(InputRequestFields, request)
-  if (inputRequest === undefined) return withoutUndefined({ metadata, extensions })
+  if (inputRequest === undefined) return defined({ metadata, extensions })
   const others = extensions?.filter((uri) => uri !== clientTools)
-  return withoutUndefined({
+  return defined({
     inputRequest,
     metadata: withoutKeys(metadata, { [clientTools]: request }),
     extensions: others?.length ? others : undefined,
   })
-}
-
-function withoutUndefined<T extends object>(members: T): T {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
 }
 
 function isSame(one: object, other: object): boolean {

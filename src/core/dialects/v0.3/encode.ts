@@ -11,7 +11,6 @@ import type {
 } from '../../protocol/service.ts'
 import type { Draft } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { withoutUndefined } from '../legacy-codec.ts'
 import { encodeCard } from './card.ts'
 import { encodePart, readCarry } from './parts.ts'
 
@@ -61,20 +60,20 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Some agents of this version fail without the list.
   sendMessage: (request) => encodeSend(request, { acceptedOutputModes: [], blocking: true }),
   streamMessage: (request) => encodeSend(request, { acceptedOutputModes: [] }),
-  getTask: ({ historyLength, ...address }) => withoutUndefined({ ...taskFields(address), historyLength }),
+  getTask: ({ historyLength, ...address }) => defined({ ...taskFields(address), historyLength }),
   listTasks({ state, statusSince, contextId, pageSize, pageToken, historyLength, includeArtifacts, metadata }) {
     const lastUpdatedAfter = statusSince === undefined ? undefined : Date.parse(statusSince)
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
-    return withoutUndefined({ contextId, status: state, lastUpdatedAfter, ...page, metadata })
+    return defined({ contextId, status: state, lastUpdatedAfter, ...page, metadata })
   },
-  cancelTask: (address) => withoutUndefined(taskFields(address)),
-  subscribeToTask: (address) => withoutUndefined(taskFields(address)),
+  cancelTask: (address) => defined(taskFields(address)),
+  subscribeToTask: (address) => defined(taskFields(address)),
   createPushConfig(config) {
     const { id, ...unnamed } = config
     return encodeTaskPushConfig(readCarry(config.carry).isUnnamed && id === config.taskId ? unnamed : config)
   },
   getPushConfig: encodePushConfigRef,
-  listPushConfigs: (address) => withoutUndefined(taskFields(address)),
+  listPushConfigs: (address) => defined(taskFields(address)),
   deletePushConfig: encodePushConfigRef,
   getExtendedCard: () => ({}),
 }
@@ -93,7 +92,7 @@ export function encodeSend(request: SendRequest, defaults: JsonObject): JsonObje
   const { message, configuration, metadata, carry } = request
   const wire = { ...(!readCarry(carry).asSent && defaults), ...encodeConfiguration(configuration) }
   const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0
-  return withoutUndefined({
+  return defined({
     message: encodeMessage(message),
     configuration: hasConfiguration ? wire : undefined,
     metadata,
@@ -160,12 +159,12 @@ function taskFields({ taskId, metadata }: TaskAddress) {
 }
 
 function encodePushConfigRef({ id, ...address }: PushConfigRef): JsonObject {
-  return withoutUndefined({ ...taskFields(address), pushNotificationConfigId: id })
+  return defined({ ...taskFields(address), pushNotificationConfigId: id })
 }
 
 function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject {
   const { acceptedOutputModes, historyLength, returnImmediately, push } = configuration
-  return withoutUndefined({
+  return defined({
     acceptedOutputModes,
     historyLength,
     blocking: returnImmediately === undefined ? undefined : !returnImmediately,
