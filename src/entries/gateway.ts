@@ -1,5 +1,6 @@
 /** A gateway: agents of any A2A version behind one address, with task logs, rules and cards of its own. */
 
+export type { AddressState } from '../gateway/addresses.ts'
 export { ConfigError, type ConfigSources, type GatewayConfig, readGatewayConfig } from '../gateway/config.ts'
 export { gatewaySchema } from '../gateway/config-schema.ts'
 export { createGateway, explainRule, type Gateway, type GatewayAgent } from '../gateway/gateway.ts'

@@ -20,6 +20,7 @@ function object(properties: JsonObject, required: readonly string[] = []): JsonO
 
 const upstream: JsonObject = object({
   url: { ...url, description: 'Where the agent is: its endpoint if card is set too, else where its card is searched.' },
+  urls: { type: 'array', items: url, description: 'Further addresses of the same agent.' },
   card: { anyOf: [url, { type: 'object' }], description: 'The URL of the card, or the card itself.' },
   mode: {
     enum: ['durable', 'pass-through'],
@@ -49,6 +50,8 @@ const upstream: JsonObject = object({
   dialects: texts,
   bindings: { type: 'array', items: { enum: ['JSONRPC', 'HTTP+JSON', 'GRPC'] } },
   timeout: time,
+  idleTimeout: time,
+  concurrency: { type: 'integer', minimum: 1, description: 'Calls that may be open at once.' },
   patience: time,
   deduplicates: flag,
 })
@@ -160,7 +163,11 @@ export function checkSchema(
   if (typeof value === 'number') {
     const { minimum = value, maximum = value, exclusiveMinimum = value - 1 } = schema
     if (value < Number(minimum) || value > Number(maximum))
-      return problem(`expected a number from ${minimum} to ${maximum}`)
+      return problem(
+        schema.maximum === undefined
+          ? `expected a number of at least ${minimum}`
+          : `expected a number from ${minimum} to ${maximum}`,
+      )
     if (value <= Number(exclusiveMinimum)) return problem(`expected a number above ${exclusiveMinimum}`)
   }
   return []

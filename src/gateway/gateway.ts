@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Agent } from '../core/agent/agent.ts'
+import { withTimeout } from '../core/base/abort.ts'
 import { defined, isObject, sameJson } from '../core/base/json.ts'
 import { checkOptions, type OptionChecks } from '../core/base/options.ts'
 import type { Exchange, Outgoing } from '../core/http/exchange.ts'
@@ -17,6 +18,7 @@ import type { OwnershipStore } from '../core/tasks/ownership.ts'
 import { type AddOptions, type ServeOptions, type ServePushOptions, serveChecks } from '../serve/options.ts'
 import { startServer } from '../serve/serve.ts'
 import { createSqliteOwnership } from '../stores/sqlite/ownership-store.ts'
+import type { AddressState } from './addresses.ts'
 import { durableAgent } from './durable.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { Loss } from './losses.ts'
@@ -32,6 +34,12 @@ const catalogPath = '/.well-known/ai-catalog.json'
 
 /** Milliseconds that streams of a replaced agent may go on before they end, so that their readers resume at the new one. */
 const replacementDrain = 60 * 60_000
+
+/** Milliseconds that the start waits for cards of agents. */
+const startPatience = 2_000
+
+/** Milliseconds after which an address whose check failed is checked again. */
+const recheckAfter = 5_000
 
 const day = 24 * 60 * 60 * 1000
 
@@ -65,6 +73,8 @@ export interface GatewayAgent {
   readonly failure: string | undefined
   readonly signature: string | undefined
   readonly endpoint: { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
+  /** The addresses of the agent, with their health and open calls in this process. */
+  readonly addresses: readonly AddressState[]
   /** What translations between the versions of callers and the agent lost so far, in this process. */
   readonly losses: readonly Loss[]
 }
@@ -127,6 +137,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await ownership.close()
     throw error
   })
+  const report = (error: unknown) => logger.error({ error: loggedError(error) }, 'the gateway could not refresh itself')
   let served: readonly ServedUpstream[] = []
   const closing = new AbortController()
 
@@ -201,12 +212,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   async function open(each: NamedUpstream): Promise<ServedUpstream> {
-    const upstream = each.options.agent ? undefined : createUpstream(each.name, each.options, { logger })
+    const upstream = each.options.agent ? undefined : createUpstream(each.name, each.options, { logger, ownership })
     const entry: ServedUpstream = { named: each, upstream, hosted: undefined, log: undefined }
     if (upstream) upstreams.set(each.name, upstream)
-    // An agent that cannot be reached does not keep the others from starting.
-    await upstream?.refresh(closing.signal).catch(() => {})
-    await mount(entry)
+    // An agent that does not answer keeps the others from starting for a moment only.
+    const refreshed = upstream?.refresh(closing.signal) ?? Promise.resolve(true)
+    const isDone = await withTimeout(refreshed, startPatience, () => new Error('late')).catch(() => false)
+    if (isDone || upstream?.origin()) await mount(entry)
+    else void refreshed.then((isFound) => (isFound ? mountLater(entry) : undefined)).catch(report)
     return entry
   }
 
@@ -217,13 +230,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await log?.close()
   }
 
-  async function refreshAll(): Promise<void> {
+  /** Each agent by itself: one that does not answer delays no other. */
+  async function refreshAll(isDue: (upstream: Upstream) => boolean = () => true): Promise<void> {
     await Promise.all(
       served.map(async (entry) => {
-        const hasChanged = await entry.upstream?.refresh(closing.signal).catch(() => false)
-        if (hasChanged && !closing.signal.aborted) await mount(entry)
+        const { upstream } = entry
+        if (upstream && isDue(upstream) && (await upstream.refresh(closing.signal))) await mountLater(entry)
       }),
     )
+  }
+
+  async function mountLater(entry: ServedUpstream): Promise<void> {
+    if (!closing.signal.aborted && served.includes(entry)) await mount(entry)
   }
 
   async function sweep(): Promise<void> {
@@ -233,9 +251,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   served = await Promise.all(named.map(open))
   const timers = [
     setInterval(() => void refreshAll().catch(report), cards.refresh ?? 60_000).unref(),
+    // Addresses that failed are checked more often.
+    setInterval(() => void refreshAll((each) => each.failure() !== undefined).catch(report), recheckAfter).unref(),
     setInterval(() => void sweep().catch(report), 60 * 60_000).unref(),
   ]
-  const report = (error: unknown) => logger.error({ error: loggedError(error) }, 'the gateway could not refresh itself')
 
   return {
     url: server.url,
@@ -250,6 +269,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         failure: upstream?.failure(),
         signature: upstream?.origin()?.signature.result,
         endpoint: upstream?.endpoint(),
+        addresses: upstream?.addresses() ?? [],
         losses: upstream?.losses.list() ?? [],
       })),
     explain: (call) => current.decide(call),
@@ -269,7 +289,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       logger.info({ kept: kept.length, added: added.length, removed: dropped.length }, 'gateway configuration changed')
       void Promise.all(removed).catch(report)
     },
-    refresh: refreshAll,
+    refresh: () => refreshAll(),
     async close() {
       closing.abort('closing')
       for (const timer of timers) clearInterval(timer)

@@ -8,6 +8,7 @@ import {
   group,
   having,
   httpUrl,
+  integer,
   listOf,
   milliseconds,
   type OptionCheck,
@@ -51,6 +52,11 @@ export interface GatewayOptions
 export interface UpstreamOptions {
   /** The URL of the agent: its endpoint if `card` is set too, otherwise where its card is searched. */
   readonly url?: string
+  /**
+   * Further addresses of the same agent, such as its replicas. New work goes to the one with the fewest open calls, and
+   * follow-ups to where their task is.
+   */
+  readonly urls?: readonly string[]
   /** The URL of the card, or the card itself. Defaults to the card below `url`, then at its origin. */
   readonly card?: string | JsonObject
   /** An agent in this process. It is served as it is, with the rules of the gateway. */
@@ -90,6 +96,10 @@ export interface UpstreamOptions {
   readonly bindings?: readonly Binding[]
   /** Timeout of a call to the agent in milliseconds. Defaults to 60,000. */
   readonly timeout?: number
+  /** Milliseconds without a byte after which a stream of the agent counts as broken. Defaults to 45,000. */
+  readonly idleTimeout?: number
+  /** Calls and streams to the agent that may be open at once. Further ones get 503. Defaults to 2,000. */
+  readonly concurrency?: number
   /** How long a durable task survives an agent that cannot be reached, in milliseconds. Defaults to 600,000. */
   readonly patience?: number
   /** Whether the agent recognises a repeated `messageId`. Defaults to whether it numbers the events of its streams. */
@@ -114,6 +124,7 @@ export interface CardsOptions {
 
 const upstreamChecks: OptionChecks<UpstreamOptions> = {
   url: httpUrl,
+  urls: listOf(httpUrl),
   card: anyOf('the URL of a card, or a card', httpUrl, object),
   agent: having("an agent such as agent({ name: 'Echo' }, …)", 'profile', 'run'),
   service: having('a service such as meshService(…)', 'sendMessage', 'getTask'),
@@ -136,6 +147,8 @@ const upstreamChecks: OptionChecks<UpstreamOptions> = {
   dialects: listOf(text),
   bindings: listOf(oneOf('JSONRPC', 'HTTP+JSON', 'GRPC')),
   timeout: milliseconds({ min: 1, infinite: false }),
+  idleTimeout: milliseconds({ min: 1, infinite: false }),
+  concurrency: integer({ min: 1 }),
   patience: milliseconds({ min: 1, infinite: false }),
   deduplicates: flag,
 }
@@ -191,6 +204,11 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
     )
     if (sources.length !== 1) {
       throw new TypeError(`createGateway: agents.${name}: expected one of url, card, agent and service.`)
+    }
+    if (options.urls && (options.url === undefined || typeof options.card === 'string')) {
+      throw new TypeError(
+        `createGateway: agents.${name}: urls are further addresses beside url, each with its own card.`,
+      )
     }
     if (needsKeys(options.signature)) {
       const text = `signature.mode: ${options.signature?.mode} needs keys, jwks or trustedOrigins, which say whom to trust.`

@@ -102,10 +102,21 @@ export function toCallerError(
     const why = { ...metadata, reason: reason ?? code }
     return new A2AError(code, connectionText(code, name), defined({ cause: error, retryAfter, metadata: why }))
   }
+  // An answer that is not A2A: the text names its address.
+  if (reason !== undefined && message.includes('://')) {
+    const own = foreignCodes.has(code) ? code : 'invalid-agent-response'
+    return new A2AError(own, connectionText(own, name), defined({ cause: error, retryAfter, metadata: { reason } }))
+  }
   return new A2AError(code, message, details)
 }
 
+/** The codes by which HTTP alone says what is wrong. */
+const foreignCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['unauthenticated', 'forbidden', 'rate-limited'])
+
 function connectionText(code: ErrorCode, name: string): string {
+  if (code === 'unauthenticated') return `The agent ${name} does not accept the token of the caller.`
+  if (code === 'forbidden') return `The agent ${name} does not allow this call.`
+  if (code === 'rate-limited') return `The agent ${name} is called too often: try again later.`
   if (code === 'timeout') return `The agent ${name} did not answer in time.`
   if (code === 'invalid-agent-response') return `The agent ${name} sent an answer that cannot be understood.`
   return `The agent ${name} cannot be reached at the moment: try again.`

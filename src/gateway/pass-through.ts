@@ -24,7 +24,7 @@ export function passThroughAgent(
       return isolateOwners(relayed, {
         store: context.ownership,
         agent: name,
-        listsByCaller: options.identity !== undefined,
+        listsByCaller: options.identity !== undefined && options.urls === undefined,
       })
     },
     interceptors: () => context.interceptorsFor(name),

@@ -1,13 +1,23 @@
+import { unlessAborted, withDeadline, withTimeout } from '../core/base/abort.ts'
 import { closest } from '../core/base/closest.ts'
 import { defined, isList, isObject, type Json } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { anyOf, group, isAbove, listOf, milliseconds, type OptionCheck, oneOf, text } from '../core/base/options.ts'
 import type { LimitStore } from '../core/limits/limit-store.ts'
 import { A2AError } from '../core/protocol/errors.ts'
+import type { StreamEvent } from '../core/protocol/events.ts'
 import { requestedSkill } from '../core/protocol/extensions/typed-skills.ts'
 import type { Interceptor, UnaryNext } from '../core/protocol/intercept.ts'
 import { ownerOf, type Principal } from '../core/protocol/model.ts'
-import type { Call, Operation, RequestOf, ResultOf, SendRequest, UnaryOperation } from '../core/protocol/service.ts'
+import {
+  type Call,
+  type Operation,
+  type RequestOf,
+  type ResultOf,
+  type SendRequest,
+  type UnaryOperation,
+  withCall,
+} from '../core/protocol/service.ts'
 
 /** The operations by the names that rules use. */
 export const operationNames: readonly Operation[] = [
@@ -197,7 +207,9 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
       try {
         release = await admit(decision, operation, request, call)
         const work = next(request, call)
-        const result = await (decision.rule?.duration ? within(work, decision.rule.duration) : work)
+        const result = await (decision.rule?.duration
+          ? withTimeout(work, decision.rule.duration, () => tooLong(decision.rule?.duration ?? 0))
+          : work)
         log(operation, call, decision, start)
         return result
       } catch (error) {
@@ -215,10 +227,9 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
       try {
         release = await admit(decision, operation, request, call)
         const { duration } = decision.rule ?? {}
-        for await (const event of next(request, call)) {
-          yield event
-          if (duration !== undefined && performance.now() - start > duration) throw tooLong(duration)
-        }
+        yield* duration === undefined
+          ? next(request, call)
+          : streamWithin(duration, call, (each) => next(request, each))
       } catch (error) {
         failure = error
         throw error
@@ -295,14 +306,22 @@ function tooLong(duration: number): A2AError {
   return new A2AError('timeout', `A rule of this gateway allows calls of at most ${duration} ms.`)
 }
 
-async function within<T>(work: Promise<T>, duration: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLong(duration)), duration)
-  })
+/** A stream that ends with an error when its time is up, also while the agent sends nothing. */
+async function* streamWithin(
+  duration: number,
+  call: Call,
+  open: (call: Call) => AsyncGenerator<StreamEvent>,
+): AsyncGenerator<StreamEvent> {
+  const { signal, release } = withDeadline(call.signal, duration, () => tooLong(duration))
+  const events = open(withCall(call, { signal }))
   try {
-    return await Promise.race([work, late])
+    for (;;) {
+      const { done, value } = await unlessAborted(events.next(), signal)
+      if (done) return
+      yield value
+    }
   } finally {
-    clearTimeout(timer)
+    release()
+    void events.return(undefined).catch(() => {})
   }
 }

@@ -6,21 +6,19 @@ import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
 import { byCard } from '../core/client/credentials/by-card.ts'
 import { createCardCache } from '../core/client/find-card.ts'
-import type { ConnectOptions, Notice } from '../core/client/options.ts'
+import type { ConnectOptions } from '../core/client/options.ts'
 import { currentVersion } from '../core/dialects/versions.ts'
 import { isThisMachine } from '../core/http/address-guard.ts'
 import { type Grpc, grpc } from '../core/node/grpc-client.ts'
 import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
 import type { AgentCard, AgentInterface } from '../core/protocol/card.ts'
-import { A2AError } from '../core/protocol/errors.ts'
 import { declaresIdempotency } from '../core/protocol/extensions/idempotency.ts'
 import { callStream, callUnary, createService } from '../core/protocol/intercept.ts'
 import type { Call, RequestOf, ResultOf, SendRequest, Service, UnaryOperation } from '../core/protocol/service.ts'
+import type { OwnershipStore } from '../core/tasks/ownership.ts'
+import { type AddressState, balance, type CallableAddress } from './addresses.ts'
 import { createLosses, type Losses } from './losses.ts'
 import type { SignatureOptions, UpstreamOptions } from './options.ts'
-
-/** Seconds after which callers may try again while the agent cannot be reached. */
-const retryAfter = 5
 
 /** The card of an agent as the gateway found it. */
 export interface OriginCard {
@@ -41,16 +39,18 @@ export interface SignatureResult {
 /** The connection to an agent behind the gateway. */
 export interface Upstream {
   readonly name: string
-  /** Calls the agent. Rejects with `unavailable` while its card is not known. */
+  /** Calls the agent. Rejects with `unavailable` while no address can be called. */
   readonly service: Service
   /** What translations lost so far. */
   readonly losses: Losses
   /** Undefined until the card was found. */
   origin(): OriginCard | undefined
-  /** Fetches the card, again if it is known. Resolves with whether it has changed. */
+  /** Fetches the cards of all addresses. Resolves with whether the card of the agent has changed. */
   refresh(signal?: AbortSignal): Promise<boolean>
-  /** Why the last attempt to fetch the card failed. */
+  /** Why the card of an address could not be fetched. */
   failure(): string | undefined
+  /** The addresses with their states, for the operator. */
+  addresses(): readonly AddressState[]
   /** The endpoint that is called, for the operator. */
   endpoint(): { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
   /** Whether the agent recognises repeated messages: its card says so, or it numbers its events. */
@@ -61,30 +61,47 @@ export interface Upstream {
 
 export interface UpstreamContext {
   readonly logger: Logger
-  readonly onNotice?: (notice: Notice) => void
+  /** Where the addresses of tasks are stored. */
+  readonly ownership: OwnershipStore
 }
 
 export function createUpstream(name: string, options: UpstreamOptions, context: UpstreamContext): Upstream {
-  const { logger } = context
-  const { service: given, cardModel, deduplicates } = options
-  const connection = given ? undefined : createConnection(name, options, context)
+  const { logger, ownership } = context
+  const { service: given, cardModel, deduplicates, url, urls = [], concurrency = 2_000 } = options
+  const connections = given
+    ? []
+    : urls.length === 0
+      ? [createConnection(name, options, logger)]
+      : [url, ...urls].map((each) => createConnection(name, defined({ ...options, url: each }), logger))
   let origin: OriginCard | undefined =
     given && cardModel ? { card: cardModel, wire: undefined, hash: undefined, signature: unchecked } : undefined
-  let client: Client | undefined
-  let failure: string | undefined
   let numbers = false
+  let refreshing: Promise<boolean> | undefined
   const losses = createLosses(name, logger)
-
-  function current(): Service {
-    const service = given ?? client?.service
-    if (service) return service
-    const text = `The agent ${name} cannot be reached at the moment: try again in ${retryAfter} seconds.`
-    throw new A2AError('unavailable', text, { retryAfter, metadata: { reason: 'upstream-unavailable' } })
-  }
+  const local = { url: '', service: () => given, failure: () => undefined }
+  const { service, states } = balance({
+    ...{ name, concurrency, logger, ownership },
+    addresses: given ? [local] : connections,
+  })
 
   /** After the call: the first one finds the version that the agent understands. */
   function countLosses(request: object): void {
-    if ('message' in request) losses.toAgent(() => client?.explain().endpoint?.dialect, request as SendRequest)
+    if ('message' in request) losses.toAgent(() => endpoint()?.dialect, request as SendRequest)
+  }
+
+  function endpoint() {
+    const found = connections.map((each) => each.client()?.explain().endpoint).find((each) => each !== undefined)
+    return found && { url: found.url, binding: found.binding, dialect: found.dialect }
+  }
+
+  async function refresh(signal: AbortSignal | undefined): Promise<boolean> {
+    const found = (await Promise.all(connections.map((each) => each.refresh(signal)))).find(
+      (each) => each !== undefined,
+    )
+    if (!found || (origin && sameJson(origin.wire, found.wire))) return false
+    if (origin) logChange(logger, name, origin, found)
+    origin = found
+    return true
   }
 
   return {
@@ -92,58 +109,47 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
     losses,
     service: createService({
       async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
-        const result = await callUnary(current(), operation, request, call)
+        const result = await callUnary(service, operation, request, call)
         countLosses(request)
         return result
       },
       async *stream(operation, request, call) {
-        yield* callStream(current(), operation, request, call)
+        yield* callStream(service, operation, request, call)
         countLosses(request)
       },
     }),
     origin: () => origin,
-    failure: () => failure,
-    endpoint() {
-      const { endpoint } = client?.explain() ?? {}
-      return endpoint && { url: endpoint.url, binding: endpoint.binding, dialect: endpoint.dialect }
-    },
-    async refresh(signal) {
-      if (!connection) return false
-      try {
-        const found = await connection.open(signal)
-        failure = undefined
-        const isSame = origin !== undefined && sameJson(origin.wire, found.origin.wire)
-        if (origin && !isSame) logChange(logger, name, origin, found.origin)
-        if (isSame && client) return false
-        origin = found.origin
-        client = found.client
-        return true
-      } catch (error) {
-        if (signal?.aborted) throw error
-        const reason = error instanceof Error ? error.message : String(error)
-        if (reason !== failure) logger.warn({ agent: name, reason }, 'the card of an agent cannot be used')
-        failure = reason
-        if (!origin) throw error
-        return false
-      }
+    failure: () => connections.map((each) => each.failure()).find((each) => each !== undefined),
+    addresses: states,
+    endpoint,
+    refresh(signal) {
+      refreshing ??= refresh(signal).finally(() => {
+        refreshing = undefined
+      })
+      return refreshing
     },
     numbersEvents: () => deduplicates ?? (numbers || (origin !== undefined && declaresIdempotency(origin.card))),
     noteNumber(generation) {
       // An agent that numbers the events of each stream starts lower: see the client's `firstNumber`.
       if (generation > 1) numbers = true
     },
-    close: () => connection?.close(),
+    close() {
+      for (const each of connections) each.close()
+    },
   }
 }
 
-interface Connection {
-  open(signal?: AbortSignal): Promise<{ readonly client: Client; readonly origin: OriginCard }>
+/** The connection to one address. */
+interface Connection extends CallableAddress {
+  client(): Client | undefined
+  /** Fetches the card. Resolves with undefined if it cannot be used; an earlier one stays in use. */
+  refresh(signal: AbortSignal | undefined): Promise<OriginCard | undefined>
   close(): void
 }
 
 /** Connects by the client. Only the configured host is called, and hosts that `allow` lists; others must be public. */
-function createConnection(name: string, options: UpstreamOptions, { logger, onNotice }: UpstreamContext): Connection {
-  const { url, card, tls, auth, dialects, timeout = 60_000, deduplicates } = options
+function createConnection(name: string, options: UpstreamOptions, logger: Logger): Connection {
+  const { url, urls, card, tls, auth, dialects, timeout = 60_000, idleTimeout, deduplicates } = options
   const configured = [url, typeof card === 'string' ? card : undefined].filter((each) => each !== undefined)
   const hosts = configured.map((each) => new URL(each))
   const loopback = hosts.some(isThisMachine) ? 'allow' : 'refuse'
@@ -160,39 +166,63 @@ function createConnection(name: string, options: UpstreamOptions, { logger, onNo
     bindings: bindings.map((binding) => (binding === 'GRPC' ? grpcTransport : binding)),
     // Durable turns resume by themselves, and callers of a pass-through agent should know soon.
     resume: { tries: 3 },
-    ...defined({ authorize: auth && byCard(auth, fetch), dialects, peerDeduplicates: deduplicates }),
+    // Another address is tried at once.
+    retry: { tries: urls ? 1 : 2 },
+    ...defined({ authorize: auth && byCard(auth, fetch), dialects, peerDeduplicates: deduplicates, idle: idleTimeout }),
     onNotice(notice) {
-      onNotice?.(notice)
       logger.info({ agent: name, type: notice.type, reason: notice.message }, 'a call to an agent needed attention')
     },
   }
   const verify = createSignatureCheck(options.signature, fetch)
+  let current: { readonly client: Client; readonly origin: OriginCard } | undefined
+  let failure: string | undefined
+
+  async function open(signal: AbortSignal | undefined) {
+    let wire: JsonObject | undefined
+    let signature: SignatureResult = unchecked
+    const client = await connect(card ?? url ?? '', {
+      ...shared,
+      cardCache,
+      ...defined({ signal }),
+      async verifyCard(found) {
+        // Called for extended cards too: what the gateway serves comes from the public one.
+        const checked = await verify(found)
+        if (wire === undefined) {
+          wire = found
+          signature = checked.signature
+        }
+        return checked.card
+      },
+    })
+    const origin = { card: client.card, wire, hash: wire && toHex(sha256(JSON.stringify(wire))), signature }
+    const interfaces = usableInterfaces(client.card, options)
+    const isChanged = !sameJson(interfaces, client.card.interfaces)
+    // Without `verifyCard`, a client may guess endpoints and follow redirects.
+    const verifyCard = async (found: JsonObject) => (await verify(found)).card
+    const usable = isChanged ? await connect({ ...client.card, interfaces }, { ...shared, verifyCard }) : client
+    return { client: usable, origin }
+  }
 
   return {
-    async open(signal) {
-      let wire: JsonObject | undefined
-      let signature: SignatureResult = unchecked
-      const client = await connect(card ?? url ?? '', {
-        ...shared,
-        cardCache,
-        ...defined({ signal }),
-        async verifyCard(found) {
-          // Called for extended cards too: what the gateway serves comes from the public one.
-          const checked = await verify(found)
-          if (wire === undefined) {
-            wire = found
-            signature = checked.signature
-          }
-          return checked.card
-        },
-      })
-      const origin = { card: client.card, wire, hash: wire && toHex(sha256(JSON.stringify(wire))), signature }
-      const interfaces = usableInterfaces(client.card, options)
-      const isChanged = !sameJson(interfaces, client.card.interfaces)
-      // Without `verifyCard`, a client may guess endpoints and follow redirects.
-      const verifyCard = async (found: JsonObject) => (await verify(found)).card
-      const usable = isChanged ? await connect({ ...client.card, interfaces }, { ...shared, verifyCard }) : client
-      return { client: usable, origin }
+    url: url ?? (typeof card === 'string' ? card : ''),
+    client: () => current?.client,
+    service: () => current?.client.service,
+    failure: () => failure,
+    async refresh(signal) {
+      try {
+        const found = await open(signal)
+        failure = undefined
+        // A client knows more of its agent after some calls, so it stays while the card is the same.
+        if (!current || !sameJson(current.origin.wire, found.origin.wire)) current = found
+        return found.origin
+      } catch (error) {
+        if (signal?.aborted) return undefined
+        const reason = error instanceof Error ? error.message : String(error)
+        if (reason !== failure)
+          logger.warn(defined({ agent: name, url, reason }), 'the card of an agent cannot be used')
+        failure = reason
+        return undefined
+      }
     },
     close() {
       fetch.close()

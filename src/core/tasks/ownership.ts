@@ -21,8 +21,11 @@ const concurrentReads = 8
 const defaultPage = 50
 const maxPage = 100
 
-/** What a record is about. An alias is the id that a 0.1 caller chose for its task. */
-export type OwnershipKind = 'task' | 'context' | 'alias' | 'webhook'
+/**
+ * What a record is about. An alias is the id that a 0.1 caller chose for its task; an address is where a task lives, of an
+ * agent that has several.
+ */
+export type OwnershipKind = 'task' | 'context' | 'alias' | 'webhook' | 'address'
 
 export interface OwnershipKey {
   /** The agent, by a name that is unique within the store. */
