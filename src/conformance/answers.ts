@@ -1,7 +1,7 @@
 import { isList, isObject, type JsonObject } from '../core/base/json.ts'
 import type { Interface } from './interface.ts'
-import { expectThat, Violation } from './verdict.ts'
-import type { Exchange, OpenStream, StreamEvent } from './wire.ts'
+import { expectThat, RuleViolation } from './verdict.ts'
+import type { OpenStream, StreamEvent, WireExchange } from './wire.ts'
 
 /** States in the words of 0.3, which all versions share. */
 export type State = (typeof states)[number]
@@ -58,8 +58,11 @@ function error(
   return { code, statuses, grpcStatuses, reason }
 }
 
-/** Throws a `Violation` unless the answer is this error. */
-export function expectError({ exchange, name }: { exchange: Exchange; name: ErrorName }, { binding }: Interface): void {
+/** Throws a `RuleViolation` unless the answer is this error. */
+export function expectError(
+  { exchange, name }: { exchange: WireExchange; name: ErrorName },
+  { binding }: Interface,
+): void {
   const { code, statuses, grpcStatuses, reason } = errors[name]
   expectThat(exchange.isError, `Expected the error ${name}, got ${describe(exchange)}.`)
   if (binding === 'JSONRPC') {
@@ -81,32 +84,32 @@ export function expectError({ exchange, name }: { exchange: Exchange; name: Erro
 }
 
 /** The error that opened a stream: the answer itself, or the first event. */
-export async function openingError(stream: OpenStream): Promise<Exchange> {
+export async function openingError(stream: OpenStream): Promise<WireExchange> {
   if (!stream.isStream) return stream.exchange
   const event = await stream.next()
   await stream.close()
   return { ...stream.exchange, json: event?.json, isError: event?.isError ?? false, text: JSON.stringify(event?.json) }
 }
 
-export function rpcErrorOf({ json }: Exchange): JsonObject | undefined {
+export function rpcErrorOf({ json }: WireExchange): JsonObject | undefined {
   return isObject(json) && isObject(json.error) ? json.error : undefined
 }
 
 /** The detail objects of an error. */
-export function detailsOf(exchange: Exchange): readonly unknown[] | undefined {
+export function detailsOf(exchange: WireExchange): readonly unknown[] | undefined {
   const error = rpcErrorOf(exchange)
   const details = error?.data ?? error?.details
   return isList(details) ? details : undefined
 }
 
-export function errorInfoOf(exchange: Exchange): JsonObject | undefined {
+export function errorInfoOf(exchange: WireExchange): JsonObject | undefined {
   return detailsOf(exchange)
     ?.filter(isObject)
     .find((detail) => /google\.rpc\.ErrorInfo$/.test(`${detail['@type']}`))
 }
 
 /** The task of a send answer. Undefined if the answer is a message. */
-export function sentTask({ result }: Pick<Exchange, 'result'>, target: Interface): TaskAnswer | undefined {
+export function sentTask({ result }: Pick<WireExchange, 'result'>, target: Interface): TaskAnswer | undefined {
   if (!isObject(result)) return undefined
   if (target.version === '0.1') return taskAnswer(result, target)
   if (isProto(target)) return isObject(result.task) ? taskAnswer(result.task, target) : undefined
@@ -114,16 +117,16 @@ export function sentTask({ result }: Pick<Exchange, 'result'>, target: Interface
 }
 
 /** The message of a send answer. */
-export function sentMessage({ result }: Pick<Exchange, 'result'>, target: Interface): JsonObject | undefined {
+export function sentMessage({ result }: Pick<WireExchange, 'result'>, target: Interface): JsonObject | undefined {
   if (!isObject(result) || target.version === '0.1') return undefined
   if (isProto(target)) return isObject(result.message) ? result.message : undefined
   return result.kind === 'message' ? result : undefined
 }
 
-/** The task of an answer that is one, such as that of get. Throws a `Violation` if it is none. */
-export function requireTask(exchange: Exchange, target: Interface): TaskAnswer {
+/** The task of an answer that is one, such as that of get. Throws a `RuleViolation` if it is none. */
+export function requireTask(exchange: WireExchange, target: Interface): TaskAnswer {
   const task = isObject(exchange.result) ? taskAnswer(exchange.result, target) : undefined
-  if (!task) throw new Violation(`Expected a task, got ${describe(exchange)}.`)
+  if (!task) throw new RuleViolation(`Expected a task, got ${describe(exchange)}.`)
   return task
 }
 
@@ -193,7 +196,7 @@ export function listOf(value: unknown): readonly JsonObject[] {
 }
 
 /** An answer in a few words, for messages. */
-export function describe({ status, grpcStatus, text, isError }: Exchange): string {
+export function describe({ status, grpcStatus, text, isError }: WireExchange): string {
   const start = text.length > 160 ? `${text.slice(0, 160)}…` : text
   const code = grpcStatus === undefined ? `HTTP ${status}` : `gRPC status ${grpcStatus}`
   return `${isError ? 'an error' : 'an answer'} with ${code}: ${start || 'no body'}`

@@ -22,9 +22,9 @@ import { requiredExtensions } from './interface.ts'
 import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
 import { appliesTo, type Rule } from './rule.ts'
 import { rules } from './rules.ts'
-import { createSession, probeTexts, type Session, type Texts } from './session.ts'
-import { NotMeasured, Violation } from './verdict.ts'
-import { createWire, type Exchange, type Wire, type WireOptions } from './wire.ts'
+import { type ConformanceSession, createSession, probeTexts, type Texts } from './session.ts'
+import { NotMeasured, RuleViolation } from './verdict.ts'
+import { createWire, type Wire, type WireExchange, type WireOptions } from './wire.ts'
 
 /** The longest request or answer in the evidence of a failed check, in characters. */
 const maxEvidence = 2_000
@@ -142,7 +142,7 @@ async function textsFor(wires: readonly Wire[], { served }: Declared, options: C
   return wire && probe ? await probeTexts(wire, served.json, texts) : texts
 }
 
-function openSession(wire: Wire, { served }: Declared, texts: Texts, request: CardRequest): Session {
+function openSession(wire: Wire, { served }: Declared, texts: Texts, request: CardRequest): ConformanceSession {
   return createSession({
     wire,
     served,
@@ -155,7 +155,7 @@ function openSession(wire: Wire, { served }: Declared, texts: Texts, request: Ca
 
 interface Run {
   readonly chosen: readonly Rule[]
-  readonly session: Session
+  readonly session: ConformanceSession
   readonly target: Interface
   readonly signal: AbortSignal
   add(check: Check): void
@@ -169,7 +169,7 @@ async function runChecks({ session, target, chosen, signal, add }: Run): Promise
   }
 }
 
-async function runCheck(rule: Rule, session: Session, signal: AbortSignal): Promise<Check> {
+async function runCheck(rule: Rule, session: ConformanceSession, signal: AbortSignal): Promise<Check> {
   const { id, level, title, sends, expects } = rule
   const { version, binding } = session.wire.target
   const about = { rule: id, version, binding, level, title, sends, expects }
@@ -180,7 +180,7 @@ async function runCheck(rule: Rule, session: Session, signal: AbortSignal): Prom
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof NotMeasured) return { ...about, outcome: 'not measured', problem: error.message }
-    const problem = error instanceof Violation ? error.message : `The request failed: ${messageOf(error)}`
+    const problem = error instanceof RuleViolation ? error.message : `The request failed: ${messageOf(error)}`
     const last = session.wire.last()
     return {
       ...about,
@@ -197,7 +197,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Request headers are left out: they carry credentials. */
-function evidenceOf({ method, url, sent, status, grpcStatus, text }: Exchange): Evidence {
+function evidenceOf({ method, url, sent, status, grpcStatus, text }: WireExchange): Evidence {
   const cut = (value: string) => (value.length > maxEvidence ? `${value.slice(0, maxEvidence)}…` : value)
   return {
     request: cut(`${method} ${url} ${sent}`.trim()),

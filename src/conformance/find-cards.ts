@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../core/base/json.ts'
-import { diagnose } from '../core/client/diagnostics/diagnose.ts'
+import { diagnoseFailure } from '../core/client/diagnostics/diagnose.ts'
 import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { readLimited } from '../core/http/read-limited.ts'
@@ -64,7 +64,7 @@ function explainFailure(error: unknown, url: string, { signal, timeout, headers 
   const late = () =>
     new A2AError('timeout', `There was no answer from ${url} within ${timeout / 1000} seconds.`, { url })
   const hasCredentials = Object.keys(headers).length > 0
-  return diagnose(isLate ? late() : networkError(error, url, signal), { cardUrl: url, hasCredentials })
+  return diagnoseFailure(isLate ? late() : networkError(error, url, signal), { cardUrl: url, hasCredentials })
 }
 
 /** Requests a card, with further headers. */

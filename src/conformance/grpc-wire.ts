@@ -5,7 +5,7 @@ import { trailersOf } from '../core/http/fetch.ts'
 import { messageNamed, methodNamed, pathOf, registry, serviceNamed } from '../core/transports/grpc/proto-registry.ts'
 import { type StatusName, statusCodes } from '../core/transports/grpc/status.ts'
 import { methodOf, type Operation } from './requests.ts'
-import type { Exchange, RequestChanges, StreamEvent, Wire, WireOptions } from './wire.ts'
+import type { RequestChanges, StreamEvent, Wire, WireExchange, WireOptions } from './wire.ts'
 
 /** Maximum length of a message, in bytes. */
 const maxMessage = 10 * 1024 * 1024
@@ -14,7 +14,7 @@ const service = serviceNamed('lf.a2a.v1.A2AService')
 
 /** Speaks gRPC to an agent of A2A 1.0. Messages are converted by the official proto file, from and to ProtoJSON. */
 export function createGrpcWire({ target, fetch, headers, timeout, signal }: WireOptions): Wire {
-  let last: Exchange | undefined
+  let last: WireExchange | undefined
 
   async function request(operation: Operation, params: JsonObject, changes: RequestChanges) {
     const method = methodNamed(service, methodOf(operation, target) ?? operation)
@@ -42,7 +42,7 @@ export function createGrpcWire({ target, fetch, headers, timeout, signal }: Wire
 
   type Base = Awaited<ReturnType<typeof request>>['base']
 
-  function remember(base: Base, end: End, result: unknown): Exchange {
+  function remember(base: Base, end: End, result: unknown): WireExchange {
     const isError = end.name !== 'OK'
     const json = isError ? errorOf(end) : result
     last = {
@@ -88,7 +88,7 @@ export function createGrpcWire({ target, fetch, headers, timeout, signal }: Wire
           async close() {},
         }
       }
-      const opened: Exchange = { ...base, json: undefined, result: undefined, isError: false, text: '' }
+      const opened: WireExchange = { ...base, json: undefined, result: undefined, isError: false, text: '' }
       let isEnded = false
       const next = async (): Promise<StreamEvent | undefined> => {
         const event = first ?? (isEnded ? undefined : await take())

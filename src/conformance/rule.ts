@@ -1,5 +1,5 @@
 import type { Binding, Interface, Subject, Version } from './interface.ts'
-import type { Session } from './session.ts'
+import type { ConformanceSession } from './session.ts'
 
 export type Level = 'MUST' | 'SHOULD' | 'MAY'
 
@@ -15,8 +15,8 @@ export interface Rule {
   readonly title: string
   readonly sends: string
   readonly expects: string
-  /** Resolves if the agent keeps the rule. Throws a `Violation` or a `NotMeasured`. */
-  check(session: Session): Promise<void>
+  /** Resolves if the agent keeps the rule. Throws a `RuleViolation` or a `NotMeasured`. */
+  check(session: ConformanceSession): Promise<void>
 }
 
 export const allBindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC']

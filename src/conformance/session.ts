@@ -3,7 +3,7 @@ import { isObject } from '../core/base/json.ts'
 import { describe, isInterrupted, isTerminal, listOf, sentMessage, sentTask, type TaskAnswer } from './answers.ts'
 import { type MessageInput, messageParams } from './requests.ts'
 import { measureIf, NotMeasured } from './verdict.ts'
-import type { Exchange, Wire } from './wire.ts'
+import type { Wire, WireExchange } from './wire.ts'
 
 /** Texts that make the agent behave as a check needs it. */
 export interface Texts {
@@ -28,7 +28,7 @@ export interface ServedCard {
 }
 
 /** What a check works with: one interface of the agent, and tasks in the states that rules are about. */
-export interface Session {
+export interface ConformanceSession {
   readonly wire: Wire
   readonly card: JsonObject
   readonly served: ServedCard
@@ -37,7 +37,7 @@ export interface Session {
   /** The headers that carry the credentials of the caller. */
   readonly credentialNames: readonly string[]
   has(capability: 'streaming' | 'pushNotifications' | 'extendedAgentCard'): boolean
-  send(input: MessageInput): Promise<Exchange>
+  send(input: MessageInput): Promise<WireExchange>
   /** The text for a kind of answer. Throws a `NotMeasured` if it is not known. */
   text(name: keyof Texts): Promise<string>
   /** A task that has completed. The same for all checks. */
@@ -70,11 +70,12 @@ export async function probeTexts(wire: Wire, card: JsonObject, texts: Texts): Pr
   return found
 }
 
-export interface SessionOptions extends Pick<Session, 'wire' | 'card' | 'served' | 'fetchCard' | 'credentialNames'> {
+export interface SessionOptions
+  extends Pick<ConformanceSession, 'wire' | 'card' | 'served' | 'fetchCard' | 'credentialNames'> {
   readonly texts: Texts
 }
 
-export function createSession({ texts, ...options }: SessionOptions): Session {
+export function createSession({ texts, ...options }: SessionOptions): ConformanceSession {
   const { wire, card } = options
   const { target } = wire
   const running = new Set<string>()

@@ -1,6 +1,6 @@
 /** Thrown by a check when the agent breaks the rule. */
-export class Violation extends Error {
-  override readonly name = 'Violation'
+export class RuleViolation extends Error {
+  override readonly name = 'RuleViolation'
 }
 
 /** Thrown by a check when the rule cannot be judged. It never counts as passed. */
@@ -8,9 +8,9 @@ export class NotMeasured extends Error {
   override readonly name = 'NotMeasured'
 }
 
-/** Throws a `Violation` unless the condition holds. */
+/** Throws a `RuleViolation` unless the condition holds. */
 export function expectThat(condition: unknown, problem: string): asserts condition {
-  if (!condition) throw new Violation(problem)
+  if (!condition) throw new RuleViolation(problem)
 }
 
 /** Throws a `NotMeasured` unless the condition holds. */

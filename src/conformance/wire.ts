@@ -9,7 +9,7 @@ import { methodOf, type Operation, restCallOf } from './requests.ts'
 const maxAnswer = 10 * 1024 * 1024
 
 /** A request of the suite and the answer of the agent. */
-export interface Exchange {
+export interface WireExchange {
   readonly method: string
   readonly url: string
   readonly sent: string
@@ -36,7 +36,7 @@ export interface StreamEvent {
 
 /** An answer that may be a stream. */
 export interface OpenStream {
-  readonly exchange: Exchange
+  readonly exchange: WireExchange
   readonly isStream: boolean
   /** The next event. Undefined if the stream has ended. */
   next(): Promise<StreamEvent | undefined>
@@ -65,10 +65,10 @@ export interface RawRequest {
 export interface Wire {
   readonly target: Interface
   /** The last exchange, which is the evidence of a violation. */
-  last(): Exchange | undefined
-  call(operation: Operation, params: JsonObject, changes?: RequestChanges): Promise<Exchange>
+  last(): WireExchange | undefined
+  call(operation: Operation, params: JsonObject, changes?: RequestChanges): Promise<WireExchange>
   open(operation: Operation, params: JsonObject, changes?: RequestChanges): Promise<OpenStream>
-  raw(request: RawRequest): Promise<Exchange>
+  raw(request: RawRequest): Promise<WireExchange>
 }
 
 export interface WireOptions {
@@ -82,7 +82,7 @@ export interface WireOptions {
 
 export function createWire({ target, fetch, headers, timeout, signal }: WireOptions): Wire {
   const isRpc = target.binding === 'JSONRPC'
-  let last: Exchange | undefined
+  let last: WireExchange | undefined
   let number = 0
 
   async function request(raw: RawRequest, accept: string): Promise<{ response: Response; abort: AbortController }> {
@@ -110,7 +110,7 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
     return { response, abort }
   }
 
-  function remember(raw: RawRequest, response: Response, text: string, id: Json): Exchange {
+  function remember(raw: RawRequest, response: Response, text: string, id: Json): WireExchange {
     const json = parse(text)
     const isError = isRpc ? isObject(json) && 'error' in json : !response.ok
     last = {
@@ -143,7 +143,7 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
     return { raw: { ...call, path, ...defined({ body: body && JSON.stringify(body) }), ...more }, id }
   }
 
-  async function exchange(raw: RawRequest, id: Json): Promise<Exchange> {
+  async function exchange(raw: RawRequest, id: Json): Promise<WireExchange> {
     const { response } = await request(raw, 'application/json, application/a2a+json')
     return remember(raw, response, await readText(response), id)
   }

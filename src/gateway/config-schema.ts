@@ -9,7 +9,7 @@ const flag = { type: 'boolean' } as const
 const time = { type: 'number', exclusiveMinimum: 0, description: 'Milliseconds.' } as const
 const names = { anyOf: [text, texts] } as const
 
-function object(properties: JsonObject, required: readonly string[] = []): JsonObject {
+function objectSchema(properties: JsonObject, required: readonly string[] = []): JsonObject {
   return defined({
     type: 'object',
     properties,
@@ -18,7 +18,7 @@ function object(properties: JsonObject, required: readonly string[] = []): JsonO
   })
 }
 
-const upstream: JsonObject = object({
+const upstream: JsonObject = objectSchema({
   url: { ...url, description: 'Where the agent is: its endpoint if card is set too, else where its card is searched.' },
   urls: { type: 'array', items: url, description: 'Further addresses of the same agent.' },
   card: { anyOf: [url, { type: 'object' }], description: 'The URL of the card, or the card itself.' },
@@ -29,18 +29,20 @@ const upstream: JsonObject = object({
   path: { type: 'string', pattern: '^/', description: 'Where the agent is served. Defaults to its name.' },
   hostname: text,
   tenant: text,
-  auth: object({
+  auth: objectSchema({
     bearer: text,
-    apiKey: { anyOf: [text, object({ key: text, name: text, in: { enum: ['header', 'query', 'cookie'] } }, ['key'])] },
-    basic: object({ username: text, password: text }, ['username', 'password']),
-    clientCredentials: object({ clientId: text, clientSecret: text, tokenUrl: url, scopes: texts }, [
+    apiKey: {
+      anyOf: [text, objectSchema({ key: text, name: text, in: { enum: ['header', 'query', 'cookie'] } }, ['key'])],
+    },
+    basic: objectSchema({ username: text, password: text }, ['username', 'password']),
+    clientCredentials: objectSchema({ clientId: text, clientSecret: text, tokenUrl: url, scopes: texts }, [
       ...['clientId', 'clientSecret', 'tokenUrl'],
     ]),
   }),
-  identity: { anyOf: [{ enum: ['forward'] }, object({ audience: text }, ['audience'])] },
-  tls: object({ cert: text, key: text, ca: text }),
+  identity: { anyOf: [{ enum: ['forward'] }, objectSchema({ audience: text }, ['audience'])] },
+  tls: objectSchema({ cert: text, key: text, ca: text }),
   forwardHeaders: texts,
-  signature: object({
+  signature: objectSchema({
     mode: { enum: ['require', 'prefer', 'ignore'] },
     jwks: url,
     trustedOrigins: { type: 'array', items: url },
@@ -56,7 +58,7 @@ const upstream: JsonObject = object({
   deduplicates: flag,
 })
 
-const rule: JsonObject = object({
+const rule: JsonObject = objectSchema({
   name: text,
   principal: names,
   group: names,
@@ -65,7 +67,7 @@ const rule: JsonObject = object({
   skill: names,
   operation: { anyOf: [{ enum: operationNames }, { type: 'array', items: { enum: operationNames } }] },
   effect: { enum: ['allow', 'deny'] },
-  rate: object({ limit: { type: 'number', exclusiveMinimum: 0 }, per: time }, [...['limit', 'per']]),
+  rate: objectSchema({ limit: { type: 'number', exclusiveMinimum: 0 }, per: time }, [...['limit', 'per']]),
   concurrency: { type: 'number', exclusiveMinimum: 0 },
   bodySize: { type: 'number', exclusiveMinimum: 0, description: 'Bytes.' },
   duration: time,
@@ -76,7 +78,7 @@ export const gatewaySchema: JsonObject = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: 'https://parley.dev/schemas/gateway.json',
   title: 'Configuration of a Parley gateway',
-  ...object(
+  ...objectSchema(
     {
       port: { type: 'integer', minimum: 0, maximum: 65_535 },
       host: text,
@@ -90,22 +92,22 @@ export const gatewaySchema: JsonObject = {
       metrics: flag,
       console: flag,
       keepRecords: time,
-      tls: object({ cert: text, key: text }, ['cert', 'key']),
+      tls: objectSchema({ cert: text, key: text }, ['cert', 'key']),
       signingKey: { ...text, description: 'A private JWK that signs cards, best by a reference to a file.' },
       auth: {
         anyOf: [
           { enum: ['none'] },
-          object({
+          objectSchema({
             apiKeys: {
               type: 'object',
               additionalProperties: {
-                anyOf: [text, object({ key: text, tenant: text, scopes: texts, groups: texts }, ['key'])],
+                anyOf: [text, objectSchema({ key: text, tenant: text, scopes: texts, groups: texts }, ['key'])],
               },
               description: 'Keys by the principals that they identify.',
             },
-            jwt: object({ issuer: names, audience: names, jwks: url }, ['issuer', 'audience', 'jwks']),
-            openId: object({ issuer: url, audience: names }, ['issuer', 'audience']),
-            exchange: object({ tokenUrl: url, clientId: text, clientSecret: text }, [
+            jwt: objectSchema({ issuer: names, audience: names, jwks: url }, ['issuer', 'audience', 'jwks']),
+            openId: objectSchema({ issuer: url, audience: names }, ['issuer', 'audience']),
+            exchange: objectSchema({ tokenUrl: url, clientId: text, clientSecret: text }, [
               'tokenUrl',
               'clientId',
               'clientSecret',
@@ -114,7 +116,7 @@ export const gatewaySchema: JsonObject = {
           }),
         ],
       },
-      cards: object({ refresh: time, origin: { enum: ['reference', 'include'] } }),
+      cards: objectSchema({ refresh: time, origin: { enum: ['reference', 'include'] } }),
       agents: { type: 'object', additionalProperties: { anyOf: [url, upstream] }, minProperties: 1 },
       rules: { type: 'array', items: rule },
     },

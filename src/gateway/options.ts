@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent/agent.ts'
 import type { CardVerifierOptions } from '../core/auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../core/base/json.ts'
 import {
+  anObject,
   anyOf,
   checkOptions,
   flag,
@@ -13,7 +14,6 @@ import {
   milliseconds,
   type OptionCheck,
   type OptionChecks,
-  object,
   oneOf,
   path,
   recordOf,
@@ -125,20 +125,20 @@ export interface CardsOptions {
 const upstreamChecks: OptionChecks<UpstreamOptions> = {
   url: httpUrl,
   urls: listOf(httpUrl),
-  card: anyOf('the URL of a card, or a card', httpUrl, object),
+  card: anyOf('the URL of a card, or a card', httpUrl, anObject),
   agent: having("an agent such as agent({ name: 'Echo' }, …)", 'profile', 'run'),
   service: having('a service such as meshService(…)', 'sendMessage', 'getTask'),
-  cardModel: object,
+  cardModel: anObject,
   mode: oneOf('durable', 'pass-through'),
   path,
   hostname: text,
   tenant: text,
   auth: listOf(having('credentials such as bearer(…) of parley-a2a/client/auth', 'credentialsFor')),
   identity: anyOf("'forward' or { audience }", oneOf('forward'), group<{ audience: string }>({ audience: text })),
-  tls: object,
+  tls: anObject,
   forwardHeaders: listOf(headerName),
   signature: group<SignatureOptions>({
-    keys: listOf(object),
+    keys: listOf(anObject),
     jwks: httpUrl,
     trustedOrigins: listOf(httpUrl),
     mode: oneOf('require', 'prefer', 'ignore'),

@@ -5,12 +5,12 @@ import type { OnTimeout } from '../core/agent/ask.ts'
 import { createAgentEvents } from '../core/agent/content.ts'
 import {
   aFunction,
+  anObject,
   checkOptions,
   flag,
   listOf,
   type OptionCheck,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../core/base/options.ts'
@@ -85,11 +85,11 @@ export interface AgentLoopOptions {
 const checkedBelow: OptionCheck = () => {}
 
 const optionChecks: OptionChecks<AgentLoopOptions> = {
-  model: object,
+  model: anObject,
   instructions: (value, name) => {
     if (typeof value !== 'string') text(value, name)
   },
-  tools: listOf(object),
+  tools: listOf(anObject),
   operators: listOf(aFunction),
   history: aFunction,
   historyTokens: checkedBelow,
@@ -104,7 +104,7 @@ const optionChecks: OptionChecks<AgentLoopOptions> = {
   inputTimeout: checkedBelow,
   onInputTimeout: oneOf('fail', 'continue'),
   toolMessages: flag,
-  telemetry: object,
+  telemetry: anObject,
   name: text,
   onError: aFunction,
 }
@@ -136,7 +136,7 @@ export interface AgentLoop {
  * const assistant = agent({ name: 'Assistant' }, createAgentLoop({ model, tools: [mcpTools({ command: 'my-mcp-server' })] }))
  */
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
-  object(options, 'createAgentLoop(options)')
+  anObject(options, 'createAgentLoop(options)')
   const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
   const { onError } = options
   requireModel(model)

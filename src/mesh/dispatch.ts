@@ -6,7 +6,7 @@ import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.
 import type { EnvelopeDraft } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
-import { ErrorCode } from './payloads.ts'
+import { MeshErrorCode } from './payloads.ts'
 import type { Sessions } from './sessions.ts'
 import { cardFor, negotiateVersions } from './versions.ts'
 
@@ -44,7 +44,7 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
     } catch (error) {
       if (!(error instanceof MeshRefusal)) throw error
       const { code, message, details } = error
-      if (ErrorCode.check(code) || message === '') throw new TypeError(`A refusal has no valid code: ${code}.`)
+      if (MeshErrorCode.check(code) || message === '') throw new TypeError(`A refusal has no valid code: ${code}.`)
       return { ...answer, payload: { status: 'error', error: defined({ code, message, details }) } }
     }
   }

@@ -5,7 +5,6 @@ import { literal } from '../core/schema/unions.ts'
 import { type Fields, object, optional, struct } from '../core/schema/values.ts'
 import {
   AgentAnnouncementPayload,
-  type AgentCard,
   AgentId,
   AuthenticationTag,
   DiscoverAgentsPayload,
@@ -15,6 +14,7 @@ import {
   HandshakePayload,
   LenientAuthenticationTag,
   LenientId,
+  type MeshAgentCard,
   MessageId,
   RequestPayload,
   ResponsePayload,
@@ -98,7 +98,7 @@ export const messageTypes = [
 export type MeshAuth = Infer<typeof AuthenticationTag>
 
 /** The card of a mesh peer. */
-export type MeshCard = Infer<(typeof AgentCard)['1.1.0']>
+export type MeshCard = Infer<(typeof MeshAgentCard)['1.1.0']>
 
 /** Calls a method of a peer. */
 export type MeshRequest = Envelope<'request', Infer<typeof RequestPayload>, null>

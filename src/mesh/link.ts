@@ -10,7 +10,7 @@ import { MeshError, MeshRefusal } from './errors.ts'
 import { type LookedUpKeysOptions, lookedUpKeys, lookedUpKeysChecks, type MeshKeySource } from './key-sources.ts'
 import type { KeyMaterial } from './keys.ts'
 import type { MeshObserver } from './observer.ts'
-import type { Session, Sessions } from './sessions.ts'
+import type { MeshSession, Sessions } from './sessions.ts'
 import { type Authenticate, checkFresh } from './signature.ts'
 import { cardFor, negotiateVersions, supportsTraceFrames } from './versions.ts'
 
@@ -40,9 +40,9 @@ export interface MeshRequestOptions {
 /** A connection to another peer. Calls throw `MeshError`, or `MeshRefusal` if a method rejects its request. */
 export interface MeshLink {
   readonly agentId: string
-  readonly session: Session
+  readonly session: MeshSession
   /** Introduces this peer and negotiates versions. */
-  handshake(options?: MeshRequestOptions): Promise<Session & { readonly state: 'established' }>
+  handshake(options?: MeshRequestOptions): Promise<MeshSession & { readonly state: 'established' }>
   request(method: string, parameters?: JsonObject, options?: MeshRequestOptions): Promise<JsonObject>
   /** Searches for agents. Only the registry answers. */
   discover(

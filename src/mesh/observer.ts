@@ -1,7 +1,7 @@
 import { defined } from '../core/base/json.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import type { EnvelopeDraft, ReadEnvelope, WriteEnvelope } from './envelope-codec.ts'
-import type { Session, Sessions } from './sessions.ts'
+import type { MeshSession, Sessions } from './sessions.ts'
 
 /** Envelopes that a record keeps. */
 const maxEnvelopes = 100
@@ -20,7 +20,7 @@ export interface MeshObserver {
   failed(id: string, problem: string): void
   /** An envelope of this peer has passed all checks. */
   seen(agentId: string): void
-  session(agentId: string, session: Session): void
+  session(agentId: string, session: MeshSession): void
 }
 
 /** An envelope without its payload. */
@@ -38,7 +38,7 @@ export interface ObservedEnvelope {
 export interface ObservedPeer {
   readonly id: string
   readonly url?: string
-  readonly state: Session['state']
+  readonly state: MeshSession['state']
   /** When the session got its state. */
   readonly since: number
   /** When its last envelope arrived. */

@@ -2,13 +2,13 @@ import type { JsonObject } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import {
   aFunction,
+  anObject,
   flag,
   having,
   integer,
   loggerCheck,
   milliseconds,
   type OptionChecks,
-  object,
   recordOf,
 } from '../core/base/options.ts'
 import type { Trace } from '../core/base/trace-context.ts'
@@ -96,8 +96,8 @@ export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
 export const meshPeerChecks: OptionChecks<Omit<MeshPeerOptions, 'card' | 'directory'>> = {
   lenientIds: flag,
   key: having('a key such as await generateSigningKey()', 'jwk'),
-  keys: object,
-  firstHandshake: object,
+  keys: anObject,
+  firstHandshake: anObject,
   requireAuth: flag,
   requireHandshake: flag,
   methods: recordOf(aFunction),
@@ -105,8 +105,8 @@ export const meshPeerChecks: OptionChecks<Omit<MeshPeerOptions, 'card' | 'direct
   allows: aFunction,
   refuseHandshake: aFunction,
   onMessage: aFunction,
-  rateLimit: object,
-  replayCache: object,
+  rateLimit: anObject,
+  replayCache: anObject,
   maxBytes: integer({ min: 1 }),
   timeout: milliseconds({ min: 1 }),
   maxInFlight: integer({ min: 1 }),

@@ -113,7 +113,7 @@ export const RequestPayload = titled(
   'The method to call and its parameters.',
 )
 
-export const ErrorCode = titled(
+export const MeshErrorCode = titled(
   'ErrorCode',
   string({ pattern: '^[A-Z][A-Z0-9_]*[A-Z0-9]$', expected: 'a code in capitals such as NOT_FOUND' }),
   'A machine-readable error code. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may define their own.',
@@ -121,7 +121,7 @@ export const ErrorCode = titled(
 
 const ErrorObject = titled(
   'ErrorObject',
-  object({ code: ErrorCode, message: string({ min: 1 }), details: optional(struct()) }),
+  object({ code: MeshErrorCode, message: string({ min: 1 }), details: optional(struct()) }),
   'Why a request failed.',
 )
 
@@ -161,7 +161,7 @@ const cardMembers = {
   metadata: optional(struct()),
 }
 
-export const AgentCard = {
+export const MeshAgentCard = {
   '1.0.0': titled('AgentCard', object(cardMembers), cardDescription),
   '1.1.0': titled(
     'AgentCard',
@@ -171,13 +171,13 @@ export const AgentCard = {
 }
 
 export const HandshakePayload = (version: SchemaVersion) =>
-  titled('HandshakePayload', object({ agent_card: AgentCard[version] }), 'Starts a session between two agents.')
+  titled('HandshakePayload', object({ agent_card: MeshAgentCard[version] }), 'Starts a session between two agents.')
 
 const HandshakeAccepted = titled(
   'HandshakeAccepted',
   object({
     accepted: boolean(true),
-    agent_card: AgentCard['1.1.0'],
+    agent_card: MeshAgentCard['1.1.0'],
     selected_protocol: string({ min: 1 }),
     schema_version: optional(SemanticVersion),
     reason: optional(string({ max: 500 })),
@@ -189,7 +189,7 @@ const HandshakeRefused = titled(
   'HandshakeRefused',
   object({
     accepted: boolean(false),
-    agent_card: optional(AgentCard['1.1.0']),
+    agent_card: optional(MeshAgentCard['1.1.0']),
     selected_protocol: optional(string({ min: 1 })),
     schema_version: optional(SemanticVersion),
     reason: optional(string({ max: 500 })),
@@ -216,7 +216,7 @@ const HttpUrl = titled(
 const ErrorDetails = titled(
   'ErrorDetails',
   object({
-    code: ErrorCode,
+    code: MeshErrorCode,
     message: string({ min: 1, max: 500 }),
     details: optional(struct()),
     retry_after: optional(number({ min: 0, integer: true })),

@@ -9,9 +9,9 @@ import { createMeshExchange } from './http-server.ts'
 import { createLink, type MeshLink } from './link.ts'
 import { type MeshObserver, observeReads, observeSessions, observeWrites } from './observer.ts'
 import { type MeshPeerOptions, meshPeerChecks } from './options.ts'
-import { AgentCard } from './payloads.ts'
+import { MeshAgentCard } from './payloads.ts'
 import { createReceive, type MeshReply } from './receive.ts'
-import { createSessions, type Session } from './sessions.ts'
+import { createSessions, type MeshSession } from './sessions.ts'
 import { createAuthenticate } from './signature.ts'
 import { ownSchemaVersions } from './versions.ts'
 import { attachSession, createSocketCarrier, type MeshSocket, type SocketOptions } from './websocket.ts'
@@ -51,7 +51,7 @@ export interface MeshPeer {
   link(to: HttpLinkOptions): MeshLink
   /** Links to another agent over one WebSocket. */
   connect(to: SocketLinkOptions): MeshLink
-  sessionWith(agentId: string): Session
+  sessionWith(agentId: string): MeshSession
 }
 
 /** Creates a mesh peer: it answers the envelopes of other peers with its methods, and opens links to call them. */
@@ -119,7 +119,7 @@ export function createObservedPeer(options: MeshPeerOptions, { observer, createP
 }
 
 function requireCardAndKeys({ card, key, keys, firstHandshake }: MeshPeerOptions, requireAuth: boolean): void {
-  const violation = AgentCard['1.1.0'].check(card)
+  const violation = MeshAgentCard['1.1.0'].check(card)
   if (violation) throw new TypeError(`The card is not valid: ${violation.path} ${violation.message}.`)
   ownSchemaVersions(card)
   if (!requireAuth) return

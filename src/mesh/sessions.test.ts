@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSessions, nextSession, type Session, type SessionEvent } from './sessions.ts'
+import { createSessions, type MeshSession, nextSession, type SessionEvent } from './sessions.ts'
 
 const card = {
   agent_id: 'an-agent',
@@ -11,10 +11,10 @@ const card = {
 }
 const agreement = { protocol: 'A2A/1.0', schemaVersion: '1.1.0' } as const
 const agreed: SessionEvent = { type: 'agreed', card, agreement }
-const established: Session = { state: 'established', card, agreement }
+const established: MeshSession = { state: 'established', card, agreement }
 
 describe('a session', () => {
-  it.each<[Session['state'], Session, SessionEvent, Session['state']]>([
+  it.each<[MeshSession['state'], MeshSession, SessionEvent, MeshSession['state']]>([
     ['none', { state: 'none' }, { type: 'handshake-sent' }, 'sent'],
     ['none', { state: 'none' }, agreed, 'established'],
     ['sent', { state: 'sent' }, agreed, 'established'],

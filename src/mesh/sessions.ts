@@ -2,10 +2,10 @@ import { BoundedMap } from '../core/base/bounded-map.ts'
 import type { MeshCard } from './envelope.ts'
 import type { VersionAgreement } from './versions.ts'
 
-const noSession: Session = { state: 'none' }
+const noSession: MeshSession = { state: 'none' }
 
 /** The state of the handshake with another agent. A goodbye ends it; a new handshake restarts it. */
-export type Session =
+export type MeshSession =
   | { readonly state: 'none' }
   | { readonly state: 'sent' }
   | { readonly state: 'established'; readonly card: MeshCard; readonly agreement: VersionAgreement }
@@ -19,13 +19,13 @@ export type SessionEvent =
   | { readonly type: 'goodbye'; readonly reconnectAfter?: number }
 
 export interface Sessions {
-  get(agentId: string): Session
-  apply(agentId: string, event: SessionEvent): Session
+  get(agentId: string): MeshSession
+  apply(agentId: string, event: SessionEvent): MeshSession
 }
 
 /** Keeps at most `capacity` sessions; agents that were quiet have to send a handshake again. */
 export function createSessions({ capacity = 10_000 } = {}): Sessions {
-  const sessions = new BoundedMap<string, Session>(capacity)
+  const sessions = new BoundedMap<string, MeshSession>(capacity)
   return {
     get: (agentId) => sessions.get(agentId) ?? noSession,
     apply(agentId, event) {
@@ -36,7 +36,7 @@ export function createSessions({ capacity = 10_000 } = {}): Sessions {
   }
 }
 
-export function nextSession(session: Session, event: SessionEvent): Session {
+export function nextSession(session: MeshSession, event: SessionEvent): MeshSession {
   switch (event.type) {
     case 'handshake-sent':
       // The last agreement holds until a new one replaces it.

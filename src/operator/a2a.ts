@@ -5,7 +5,7 @@ import { anonymous, type Principal } from '../core/protocol/model.ts'
 import { createHttpEndpoint } from '../core/server/http-endpoint.ts'
 import { withPath } from '../core/server/mount.ts'
 import type { ConsoleAgents, ConsoleHosted } from './agents.ts'
-import type { Role } from './contract.ts'
+import type { OperatorRole } from './contract.ts'
 import { consolePath } from './options.ts'
 import { decodeSegment } from './routes.ts'
 import type { OperatorSession } from './sessions.ts'
@@ -20,10 +20,10 @@ export interface BrowserEndpointOptions {
 export type BrowserEndpoints = (incoming: Incoming, session: OperatorSession) => Promise<Outgoing>
 
 export function createBrowserEndpoints({ agents, publicUrl }: BrowserEndpointOptions): BrowserEndpoints {
-  const endpoints = new WeakMap<ConsoleHosted, Partial<Record<Role, Exchange>>>()
+  const endpoints = new WeakMap<ConsoleHosted, Partial<Record<OperatorRole, Exchange>>>()
   const principals = new WeakMap<Incoming, Principal>()
 
-  function endpointOf(id: string, agent: ConsoleHosted, role: Role): Exchange {
+  function endpointOf(id: string, agent: ConsoleHosted, role: OperatorRole): Exchange {
     const byRole = endpoints.get(agent) ?? {}
     const endpoint = byRole[role] ?? createEndpoint(id, agent, role)
     endpoints.set(agent, { ...byRole, [role]: endpoint })
@@ -31,7 +31,7 @@ export function createBrowserEndpoints({ agents, publicUrl }: BrowserEndpointOpt
   }
 
   /** The usual endpoint of the agent, with other addresses on its card, and without what a session replaces. */
-  function createEndpoint(id: string, hosted: ConsoleHosted, role: Role): Exchange {
+  function createEndpoint(id: string, hosted: ConsoleHosted, role: OperatorRole): Exchange {
     const { securitySchemes: _, security: __, ...card } = hosted.card
     const address = publicUrl?.replace(/\/+$/, '')
     return createHttpEndpoint(

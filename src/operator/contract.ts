@@ -12,7 +12,7 @@ import type { Phase } from '../core/protocol/states.ts'
 export const operatorApiVersion = 'v1'
 
 /** `viewer` may read everything, `operator` may also cancel, answer, redeliver and send. */
-export type Role = 'viewer' | 'operator'
+export type OperatorRole = 'viewer' | 'operator'
 
 /** A way to log in, from the schemes that `console.auth` declares. */
 export interface LoginScheme {
@@ -24,7 +24,7 @@ export interface LoginScheme {
 
 /** `GET /session`. Without a session it answers 401 with an `ErrorBody` whose `schemes` say how to log in. */
 export interface Session {
-  readonly role: Role
+  readonly role: OperatorRole
   /** Undefined on a server that needs no login. */
   readonly principal?: { readonly id: string; readonly tenant?: string }
   /** When the session ends. Undefined if it does not. */

@@ -1,7 +1,7 @@
 import type { AuthOptions } from '../core/auth/auth.ts'
-import { aFunction, anyOf, group, milliseconds, type OptionChecks, object, oneOf } from '../core/base/options.ts'
+import { aFunction, anObject, anyOf, group, milliseconds, type OptionChecks, oneOf } from '../core/base/options.ts'
 import type { Principal } from '../core/protocol/model.ts'
-import type { Role } from './contract.ts'
+import type { OperatorRole } from './contract.ts'
 
 /** Where the console is served. Its paths, its cookie and its links begin with it. */
 export const consolePath = '/console'
@@ -15,7 +15,7 @@ export interface ConsoleOptions {
    */
   readonly auth?: ConsoleAuth
   /** The role of an operator; undefined refuses the login. Defaults to `operator` for every principal that `auth` accepts. */
-  readonly roles?: (principal: Principal) => Role | undefined
+  readonly roles?: (principal: Principal) => OperatorRole | undefined
   /** How long a login is valid, in milliseconds. It ends earlier if the credentials do. Defaults to 8 hours. */
   readonly sessionLifetime?: number
 }
@@ -24,7 +24,7 @@ export interface ConsoleOptions {
 export type ConsoleAuth = Omit<AuthOptions, 'anonymous'> | 'none'
 
 const consoleChecks: OptionChecks<ConsoleOptions> = {
-  auth: anyOf("an object such as { schemes }, or 'none'", oneOf('none'), object),
+  auth: anyOf("an object such as { schemes }, or 'none'", oneOf('none'), anObject),
   roles: aFunction,
   sessionLifetime: milliseconds({ min: 1_000, infinite: false }),
 }

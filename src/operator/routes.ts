@@ -4,7 +4,7 @@ import { isJson, parseJson } from '../core/http/json.ts'
 import { eventStream, eventText, oneLine, sseHeaders } from '../core/http/sse-writer.ts'
 import { ownerOf } from '../core/protocol/model.ts'
 import { type Schema, Violation } from '../core/schema/schema.ts'
-import type { Role } from './contract.ts'
+import type { OperatorRole } from './contract.ts'
 import { invalid, notFound, OperatorFailure } from './failures.ts'
 import type { OperatorSession } from './sessions.ts'
 
@@ -26,7 +26,7 @@ export interface Route {
   /** Such as `/tasks/:agent/:task`. */
   readonly path: string
   /** The role that the operation needs. */
-  readonly role: Role
+  readonly role: OperatorRole
   handle(call: OperatorCall, ...params: string[]): Promise<Outgoing>
 }
 

@@ -13,7 +13,7 @@ import type { SecurityScheme } from '../core/protocol/card.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { anonymous, type Principal } from '../core/protocol/model.ts'
 import { type ConsoleAccess, randomText } from './access.ts'
-import type { Login, LoginScheme, Role } from './contract.ts'
+import type { Login, LoginScheme, OperatorRole } from './contract.ts'
 import { invalid, OperatorFailure } from './failures.ts'
 
 const defaultLifetime = 8 * 60 * 60 * 1000
@@ -30,7 +30,7 @@ const minRandomLength = 32
 
 /** An operator whose request was accepted. */
 export interface OperatorSession {
-  readonly role: Role
+  readonly role: OperatorRole
   readonly principal: Principal
   /** Whether the server needs no login. */
   readonly isOpen: boolean

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/base/clock.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   clockCheck,
   flag,
@@ -10,7 +11,6 @@ import {
   isAbove,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../core/base/options.ts'
@@ -96,7 +96,7 @@ export const registryChecks: OptionChecks<RegistryOptions> = {
   ...meshChecks,
   fetch: aFunction,
   entries: having('a store such as createMemoryRegistryStore()', 'put', 'find'),
-  card: object,
+  card: anObject,
   unhealthyAfter: milliseconds({ min: 1 }),
   removeAfter: milliseconds({ min: 1 }),
   a2a: group<A2AOptions>({

@@ -2,6 +2,7 @@ import { type Agent, requireAgent } from '../core/agent/agent.ts'
 import { isObject } from '../core/base/json.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   checkOptions,
   flag,
@@ -11,7 +12,6 @@ import {
   listOf,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   path,
   text,
@@ -160,7 +160,7 @@ export const serveChecks: OptionChecks<ServeOptions> = {
   port: integer({ min: 0, max: 65_535 }),
   host: text,
   tls: (value, name) => {
-    object(value, name)
+    anObject(value, name)
     const { key, cert, pfx, SNICallback } = value as NonNullable<ListenOptions['tls']>
     if ((key && cert) || pfx || SNICallback) return
     throw new TypeError(`${name}: expected key and cert, or pfx, as in Node's TLS options`)
@@ -188,7 +188,7 @@ export const serveChecks: OptionChecks<ServeOptions> = {
     allow: listOf(text),
     loopback: oneOf('allow', 'refuse'),
     redirects: integer(),
-    tls: object,
+    tls: anObject,
     resolve: aFunction,
   }),
   directory: text,
@@ -201,8 +201,8 @@ export const serveChecks: OptionChecks<ServeOptions> = {
     patience: milliseconds({ min: 1 }),
     agentId: text,
     path,
-    socketOptions: object,
-    sockets: object,
+    socketOptions: anObject,
+    sockets: anObject,
     registry: group<MeshRegistryOptions>({ endpoint: text, fetch: aFunction, heartbeat: milliseconds({ min: 1 }) }),
   }),
   console: checkConsole,

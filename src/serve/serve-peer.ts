@@ -1,6 +1,7 @@
 import { defined } from '../core/base/json.ts'
 import { consoleLogger } from '../core/base/logger.ts'
 import {
+  anObject,
   checkOptions,
   group,
   having,
@@ -8,7 +9,6 @@ import {
   integer,
   milliseconds,
   type OptionChecks,
-  object,
   path as pathCheck,
   text,
 } from '../core/base/options.ts'
@@ -48,10 +48,10 @@ const peerChecks: OptionChecks<ServePeerOptions> = {
   directory: having('a directory with discover', 'discover'),
   port: integer({ min: 0, max: 65_535 }),
   host: text,
-  tls: object,
+  tls: anObject,
   path: pathCheck,
   publicUrl: httpUrl,
-  sockets: object,
+  sockets: anObject,
   socketOptions: group<SocketOptions>({
     maxInFlight: integer({ min: 1 }),
     maxBuffered: integer({ min: 1 }),

@@ -2,6 +2,7 @@ import { defined } from '../core/base/json.ts'
 import { consoleLogger } from '../core/base/logger.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   checkOptions,
   flag,
@@ -9,7 +10,6 @@ import {
   integer,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../core/base/options.ts'
@@ -51,12 +51,12 @@ export interface ServeRegistryOptions
 
 const optionChecks: OptionChecks<ServeRegistryOptions> = {
   ...registryChecks,
-  auth: anyOf("'none', 'local' or an object with schemes", oneOf('none', 'local'), object),
+  auth: anyOf("'none', 'local' or an object with schemes", oneOf('none', 'local'), anObject),
   mayChange: aFunction,
   maxReading: integer({ min: 1 }),
   maxFollowers: integer({ min: 1 }),
   heartbeat: milliseconds({ min: 1 }),
-  publisher: object,
+  publisher: anObject,
   console: checkConsole,
   directory: text,
   publicUrl: httpUrl,
@@ -66,11 +66,11 @@ const optionChecks: OptionChecks<ServeRegistryOptions> = {
   requestTimeout: milliseconds({ min: 1 }),
   keepAliveTimeout: milliseconds({ min: 1 }),
   unreadTimeout: milliseconds({ min: 1 }),
-  tls: object,
+  tls: anObject,
   maxConnections: integer({ min: 1 }),
-  upgrade: object,
+  upgrade: anObject,
   onError: aFunction,
-  load: object,
+  load: anObject,
 }
 
 /** A running registry, as `serveRegistry` returns it. */

@@ -1,7 +1,7 @@
 import type { Agent } from '../core/agent/agent.ts'
 import { type Clock, systemClock } from '../core/base/clock.ts'
 import type { Logger } from '../core/base/logger.ts'
-import { anything, checkOptions, clockCheck, listOf, object } from '../core/base/options.ts'
+import { anObject, anything, checkOptions, clockCheck, listOf } from '../core/base/options.ts'
 import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
 import type { ConnectOptions } from '../core/client/options.ts'
@@ -57,7 +57,12 @@ export interface Pair extends AsyncDisposable {
  * const reply = await pair.client.send('hello')
  */
 export async function createPair(agent: Agent, options: PairOptions = {}): Promise<Pair> {
-  checkOptions('createPair', options, { clock: clockCheck, faults: listOf(anything), connect: object, serve: object })
+  checkOptions('createPair', options, {
+    clock: clockCheck,
+    faults: listOf(anything),
+    connect: anObject,
+    serve: anObject,
+  })
   const { clock, faults = [] } = options
   const time: Clock = clock ?? systemClock
   const handler = createHandler(agent, {

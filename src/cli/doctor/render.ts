@@ -1,9 +1,9 @@
 import {
   bySeverity,
   countOf,
-  type Exchange,
   type Finding,
   type InterfaceReport,
+  type RecordedExchange,
   type Report,
   type Severity,
 } from '../../conformance/doctor/report.ts'
@@ -62,7 +62,7 @@ function describeInterface(report: InterfaceReport): string {
   return `${binding} ${version} ${url}${tenant === undefined ? '' : ` tenant=${tenant}`} (${facts.join(', ')})`
 }
 
-function describeExchange({ request, response, failure }: Exchange): string {
+function describeExchange({ request, response, failure }: RecordedExchange): string {
   const { method, url, body } = request
   const call = `${method} ${url}${body === undefined ? '' : ` ${excerptOf(body)}`}`
   if (!response) return `${call} → ${failure}`

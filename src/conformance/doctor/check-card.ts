@@ -2,7 +2,7 @@ import { isList, isObject, type JsonObject } from '../../core/base/json.ts'
 import { clientDialects } from '../../core/dialects/client-dialects.ts'
 import type { AgentCard, AgentInterface } from '../../core/protocol/card.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
-import type { Exchange, Finding, Severity } from './report.ts'
+import type { Finding, RecordedExchange, Severity } from './report.ts'
 
 export interface CardInput {
   /** The card as the agent sent it, and as it was read. */
@@ -11,7 +11,7 @@ export interface CardInput {
   /** Undefined for a card in a file. */
   readonly cardUrl: string | undefined
   /** The request for the card. */
-  readonly evidence: readonly Exchange[]
+  readonly evidence: readonly RecordedExchange[]
   /** Violations of the schema. */
   readonly violations: readonly string[]
   /** `verified`, `absent`, or why it cannot be verified. */

@@ -2,7 +2,7 @@ import { defined } from '../../core/base/json.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
 import type { AgentInterface } from '../../core/protocol/card.ts'
 import type { Recorder } from './recorder.ts'
-import type { Exchange, Finding, Severity } from './report.ts'
+import type { Finding, RecordedExchange, Severity } from './report.ts'
 
 /** The origin that the CORS probe names. */
 const probeOrigin = 'https://doctor.example'
@@ -144,7 +144,7 @@ async function send(
   url: string,
   { fetch, recorder, signal }: NetworkOptions,
   init: RequestInit,
-): Promise<{ readonly exchange?: Exchange; readonly text: string }> {
+): Promise<{ readonly exchange?: RecordedExchange; readonly text: string }> {
   const mark = recorder.mark()
   try {
     const response = await fetch(url, {

@@ -1,6 +1,6 @@
 import { defined } from '../../core/base/json.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
-import type { Exchange } from './report.ts'
+import type { RecordedExchange } from './report.ts'
 
 /** Characters of a body that are kept as evidence. */
 const maxBody = 1_500
@@ -16,14 +16,14 @@ export interface Recorder {
   /** A position, for `since`. */
   mark(): number
   /** The exchanges after a position. */
-  since(mark: number): readonly Exchange[]
+  since(mark: number): readonly RecordedExchange[]
   /** How many requests were sent. */
   count(): number
 }
 
 /** `redact` removes the credentials that the caller knows. */
 export function createRecorder(redact: (text: string) => string = (text) => text): Recorder {
-  const exchanges: { current: Exchange }[] = []
+  const exchanges: { current: RecordedExchange }[] = []
   let count = 0
   return {
     count: () => count,
@@ -31,13 +31,13 @@ export function createRecorder(redact: (text: string) => string = (text) => text
     since: (mark) => exchanges.slice(mark).map(({ current }) => current),
     record: (fetch) => async (url, init) => {
       const { method = 'GET', headers, body } = init
-      const request: Exchange['request'] = defined({
+      const request: RecordedExchange['request'] = defined({
         method,
         url: redact(hideQuery(url)),
         headers: headersOf(new Headers(headers), redact),
         body: typeof body === 'string' ? redact(body.slice(0, maxBody)) : undefined,
       })
-      const entry: { current: Exchange } = { current: { request, failure: 'no answer yet' } }
+      const entry: { current: RecordedExchange } = { current: { request, failure: 'no answer yet' } }
       count += 1
       if (exchanges.length < maxExchanges) exchanges.push(entry)
       const start = performance.now()

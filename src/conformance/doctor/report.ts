@@ -7,7 +7,7 @@ import { defined, type JsonObject } from '../../core/base/json.ts'
 export type Severity = 'error' | 'warning' | 'info'
 
 /** A request that doctor sent, with its answer. Credentials are redacted. */
-export interface Exchange {
+export interface RecordedExchange {
   readonly request: {
     readonly method: string
     readonly url: string
@@ -35,7 +35,7 @@ export interface Finding {
   readonly problem: string
   /** What to change. */
   readonly fix?: string
-  readonly evidence: readonly Exchange[]
+  readonly evidence: readonly RecordedExchange[]
 }
 
 /** Adds a finding about an interface, with the last exchanges as its evidence. */
@@ -48,7 +48,7 @@ export function collectFindings(
     protocolVersion,
     url,
   }: { readonly binding: string; readonly protocolVersion: string; readonly url: string },
-  evidence: () => readonly Exchange[],
+  evidence: () => readonly RecordedExchange[],
 ) {
   const findings: Finding[] = []
   const subject = `${binding} ${protocolVersion} ${url}`

@@ -3,8 +3,9 @@ import { describe, expectError } from '../answers.ts'
 import { requiredExtensions, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 import { someText, unknownId } from './send.ts'
 
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
@@ -135,20 +136,21 @@ export const accessRules: readonly Rule[] = [
   },
 ]
 
-type Session = Parameters<Rule['check']>[0]
-
-async function sendAs(session: Session, version: string): Promise<Exchange> {
+async function sendAs(session: ConformanceSession, version: string): Promise<WireExchange> {
   const params = messageParams({ text: await someText(session) }, session.wire.target)
   return await session.wire.call('send', params, { headers: { 'a2a-version': version } })
 }
 
 /** A get with other credentials than those of the suite. */
-function withCredentials({ wire, credentialNames }: Session, value: () => string | undefined): Promise<Exchange> {
+function withCredentials(
+  { wire, credentialNames }: ConformanceSession,
+  value: () => string | undefined,
+): Promise<WireExchange> {
   const headers = Object.fromEntries(credentialNames.map((name) => [name, value()]))
   return wire.call('get', { id: unknownId() }, { headers })
 }
 
-function expectRefusal(answer: Exchange): void {
+function expectRefusal(answer: WireExchange): void {
   const { status, grpcStatus } = answer
   const isRefused =
     grpcStatus === undefined

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../core/base/json.ts'
 import { isProto, listOf, requireTask } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
-import type { Session } from '../session.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
@@ -168,12 +168,12 @@ export const dataRules: readonly Rule[] = [
   },
 ]
 
-async function readTask(session: Session) {
+async function readTask(session: ConformanceSession) {
   const { id } = await session.completedTask()
   return requireTask(await session.wire.call('get', { id }), session.wire.target)
 }
 
-async function taskMessages(session: Session): Promise<readonly JsonObject[]> {
+async function taskMessages(session: ConformanceSession): Promise<readonly JsonObject[]> {
   const { wire } = await readTask(session)
   const status = isObject(wire.status) ? (wire.status.message ?? wire.status.update) : undefined
   const messages = [...listOf(wire.history), ...(isObject(status) ? [status] : [])]
@@ -181,13 +181,13 @@ async function taskMessages(session: Session): Promise<readonly JsonObject[]> {
   return messages
 }
 
-async function taskArtifacts(session: Session): Promise<readonly JsonObject[]> {
+async function taskArtifacts(session: ConformanceSession): Promise<readonly JsonObject[]> {
   const artifacts = listOf((await readTask(session)).wire.artifacts)
   measureIf(artifacts.length > 0, 'The task has no artifacts.')
   return artifacts
 }
 
-async function taskTimestamp(session: Session): Promise<string> {
+async function taskTimestamp(session: ConformanceSession): Promise<string> {
   const { status } = (await readTask(session)).wire
   const timestamp = isObject(status) ? status.timestamp : undefined
   measureIf(typeof timestamp === 'string', 'The status has no timestamp.')
@@ -199,7 +199,7 @@ function partsOf(holder: JsonObject): readonly JsonObject[] {
   return listOf(holder.parts ?? holder.content)
 }
 
-function isPart(part: JsonObject, { wire: { target } }: Session): boolean {
+function isPart(part: JsonObject, { wire: { target } }: ConformanceSession): boolean {
   const has = (...names: readonly string[]) => names.filter((name) => name in part).length === 1
   if (target.version === '1.0') return has('text', 'raw', 'url', 'data')
   if (isProto(target)) return has('text', 'file', 'data')

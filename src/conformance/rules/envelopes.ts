@@ -2,8 +2,9 @@ import { isObject } from '../../core/base/json.ts'
 import { describe, detailsOf, errorInfoOf, rpcErrorOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import type { Rule } from '../rule.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 import { someText, unknownId } from './send.ts'
 
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
@@ -295,20 +296,18 @@ export const envelopeRules: readonly Rule[] = [
   },
 ]
 
-type Session = Parameters<Rule['check']>[0]
-
-async function unknownTask(wire: Session['wire']): Promise<Exchange> {
+async function unknownTask(wire: ConformanceSession['wire']): Promise<WireExchange> {
   const answer = await wire.call('get', { id: unknownId() })
   measureIf(answer.isError, 'The agent answered without an error.')
   return answer
 }
 
-function expectRpcCode(answer: Exchange, code: number): void {
+function expectRpcCode(answer: WireExchange, code: number): void {
   const actual = rpcErrorOf(answer)?.code
   expectThat(actual === code, `Expected the error ${code}, got ${actual === undefined ? describe(answer) : actual}.`)
 }
 
-function expectErrorInfo(answer: Exchange): void {
+function expectErrorInfo(answer: WireExchange): void {
   const info = errorInfoOf(answer)
   expectThat(info, 'The error has no google.rpc.ErrorInfo.')
   expectThat(info.reason === 'TASK_NOT_FOUND', `The reason is ${JSON.stringify(info.reason)}.`)

@@ -3,7 +3,7 @@ import { describe, expectError, listOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { pushParams, pushReference } from '../requests.ts'
 import type { Rule } from '../rule.ts'
-import type { Session } from '../session.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
@@ -141,12 +141,12 @@ function jsonRpcOnly(rule: Rule): Rule {
   return { ...rule, bindings: ['JSONRPC'] }
 }
 
-async function taskWithPush(session: Session) {
+async function taskWithPush(session: ConformanceSession) {
   measureIf(session.has('pushNotifications'), 'The card declares no push notifications.')
   return await session.completedTask()
 }
 
-async function register(session: Session): Promise<{ readonly taskId: string; readonly id: string }> {
+async function register(session: ConformanceSession): Promise<{ readonly taskId: string; readonly id: string }> {
   const { wire } = session
   const { id: taskId } = await taskWithPush(session)
   const id = `conformance-${crypto.randomUUID()}`
@@ -155,7 +155,7 @@ async function register(session: Session): Promise<{ readonly taskId: string; re
   return { taskId, id: idOf(answer.result) ?? id }
 }
 
-async function webhookIds({ wire }: Session, taskId: string): Promise<readonly unknown[]> {
+async function webhookIds({ wire }: ConformanceSession, taskId: string): Promise<readonly unknown[]> {
   const isCurrent = wire.target.version === '1.0'
   const answer = await wire.call('push-list', isCurrent ? { taskId } : { id: taskId })
   measureIf(!answer.isError, `The webhooks cannot be listed: ${describe(answer)}.`)

@@ -3,7 +3,7 @@ import { describe, expectError, isInterrupted, isTerminal, requireTask, sentMess
 import type { Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
-import type { Session } from '../session.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf, NotMeasured } from '../verdict.ts'
 
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
@@ -304,7 +304,7 @@ export const sendRules: readonly Rule[] = [
 ]
 
 /** A text that the agent answers in any way. */
-export async function someText(session: Session): Promise<string> {
+export async function someText(session: ConformanceSession): Promise<string> {
   return await session.text('task').catch(() => session.text('message').catch(() => 'Hello'))
 }
 
@@ -312,7 +312,7 @@ export function unknownId(): string {
   return `conformance-${crypto.randomUUID()}`
 }
 
-function requireSent(session: Session, answer: Awaited<ReturnType<Session['send']>>) {
+function requireSent(session: ConformanceSession, answer: Awaited<ReturnType<ConformanceSession['send']>>) {
   const task = sentTask(answer, session.wire.target)
   if (!task) throw new NotMeasured(`The agent did not answer with a task, but with ${describe(answer)}.`)
   return task

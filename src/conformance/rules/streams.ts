@@ -16,7 +16,7 @@ import {
 import type { Interface, Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
-import type { Session } from '../session.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 import type { OpenStream, StreamEvent } from '../wire.ts'
 import { someText, unknownId } from './send.ts'
@@ -304,16 +304,16 @@ export const streamRules: readonly Rule[] = [
   },
 ]
 
-function requireStreaming(session: Session): void {
+function requireStreaming(session: ConformanceSession): void {
   measureIf(session.has('streaming'), 'The card declares no streaming.')
 }
 
-function openStream({ wire }: Session, text: string): Promise<OpenStream> {
+function openStream({ wire }: ConformanceSession, text: string): Promise<OpenStream> {
   return wire.open('stream', messageParams({ text }, wire.target))
 }
 
 /** All events of a stream. Throws a `NotMeasured` if there is none: another rule judges that. */
-async function streamed(session: Session, text: string): Promise<readonly StreamEvent[]> {
+async function streamed(session: ConformanceSession, text: string): Promise<readonly StreamEvent[]> {
   requireStreaming(session)
   const stream = await openStream(session, text)
   measureIf(stream.isStream, `The agent did not open a stream: ${describe(stream.exchange)}.`)

@@ -2,7 +2,7 @@ import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError, listOf, requireTask, stateOf } from '../answers.ts'
 import type { Version } from '../interface.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
-import type { Session } from '../session.ts'
+import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 import { unknownId } from './send.ts'
 
@@ -259,21 +259,21 @@ export const taskRules: readonly Rule[] = [
   },
 ]
 
-async function listTasks(session: Session, params: Parameters<Session['wire']['call']>[1]) {
+async function listTasks(session: ConformanceSession, params: Parameters<ConformanceSession['wire']['call']>[1]) {
   const answer = await session.wire.call('list', params)
   expectThat(isObject(answer.result) && isList(answer.result.tasks), `Expected a list, got ${describe(answer)}.`)
   return listOf(answer.result.tasks)
 }
 
 /** A context with two completed tasks. */
-async function contextOfTwo(session: Session): Promise<string> {
+async function contextOfTwo(session: ConformanceSession): Promise<string> {
   const { contextId } = await taskInContext(session)
   const { isError } = await session.send({ text: await session.text('task'), contextId })
   measureIf(!isError, 'The agent accepts no second message in a context.')
   return contextId
 }
 
-async function taskInContext(session: Session) {
+async function taskInContext(session: ConformanceSession) {
   const { contextId, ...task } = await session.completedTask()
   measureIf(contextId !== undefined, 'The agent sends no context ids.')
   return { ...task, contextId }

@@ -1,5 +1,6 @@
 import { defined, type JsonObject } from '../base/json.ts'
 import {
+  anObject,
   anyOf,
   checkOptions,
   group,
@@ -8,7 +9,6 @@ import {
   listOf,
   type OptionCheck,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../base/options.ts'
@@ -73,13 +73,13 @@ export const profileChecks: OptionChecks<AgentProfile> = {
   name: text,
   description: anyText,
   version: anyText,
-  skills: listOf(object),
+  skills: listOf(anObject),
   inputModes: checkedBelow,
   outputModes: checkedBelow,
-  provider: object,
+  provider: anObject,
   documentationUrl: anyText,
   iconUrl: anyText,
-  extensions: listOf(object),
+  extensions: listOf(anObject),
   recovery: anyOf(
     "'fail', 'retry', 'resume' or { policy, attempts }",
     oneOf('fail', 'retry', 'resume'),

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { defined, type JsonObject } from '../base/json.ts'
-import { aFunction, anything, checkOptions, listOf, type OptionChecks, object, text } from '../base/options.ts'
+import { aFunction, anObject, anything, checkOptions, listOf, type OptionChecks, text } from '../base/options.ts'
 import type { AgentSkill } from '../protocol/card.ts'
 import type { SkillType } from '../protocol/extensions/typed-skills.ts'
 import type { AgentReturn, AgentYield } from './agent-function.ts'
@@ -36,12 +36,12 @@ const skillChecks: OptionChecks<SkillOptions<string, Schema, Schema>> = {
   // The agent checks media types.
   inputModes: anything,
   outputModes: anything,
-  security: listOf(object),
+  security: listOf(anObject),
   // Schemas of some libraries are functions.
   input: anything,
   output: anything,
-  inputJsonSchema: object,
-  outputJsonSchema: object,
+  inputJsonSchema: anObject,
+  outputJsonSchema: anObject,
   run: aFunction,
 }
 

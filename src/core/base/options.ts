@@ -54,7 +54,7 @@ export const flag: OptionCheck = /* @__PURE__ */ valueThat('true or false', (val
 export const aFunction: OptionCheck = /* @__PURE__ */ valueThat('a function', (value) => typeof value === 'function')
 
 /** An object whose members are checked where they are used. */
-export const object: OptionCheck = /* @__PURE__ */ valueThat('an object', isObject)
+export const anObject: OptionCheck = /* @__PURE__ */ valueThat('an object', isObject)
 
 /** Anything: a check that names the option follows where it is used. */
 export const anything: OptionCheck = () => {}
@@ -107,7 +107,7 @@ export function listOf(check: OptionCheck): OptionCheck {
 /** An object with members of any name, such as schemes by their names. */
 export function recordOf(check: OptionCheck): OptionCheck {
   return (value, name) => {
-    object(value, name)
+    anObject(value, name)
     for (const [member, item] of Object.entries(value as object)) check(item, `${name}.${member}`)
   }
 }

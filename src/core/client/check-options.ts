@@ -2,6 +2,7 @@ import type { Backoff } from '../base/backoff.ts'
 import { isObject } from '../base/json.ts'
 import {
   aFunction,
+  anObject,
   checkOptions,
   clockCheck,
   flag,
@@ -12,7 +13,6 @@ import {
   listOf,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   text,
   valueThat,
@@ -33,7 +33,7 @@ const backoff = group<Backoff>({ ...delays, tries: aboveZero })
 
 const optionChecks: OptionChecks<ConnectOptions> = {
   fetch: aFunction,
-  auth: listOf(object),
+  auth: listOf(anObject),
   authorize: aFunction,
   onNotice: aFunction,
   timeout: timeSpan,

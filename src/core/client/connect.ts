@@ -14,7 +14,7 @@ import { type Client, createClient } from './client.ts'
 import { authorizing } from './credentials/authorize.ts'
 import { byCard } from './credentials/by-card.ts'
 import { createConnectionTrace } from './diagnostics/connection-trace.ts'
-import { diagnose } from './diagnostics/diagnose.ts'
+import { diagnoseFailure } from './diagnostics/diagnose.ts'
 import { type CardInfo, findCard, isLocal, verifyCard } from './find-card.ts'
 import type { ConnectOptions, Local, Notice, Target, Transport } from './options.ts'
 import { endWithTask } from './resilience/end-with-task.ts'
@@ -55,7 +55,8 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     onNotice?.(notice)
   }
   let cardInfo: CardInfo | undefined
-  const diagnoseError = (error: unknown) => diagnose(error, { ...cardInfo, hasCredentials: authorize !== undefined })
+  const diagnoseError = (error: unknown) =>
+    diagnoseFailure(error, { ...cardInfo, hasCredentials: authorize !== undefined })
   const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => cardInfo?.card) : plain)
   const plainFetch = fetchOf(target, options)
   const fetch = withCredentials(plainFetch)

@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts'
-import { group, having, isAbove, type OptionCheck, type OptionChecks, object, text } from '../base/options.ts'
+import { anObject, group, having, isAbove, type OptionCheck, type OptionChecks, text } from '../base/options.ts'
 import { A2AError, loggedError } from '../protocol/errors.ts'
 import type { Usage } from '../protocol/extensions/usage.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
@@ -46,7 +46,7 @@ export interface LimitOptions {
 }
 
 const checkBudget: OptionCheck = (value, name) => {
-  object(value, name)
+  anObject(value, name)
   if ('window' in (value as object)) {
     throw new TypeError(`${name}.window: expected per, in milliseconds, such as { limit: 100, per: 60_000 }.`)
   }
@@ -79,7 +79,7 @@ export const checkLimits: OptionCheck = group<LimitOptions>({
   perTenant: checkCallerQuota,
   currency: checkCurrency,
   perSkill(value, name) {
-    object(value, name)
+    anObject(value, name)
     for (const [skill, quota] of Object.entries(value as object)) checkQuota(quota, `${name}.${skill}`)
   },
   store: having('a limit store such as createMemoryLimits()', 'take', 'hold'),

@@ -8,7 +8,7 @@ import {
 } from 'node:http2'
 import type { LookupFunction } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import { checkOptions, listOf, milliseconds, type OptionChecks, object, oneOf, text } from '../base/options.ts'
+import { anObject, checkOptions, listOf, milliseconds, type OptionChecks, oneOf, text } from '../base/options.ts'
 import { createGuard, type GuardOptions, type LoopbackRule } from '../http/address-guard.ts'
 import { type Fetch, type ResponseWithTrailers, withTrailers } from '../http/fetch.ts'
 import { createGrpcClient, grpcUrl } from '../transports/grpc/client.ts'
@@ -39,7 +39,7 @@ export interface Grpc extends LoopbackTransport {
 const optionChecks: OptionChecks<GrpcOptions> = {
   allow: listOf(text),
   loopback: oneOf('allow', 'refuse'),
-  tls: object,
+  tls: anObject,
   connectTimeout: milliseconds({ min: 1 }),
   keepAlive: milliseconds({ min: 1 }),
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { isTimeout } from '../base/clock.ts'
-import { aFunction, checkOptions, milliseconds, object } from '../base/options.ts'
+import { aFunction, anObject, checkOptions, milliseconds } from '../base/options.ts'
 import {
   type Exchange,
   type Incoming,
@@ -51,7 +51,7 @@ export function toListener(
 ): (request: IncomingMessage, response: ServerResponse, next?: () => void) => void {
   checkOptions('toListener', options, {
     onError: aFunction,
-    load: object,
+    load: anObject,
     unreadTimeout: milliseconds({ min: 1 }),
   })
   aFunction(exchange, 'toListener(handler.exchange)')

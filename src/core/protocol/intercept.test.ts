@@ -35,30 +35,6 @@ describe('intercept', () => {
     expect(intercept(service, [])).toEqual(service)
   })
 
-  it('a request without the flag of an interceptor bypasses it', async () => {
-    const { service, calls } = recordingService()
-    const flagged = intercept(service, [
-      {
-        onlyWith: 'traceMetadata',
-        unary(operation, request, call, next) {
-          calls.push(`unary ${operation}`)
-          return next(request, call)
-        },
-        stream(operation, request, call, next) {
-          calls.push(`stream ${operation}`)
-          return next(request, call)
-        },
-      },
-    ])
-    for (const traceMetadata of [undefined, false, true]) {
-      await flagged.getTask({ taskId: 't', ...{ traceMetadata } }, call)
-      await flagged.subscribeToTask({ taskId: 't', traceMetadata }, call).next()
-    }
-    const unflagged = ['getTask', 'subscribeToTask']
-    const withFlag = ['unary getTask', 'getTask', 'stream subscribeToTask', 'subscribeToTask']
-    expect(calls).toEqual([...unflagged, ...unflagged, ...withFlag])
-  })
-
   it('a member named after an operation replaces the one for all operations', async () => {
     const { service, calls } = recordingService()
     const intercepted = intercept(service, [

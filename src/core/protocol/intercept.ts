@@ -42,14 +42,7 @@ export type StreamInterceptor<O extends StreamOperation> = (
 export type OperationInterceptors = UnaryInterceptors & StreamInterceptors
 
 /** Work around the operations of a service. A member named after an operation replaces `unary` or `stream` for it. */
-export type Interceptor = AnyOperationInterceptor &
-  OperationInterceptors & {
-    /** Requests without this flag bypass the interceptor. */
-    readonly onlyWith?: RequestFlag
-  }
-
-/** A member of requests that some callers set. */
-export type RequestFlag = 'traceMetadata'
+export type Interceptor = AnyOperationInterceptor & OperationInterceptors
 
 /**
  * Puts interceptors around a service. The first one is the outermost: it sees a call first and its result last.
@@ -155,7 +148,7 @@ function interceptUnary<O extends UnaryOperation>(
   // Not async: the promise of `next` is handed on without waiting for it.
   return (request, call) => {
     try {
-      return appliesTo(interceptor, request) ? around(request, call, next) : next(request, call)
+      return around(request, call, next)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -172,9 +165,5 @@ function interceptStream<O extends StreamOperation>(
   const around: StreamInterceptor<O> | undefined =
     byName[operation] ?? (stream && ((request, call, next) => stream(operation, request, call, next)))
   if (!around) return next
-  return (request, call) => (appliesTo(interceptor, request) ? around(request, call, next) : next(request, call))
-}
-
-function appliesTo({ onlyWith }: Interceptor, request: object): boolean | undefined {
-  return !onlyWith || (request as { readonly [F in RequestFlag]?: boolean })[onlyWith]
+  return (request, call) => around(request, call, next)
 }

@@ -5,6 +5,7 @@ import { defined } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   flag,
   group,
@@ -12,7 +13,6 @@ import {
   listOf,
   milliseconds,
   type OptionCheck,
-  object,
   oneOf,
   recordOf,
 } from '../base/options.ts'
@@ -45,7 +45,7 @@ export const authCheck: OptionCheck = anyOf(
   oneOf('none'),
   group<AuthSettings>({
     schemes: recordOf(having('a scheme such as apiKey(…) of parley-a2a/auth', 'authenticate')),
-    require: listOf(object),
+    require: listOf(anObject),
     timeout: milliseconds({ min: 1, infinite: false }),
     anonymous: anyOf('true, false or { listAll }', flag, group<AnonymousOptions>({ listAll: flag })),
     policy: aFunction,

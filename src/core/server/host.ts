@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
-import { checkOptions, flag, having, type OptionChecks, object, text } from '../base/options.ts'
+import { anObject, checkOptions, flag, having, type OptionChecks, text } from '../base/options.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { isBelow, toFetch } from '../http/fetch.ts'
 import type { Load } from '../http/load.ts'
@@ -38,8 +38,8 @@ export interface HostPages {
 }
 
 const hostChecks: OptionChecks<HostOptions> = {
-  grpc: object,
-  load: object,
+  grpc: anObject,
+  load: anObject,
   isOnLoopback: flag,
   pages: having('pages with a path and an exchange', 'path', 'exchange'),
 }

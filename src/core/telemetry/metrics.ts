@@ -2,7 +2,7 @@ import type { Trace } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isStream } from '../protocol/intercept.ts'
 import type { Activity, ActivityDetails, Span, Telemetry, TelemetryIncident } from '../protocol/telemetry.ts'
-import { createMetricRegistry, type RegistryOptions } from './prometheus.ts'
+import { createMetricRegistry, type MetricRegistryOptions } from './prometheus.ts'
 
 /** Callers can make up any other method; they count as `other`. */
 const httpMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -14,7 +14,7 @@ export interface MetricsGauges {
   readonly webhooks: () => number
 }
 
-export type CreateMetricsOptions = RegistryOptions & { readonly gauges: MetricsGauges }
+export type CreateMetricsOptions = MetricRegistryOptions & { readonly gauges: MetricsGauges }
 
 /** The metrics of one agent. */
 export interface Metrics {

@@ -2,7 +2,7 @@ const defaultBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 const other = 'other'
 
-export interface RegistryOptions {
+export interface MetricRegistryOptions {
   /** Maximum number of series of one metric. Further ones count together as `other`. Defaults to 200. */
   readonly maxSeries?: number
   /** Labels of every series. */
@@ -29,7 +29,10 @@ export interface MetricRegistry {
   text(): string
 }
 
-export function createMetricRegistry({ maxSeries = 200, labels: common = {} }: RegistryOptions = {}): MetricRegistry {
+export function createMetricRegistry({
+  maxSeries = 200,
+  labels: common = {},
+}: MetricRegistryOptions = {}): MetricRegistry {
   const metrics = new Map<string, () => string>()
   const commonLabels = Object.entries(common)
 

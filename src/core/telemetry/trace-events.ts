@@ -1,4 +1,4 @@
-import { defined, type JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import { spanIdOf, startSpan, type Trace, traceIdOf } from '../base/trace-context.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Interceptor } from '../protocol/intercept.ts'
@@ -18,24 +18,34 @@ export interface TraceEventsOptions {
  * ours get one, in the trace of the caller or in a new one.
  */
 export function traceEvents({ hasSpans, always }: TraceEventsOptions): Interceptor {
+  const isTraced = ({ traceMetadata }: TraceableRequest) => always || traceMetadata === true
+
   function within(call: Call): Call {
     return hasSpans && call.trace ? call : callWithin(call, startSpan(call.trace))
   }
 
+  // Not a generator: other requests get the stream of `next` as it is.
+  function trace<R extends TraceableRequest>(request: R, call: Call, next: Next<R>): AsyncGenerator<StreamEvent> {
+    if (!isTraced(request)) return next(request, call)
+    const traced = within(call)
+    return addPositions(next(request, traced), traced.trace)
+  }
+
   return {
-    ...defined({ onlyWith: always ? undefined : 'traceMetadata' }),
-    sendMessage: (request, call, next) => next(request, within(call)),
-    streamMessage: (request, call, next) => trace(request, within(call), next),
-    subscribeToTask: (request, call, next) => trace(request, within(call), next),
+    sendMessage: (request, call, next) => next(request, isTraced(request) ? within(call) : call),
+    streamMessage: trace,
+    subscribeToTask: trace,
   }
 }
 
-async function* trace<R>(
-  request: R,
-  call: Call,
-  next: (request: R, call: Call) => AsyncGenerator<StreamEvent>,
-): AsyncGenerator<StreamEvent> {
-  for await (const event of next(request, call)) yield call.trace ? withPosition(event, call.trace) : event
+interface TraceableRequest {
+  readonly traceMetadata?: boolean
+}
+
+type Next<R> = (request: R, call: Call) => AsyncGenerator<StreamEvent>
+
+async function* addPositions(events: AsyncGenerator<StreamEvent>, trace?: Trace): AsyncGenerator<StreamEvent> {
+  for await (const event of events) yield trace ? withPosition(event, trace) : event
 }
 
 function withPosition(event: StreamEvent, trace: Trace): StreamEvent {

@@ -4,7 +4,7 @@ import type { Answer, Question } from '../../core/agent/ask.ts'
 import type { ArtifactWriter, Turn, TurnOutput } from '../../core/agent/turn.ts'
 import { sha256, toHex } from '../../core/base/hash.ts'
 import { defined, isObject, type Json, type JsonObject, toJson } from '../../core/base/json.ts'
-import { checkOptions, flag, listOf, type OptionChecks, object } from '../../core/base/options.ts'
+import { anObject, checkOptions, flag, listOf, type OptionChecks } from '../../core/base/options.ts'
 import type { AgentSkill } from '../../core/protocol/card.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import { progressKey } from '../../core/protocol/extensions/progress.ts'
@@ -23,7 +23,7 @@ export interface AdapterOptions {
   readonly skills?: readonly (Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>)[]
 }
 
-export const adapterChecks: OptionChecks<AdapterOptions> = { reasoning: flag, skills: listOf(object) }
+export const adapterChecks: OptionChecks<AdapterOptions> = { reasoning: flag, skills: listOf(anObject) }
 
 /** A tool of an agent, as its card lists it. */
 export interface AgentTool {

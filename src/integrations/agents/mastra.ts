@@ -2,7 +2,7 @@
 
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
-import { object } from '../../core/base/options.ts'
+import { anObject } from '../../core/base/options.ts'
 import {
   type AdapterOptions,
   type AgentTool,
@@ -62,7 +62,7 @@ export function mastra(source: MastraAgent, options: MastraOptions = {}): Adapte
   checkAdapter(
     'mastra',
     options,
-    { ...adapterChecks, stream: object, tools: object },
+    { ...adapterChecks, stream: anObject, tools: anObject },
     isAgent,
     'an Agent of @mastra/core',
   )

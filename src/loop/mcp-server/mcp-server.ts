@@ -1,6 +1,6 @@
 import type { ClientCapabilities, McpServer, ServerContext } from '@modelcontextprotocol/server'
 import { defined, type JsonObject } from '../../core/base/json.ts'
-import { aFunction, checkOptions, integer, listOf, type OptionChecks, object, text } from '../../core/base/options.ts'
+import { aFunction, anObject, checkOptions, integer, listOf, type OptionChecks, text } from '../../core/base/options.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
 import { importOptional } from '../../core/protocol/lazy-import.ts'
 import { connectAgents, type McpAgents } from './agents.ts'
@@ -36,7 +36,7 @@ const optionChecks: OptionChecks<McpServerOptions> = {
   name: text,
   version: text,
   instructions: text,
-  connect: object,
+  connect: anObject,
   secret: text,
   allowedOrigins: listOf(text),
   maxResult: integer({ min: 1 }),

@@ -3,6 +3,7 @@ import type { AgentCallOptions } from '../../core/agent/call-agent.ts'
 import { defined, type JsonObject } from '../../core/base/json.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   checkOptions,
   flag,
@@ -10,7 +11,6 @@ import {
   listOf,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   recordOf,
   text,
@@ -54,7 +54,7 @@ const optionChecks: OptionChecks<RemoteAgentOptions> = {
   budget: integer(),
   relay: oneOf('status', 'all', 'none'),
   headers: recordOf(text),
-  auth: listOf(object),
+  auth: listOf(anObject),
   fetch: aFunction,
   skills: anyOf('true, false or a list of skill ids', flag, listOf(text)),
   name: text,

@@ -5,12 +5,12 @@ import type { Turn } from '../../core/agent/turn.ts'
 import type { JsonObject } from '../../core/base/json.ts'
 import {
   aFunction,
+  anObject,
   anything,
   checkOptions,
   flag,
   milliseconds,
   type OptionChecks,
-  object,
   text,
 } from '../../core/base/options.ts'
 import type { Trace } from '../../core/base/trace-context.ts'
@@ -153,7 +153,7 @@ const toolChecks: OptionChecks<ToolBase> = {
   description: text,
   // Schemas of some libraries are functions: `requireSchema` checks them.
   input: anything,
-  inputJsonSchema: object,
+  inputJsonSchema: anObject,
   timeout: milliseconds({ min: 1 }),
   needsApproval: flag,
 }

@@ -1,7 +1,7 @@
 import { type Agent, type AgentProfile, agent } from '../../core/agent/agent.ts'
 import type { FirstMessage } from '../../core/agent/run-skill.ts'
 import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
-import { aFunction, checkOptions, type OptionChecks, object, oneOf, recordOf, text } from '../../core/base/options.ts'
+import { aFunction, anObject, checkOptions, type OptionChecks, oneOf, recordOf, text } from '../../core/base/options.ts'
 import { A2AError, invalidParams } from '../../core/protocol/errors.ts'
 import { requestedSkill } from '../../core/protocol/extensions/typed-skills.ts'
 import { textOf } from '../../core/protocol/model.ts'
@@ -30,7 +30,7 @@ export interface MeshAgentOptions {
 
 const optionChecks: OptionChecks<MeshAgentOptions> = {
   link: linkCheck,
-  profile: object,
+  profile: anObject,
   methods: recordOf(text),
   askOf: aFunction,
   answerAs: oneOf('message', 'artifact'),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { AgentCard } from '../payloads.ts'
+import { MeshAgentCard } from '../payloads.ts'
 import { meshCardOf } from './card.ts'
 
 const skill = (id: string, tags: readonly string[] = []) => ({ id, name: id, description: id, tags })
@@ -25,7 +25,7 @@ it.each([
 ])('an A2A card named %s becomes a valid mesh card', (name, version) => {
   const skills = Array.from({ length: 80 }, (_, at) => skill(`s${at}`))
   const card = meshCardOf({ name, version, description: name.repeat(20), skills })
-  expect(AgentCard['1.1.0'].check(card)).toBeUndefined()
+  expect(MeshAgentCard['1.1.0'].check(card)).toBeUndefined()
   expect([card.name, card.description].every((text) => text.isWellFormed())).toBe(true)
-  expect(AgentCard['1.1.0'].check(meshCardOf({ ...card, skills: [] }))).toBeUndefined()
+  expect(MeshAgentCard['1.1.0'].check(meshCardOf({ ...card, skills: [] }))).toBeUndefined()
 })

@@ -3,6 +3,7 @@ import { isObject } from '../../core/base/json.ts'
 import { consoleLogger, type Logger } from '../../core/base/logger.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   checkOptions,
   flag,
@@ -11,7 +12,6 @@ import {
   loggerCheck,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../../core/base/options.ts'
@@ -61,7 +61,7 @@ export interface RegistryExchangeOptions {
 }
 
 const optionChecks: OptionChecks<RegistryExchangeOptions> = {
-  auth: anyOf("'none', 'local' or { schemes }", oneOf('none', 'local'), object),
+  auth: anyOf("'none', 'local' or { schemes }", oneOf('none', 'local'), anObject),
   isMeshLocal: flag,
   mayChange: aFunction,
   host: group<CatalogHost>({ displayName: text, identifier: text, documentationUrl: text, logoUrl: text }),

@@ -14,12 +14,12 @@ import { BoundedMap } from '../../base/bounded-map.ts'
 import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import {
   aFunction,
+  anObject,
   checkOptions,
   httpUrl,
   listOf,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
 } from '../../base/options.ts'
 import type { Fetch } from '../../http/fetch.ts'
@@ -64,7 +64,7 @@ export interface CardVerifierOptions {
 const algorithmNames = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const
 
 const optionChecks: OptionChecks<CardVerifierOptions> = {
-  keys: listOf(object),
+  keys: listOf(anObject),
   jwks: httpUrl,
   trustedOrigins: listOf(httpUrl),
   algorithms: listOf(oneOf(...algorithmNames)),

@@ -2,7 +2,7 @@ import { fromBase64 } from '../../base/base64.ts'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { sha256, toHex } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
-import { checkOptions, object, recordOf, text } from '../../base/options.ts'
+import { anObject, checkOptions, recordOf, text } from '../../base/options.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
 import { createPasswordChecks } from '../password-checks.ts'
@@ -39,7 +39,7 @@ export interface BasicOptions {
  * await serve(echo, { auth: { schemes: { password } } })
  */
 export function basic(options: BasicOptions): Scheme {
-  checkOptions('basic', options, { users: recordOf(object), description: text }, ['users'])
+  checkOptions('basic', options, { users: recordOf(anObject), description: text }, ['users'])
   const { users, description } = options
   const accounts = new Map(
     Object.entries(users).map(([name, user]) => [name, { ...user, stored: readUser(name, user) }]),

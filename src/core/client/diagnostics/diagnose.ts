@@ -7,7 +7,7 @@ import { type FailureContext, hintFor, type Misconfiguration } from './hints.ts'
 const olderObjects = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
 
 /** Returns the error with the misconfiguration that it points to and a hint, where they are known. */
-export function diagnose(thrown: unknown, context: FailureContext): A2AError {
+export function diagnoseFailure(thrown: unknown, context: FailureContext): A2AError {
   const error = thrown instanceof A2AError ? thrown : unexpectedError(thrown)
   if (error.hint !== undefined) return error
   const reason = misconfigurationIn(error, context) ?? error.reason

@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import {
   aFunction,
+  anObject,
   checkOptions,
   flag,
   integer,
@@ -11,7 +12,6 @@ import {
   listOf,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../../base/options.ts'
@@ -53,7 +53,7 @@ export const guardedFetchChecks: OptionChecks<GuardedFetchOptions> = {
   maxBytes: isAbove(0),
   redirects: integer(),
   keepMethod: flag,
-  tls: object,
+  tls: anObject,
   resolve: aFunction,
 }
 

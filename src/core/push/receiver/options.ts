@@ -1,6 +1,7 @@
 import type { RemoteKeySetOptions } from '../../auth/jwt-keys.ts'
 import {
   aFunction,
+  anObject,
   anyOf,
   checkOptions,
   flag,
@@ -11,7 +12,6 @@ import {
   listOf,
   milliseconds,
   type OptionChecks,
-  object,
   oneOf,
   text,
 } from '../../base/options.ts'
@@ -75,7 +75,7 @@ const receiverChecks: OptionChecks<ReceiverOptions> = {
   secret: anyOf('a string or bytes', text, having('', 'byteLength')),
   tokens: listOf(text),
   onEvent: aFunction,
-  signers: listOf(object),
+  signers: listOf(anObject),
   requires: oneOf('token', 'signature', 'both', 'either'),
   fetch: aFunction,
   keyCache: group<NonNullable<ReceiverOptions['keyCache']>>({

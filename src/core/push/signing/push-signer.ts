@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose'
 import { createKeyRing, type KeyRing, type SigningKey } from '../../auth/key-ring.ts'
 import { toHex } from '../../base/hash.ts'
-import { aFunction, checkOptions, httpUrl, isAbove, object, oneOf } from '../../base/options.ts'
+import { aFunction, anObject, checkOptions, httpUrl, isAbove, oneOf } from '../../base/options.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import { digest, httpSignature, type Signing } from './http-signature.ts'
 
@@ -36,7 +36,7 @@ export interface PushSignerOptions {
 /** Creates a function that signs deliveries; pass it as `push.sign`. */
 export function pushSigner(options: PushSignerOptions): SignPush<string | Uint8Array> {
   const checks = {
-    keys: object,
+    keys: anObject,
     issuer: httpUrl,
     form: oneOf('jwt', 'http-signature', 'both'),
     lifetime: isAbove(0),

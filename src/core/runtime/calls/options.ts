@@ -5,13 +5,13 @@ import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject } from '../../base/json.ts'
 import {
   aFunction,
+  anObject,
   group,
   integer,
   isAbove,
   listOf,
   milliseconds,
   type OptionCheck,
-  object,
   oneOf,
   text,
 } from '../../base/options.ts'
@@ -59,7 +59,7 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
 }
 
 export const callsCheck: OptionCheck = group<CallsOptions>({
-  auth: listOf(object),
+  auth: listOf(anObject),
   fetch: aFunction,
   loopback: oneOf('allow', 'refuse'),
   reach: aFunction,
