@@ -97,6 +97,55 @@ test.each(upTo(migrations.length - 1))(
   },
 )
 
+test('an upgrade counts the tasks that exist, and replicas of the older version go on counting', async () => {
+  const pool = await openPool()
+  await migrate(
+    pool,
+    'parley',
+    migrations.filter(({ sql }) => !sql.includes('task_counts')),
+  )
+  const insert = (id: string, phase: string) =>
+    pool.query(`
+    INSERT INTO parley.tasks (task_id, context_id, owner, generation, phase, status_generation, status_answered, created,
+      changed, ended, fence)
+    VALUES ('${id}', 'context', 'alice', 1, '${phase}', 1, false, 0, 0, false, 1)`)
+  await insert('1', 'working')
+  await insert('2', 'working')
+  const log = await createPostgresLog({ pool })
+  onTestFinished(() => log.close())
+  const totals = async () => {
+    const of = async (phase: 'working' | 'completed') => (await log.list({ owner: 'alice', phase, limit: 1 })).total
+    return [await of('working'), await of('completed')]
+  }
+  expect(await totals()).toEqual([2, 0])
+  await insert('3', 'working')
+  await pool.query(`UPDATE parley.tasks SET phase = 'completed' WHERE task_id = '1'`)
+  expect(await totals()).toEqual([2, 1])
+  await pool.query(`UPDATE parley.tasks SET phase = 'expired', status_generation = NULL WHERE task_id = '1'`)
+  await pool.query(`DELETE FROM parley.tasks WHERE task_id = '2'`)
+  expect(await totals()).toEqual([1, 0])
+  await log.erase({ owner: 'alice' }, 10)
+  expect((await pool.query('SELECT FROM parley.task_counts')).rows).toEqual([])
+})
+
+test('many senders of one owner add few rows, and wait for no row of each other', async () => {
+  const pool = await openPool({ max: 8 })
+  const log = await createPostgresLog({ pool })
+  onTestFinished(() => log.close())
+  const blocker = await pool.connect()
+  await blocker.query('BEGIN')
+  await createTask(log, {}, status('completed'))
+  // A transaction that holds all rows of the owner, like one that replaces them by their sums.
+  await blocker.query(`SELECT FROM parley.task_counts WHERE owner = 'alice' FOR UPDATE`)
+  for (const _ of upTo(100)) await createTask(log, {}, status('completed'))
+  await blocker.query('ROLLBACK')
+  blocker.release()
+  for (const _ of upTo(300)) await createTask(log, {}, status('completed'))
+  expect((await log.list({ owner: 'alice', limit: 1 })).total).toBe(401)
+  const { rows } = await pool.query('SELECT FROM parley.task_counts')
+  expect(rows.length).toBeLessThan(401)
+})
+
 test('a version that cannot work with a newer schema is rejected and changes nothing', async () => {
   const pool = await openPool()
   await migrate(pool, 'parley', [...migrations, { ...additive, breaksOlder: true }])

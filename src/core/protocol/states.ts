@@ -33,7 +33,8 @@ const startedPhases: readonly Phase[] = [
   'unknown',
 ]
 
-const taskPhases: readonly Phase[] = ['submitted', ...startedPhases]
+/** The phases in which an exchange is a task that its caller can see. */
+export const taskPhases: readonly Phase[] = ['submitted', ...startedPhases]
 
 /** The state machine of an exchange: the allowed successors of each phase. */
 const successors: Record<Phase, readonly Phase[]> = {

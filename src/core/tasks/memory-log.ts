@@ -1,7 +1,6 @@
 import { type Clock, monotonicOf, systemClock } from '../base/clock.ts'
 import { checkOptions, having, integer, type OptionChecks, text } from '../base/options.ts'
 import type { TaskEvent } from '../protocol/events.ts'
-import { isTask } from '../protocol/states.ts'
 import { initialHead } from './fold.ts'
 import { createWakeups } from './follow.ts'
 import {
@@ -10,13 +9,12 @@ import {
   type ErasedTask,
   ForeignLog,
   isWithin,
-  type ListQuery,
   readLimit,
   type TaskHead,
   type TaskLog,
 } from './log.ts'
 import { createMemoryOperatorLog } from './memory-operator-log.ts'
-import { createTaskTable, isOver, pageOf, type TaskEntry, type TaskTable } from './memory-table.ts'
+import { createTaskTable, isOver, type TaskEntry, type TaskTable } from './memory-table.ts'
 import type { OperatorLog } from './operator-log.ts'
 
 /** Options of `createMemoryLog`. */
@@ -147,8 +145,8 @@ export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
     },
 
     async list(query) {
-      const { page, total, next } = pageOf(tasks, (entry) => matches(entry, query), query)
-      return { heads: page.map((entry) => ({ ...headOf(entry), key: entry.key })), total, next }
+      const { tasks: page, ...rest } = table.lists.page(query)
+      return { heads: page.map((entry) => ({ ...headOf(entry), key: entry.key })), ...rest }
     },
 
     async claimed(owner, key) {
@@ -260,16 +258,4 @@ function createYielder(): () => Promise<void> | undefined {
 
 function headOf({ task, head, created }: TaskEntry): TaskHead {
   return { ...task, ...head, created }
-}
-
-function matches({ task, head }: TaskEntry, query: ListQuery): boolean {
-  const { contextId, phase, changedSince } = query
-  return (
-    head.phase !== 'expired' &&
-    isTask(head.phase) &&
-    isWithin(query, task.owner) &&
-    (contextId === undefined || task.contextId === contextId) &&
-    (phase === undefined || head.phase === phase) &&
-    (changedSince === undefined || head.changed >= changedSince)
-  )
 }

@@ -3,6 +3,7 @@ import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
 import { advanceHead, type HeadState } from './fold.ts'
 import type { Claim, ClaimRecord, Lease, LeaseRequest, NewTask, Snapshot } from './log.ts'
+import { createTaskLists, type TaskLists } from './memory-lists.ts'
 
 /** Bytes of an object without its values, and of one of its members: about what V8 needs. */
 const overhead = { object: 40, member: 16 }
@@ -72,6 +73,7 @@ export interface TaskTable {
   /** The ended tasks, in the order in which they ended. */
   readonly ended: Set<TaskEntry>
   readonly tombstones: Set<TaskEntry>
+  readonly lists: Pick<TaskLists<TaskEntry>, 'page'>
   claim(entry: TaskEntry, generation: number, claims?: readonly Claim[]): void
   /** The record of the first of these keys that is claimed. */
   findClaim(owner: string, claims?: readonly Claim[]): ClaimRecord | undefined
@@ -91,6 +93,7 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
   const records = new Map<string, ClaimRecord>()
   const ended = new Set<TaskEntry>()
   const tombstones = new Set<TaskEntry>()
+  const lists = createTaskLists<TaskEntry>()
   let endedBytes = 0
   /** The oldest are removed many at a time: iteration over a set skips every removed member first. */
   const burst = Math.floor(keepEnded / 10)
@@ -120,6 +123,7 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
       entry.bytes += approximateBytes(event)
     }
     entry.head = advanceHead(entry.head, events, clock.now)
+    lists.update(entry)
     if (isOver(entry)) retire(entry)
     onChange(entry.task.taskId)
     return entry.head.generation
@@ -159,6 +163,7 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
     entry.bytes = 0
     entry.snapshot = undefined
     entry.head = { ...entry.head, phase: 'expired', status: undefined }
+    lists.update(entry)
     if (tombstones.size <= keepEnded + burst) return
     for (const oldest of tombstones) {
       if (tombstones.size <= keepEnded) break
@@ -173,6 +178,7 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
   function remove(entry: TaskEntry) {
     leaveEnded(entry)
     tombstones.delete(entry)
+    lists.remove(entry)
     tasks.delete(entry.task.taskId)
     for (const key of entry.claims) records.delete(key)
   }
@@ -192,6 +198,7 @@ export function createTaskTable({ keepEnded, keepBytes, clock, leaseTime, onChan
     tasks,
     ended,
     tombstones,
+    lists,
     claim,
     findClaim,
     store,

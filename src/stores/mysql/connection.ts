@@ -23,6 +23,14 @@ interface MysqlRunner {
 
 type MysqlValue = string | number | null
 
+type RunTransactionQuery = (text: string, values: SqlValue[]) => Promise<SqlResult>
+
+/** The number of the error that ends one of several transactions that wait for each other. */
+const deadlock = 1213
+
+/** How often a transaction is tried that ends in a deadlock. */
+const maxAttempts = 5
+
 export interface MysqlConnection extends MysqlRunner {
   release(): void
   /** Closes the connection. */
@@ -64,22 +72,33 @@ export function createMysqlDatabase(options: DatabaseOptions): Database {
     query: (prepared, values) => run(pool, prepared, values),
     probe: () => withTimeout(probeTimeout, pool.query('SELECT 1')),
     async transaction(work) {
-      const connection = await connectWithin(statementTimeout, pool.getConnection(), (late) => late.release())
-      const bounded = <T>(running: Promise<T>) => withTimeout(statementTimeout, running)
-      try {
-        // Not REPEATABLE READ: its locks on gaps would make new tasks wait for each other.
-        await bounded(connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED'))
-        await bounded(connection.query('START TRANSACTION'))
-        const result = await work((text, values) => bounded(run(connection, compile(text), values)))
-        await bounded(connection.query('COMMIT'))
-        connection.release()
-        return result
-      } catch (error) {
-        await giveBack(connection, error)
-        throw error
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await runTransaction(work)
+        } catch (error) {
+          // The server has rolled back one of several transactions that waited for each other.
+          if (serverError(error) !== deadlock || attempt === maxAttempts) throw error
+        }
       }
     },
   })
+
+  async function runTransaction<T>(work: (query: RunTransactionQuery) => Promise<T>): Promise<T> {
+    const connection = await connectWithin(statementTimeout, pool.getConnection(), (late) => late.release())
+    const bounded = <R>(running: Promise<R>) => withTimeout(statementTimeout, running)
+    try {
+      // Not REPEATABLE READ: its locks on gaps would make new tasks wait for each other.
+      await bounded(connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED'))
+      await bounded(connection.query('START TRANSACTION'))
+      const result = await work((text, values) => bounded(run(connection, compile(text), values)))
+      await bounded(connection.query('COMMIT'))
+      connection.release()
+      return result
+    } catch (error) {
+      await giveBack(connection, error)
+      throw error
+    }
+  }
 }
 
 /** Closing a broken connection rolls back. */
@@ -133,7 +152,7 @@ export function subjectIn(prefix: string, subject = 'The task log'): string {
 const transientErrors = new Set([1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1203, 1290, 1836, 1927, 3169])
 
 /** A duplicate key, a changed record, a lock that took too long, a deadlock. */
-const conflicts = new Set([1062, 1020, 1205, 1213])
+const conflicts = new Set([1062, 1020, 1205, deadlock])
 
 function isDisconnected(error: unknown): boolean {
   const number = serverError(error)

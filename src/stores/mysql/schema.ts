@@ -93,7 +93,7 @@ async function applyMigrations(connection: MysqlConnection, prefix: string): Pro
     for (const [index, { sql, breaksOlder }] of migrations.entries()) {
       if (index < format) continue
       for (const statement of statementsOf(sql, prefix).split(';\n')) {
-        if (statement.trim() !== '') await connection.query(statement)
+        if (statement.trim() !== '') await connection.query(statement).catch(ignoreRepetition)
       }
       if (breaksOlder) oldestCompatible = index + 1
     }
@@ -104,6 +104,11 @@ async function applyMigrations(connection: MysqlConnection, prefix: string): Pro
   } finally {
     await connection.query(`SELECT RELEASE_LOCK(${lock})`)
   }
+}
+
+/** An index that exists, or is gone: an earlier attempt has executed the statement, for which MySQL has no `IF EXISTS`. */
+function ignoreRepetition(error: { readonly errno?: number }): void {
+  if (error.errno !== 1061 && error.errno !== 1091) throw error
 }
 
 function statementsOf(sql: string, prefix: string): string {
@@ -196,6 +201,24 @@ export const migrations: readonly Migration[] = [
       UNIQUE (kind, list, number),
       INDEX by_kind (kind, id)
     ) $options;
+    `,
+  },
+  {
+    // Replicas of older versions do not count.
+    breaksOlder: true,
+    sql: `
+    CREATE TABLE IF NOT EXISTS $task_counts (
+      owner VARCHAR(255) NOT NULL,
+      phase VARCHAR(32) NOT NULL,
+      token BIGINT NOT NULL,
+      total BIGINT NOT NULL,
+      PRIMARY KEY (owner, phase, token)
+    ) $options;
+    DELETE FROM $task_counts;
+    INSERT INTO $task_counts (owner, phase, token, total)
+      SELECT owner, phase, 0, COUNT(*) FROM $tasks WHERE status_generation IS NOT NULL GROUP BY owner, phase;
+    CREATE INDEX of_phase ON $tasks (owner, phase, changed, task_key);
+    DROP INDEX of_owner ON $tasks;
     `,
   },
 ]

@@ -6,6 +6,7 @@ import { decodeHead, type HeadRow, type HeadSyntax } from '../shared/heads.ts'
 import type { Events, FindGenerations, Leases, Retention, Snapshots } from '../shared/log-engine.ts'
 import { decodeText } from '../shared/sql-text.ts'
 import { clockSql, encodeId, rowsOf, rowsSql } from './sql-text.ts'
+import { createTaskCounts, type PhaseChange } from './task-counts.ts'
 import { isFreeSql } from './writes.ts'
 
 interface Id {
@@ -17,18 +18,23 @@ interface Rows {
 }
 
 /** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
-export function selectHeads(db: Database, columns = ''): string {
+export function selectHeads(db: Database, columns = '', from = `${db.name('tasks')} AS task`): string {
   return `
     SELECT ${columns} task.task_key AS \`key\`, task.task_id, task.context_id, task.owner, task.generation, task.phase,
       task.created, task.changed, task.dialect, task.status_answered, status.event AS status_event
-    FROM ${db.name('tasks')} AS task
+    FROM ${from}
     LEFT JOIN ${db.name('events')} AS status ON status.task = task.task_key AND status.generation = task.status_generation`
 }
 
 export function headSyntax(db: Database): HeadSyntax {
   const texts = (placeholder: string) => rowsSql(placeholder, { text: 'id' })
   return {
-    select: selectHeads(db),
+    select: (keys) =>
+      selectHeads(
+        db,
+        '',
+        keys && `(${keys}) AS page STRAIGHT_JOIN ${db.name('tasks')} AS task ON task.task_key = page.task_key`,
+      ),
     key: 'task_key',
     encode: encodeId,
     encodeAll: (all) => rowsOf(all, (text) => ({ text: encodeId(text) })),
@@ -207,6 +213,7 @@ export function createLeases(db: Database): Leases {
 
 export function createRetention(db: Database): Retention {
   const tasks = db.name('tasks')
+  const counts = createTaskCounts(db)
 
   async function record(query: RunQuery, column: 'expired' | 'forgotten', count: number): Promise<void> {
     await query<unknown, { readonly count: number }>(
@@ -239,14 +246,15 @@ export function createRetention(db: Database): Retention {
   async function selectOld(query: RunQuery, condition: string, endedBefore: number, limit: number) {
     const rows = await query<TaskRow, { readonly endedBefore: number; readonly limit: number }>(
       (value) => `
-      SELECT task_key, task_id FROM ${tasks} WHERE ${condition} AND changed < ${value.endedBefore}
+      SELECT task_key, task_id, owner, phase FROM ${tasks} WHERE ${condition} AND changed < ${value.endedBefore}
       ORDER BY changed LIMIT ${value.limit} FOR UPDATE SKIP LOCKED`,
       { endedBefore: Math.ceil(endedBefore), limit },
     )
-    return { keys: rowsOf(rows, ({ task_key }) => ({ task_key })), taskIds: rows.map((row) => decodeText(row.task_id)) }
+    const taskIds = rows.map((row) => decodeText(row.task_id))
+    return { rows, keys: rowsOf(rows, ({ task_key }) => ({ task_key })), taskIds }
   }
 
-  const columns = `task.task_key AS \`key\`, task.task_id, task.context_id, task.owner,
+  const columns = `task.task_key AS \`key\`, task.task_id, task.context_id, task.owner, task.phase,
     IF(task.phase = 'expired', 0, task.generation) AS events,
     (SELECT JSON_ARRAYAGG(JSON_ARRAY(hook.owner, hook.id)) FROM ${db.name('webhooks')} AS hook
       WHERE hook.task_id = task.task_id) AS webhooks`
@@ -259,7 +267,7 @@ export function createRetention(db: Database): Retention {
   const drop = (selected: readonly OwnedRow['key'][]) =>
     db.transaction(async (query) => {
       const wanted = rowsOf(selected, (task_key) => ({ task_key }))
-      const rows = await query<OwnedRow, Rows>(
+      const rows = await query<OwnedRow & Pick<TaskRow, 'phase'>, Rows>(
         (value) => `
         SELECT ${columns} FROM ${rowsSql(value.rows, { task_key: 'long' })} AS wanted
         STRAIGHT_JOIN ${tasks} AS task ON task.task_key = wanted.task_key ORDER BY task.task_key FOR UPDATE`,
@@ -275,17 +283,18 @@ export function createRetention(db: Database): Retention {
       )
       await removeLines(query, keys)
       for (const table of ['events', 'snapshots', 'claims']) await removeOf(query, table, keys)
-      await removeTasks(query, keys)
+      await removeTasks(query, keys, rows)
       return rows
     })
 
-  async function removeTasks(query: RunQuery, keys: string): Promise<void> {
+  async function removeTasks(query: RunQuery, keys: string, removed: readonly CountedRow[]): Promise<void> {
     await query<unknown, Rows>(
       (value) => `
       DELETE task FROM ${rowsSql(value.rows, { task_key: 'long' })} AS old
       STRAIGHT_JOIN ${tasks} AS task ON task.task_key = old.task_key`,
       { rows: keys },
     )
+    await counts.remove(query, removed.map(leavesPhase))
   }
 
   return {
@@ -293,7 +302,7 @@ export function createRetention(db: Database): Retention {
       db.transaction(async (query) => {
         const inPhases = phases ? ` AND phase IN (${phases.map((phase) => `'${phase}'`).join(', ') || 'NULL'})` : ''
         const condition = `ended AND phase <> 'expired'${inPhases}`
-        const { keys, taskIds } = await selectOld(query, condition, endedBefore, limit)
+        const { rows, keys, taskIds } = await selectOld(query, condition, endedBefore, limit)
         await removeOf(query, 'events', keys)
         await removeOf(query, 'snapshots', keys)
         await removeLines(query, keys)
@@ -304,14 +313,15 @@ export function createRetention(db: Database): Retention {
           SET task.phase = 'expired', task.status_generation = NULL`,
           { rows: keys },
         )
+        await counts.add(query, rows.map(leavesPhase))
         await record(query, 'expired', taskIds.length)
         return taskIds
       }),
     forget: (endedBefore, limit) =>
       db.transaction(async (query) => {
-        const { keys, taskIds } = await selectOld(query, "phase = 'expired'", endedBefore, limit)
+        const { rows, keys, taskIds } = await selectOld(query, "phase = 'expired'", endedBefore, limit)
         await removeOf(query, 'claims', keys)
-        await removeTasks(query, keys)
+        await removeTasks(query, keys, rows)
         await record(query, 'forgotten', taskIds.length)
         return taskIds
       }),
@@ -319,7 +329,16 @@ export function createRetention(db: Database): Retention {
   }
 }
 
-interface TaskRow {
+interface CountedRow {
+  readonly owner: string
+  readonly phase: string
+}
+
+function leavesPhase({ owner, phase }: CountedRow): PhaseChange {
+  return { owner, from: phase }
+}
+
+interface TaskRow extends CountedRow {
   readonly task_key: number | string
   readonly task_id: string
 }

@@ -7,6 +7,7 @@ import type { Append, AppendAll, AppendByWriter, Create, CreateAll } from '../sh
 import { decodeText, encodeText } from '../shared/sql-text.ts'
 import { taskRowChange, type Write } from '../shared/write-batches.ts'
 import { clockSql, encodeId, encodeKey, rowsOf, rowsSql } from './sql-text.ts'
+import { createTaskCounts } from './task-counts.ts'
 
 /** Statements that several writes share. Each takes all of its rows as one value. */
 export interface WriteStatements {
@@ -23,6 +24,7 @@ interface Rows {
 /** One transaction per batch: it locks the rows of the tasks in the order of their keys, decides, and writes. */
 export function createWrites(db: Database): WriteStatements {
   const [tasks, events, claims] = [db.name('tasks'), db.name('events'), db.name('claims')]
+  const counts = createTaskCounts(db)
   const claimColumns = { owner: 'id', claim_key: 'id', digest: 'id', task_id: 'id', generation: 'int' } as const
 
   async function findClaims(
@@ -194,6 +196,13 @@ export function createWrites(db: Database): WriteStatements {
           query,
           stored.map(({ append }) => ({ ...append, owner: locked.get(append.taskId)?.owner ?? '' })),
         )
+        await counts.add(
+          query,
+          stored.flatMap(({ append: { taskId, after, batch } }) => {
+            const { owner = '', phase } = locked.get(taskId) ?? {}
+            return { owner, from: phase, to: taskRowChange(batch.events, after).phase ?? phase }
+          }),
+        )
       }
       return decisions.map(({ result }) => result)
     })
@@ -228,6 +237,12 @@ export function createWrites(db: Database): WriteStatements {
           await insertClaims(
             query,
             stored.map((create) => ({ ...create, owner: encodeId(create.task.owner) })),
+          )
+          await counts.add(
+            query,
+            stored.map(({ task, batch }) => {
+              return { owner: encodeId(task.owner), to: taskRowChange(batch.events, 0).phase }
+            }),
           )
         }
         return results

@@ -279,6 +279,70 @@ export const migrations: readonly Migration[] = [
     CREATE INDEX operator_records_by_kind ON $.operator_records (kind, id);
     `,
   },
+  {
+    // Triggers, because replicas of older versions change tasks too. See docs/decisions/0054-count-tasks-at-write.md.
+    sql: `
+    CREATE TABLE $.task_counts (
+      owner text COLLATE "C",
+      phase text COLLATE "C",
+      id bigint GENERATED ALWAYS AS IDENTITY,
+      total bigint NOT NULL,
+      PRIMARY KEY (owner, phase, id)
+    ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+    COMMENT ON TABLE $.task_counts IS
+      'How many tasks of an owner are in a phase: the sum of its rows. A change adds a row, so that writers never wait for each other.';
+    CREATE FUNCTION $.fold_task_counts(folded text) RETURNS void LANGUAGE sql AS $body$
+      WITH free AS MATERIALIZED (SELECT id FROM $.task_counts WHERE owner = folded FOR UPDATE SKIP LOCKED),
+      gone AS (
+        DELETE FROM $.task_counts WHERE owner = folded AND id IN (SELECT id FROM free) RETURNING phase, total
+      )
+      INSERT INTO $.task_counts (owner, phase, total)
+      SELECT folded, phase, sum(total) FROM gone GROUP BY phase HAVING sum(total) <> 0
+    $body$;
+    CREATE FUNCTION $.count_added_tasks() RETURNS trigger LANGUAGE plpgsql AS $body$
+    DECLARE changed record;
+    BEGIN
+      INSERT INTO $.task_counts (owner, phase, total)
+      SELECT owner, phase, count(*) FROM added WHERE status_generation IS NOT NULL GROUP BY owner, phase;
+      FOR changed IN SELECT owner FROM added WHERE random() < 0.05 LOOP
+        PERFORM $.fold_task_counts(changed.owner);
+      END LOOP;
+      RETURN NULL;
+    END $body$;
+    CREATE FUNCTION $.count_changed_task() RETURNS trigger LANGUAGE plpgsql AS $body$
+    BEGIN
+      INSERT INTO $.task_counts (owner, phase, total)
+      SELECT old.owner, old.phase, -1 WHERE old.status_generation IS NOT NULL
+      UNION ALL SELECT new.owner, new.phase, 1 WHERE new.status_generation IS NOT NULL;
+      IF random() < 0.05 THEN
+        PERFORM $.fold_task_counts(new.owner);
+      END IF;
+      RETURN NULL;
+    END $body$;
+    CREATE FUNCTION $.count_removed_tasks() RETURNS trigger LANGUAGE plpgsql AS $body$
+    DECLARE changed record;
+    BEGIN
+      INSERT INTO $.task_counts (owner, phase, total)
+      SELECT owner, phase, -count(*) FROM removed WHERE status_generation IS NOT NULL GROUP BY owner, phase;
+      FOR changed IN SELECT DISTINCT owner FROM removed ORDER BY owner LOOP
+        PERFORM FROM $.task_counts WHERE owner = changed.owner ORDER BY phase, id FOR UPDATE;
+        PERFORM $.fold_task_counts(changed.owner);
+      END LOOP;
+      RETURN NULL;
+    END $body$;
+    CREATE TRIGGER tasks_added AFTER INSERT ON $.tasks REFERENCING NEW TABLE AS added
+      FOR EACH STATEMENT EXECUTE FUNCTION $.count_added_tasks();
+    CREATE TRIGGER tasks_changed AFTER UPDATE OF phase, status_generation ON $.tasks FOR EACH ROW
+      WHEN (old.phase <> new.phase OR (old.status_generation IS NULL) <> (new.status_generation IS NULL))
+      EXECUTE FUNCTION $.count_changed_task();
+    CREATE TRIGGER tasks_removed AFTER DELETE ON $.tasks REFERENCING OLD TABLE AS removed
+      FOR EACH STATEMENT EXECUTE FUNCTION $.count_removed_tasks();
+    INSERT INTO $.task_counts (owner, phase, total)
+    SELECT owner, phase, count(*) FROM $.tasks WHERE status_generation IS NOT NULL GROUP BY owner, phase;
+    CREATE INDEX tasks_of_phase ON $.tasks (owner, phase, changed, key) WHERE status_generation IS NOT NULL;
+    DROP INDEX $.tasks_of_owner;
+    `,
+  },
 ]
 
 /** The first format whose migration has this piece of SQL. */

@@ -1,16 +1,20 @@
 import type { StatusEvent } from '../../core/protocol/events.ts'
 import { type TaskStatus, tenantPrefix } from '../../core/protocol/model.ts'
+import { taskPhases } from '../../core/protocol/states.ts'
 import { withoutMessage } from '../../core/tasks/fold.ts'
-import type { Scope, TaskHead } from '../../core/tasks/log.ts'
+import type { ListQuery, Scope, TaskHead } from '../../core/tasks/log.ts'
 import type { Database } from './database.ts'
 import type { LogEngine } from './log-engine.ts'
 import { decodeText } from './sql-text.ts'
-import { type AddValue, createValues, type SqlValue } from './statement.ts'
+import { type AddValue, createValues } from './statement.ts'
 
 /** What differs between the engines in a query of heads. */
 export interface HeadSyntax {
-  /** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
-  readonly select: string
+  /**
+   * Selects heads with their status, which is stored among the events. Conditions on `task` follow. With a query of keys,
+   * the database looks these up and reads no other tasks.
+   */
+  readonly select: (keys?: string) => string
   /** The column that holds the key of the row. */
   readonly key: string
   readonly encode: (text: string) => string
@@ -43,38 +47,64 @@ export function createFindHead(db: Database, syntax: HeadSyntax): LogEngine['fin
       ...(scope ? ownerConditions(scope, syntax, add) : []),
       `task.task_id = ${add(syntax.encode(taskId))}`,
     ]
-    const [row] = await db.run<HeadRow>({ text: `${syntax.select} WHERE ${where.join(' AND ')}`, values })
+    const [row] = await db.run<HeadRow>({ text: `${syntax.select()} WHERE ${where.join(' AND ')}`, values })
     return row && decodeHead(row)
   }
 }
 
 export function createListHeads(db: Database, syntax: HeadSyntax): LogEngine['listHeads'] {
-  return async ({ owner, also, contextId, phase, changedSince, cursor, limit }) => {
-    // An exchange without a status never became a task.
+  const tasks = `${db.name('tasks')} AS task`
+
+  /** The conditions of a query on any table with the owners of tasks. */
+  function conditionsOf({ owner, also, contextId, changedSince }: ListQuery) {
     const { values, add } = createValues(numbered)
-    const where = ['task.status_generation IS NOT NULL', ...ownerConditions({ owner, also }, syntax, add)]
-    const filter = (condition: string, value: SqlValue | undefined) => {
-      if (value !== undefined) where.push(`${condition} ${add(value)}`)
+    const where = ['1 = 1', ...ownerConditions({ owner, also }, syntax, add)]
+    if (contextId !== undefined) where.push(`task.context_id = ${add(syntax.encode(contextId))}`)
+    if (changedSince !== undefined) where.push(`task.changed >= ${add(Math.ceil(changedSince))}`)
+    return { values, add, where }
+  }
+
+  async function count(query: ListQuery): Promise<number> {
+    const { contextId, phase, changedSince } = query
+    const { values, add, where } = conditionsOf(query)
+    if (phase !== undefined) where.push(`task.phase = ${add(phase)}`)
+    const isCounted = contextId === undefined && changedSince === undefined
+    const counting = isCounted
+      ? `SELECT sum(task.total) AS total FROM ${db.name('task_counts')} AS task WHERE`
+      : `SELECT count(*) AS total FROM ${tasks} WHERE task.status_generation IS NOT NULL AND`
+    const text = `${counting} ${where.join(' AND ')}`
+    const [row] = await db.run<{ readonly total: number | string | null }>({ text, values })
+    return Number(row?.total ?? 0)
+  }
+
+  /** The first rows of a page, and one more, which shows whether there is another page. */
+  async function page(query: ListQuery): Promise<readonly HeadRow[]> {
+    const { contextId, phase, cursor, limit } = query
+    const { values, add, where } = conditionsOf(query)
+    if (cursor) {
+      const [changed, key] = [add(cursor.changed), add(cursor.key)]
+      // The first condition is implied, but MySQL finds the place in its index only by that.
+      where.push(`task.changed <= ${changed} AND (task.changed, task.${syntax.key}) < (${changed}, ${key})`)
     }
-
-    filter('task.context_id =', contextId === undefined ? undefined : syntax.encode(contextId))
-    filter('task.phase =', phase)
-    filter('task.changed >=', changedSince === undefined ? undefined : Math.ceil(changedSince))
-    const counting = db.run<{ readonly total: number | string }>({
-      text: `SELECT count(*) AS total FROM ${db.name('tasks')} AS task WHERE ${where.join(' AND ')}`,
-      values: [...values],
+    const end = `ORDER BY changed DESC, ${syntax.key} DESC LIMIT ${add(limit + 1)}`
+    // The index orders the tasks of a phase, so the page is the newest of the newest in each.
+    const parts = phase === undefined && contextId === undefined ? taskPhases : [phase]
+    const newest = parts.map((part) => {
+      const inPhase = part === undefined ? '' : ` AND task.phase = '${part}'`
+      const all = ['task.status_generation IS NOT NULL', ...where].join(' AND ')
+      return `(SELECT task.${syntax.key}, task.changed FROM ${tasks} WHERE ${all}${inPhase} ${end})`
     })
+    const keys = `SELECT ${syntax.key} FROM (${newest.join(' UNION ALL ')}) AS newest ${end}`
+    const text = `${syntax.select(keys)} ORDER BY task.changed DESC, task.${syntax.key} DESC`
+    return await db.run<HeadRow>({ text, values })
+  }
 
-    if (cursor) where.push(`(task.changed, task.${syntax.key}) < (${add(cursor.changed)}, ${add(cursor.key)})`)
-    // One row more than the limit shows whether there is another page.
-    const end = `ORDER BY task.changed DESC, task.${syntax.key} DESC LIMIT ${add(limit + 1)}`
-    const paging = db.run<HeadRow>({ text: `${syntax.select} WHERE ${where.join(' AND ')} ${end}`, values })
-    const [[counted], rows] = await Promise.all([counting, paging])
-    const pageRows = rows.slice(0, limit)
-    const last = rows.length > limit ? pageRows.at(-1) : undefined
+  return async (query) => {
+    const [total, rows] = await Promise.all([count(query), page(query)])
+    const pageRows = rows.slice(0, query.limit)
+    const last = rows.length > query.limit ? pageRows.at(-1) : undefined
     const next = last && { changed: Number(last.changed), key: Number(last.key) }
-    const heads = pageRows.map((row) => ({ ...decodeHead(row), key: Number(row.key) }))
-    return { heads, total: Number(counted?.total ?? 0), next }
+    return { heads: pageRows.map((row) => ({ ...decodeHead(row), key: Number(row.key) })), total, next }
   }
 }
 

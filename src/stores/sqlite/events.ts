@@ -23,9 +23,10 @@ import {
 } from '../shared/event-batches.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './leases.ts'
+import type { TaskCounts } from './task-counts.ts'
 
-/** Number of tasks whose row keys are cached. */
-const maxCachedKeys = 10_000
+/** Number of tasks of which a part of the row is cached. */
+const maxCached = 10_000
 
 export interface Claims {
   find(owner: string, key: string): ClaimRecord | undefined
@@ -72,13 +73,14 @@ export interface Events {
 export interface EventsOptions {
   readonly claims: Claims
   readonly leases: Leases
+  readonly counts: TaskCounts
   /** The time of day. */
   readonly now: () => number
   /** The time by which leases end, which never goes back. */
   readonly leaseTime: () => number
 }
 
-export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTime }: EventsOptions): Events {
+export function createEvents(db: SqliteDatabase, { claims, leases, counts, now, leaseTime }: EventsOptions): Events {
   const insertTask = db.prepare(`
     INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, dialect,
       created, changed, ended, fence, lease_until, lease_holder, skill)
@@ -102,7 +104,7 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
     ORDER BY generation`)
 
-  const appendByWriter = createAppendByWriter(db, now)
+  const appendByWriter = createAppendByWriter(db, counts, now)
 
   function insertEvents(task: number, after: number, { rows }: EventBatch) {
     let generation = after
@@ -140,7 +142,8 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
       if (!changes) return { type: 'exists' }
       const key = Number(lastInsertRowid)
       insertEvents(key, 0, batch)
-      if (!isEnded) appendByWriter.rememberKey(task.taskId, key)
+      counts.move(task.owner, 'received', phase)
+      if (!isEnded) appendByWriter.remember(task.taskId, { key, owner: task.owner, phase })
       claims.insert(task.owner, key, 1, newClaims)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
@@ -165,7 +168,9 @@ export function createEvents(db: SqliteDatabase, { claims, leases, now, leaseTim
       else {
         const statusAt = statusRow(batch, after)
         setHead.run(generation, phase, statusAt, isAnswered(events), dialect ?? null, changed, task.key)
+        counts.move(task.owner, task.phase, phase)
         if (isOver(phase)) setEnd.run(task.key)
+        else appendByWriter.remember(taskId, { key: task.key, owner: task.owner, phase })
       }
       insertEvents(task.key, after, batch)
       claims.insert(task.owner, task.key, after + 1, newClaims)
@@ -218,13 +223,19 @@ export function createSnapshots(db: SqliteDatabase): Snapshots {
 }
 
 /**
- * The fast path for the events of a turn: updates the row of the task in one statement, if generation and fence are as
+ * The fast path for the events of a turn: updates the row of the task in one statement, if generation, fence and phase are as
  * expected, and returns the key of the row. Undefined if they are not; the general path then finds out why.
  */
 interface AppendByWriter {
   (taskId: string, after: number, batch: EventBatch, fence: number): number | undefined
-  /** Caches the row key of a task that this process works on. */
-  rememberKey(taskId: string, key: number): void
+  /** Caches what is needed of the row of a task that this process works on. */
+  remember(taskId: string, task: CachedTask): void
+}
+
+interface CachedTask {
+  readonly key: number
+  readonly owner: string
+  readonly phase: TaskHead['phase']
 }
 
 interface ClaimRow {
@@ -233,30 +244,31 @@ interface ClaimRow {
   readonly generation: number
 }
 
-function createAppendByWriter(db: SqliteDatabase, now: () => number): AppendByWriter {
-  const select = db.prepare('SELECT key FROM tasks WHERE task_id = ?')
+function createAppendByWriter(db: SqliteDatabase, counts: TaskCounts, now: () => number): AppendByWriter {
+  const select = db.prepare("SELECT key, owner, phase FROM tasks WHERE task_id = ? AND phase <> 'expired'")
   // The id next to the key: SQLite may reuse the key of a removed task.
-  const isUnchanged = "WHERE key = ? AND task_id = ? AND generation = ? AND fence = ? AND phase <> 'expired'"
+  const isUnchanged = 'WHERE key = ? AND task_id = ? AND generation = ? AND fence = ?'
   const headColumns = 'generation = ?, phase = ?, status_row = coalesce(?, status_row), status_answered = ?'
-  const setGeneration = db.prepare(`UPDATE tasks SET generation = ? ${isUnchanged}`)
-  const setHead = db.prepare(`UPDATE tasks SET ${headColumns}, changed = ? ${isUnchanged}`)
+  const setGeneration = db.prepare(`UPDATE tasks SET generation = ? ${isUnchanged} AND phase <> 'expired'`)
+  const setHead = db.prepare(`UPDATE tasks SET ${headColumns}, changed = ? ${isUnchanged} AND phase = ?`)
   const setEnd = db.prepare(`
-    UPDATE tasks SET ${headColumns}, changed = ?, ended = 1, lease_until = NULL, lease_holder = NULL ${isUnchanged}`)
-  const keys = new Map<string, number>()
+    UPDATE tasks SET ${headColumns}, changed = ?, ended = 1, lease_until = NULL, lease_holder = NULL
+    ${isUnchanged} AND phase = ?`)
+  const cache = new Map<string, CachedTask>()
 
-  function keyOf(taskId: string): number | undefined {
-    const cached = keys.get(taskId)
+  function find(taskId: string): CachedTask | undefined {
+    const cached = cache.get(taskId)
     if (cached !== undefined) return cached
-    const key = (select.get(taskId) as { readonly key: number } | undefined)?.key
-    if (key !== undefined) rememberKey(taskId, key)
-    return key
+    const task = select.get(taskId) as CachedTask | undefined
+    if (task !== undefined) remember(taskId, task)
+    return task
   }
 
-  function rememberKey(taskId: string, key: number): void {
-    keys.set(taskId, key)
-    for (const oldest of keys.keys()) {
-      if (keys.size <= maxCachedKeys) break
-      keys.delete(oldest)
+  function remember(taskId: string, task: CachedTask): void {
+    cache.set(taskId, task)
+    for (const oldest of cache.keys()) {
+      if (cache.size <= maxCached) break
+      cache.delete(oldest)
     }
   }
 
@@ -264,11 +276,12 @@ function createAppendByWriter(db: SqliteDatabase, now: () => number): AppendByWr
     const { events } = batch
     // A message leaves the phase as it is and may change the dialect: these statements cover neither.
     if (events.some(({ type }) => type === 'message')) return undefined
-    const key = keyOf(taskId)
-    if (key === undefined) return undefined
+    const task = find(taskId)
+    if (task === undefined) return undefined
+    const { key, owner } = task
     const generation = after + events.length
     if (events.every(keepsTaskRow)) {
-      return setGeneration.run(generation, key, taskId, after, fence).changes ? key : forgetKey(taskId)
+      return setGeneration.run(generation, key, taskId, after, fence).changes ? key : forget(taskId)
     }
     const { phase, changed } = advanceHead(initialHead(0), events, now)
     const isLast = isOver(phase)
@@ -282,16 +295,20 @@ function createAppendByWriter(db: SqliteDatabase, now: () => number): AppendByWr
       taskId,
       after,
       fence,
+      task.phase,
     )
-    if (isLast || !changes) forgetKey(taskId)
-    return changes ? key : undefined
+    if (!changes) return forget(taskId)
+    counts.move(owner, task.phase, phase)
+    if (isLast) forget(taskId)
+    else remember(taskId, { key, owner, phase })
+    return key
   }
 
-  function forgetKey(taskId: string): undefined {
-    keys.delete(taskId)
+  function forget(taskId: string): undefined {
+    cache.delete(taskId)
   }
 
-  return Object.assign(append, { rememberKey })
+  return Object.assign(append, { remember })
 }
 
 interface TaskRow {

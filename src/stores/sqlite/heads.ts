@@ -1,4 +1,5 @@
 import { type TaskStatus, tenantPrefix } from '../../core/protocol/model.ts'
+import { taskPhases } from '../../core/protocol/states.ts'
 import { withoutMessage } from '../../core/tasks/fold.ts'
 import type { HeadPage, ListQuery, Scope, TaskHead } from '../../core/tasks/log.ts'
 import { decodeRow } from '../shared/event-batches.ts'
@@ -58,41 +59,68 @@ export function createListHeads(db: SqliteDatabase): ListHeads {
     return statement
   }
 
-  return ({ owner, also, contextId, phase, changedSince, cursor, limit }) => {
-    // Forced, because SQLite sometimes picks the wider index. Callers who see the tasks of others may wait longer.
-    const index = also ? '' : ` INDEXED BY ${contextId === undefined ? 'tasks_of_owner' : 'tasks_of_context'}`
-    const from = `tasks AS task${index}`
-    const owned = ownerCondition({ owner, also })
-    // An exchange without a status never became a task.
-    const where = ['task.status_row IS NOT NULL', owned.condition]
-    const values: SqliteValue[] = [...owned.values]
-    const filter = (condition: string, ...optional: (SqliteValue | undefined)[]) => {
-      const present = optional.filter((value) => value !== undefined)
-      if (present.length === 0) return
-      where.push(condition)
-      values.push(...present)
-    }
-
-    filter('task.context_id = ?', contextId)
+  function countHeads({ owner, also, contextId, phase, changedSince }: ListQuery): number {
+    const { where, values, filter } = createConditions({ owner, also })
     filter('task.phase = ?', phase)
+    filter('task.context_id = ?', contextId)
     filter('task.changed >= ?', changedSince)
-    const count = prepare(`SELECT count(*) AS total FROM ${from} WHERE ${where.join(' AND ')}`)
-    const { total } = count.get(...values) as { total: number }
+    const isCounted = contextId === undefined && changedSince === undefined
+    const counting = isCounted
+      ? 'SELECT coalesce(sum(total), 0) AS total FROM task_counts AS task WHERE'
+      : `SELECT count(*) AS total FROM tasks AS task${indexFor({ also, contextId })} WHERE task.status_row IS NOT NULL AND`
+    return (prepare(`${counting} ${where.join(' AND ')}`).get(...values) as { total: number }).total
+  }
 
+  return (query) => {
+    const { contextId, phase, changedSince, cursor, limit } = query
+    const { where, values, filter } = createConditions(query)
+    filter('task.context_id = ?', contextId)
+    filter('task.changed >= ?', changedSince)
     filter('(task.changed, task.key) < (?, ?)', cursor?.changed, cursor?.key)
-    const page = prepare(
-      `${selectHeads(from)} WHERE ${where.join(' AND ')} ORDER BY task.changed DESC, task.key DESC LIMIT ?`,
-    )
     // One row more than the limit shows whether there is another page.
-    const rows = page.all(...values, limit + 1) as HeadRow[]
+    const bounded = [...values, limit + 1]
+    // The index orders the tasks of a phase, so the page is the newest of the newest in each.
+    const parts = phase === undefined && contextId === undefined ? taskPhases : [phase]
+    const newest = parts.map((part) => {
+      const inPhase = part === undefined ? '' : ` AND task.phase = '${part}'`
+      return `SELECT * FROM (
+        SELECT task.key, task.changed FROM tasks AS task${indexFor(query)}
+        WHERE task.status_row IS NOT NULL AND ${where.join(' AND ')}${inPhase}
+        ORDER BY task.changed DESC, task.key DESC LIMIT ?)`
+    })
+    const page = `(${newest.join(' UNION ALL ')} ORDER BY changed DESC, key DESC LIMIT ?) AS page`
+    // SQLite keeps the order of tables in a CROSS JOIN.
+    const select = prepare(
+      `${selectHeads(`${page} CROSS JOIN tasks AS task ON task.key = page.key`)} ORDER BY task.changed DESC, task.key DESC`,
+    )
+    const rows = select.all(...parts.flatMap(() => bounded), limit + 1) as HeadRow[]
     const pageRows = rows.slice(0, limit)
     const last = rows.length > limit ? pageRows.at(-1) : undefined
     return {
       heads: pageRows.map((row) => ({ ...decodeHead(row), key: row.key })),
-      total,
+      total: countHeads(query),
       next: last && { changed: last.changed, key: last.key },
     }
   }
+}
+
+/** Forced, because SQLite sometimes picks the wider index. Lists with the tasks of others use the index that fits them. */
+function indexFor({ also, contextId }: Pick<ListQuery, 'also' | 'contextId'>): string {
+  return also ? '' : ` INDEXED BY ${contextId === undefined ? 'tasks_of_phase' : 'tasks_of_context'}`
+}
+
+/** The conditions of a list and their values. `filter` adds one unless its values are undefined. */
+function createConditions(scope: Scope) {
+  const { condition, values: owners } = ownerCondition(scope)
+  const where = [condition]
+  const values: SqliteValue[] = [...owners]
+  function filter(added: string, ...optional: (SqliteValue | undefined)[]): void {
+    const present = optional.filter((value) => value !== undefined)
+    if (present.length === 0) return
+    where.push(added)
+    values.push(...present)
+  }
+  return { where, values, filter }
 }
 
 /** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */

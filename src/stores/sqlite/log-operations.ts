@@ -10,6 +10,7 @@ import { createLeases, type Leases } from './leases.ts'
 import { createSqliteOperatorLog, type SqliteOperatorLogOptions } from './operator-log.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention, type Retention } from './retention.ts'
+import { createTaskCounts } from './task-counts.ts'
 
 export interface LogOperationsOptions extends Omit<SqliteOperatorLogOptions, 'query' | 'write'> {
   readonly access: LogAccess
@@ -31,7 +32,8 @@ export function createLogOperations(db: SqliteDatabase, options: LogOperationsOp
   const claims = createClaims(db)
   const heads = createHeads(db)
   const leases = createLeases(db, leaseTime, now)
-  const events = createEvents(db, { claims, leases, now, leaseTime })
+  const counts = createTaskCounts(db)
+  const events = createEvents(db, { claims, leases, counts, now, leaseTime })
   const snapshots = createSnapshots(db)
   const listHeads = createListHeads(db)
   const recentEvents = createRecentEvents()
@@ -87,7 +89,7 @@ export function createLogOperations(db: SqliteDatabase, options: LogOperationsOp
     list: (listQuery) => query(() => listHeads(listQuery)),
     claimed: (owner, key) => query(() => claims.find(owner, key)),
     ...leaseMethods(leases, access),
-    ...removalMethods(createRetention(db, now), { write, recentEvents, onErased: wakeups.wake }),
+    ...removalMethods(createRetention(db, counts, now), { write, recentEvents, onErased: wakeups.wake }),
   }
 }
 

@@ -178,4 +178,17 @@ export const migrations: readonly string[] = [
   CREATE UNIQUE INDEX operator_records_of ON operator_records (kind, list, number);
   CREATE INDEX operator_records_by_kind ON operator_records (kind);
   `,
+  `
+  -- How many tasks of an owner are in a phase, so that no list has to count them.
+  CREATE TABLE task_counts (
+    owner TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (owner, phase)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO task_counts SELECT owner, phase, count(*) FROM tasks WHERE status_row IS NOT NULL GROUP BY 1, 2;
+  -- By phase as well: a list of one phase reads no tasks in others, and a list of all merges the phases.
+  DROP INDEX tasks_of_owner;
+  CREATE INDEX tasks_of_phase ON tasks (owner, phase, changed) WHERE status_row IS NOT NULL;
+  `,
 ]

@@ -1,6 +1,7 @@
 import { type EndedPhase, endedPhases } from '../../core/protocol/states.ts'
-import type { ErasedTask, TaskSelection } from '../../core/tasks/log.ts'
+import type { ErasedTask, TaskHead, TaskSelection } from '../../core/tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
+import type { TaskCounts } from './task-counts.ts'
 
 /** Each method returns the tasks that it changed. */
 export interface Retention {
@@ -9,14 +10,14 @@ export interface Retention {
   erase(selection: TaskSelection, limit: number): readonly ErasedTask[]
 }
 
-export function createRetention(db: SqliteDatabase, now: () => number): Retention {
+export function createRetention(db: SqliteDatabase, counts: TaskCounts, now: () => number): Retention {
   // Each placeholder is bound once: `node:sqlite` before Node 22.20 and 24.6 binds repeated ones wrongly.
   // Unordered: the index by phase and time ends at the limit, where sorting would read all old tasks for every batch.
   const selectOld = db.prepare(`
-    SELECT key, task_id FROM tasks INDEXED BY tasks_by_phase
+    SELECT key, task_id, owner, phase FROM tasks INDEXED BY tasks_by_phase
     WHERE phase IN (SELECT value FROM json_each(?)) AND changed < ? LIMIT ?`)
   const selectOwned = db.prepare(`
-    SELECT key, task_id, context_id, owner, iif(phase = 'expired', 0, generation) AS events FROM tasks
+    SELECT key, task_id, context_id, owner, phase, iif(phase = 'expired', 0, generation) AS events FROM tasks
     WHERE owner = coalesce(?, owner) AND context_id = coalesce(?, context_id) LIMIT ?`)
   const makeTombstone = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
   const dropEvents = db.prepare('DELETE FROM events WHERE task = ?')
@@ -31,28 +32,32 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
     expire(endedBefore, limit, phases = endedPhases) {
       const tasks = selectOld.all(JSON.stringify(phases), endedBefore, limit)
       recordRun.run(now(), tasks.length, 0)
-      return (tasks as TaskRow[]).map(({ key, task_id }) => {
+      return (tasks as TaskRow[]).map(({ key, task_id, owner, phase }) => {
         dropEvents.run(key)
         dropSnapshot.run(key)
         dropLines.run(task_id)
         makeTombstone.run(key)
+        counts.move(owner, phase, 'expired')
         return task_id
       })
     },
     forget(endedBefore, limit) {
       const tombstones = selectOld.all('["expired"]', endedBefore, limit) as TaskRow[]
       recordRun.run(now(), 0, tombstones.length)
-      return tombstones.map(({ key, task_id }) => {
+      return tombstones.map(({ key, task_id, owner }) => {
         dropClaims.run(key)
         dropTask.run(key)
+        counts.clean(owner)
         return task_id
       })
     },
     erase({ owner = null, contextId = null }, limit) {
       const tasks = selectOwned.all(owner, contextId, limit) as OwnedRow[]
       return withSecureDelete(db, () =>
-        tasks.map(({ key, task_id: taskId, context_id, owner: taskOwner, events }) => {
+        tasks.map(({ key, task_id: taskId, context_id, owner: taskOwner, phase, events }) => {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
+          counts.move(taskOwner, phase, 'expired')
+          counts.clean(taskOwner)
           dropLines.run(taskId)
           const webhooks = (dropWebhooks.all(taskId) as WebhookRow[]).map((row) => ({ owner: row.owner, id: row.id }))
           return { taskId, contextId: context_id, owner: taskOwner, events, webhooks }
@@ -65,11 +70,12 @@ export function createRetention(db: SqliteDatabase, now: () => number): Retentio
 interface TaskRow {
   readonly key: number
   readonly task_id: string
+  readonly owner: string
+  readonly phase: TaskHead['phase']
 }
 
 interface OwnedRow extends TaskRow {
   readonly context_id: string
-  readonly owner: string
   readonly events: number
 }
 

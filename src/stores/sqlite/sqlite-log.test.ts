@@ -53,6 +53,27 @@ test('no statement numbers its placeholders, which Node before 22.20 and 24.6 bi
   expect(statements.filter((sql) => /\?\d/.test(sql))).toEqual([])
 })
 
+test('an upgrade counts the tasks that exist, and erasing leaves nothing of an owner', async () => {
+  const file = newFile()
+  const format = migrations.findIndex((sql) => sql.includes('task_counts'))
+  mkdirSync(dirname(file), { recursive: true })
+  const db = new DatabaseSync(file)
+  for (const sql of migrations.slice(0, format)) db.exec(sql)
+  db.exec(`PRAGMA user_version = ${format}`)
+  const insert = db.prepare(`
+    INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, created, changed, ended, fence)
+    VALUES (?, 'c', 'alice', 1, ?, ?, 0, 0, 0, 0, 1)`)
+  insert.run('1', 'working', 1)
+  insert.run('2', 'completed', 1)
+  insert.run('3', 'received', null)
+  const log = open({ file })
+  expect((await log.list({ owner: 'alice', limit: 1 })).total).toBe(2)
+  expect((await log.list({ owner: 'alice', phase: 'working', limit: 1 })).total).toBe(1)
+  await log.erase({ owner: 'alice' }, 10)
+  expect(db.prepare('SELECT * FROM task_counts').all()).toEqual([])
+  db.close()
+})
+
 describe('a clock that is set back', () => {
   const hour = 60 * 60 * 1000
   const held = { holder: 'dead', ttl: 1_000 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { defined } from '../../../src/core/base/json.ts'
 import { ownerOf, type TaskState } from '../../../src/core/protocol/model.ts'
 import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog, VisibleOwners } from '../../../src/core/tasks/log.ts'
 import { chunk, createTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
@@ -120,6 +121,10 @@ export function listingContract(open: OpenLog): void {
     await fc.assert(property, { numRuns: 60 })
   })
 
+  test('totals stay exact while tasks are sent, canceled, expired and erased at once', async () => {
+    await expectExactTotals([await openForTest(open)])
+  })
+
   test('unchanged tasks are listed exactly once, although others change between pages', async () => {
     const log = await openForTest(open)
     const taskIds = await Promise.all(Array.from({ length: 30 }, () => createTask(log, {}, status('working', 1_000))))
@@ -134,6 +139,52 @@ export function listingContract(open: OpenLog): void {
     })
     expect(seen.filter((taskId) => steady.includes(taskId)).sort()).toEqual([...steady].sort())
   })
+}
+
+/**
+ * Sends, ends, cancels, expires and erases tasks of a few owners at once, by any of the logs. Then the total of every list
+ * must be the number of tasks on its pages.
+ */
+export async function expectExactTotals(logs: readonly [TaskLog, ...TaskLog[]]): Promise<void> {
+  const owners = Array.from({ length: 3 }, () => crypto.randomUUID())
+  const ends = ['completed', 'failed', 'canceled'] as const
+  const pick = <T>(items: readonly T[], n: number) => items[n % items.length] as T
+
+  async function live(n: number): Promise<void> {
+    const [log, other, owner] = [pick(logs, n), pick(logs, n + 1), pick(owners, n)]
+    const task = { owner, contextId: n % 7 === 0 ? 'erased' : 'kept' }
+    if (n % 3 === 0) {
+      await createTask(log, task, status('completed', n))
+      return
+    }
+    const taskId = await createTask(log, task)
+    await log.append(taskId, 1, [status('working', n)], { fence: 1 })
+    if (n % 5 === 0) await other.append(taskId, 2, [status('input-required', n)], { fence: 1 })
+    else await other.append(taskId, 2, [status(pick(ends, n), n)], { fence: 1 })
+  }
+
+  await Promise.all([
+    ...Array.from({ length: 150 }, (_, n) => live(n)),
+    ...logs.map(async (log) => {
+      for (let n = 0; n < 10; n++) {
+        await log.expire(75, 5)
+        await log.forget(25, 5)
+        for (const owner of owners) await log.erase({ owner, contextId: 'erased' }, 3)
+      }
+    }),
+  ])
+  for (const owner of owners) {
+    for (const phase of [undefined, 'working', 'input-required', ...ends] as const) {
+      const pages = await listPages(logs[0], defined({ owner, phase, limit: 20 }))
+      const listed = pages.reduce((sum, { heads }) => sum + heads.length, 0)
+      for (const { total } of pages) expect(total, `${phase}`).toBe(listed)
+    }
+  }
+  const all = await listPages(logs[0], { owner: 'nobody', also: { owners }, limit: 50 })
+  expect(all[0]?.total).toBe(all.reduce((sum, { heads }) => sum + heads.length, 0))
+  expect(all[0]?.total).toBeGreaterThan(0)
+  for (const owner of owners) while ((await logs[0].erase({ owner }, 100)).length > 0);
+  expect((await logs[0].list({ owner: 'nobody', also: { owners }, limit: 1 })).total).toBe(0)
 }
 
 async function listedIds(log: TaskLog, query: Partial<ListQuery> = {}): Promise<readonly string[]> {

@@ -5,6 +5,7 @@ import { follow } from '../../../src/core/tasks/follow.ts'
 import { readLimit, type TaskLog } from '../../../src/core/tasks/log.ts'
 import type { SharedStorage } from './fixtures.ts'
 import { chunk, createTask, lease, message, newTask, readAll, readGenerations, status, upTo } from './fixtures.ts'
+import { expectExactTotals } from './listing.ts'
 
 export function sharingContract(createStorage: () => Promise<SharedStorage>): void {
   async function openStorage(): Promise<SharedStorage> {
@@ -34,6 +35,11 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
         lease: await from.acquire(task.taskId, lease),
       }
     }
+  })
+
+  test('totals stay exact while several processes send, cancel, expire and erase at once', async () => {
+    const shared = await openStorage()
+    await expectExactTotals([await shared.open(), await shared.open()])
   })
 
   test('closing completes the running writes, and every later call is rejected', async () => {

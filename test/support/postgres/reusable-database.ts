@@ -52,8 +52,10 @@ async function migrate(url: string): Promise<void> {
 
 /** Empties every table, and restores the rows that the migrations have inserted. */
 async function resetStatements(client: pg.Client): Promise<string> {
+  // Last the table that triggers write when tasks are removed.
   const { rows } = await client.query<{ name: string }>(
-    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'parley' AND tablename <> 'format'`,
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'parley' AND tablename <> 'format'
+     ORDER BY tablename = 'task_counts'`,
   )
   await client.query('CREATE SCHEMA migrated')
   const statements: string[] = []
