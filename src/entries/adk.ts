@@ -1,4 +1,6 @@
-/** Serves agents of the Agent Development Kit (`@google/adk`). */
+/** Serves agents of the Agent Development Kit (`@google/adk`). Makes other agents tools of theirs. */
 
-export { type AdkAgent, adk } from '../integrations/agents/adk.ts'
-export type { AdapterOptions } from '../integrations/agents/framework-adapter.ts'
+export type { RemoteTarget } from '../core/client/remote-tool.ts'
+export { type AdkAgent, type AdkTool, adk, asTool } from '../integrations/agents/adk.ts'
+export type { AsToolOptions } from '../integrations/agents/as-tool.ts'
+export type { AdapterOptions, RemoteQuestion } from '../integrations/agents/framework-adapter.ts'

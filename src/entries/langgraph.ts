@@ -1,4 +1,12 @@
-/** Serves graphs of LangGraph (`@langchain/langgraph`). */
+/** Serves graphs of LangGraph (`@langchain/langgraph`). Makes other agents tools of theirs. */
 
-export type { AdapterOptions } from '../integrations/agents/framework-adapter.ts'
-export { type LangGraphGraph, type LangGraphOptions, langgraph } from '../integrations/agents/langgraph.ts'
+export type { RemoteTarget } from '../core/client/remote-tool.ts'
+export type { AsToolOptions } from '../integrations/agents/as-tool.ts'
+export type { AdapterOptions, RemoteQuestion } from '../integrations/agents/framework-adapter.ts'
+export {
+  asTool,
+  type LangGraphGraph,
+  type LangGraphOptions,
+  type LangGraphTool,
+  langgraph,
+} from '../integrations/agents/langgraph.ts'

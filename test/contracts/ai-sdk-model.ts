@@ -5,7 +5,8 @@ import { type ModelAnswer, type ModelRequests, scriptedUsage } from './framework
 export function createScriptedModel(script: readonly ModelAnswer[], requests: ModelRequests) {
   let next = 0
   return new MockLanguageModelV4({
-    async doStream({ prompt, abortSignal }) {
+    async doStream({ prompt, abortSignal, tools }) {
+      requests.tools?.push(JSON.stringify(tools))
       requests.prompts.push(JSON.stringify(prompt))
       abortSignal?.addEventListener('abort', () => requests.aborted++)
       const answer = script[next++] ?? { error: 'the script has ended' }

@@ -1,9 +1,10 @@
-import { Output, ToolLoopAgent, tool } from 'ai'
+import { isStepCount, Output, ToolLoopAgent, tool } from 'ai'
 import { describe } from 'vitest'
 import { z } from 'zod'
-import { aiSdk } from '../../src/integrations/agents/ai-sdk.ts'
+import { aiSdk, asTool, isQuestionAsked } from '../../src/integrations/agents/ai-sdk.ts'
 import { createScriptedModel } from './ai-sdk-model.ts'
 import { type ModelRequests, testFrameworkAdapter } from './framework-adapter.ts'
+import { testRemoteTool } from './remote-tool.ts'
 
 describe('adapter for the AI SDK', () => {
   testFrameworkAdapter({
@@ -35,6 +36,23 @@ describe('adapter for the AI SDK', () => {
         ...(structured && { output: Output.object({ schema: z.object({ total: z.number() }) }) }),
       })
       return { work: aiSdk(assistant, { reasoning }), requests, payments }
+    },
+  })
+})
+
+describe('remote agents as tools of the AI SDK', () => {
+  testRemoteTool({
+    async create(script, target, options) {
+      const requests: ModelRequests = { prompts: [], tools: [], aborted: 0 }
+      const remote = await asTool(target, options)
+      const assistant = new ToolLoopAgent({
+        model: createScriptedModel(script, requests),
+        maxRetries: 0,
+        onError: () => {},
+        tools: { [options?.skill ?? 'Shop']: remote },
+        stopWhen: [isStepCount(20), isQuestionAsked],
+      })
+      return { work: aiSdk(assistant), requests }
     },
   })
 })

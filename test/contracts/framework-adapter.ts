@@ -26,9 +26,10 @@ export interface ModelAnswer {
 /** Every scripted model reports this for each request. */
 export const scriptedUsage = { inputTokens: 10, outputTokens: 5 }
 
-/** What the model was asked, as JSON text, and whether the request was aborted. */
+/** What the model was asked and which tools it was offered, as JSON text, and whether the request was aborted. */
 export interface ModelRequests {
   readonly prompts: string[]
+  readonly tools?: string[]
   aborted: number
 }
 
@@ -58,27 +59,28 @@ export interface FrameworkSubject {
 /** The output that a model is to give for the schema { total: number }. */
 const structuredAnswer: ModelAnswer = { text: ['{"total":', '160}'] }
 
+/** Runs an adapted agent in a process of its own: another one can continue with the same log. */
+export function openAdapted(work: AdaptedFunction, log = createMemoryLog()) {
+  const adapted = agent({ name: 'Adapted' }, work)
+  const runtime = createRuntime({ agent: adapted, log, logger: silentLogger, leaseTtl: 300, cancelGrace: 2_000 })
+  onTestFinished(() => runtime.drain(0))
+  const { service } = runtime
+  const say = async (text: string, fields: Parameters<typeof messageOf>[1] = {}, id = 'ann') =>
+    taskOf(await service.sendMessage({ message: messageOf(text, fields) }, callOf({ principal: { id } })))
+  const stream = async (text: string) =>
+    await collect(service.streamMessage({ message: messageOf(text) }, callOf({ principal: { id: 'ann' } })))
+  const answer = (taskId: string, value: object | string) =>
+    say('', { taskId, parts: typeof value === 'string' ? [{ text: value }] : [{ data: value as never }] })
+  return { runtime, service, say, stream, answer, log }
+}
+
 /** Runs the contract of adapters for agent frameworks. */
 export function testFrameworkAdapter({ create, yes, no, without = [] }: FrameworkSubject): void {
   const withFeature = (feature: (typeof without)[number]) => (without.includes(feature) ? it.skipIf(true) : it)
 
-  function open(work: AdaptedFunction, log = createMemoryLog()) {
-    const adapted = agent({ name: 'Adapted' }, work)
-    const runtime = createRuntime({ agent: adapted, log, logger: silentLogger, leaseTtl: 300, cancelGrace: 2_000 })
-    onTestFinished(() => runtime.drain(0))
-    const { service } = runtime
-    const say = async (text: string, fields: Parameters<typeof messageOf>[1] = {}, id = 'ann') =>
-      taskOf(await service.sendMessage({ message: messageOf(text, fields) }, callOf({ principal: { id } })))
-    const stream = async (text: string) =>
-      await collect(service.streamMessage({ message: messageOf(text) }, callOf({ principal: { id: 'ann' } })))
-    const answer = (taskId: string, value: object | string) =>
-      say('', { taskId, parts: typeof value === 'string' ? [{ text: value }] : [{ data: value as never }] })
-    return { runtime, service, say, stream, answer, log }
-  }
-
   it('text streams piece by piece as one artifact and is shown once', async () => {
     const { work } = create([{ text: ['Hel', 'lo ', 'you'] }])
-    const { stream, service } = open(work)
+    const { stream, service } = openAdapted(work)
     const events = await stream('hi')
     const artifacts = events.filter((event) => event.type === 'artifact')
     expect(artifacts.length).toBeGreaterThanOrEqual(3)
@@ -95,7 +97,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
       { calls: [{ id: 'call-1', name: 'weather', input: { city: 'Oslo' } }] },
       { text: ['It is ', 'sunny.'] },
     ])
-    const { stream, service } = open(work)
+    const { stream, service } = openAdapted(work)
     const events = await stream('The weather?')
     const progress = events.flatMap((event) =>
       event.type === 'status' && event.metadata?.[progressKey] ? [event.metadata[progressKey]] : [],
@@ -111,17 +113,17 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
 
   withFeature('reasoning')('reasoning is sent only if the author wants it', async () => {
     const script: readonly ModelAnswer[] = [{ reasoning: 'Let me think', text: ['Done'] }]
-    const quiet = JSON.stringify(await open(create(script).work).stream('go'))
+    const quiet = JSON.stringify(await openAdapted(create(script).work).stream('go'))
     expect(quiet).toContain('Done')
     expect(quiet).not.toContain('Let me think')
-    const events = await open(create(script, { reasoning: true }).work).stream('go')
+    const events = await openAdapted(create(script, { reasoning: true }).work).stream('go')
     expect(JSON.stringify(events)).toContain('Let me think')
     expect(JSON.stringify(events.filter(({ type }) => type === 'artifact'))).not.toContain('Let me think')
   })
 
   it('data and text of the message reach the model', async () => {
     const { work, requests } = create([{ text: ['ok'] }])
-    await open(work).say('', { parts: [{ text: 'Look:' }, { data: { total: 160 } }] })
+    await openAdapted(work).say('', { parts: [{ text: 'Look:' }, { data: { total: 160 } }] })
     expect(requests.prompts[0]).toContain('Look:')
     expect(requests.prompts[0]?.replaceAll('\\', '')).toContain('{"total":160}')
   })
@@ -129,19 +131,19 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
   withFeature('files')('a file of the message reaches the model', async () => {
     const { work, requests } = create([{ text: ['ok'] }])
     const raw = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-    await open(work).say('', { parts: [{ text: 'See' }, { raw, mediaType: 'image/png', filename: 'dot.png' }] })
+    await openAdapted(work).say('', { parts: [{ text: 'See' }, { raw, mediaType: 'image/png', filename: 'dot.png' }] })
     expect(requests.prompts[0]).toContain('iVBORw0KGgo')
   })
 
   withFeature('structured')('structured output is a data part, and no text', async () => {
     const { work } = create([structuredAnswer], { structured: true })
-    const { artifacts } = await open(work).say('The total?')
+    const { artifacts } = await openAdapted(work).say('The total?')
     expect(artifacts.flatMap(({ parts }) => parts)).toEqual([expect.objectContaining({ data: { total: 160 } })])
   })
 
   it('the conversation follows the context, and callers never share one', async () => {
     const { work, requests } = create([1, 2, 3, 4].map((number) => ({ text: [`answer ${number}`] })))
-    const { say } = open(work)
+    const { say } = openAdapted(work)
     await say('first words', { contextId: 'c' })
     await say('second words', { contextId: 'c' })
     expect(requests.prompts[1]).toMatch(/first words.*answer 1.*second words/s)
@@ -153,14 +155,14 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
   it('a question survives its process: it is answered in another one, and the tool works once', async () => {
     const calls = [{ id: 'call-1', name: 'pay', input: { amount: 5 } }]
     const first = create([{ text: ['Let me pay.'], calls }])
-    const { say, runtime, log } = open(first.work)
+    const { say, runtime, log } = openAdapted(first.work)
     const asked = await say('Pay 5')
     expect(asked.status.state).toBe('input-required')
     expect(textOf(asked.status.message ?? expect.fail('no question'))).not.toBe('')
     expect(first.payments).toEqual([])
     await runtime.drain(0)
     const second = create([{ text: ['All ', 'paid.'] }])
-    const done = await open(second.work, log).answer(asked.id, yes)
+    const done = await openAdapted(second.work, log).answer(asked.id, yes)
     expect(done.status).toMatchObject({ state: 'completed' })
     expect(second.payments).toEqual([5])
     expect(second.requests.prompts).toHaveLength(1)
@@ -173,7 +175,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
   it('a declined tool does no work', async () => {
     const calls = [{ id: 'call-1', name: 'pay', input: { amount: 5 } }]
     const { work, payments } = create([{ calls }, { text: ['Not paid.'] }])
-    const { say, answer } = open(work)
+    const { say, answer } = openAdapted(work)
     const { id } = await say('Pay 5')
     const done = await answer(id, no)
     expect(done.status.state).toBe('completed')
@@ -184,7 +186,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
   withFeature('two-questions')('all open questions are asked before the run continues once', async () => {
     const calls = [5, 7].map((amount) => ({ id: `call-${amount}`, name: 'pay', input: { amount } }))
     const { work, payments, requests } = create([{ calls }, { text: ['Both paid.'] }])
-    const { say, answer } = open(work)
+    const { say, answer } = openAdapted(work)
     const { id } = await say('Pay 5 and 7')
     const second = await answer(id, yes)
     expect(second.status.state).toBe('input-required')
@@ -198,7 +200,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
 
   it('CancelTask aborts the request of the model before it answers', async () => {
     const { work, requests } = create([{ text: ['One '], hangs: true }])
-    const { service, log } = open(work)
+    const { service, log } = openAdapted(work)
     const call = callOf({ principal: { id: 'ann' } })
     const message = messageOf('go')
     const { id } = taskOf(await service.sendMessage({ message, configuration: { returnImmediately: true } }, call))
@@ -211,7 +213,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
 
   it('an error of the model is a failed task with a clear text', async () => {
     const { work } = create([{ error: 'secret sk-1234' }, { error: 'secret sk-1234' }, { error: 'secret sk-1234' }])
-    const { status } = await open(work).say('go')
+    const { status } = await openAdapted(work).say('go')
     expect(status.state).toBe('failed')
     const text = textOf(status.message ?? expect.fail('no text'))
     expect(text).toBe('The agent could not finish, because its model or a part of it failed: try again later.')
@@ -219,14 +221,14 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
 
   it('a run that its process could not finish is repeated from its start, and its output replaced', async () => {
     const first = create([{ text: ['Half an '], hangs: true }])
-    const { service, runtime, log } = open(first.work)
+    const { service, runtime, log } = openAdapted(first.work)
     const call = callOf({ principal: { id: 'ann' } })
     const message = messageOf('only once')
     const { id } = taskOf(await service.sendMessage({ message, configuration: { returnImmediately: true } }, call))
     await until(() => first.requests.prompts.length === 1)
     await runtime.drain(0)
     const second = create([{ text: ['A whole ', 'answer'] }])
-    const other = open(second.work, log)
+    const other = openAdapted(second.work, log)
     await until(async () => (await log.head(id))?.phase === 'completed', 15_000)
     expect(answerOf(await other.service.getTask({ taskId: id }, call))).toBe('A whole answer')
     expect(second.requests.prompts).toHaveLength(1)
@@ -238,7 +240,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
       { calls: [{ id: 'call-1', name: 'weather', input: { city: 'Oslo' } }] },
       { text: ['Sunny.'] },
     ])
-    const events = await open(work).stream('The weather?')
+    const events = await openAdapted(work).stream('The weather?')
     expect(events.at(-1)).toMatchObject({
       status: { state: 'completed' },
       metadata: { [usageKey]: { inputTokens: 20, outputTokens: 10 } },
@@ -263,7 +265,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
   })
 }
 
-function answerOf(task: Task | undefined): string {
+export function answerOf(task: Task | undefined): string {
   return (task?.artifacts ?? [])
     .map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
     .join('\n')

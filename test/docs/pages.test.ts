@@ -62,7 +62,12 @@ it('every program of the pages, and every example of a doc comment, compiles in 
     JSON.stringify({
       extends: join(root, 'tsconfig.json'),
       compilerOptions: { incremental: false, jsx: 'react-jsx', types: ['node'] },
-      include: ['**/*.ts', '**/*.tsx', join(root, 'test/support/package/runtime-globals.d.ts')],
+      include: [
+        '**/*.ts',
+        '**/*.tsx',
+        join(root, 'test/support/package/runtime-globals.d.ts'),
+        join(root, 'src/integrations/agents/frameworks.d.ts'),
+      ],
       exclude: [],
     }),
   )

@@ -1,13 +1,14 @@
 import { BaseLlm, FunctionTool, LlmAgent, type LlmRequest, type LlmResponse } from '@google/adk'
 import { describe } from 'vitest'
 import { z } from 'zod'
-import { adk } from '../../src/integrations/agents/adk.ts'
+import { adk, asTool } from '../../src/integrations/agents/adk.ts'
 import {
   type ModelAnswer,
   type ModelRequests,
   scriptedUsage,
   testFrameworkAdapter,
 } from '../contracts/framework-adapter.ts'
+import { testRemoteTool } from '../contracts/remote-tool.ts'
 
 describe('adapter for the Agent Development Kit', () => {
   testFrameworkAdapter({
@@ -42,6 +43,20 @@ describe('adapter for the Agent Development Kit', () => {
   })
 })
 
+describe('remote agents as tools of the Agent Development Kit', () => {
+  testRemoteTool({
+    without: ['progress'],
+    async create(script, target, options) {
+      const requests: ModelRequests = { prompts: [], tools: [], aborted: 0 }
+      const tools = [await asTool(target, options)]
+      return {
+        work: adk(new LlmAgent({ name: 'assistant', model: new ScriptedModel(script, requests), tools })),
+        requests,
+      }
+    },
+  })
+})
+
 class ScriptedModel extends BaseLlm {
   readonly #script: readonly ModelAnswer[]
   readonly #requests: ModelRequests
@@ -54,11 +69,12 @@ class ScriptedModel extends BaseLlm {
   }
 
   override async *generateContentAsync(
-    { contents }: LlmRequest,
+    { contents, config }: LlmRequest,
     _stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
     this.#requests.prompts.push(JSON.stringify(contents))
+    this.#requests.tools?.push(JSON.stringify(config?.tools))
     abortSignal?.addEventListener('abort', () => this.#requests.aborted++)
     const answer = this.#script[this.#next++] ?? { error: 'the script has ended' }
     if (answer.error !== undefined) throw new Error(answer.error)

@@ -6,13 +6,14 @@ import { Annotation, interrupt, MessagesAnnotation, StateGraph } from '@langchai
 import { createReactAgent } from '@langchain/langgraph/prebuilt'
 import { describe } from 'vitest'
 import { z } from 'zod'
-import { langgraph } from '../../src/integrations/agents/langgraph.ts'
+import { asTool, langgraph } from '../../src/integrations/agents/langgraph.ts'
 import {
   type ModelAnswer,
   type ModelRequests,
   scriptedUsage,
   testFrameworkAdapter,
 } from '../contracts/framework-adapter.ts'
+import { testRemoteTool } from '../contracts/remote-tool.ts'
 
 describe('adapter for LangGraph', () => {
   testFrameworkAdapter({
@@ -46,6 +47,16 @@ describe('adapter for LangGraph', () => {
   })
 })
 
+describe('remote agents as tools of LangGraph', () => {
+  testRemoteTool({
+    async create(script, target, options) {
+      const requests: ModelRequests = { prompts: [], tools: [], aborted: 0 }
+      const tools = [await asTool(target, options)]
+      return { work: langgraph(createReactAgent({ llm: new ScriptedModel(script, requests), tools })), requests }
+    },
+  })
+})
+
 /** A graph that ends with a structured response, as `createReactAgent` with `responseFormat` does. */
 function createStructuredGraph(llm: ScriptedModel) {
   const state = Annotation.Root({ ...MessagesAnnotation.spec, structuredResponse: Annotation<object> })
@@ -73,7 +84,9 @@ class ScriptedModel extends BaseChatModel {
     return 'scripted'
   }
 
-  override bindTools() {
+  override bindTools(tools: { name?: string; description?: string; schema?: unknown }[]) {
+    const offered = tools.map(({ name, description, schema }) => ({ name, description, schema }))
+    this.#requests.tools?.push(JSON.stringify(offered))
     return this as never
   }
 

@@ -2,9 +2,10 @@ import { Agent } from '@mastra/core/agent'
 import { createTool } from '@mastra/core/tools'
 import { describe } from 'vitest'
 import { z } from 'zod'
-import { mastra } from '../../src/integrations/agents/mastra.ts'
+import { asTool, mastra } from '../../src/integrations/agents/mastra.ts'
 import { createScriptedModel } from '../contracts/ai-sdk-model.ts'
 import { type ModelRequests, testFrameworkAdapter } from '../contracts/framework-adapter.ts'
+import { testRemoteTool } from '../contracts/remote-tool.ts'
 
 describe('adapter for Mastra', () => {
   testFrameworkAdapter({
@@ -43,6 +44,25 @@ describe('adapter for Mastra', () => {
       })
       const stream = structured ? { structuredOutput: { schema: z.object({ total: z.number() }) } } : {}
       return { work: mastra(assistant, { reasoning, stream, tools: { weather, pay } }), requests, payments }
+    },
+  })
+})
+
+describe('remote agents as tools of Mastra', () => {
+  testRemoteTool({
+    async create(script, target, options) {
+      const requests: ModelRequests = { prompts: [], tools: [], aborted: 0 }
+      const tools = { [options?.skill ?? 'Shop']: await asTool(target, options) }
+      const model = createScriptedModel(script, requests) as never
+      const assistant = new Agent({
+        id: 'assistant',
+        name: 'Assistant',
+        instructions: 'Help.',
+        model,
+        tools,
+        maxRetries: 0,
+      })
+      return { work: mastra(assistant), requests }
     },
   })
 })

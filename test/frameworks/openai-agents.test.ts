@@ -1,13 +1,14 @@
 import { Agent, type Model, type ModelRequest, tool, Usage } from '@openai/agents'
 import { describe } from 'vitest'
 import { z } from 'zod'
-import { openaiAgents } from '../../src/integrations/agents/openai-agents.ts'
+import { asTool, openaiAgents } from '../../src/integrations/agents/openai-agents.ts'
 import {
   type ModelAnswer,
   type ModelRequests,
   scriptedUsage,
   testFrameworkAdapter,
 } from '../contracts/framework-adapter.ts'
+import { testRemoteTool } from '../contracts/remote-tool.ts'
 
 describe('adapter for the OpenAI Agents SDK', () => {
   testFrameworkAdapter({
@@ -44,13 +45,26 @@ describe('adapter for the OpenAI Agents SDK', () => {
   })
 })
 
+describe('remote agents as tools of the OpenAI Agents SDK', () => {
+  testRemoteTool({
+    without: ['progress'],
+    async create(script, target, options) {
+      const requests: ModelRequests = { prompts: [], tools: [], aborted: 0 }
+      const tools = [await asTool(target, options)]
+      const assistant = new Agent({ name: 'Assistant', model: createScriptedModel(script, requests), tools })
+      return { work: openaiAgents(assistant), requests }
+    },
+  })
+})
+
 function createScriptedModel(script: readonly ModelAnswer[], requests: ModelRequests): Model {
   let next = 0
   return {
     async getResponse() {
       throw new Error('only streams are scripted')
     },
-    async *getStreamedResponse({ input, signal }: ModelRequest) {
+    async *getStreamedResponse({ input, signal, tools }: ModelRequest) {
+      requests.tools?.push(JSON.stringify(tools))
       requests.prompts.push(JSON.stringify(input))
       signal?.addEventListener('abort', () => requests.aborted++)
       const { error, reasoning, text = [], calls = [], hangs } = script[next++] ?? { error: 'the script has ended' }

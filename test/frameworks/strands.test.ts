@@ -1,13 +1,14 @@
 import { Agent, type Message, Model, type StreamOptions, tool } from '@strands-agents/sdk'
 import { describe } from 'vitest'
 import { z } from 'zod'
-import { strands } from '../../src/integrations/agents/strands.ts'
+import { asTool, strands } from '../../src/integrations/agents/strands.ts'
 import {
   type ModelAnswer,
   type ModelRequests,
   scriptedUsage,
   testFrameworkAdapter,
 } from '../contracts/framework-adapter.ts'
+import { testRemoteTool } from '../contracts/remote-tool.ts'
 
 describe('adapter for Strands Agents', () => {
   testFrameworkAdapter({
@@ -48,6 +49,17 @@ describe('adapter for Strands Agents', () => {
   })
 })
 
+describe('remote agents as tools of Strands Agents', () => {
+  testRemoteTool({
+    async create(script, target, options) {
+      const requests: ModelRequests = { prompts: [], tools: [], aborted: 0 }
+      const model = new ScriptedModel(script, requests)
+      const tools = [await asTool(target, options)]
+      return { work: strands(() => new Agent({ id: 'assistant', model, tools, printer: false })), requests }
+    },
+  })
+})
+
 /** Strands models give structured output by a tool. */
 function toStructured({ text = [] }: ModelAnswer): ModelAnswer {
   return { calls: [{ id: 'output', name: 'strands_structured_output', input: JSON.parse(text.join('')) }] }
@@ -70,7 +82,8 @@ class ScriptedModel extends Model<{ modelId: string }> {
     return { modelId: 'scripted' }
   }
 
-  override async *stream(messages: Message[], { cancelSignal }: StreamOptions = {}) {
+  override async *stream(messages: Message[], { cancelSignal, toolSpecs }: StreamOptions = {}) {
+    this.#requests.tools?.push(JSON.stringify(toolSpecs))
     this.#requests.prompts.push(JSON.stringify(messages))
     cancelSignal?.addEventListener('abort', () => this.#requests.aborted++)
     const answer = this.#script[this.#next++] ?? { error: 'the script has ended' }

@@ -39,6 +39,10 @@ describe('the public API', () => {
       createMeshPeer: ['mesh/peer.ts', 'serve/mesh-peer.ts'],
       // The same function, which reads the key of a server on this machine.
       createOperatorClient: ['operator/client.ts', 'serve/operator-client.ts'],
+      // One for each framework, which makes a tool of that framework.
+      asTool: ['adk', 'ai-sdk', 'langgraph', 'mastra', 'openai-agents', 'strands'].map(
+        (name) => `integrations/agents/${name}.ts`,
+      ),
       // The class that code for another loop expects.
       AgentLoop: ['loop/agent-loop.ts', 'loop/compat.ts'],
     })

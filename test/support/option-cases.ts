@@ -1,5 +1,5 @@
 import { adk } from '../../src/entries/adk.ts'
-import { aiSdk } from '../../src/entries/ai-sdk.ts'
+import { aiSdk, asTool } from '../../src/entries/ai-sdk.ts'
 import * as auth from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import * as credentials from '../../src/entries/client-auth.ts'
@@ -71,6 +71,7 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
     wrong: { reasoning: 1 },
   },
   aiSdk: { create: (more) => aiSdk({ stream: async () => ({}) }, more), wrong: { structured: 1 } },
+  asTool: { create: (more) => asTool(link as never, more), wrong: { timeout: '1s' } },
   langgraph: {
     create: (more) => langgraph({ stream: async () => link as never, getState: async () => ({ values: {} }) }, more),
     wrong: { reasoning: 1 },

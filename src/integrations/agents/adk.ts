@@ -1,8 +1,17 @@
-/// <reference path="./frameworks.d.ts" />
-
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { defined, isList, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
+import type { RemoteTarget } from '../../core/client/remote-tool.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
+import {
+  type AsToolOptions,
+  answerRemote,
+  drain,
+  isRemoteQuestion,
+  openRemoteAgent,
+  pendingRemote,
+  type RemoteAgentTool,
+  type RemoteAnswer,
+} from './as-tool.ts'
 import {
   type AdapterOptions,
   type AgentTool,
@@ -15,6 +24,7 @@ import {
   type Pending,
   parseJson,
   questionText,
+  type RemoteQuestion,
   type RunAnswer,
   type RunInput,
   type RunOutput,
@@ -48,7 +58,10 @@ export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunc
       name: 'adk',
       agent: source.name,
       tools: toolsOf(source),
-      async run(input, output) {
+      async run(given, output) {
+        const settled = await answerRemote(given, (name) => remoteTools(source).get(name), output)
+        if ('pending' in settled) return settled
+        const input = { ...given, ...settled }
         const adkModule = await import('@google/adk')
         const { Runner, InMemorySessionService, StreamingMode, createEvent, getPendingUserInputRequests } = adkModule
         const sessionService: SessionService = new InMemorySessionService()
@@ -56,7 +69,11 @@ export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunc
         const session = await sessionService.createSession(address)
         for (const event of eventsFor(input, source.name, createEvent))
           await sessionService.appendEvent({ session, event })
-        const runner = new Runner({ appName: source.name, agent: source, sessionService })
+        const runner = new Runner({
+          appName: source.name,
+          agent: source as never,
+          sessionService: sessionService as never,
+        })
         const events: AsyncIterable<AdkEvent> = runner.runAsync({
           userId: input.thread,
           sessionId: input.thread,
@@ -67,7 +84,7 @@ export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunc
         const text = await readEvents(events, output, structured)
         input.signal.throwIfAborted()
         const stored = (await sessionService.getSession(address))?.events ?? []
-        const pending = (getPendingUserInputRequests(stored) as readonly UserInputRequest[]).map(pendingOf)
+        const pending = (getPendingUserInputRequests(stored as never) as readonly UserInputRequest[]).map(pendingOf)
         if (pending.length > 0) return { pending, state: asJson(stored) }
         if (structured) await output.data(parseJson(text))
         return { pending }
@@ -75,6 +92,74 @@ export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunc
     },
     options,
   )
+}
+
+/** A tool of the Agent Development Kit (`BaseTool`). */
+// biome-ignore lint/suspicious/noExplicitAny: the types of ADK, which may not be installed
+export type AdkTool = any
+
+/**
+ * Makes another agent a tool of the Agent Development Kit. Its questions are requests for confirmation with the question as
+ * hint and `{ question, schema, a2a }` as payload; the answer is the response `{ confirmed: true, payload: { answer } }`.
+ * If the run is aborted, the task of the other agent is canceled. ADK takes no progress from tools, and asks once for each
+ * call: a second question of the agent is read by the model, unless `adk` runs it, which asks all of them.
+ *
+ * @example
+ * // new LlmAgent({ name: 'assistant', model, tools: [await asTool('https://prices.example.com')] })
+ */
+export async function asTool(target: RemoteTarget, options: AsToolOptions = {}): Promise<AdkTool> {
+  const { name, description, inputSchema, ...remote } = await openRemoteAgent(target, options)
+  const { FunctionTool } = await import('@google/adk')
+  const execute = async (input: unknown, context: ToolContext) => {
+    const { toolConfirmation, abortSignal: signal, functionCallId, state } = context
+    const key = `a2a:${functionCallId}`
+    const open = toolConfirmation && state.get(key)
+    const { said: settled, answer } = (toolConfirmation?.payload ?? {}) as ConfirmedAnswer
+    if (settled) return settled
+    if (toolConfirmation && !toolConfirmation.confirmed) return { error: 'The question was not answered.' }
+    const said = await drain(
+      isRemoteQuestion(open) ? remote.answer(open, answer ?? 'yes', { signal }) : remote.send(input, { signal }),
+    )
+    if (typeof said === 'string') return said
+    if (toolConfirmation) return { error: `"${said.a2a.agent}" has another question: ${said.question}` }
+    state.set(key, said)
+    context.requestConfirmation({ hint: said.question, payload: said })
+    context.actions.skipSummarization = true
+    return { waits: said.question }
+  }
+  const tool = new FunctionTool({ name, description, parameters: inputSchema as never, execute: execute as never })
+  remotes.set(tool, remote)
+  // Otherwise ADK rejects confirmations of a tool that asks by itself.
+  return Object.assign(tool, { checkRequireConfirmation: async () => true })
+}
+
+/** The agents behind the tools that `asTool` has made. */
+const remotes = new WeakMap<object, Pick<RemoteAgentTool, 'answer'>>()
+
+/** The tools of an agent and of those below it that are other agents. */
+function remoteTools(source: AdkAgent): ReadonlyMap<string, Pick<RemoteAgentTool, 'answer'>> {
+  const { tools, subAgents } = source as { readonly tools?: unknown; readonly subAgents?: unknown }
+  const own = (isList(tools) ? tools : []).flatMap((tool): [string, Pick<RemoteAgentTool, 'answer'>][] => {
+    const remote = isObject(tool) ? remotes.get(tool) : undefined
+    return remote ? [[(tool as { readonly name: string }).name, remote]] : []
+  })
+  const below = (isList(subAgents) ? (subAgents as readonly AdkAgent[]) : []).flatMap((each) => [...remoteTools(each)])
+  return new Map([...below, ...own])
+}
+
+/** The payload of a confirmed question: the answer, or, after the adapter has sent it, what the agent said to it. */
+interface ConfirmedAnswer {
+  readonly answer?: Json
+  readonly said?: RemoteAnswer
+}
+
+interface ToolContext {
+  readonly toolConfirmation?: { readonly confirmed: boolean; readonly payload?: unknown }
+  readonly abortSignal?: AbortSignal
+  readonly functionCallId?: string
+  readonly state: { get(key: string): unknown; set(key: string, value: unknown): void }
+  readonly actions: { skipSummarization?: boolean }
+  requestConfirmation(request: { readonly hint: string; readonly payload: RemoteQuestion }): void
 }
 
 interface SessionService {
@@ -159,6 +244,7 @@ function pendingOf(request: UserInputRequest): Pending {
   if (kind === 'credential') {
     throw new A2AError('internal', 'The agent needs credentials that it cannot ask for over A2A.')
   }
+  if (isRemoteQuestion(payload)) return { ...pendingRemote(id, toolName, payload), carry }
   if (kind === 'confirmation') {
     const approval = approvalOf(id, toolName, payload ?? {}, carry)
     return message ? { ...approval, question: `${message} Answer yes or no.` } : approval
@@ -188,9 +274,14 @@ function messageFor({ message, resume }: RunInput): object {
   return { role: 'user', parts: resume ? resume.answers.map(responseOf) : message.map(partOf) }
 }
 
-function responseOf({ pending: { id, kind, carry }, value }: RunAnswer): object {
-  const response: JsonObject =
-    kind === 'approval' ? { confirmed: readApproval(value).approved } : isObject(value) ? value : { result: value }
+function responseOf({ pending: { id, kind, carry, remote }, value }: RunAnswer): object {
+  const response: JsonObject = remote
+    ? { confirmed: true, payload: { said: value } }
+    : kind === 'approval'
+      ? { confirmed: readApproval(value).approved }
+      : isObject(value)
+        ? value
+        : { result: value }
   return { functionResponse: { id, name: carry, response } }
 }
 

@@ -76,6 +76,22 @@ export interface Pending {
   readonly schema?: JsonObject | undefined
   /** What the framework needs to continue. */
   readonly carry?: Json | undefined
+  /** Set if a tool of `asTool` asks, and the framework cannot have it ask a second time: see `answerRemote`. */
+  readonly remote?: { readonly tool: string; readonly question: RemoteQuestion }
+}
+
+/** A question of another agent, as JSON: what a person sees, and what continues the task with the answer. */
+export interface RemoteQuestion {
+  readonly question: string
+  /** A JSON Schema of the answer. */
+  readonly schema?: JsonObject
+  /** The task that waits. */
+  readonly a2a: {
+    readonly agent: string
+    readonly taskId: string
+    readonly contextId?: string
+    readonly questionId?: string
+  }
 }
 
 export interface RunAnswer {

@@ -1,9 +1,17 @@
-/// <reference path="./frameworks.d.ts" />
-
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { fromBase64, toBase64 } from '../../core/base/base64.ts'
 import { defined, isList, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
 import { aFunction } from '../../core/base/options.ts'
+import type { RemoteTarget } from '../../core/client/remote-tool.ts'
+import {
+  type AsToolOptions,
+  drain,
+  isRemoteQuestion,
+  isToolProgress,
+  openRemoteAgent,
+  type RemoteProgress,
+  type ToolProgress,
+} from './as-tool.ts'
 import {
   type AdapterOptions,
   type AgentTool,
@@ -15,6 +23,7 @@ import {
   type InputItem,
   type Pending,
   questionText,
+  type RemoteQuestion,
   type RunAnswer,
   type RunInput,
   type RunOutput,
@@ -70,7 +79,7 @@ export function langgraph(graph: LangGraphGraph, options: LangGraphOptions = {})
         const start = input.resume
           ? new Command({ resume: resumeOf(input.resume.answers) })
           : inputOf(messagesFor(input))
-        const streamed = { ...config, signal: input.signal, streamMode: ['messages', 'updates'] }
+        const streamed = { ...config, signal: input.signal, streamMode: ['messages', 'updates', 'custom'] }
         const pending = await readStream(await graph.stream(start, streamed), output)
         if (pending.length > 0) return { pending, state: dumpSaver(saver) }
         const { values } = await graph.getState(config)
@@ -80,6 +89,97 @@ export function langgraph(graph: LangGraphGraph, options: LangGraphOptions = {})
       },
     },
     options,
+  )
+}
+
+/** A tool of LangGraph (`StructuredTool`). */
+// biome-ignore lint/suspicious/noExplicitAny: the types of LangGraph, which may not be installed
+export type LangGraphTool = any
+
+/**
+ * Makes another agent a tool of LangGraph. Its progress is written to the stream mode `custom`. Its questions are
+ * interrupts with the value `{ question, schema, a2a }`; `Command({ resume })` has the answer. They need a checkpointer. If
+ * the run is aborted, the task of the other agent is canceled.
+ *
+ * LangGraph runs the tool again when it resumes: the tool then finds its task in the checkpoint. With two of these tools in
+ * one step of `createReactAgent`, an answered one may run again; agents that recognise repeated messages then answer once.
+ *
+ * @example
+ * // const graph = createReactAgent({ llm, tools: [await asTool('https://prices.example.com')] })
+ */
+export async function asTool(target: RemoteTarget, options: AsToolOptions = {}): Promise<LangGraphTool> {
+  const remote = await openRemoteAgent(target, options)
+  const [{ tool }, { interrupt }] = await Promise.all([import('@langchain/core/tools'), import('@langchain/langgraph')])
+  const run = async (input: unknown, config: ToolConfig) => {
+    const { signal, writer, toolCall, configurable } = config
+    const call = { signal, key: keyOf(configurable?.thread_id, toolCall?.id) }
+    const report = (progress: RemoteProgress) =>
+      writer?.({ toolCallId: toolCall?.id ?? '', tool: remote.name, progress } satisfies ToolProgress)
+    let open = await openInterrupt(config)
+    let round = open?.round ?? 0
+    for (;;) {
+      const result = open
+        ? // Each interrupt of a tool has its own answer, in the order of the calls.
+          await drain(
+            remote.answer(
+              open,
+              answerOf(() => interrupt(open), round),
+              call,
+            ),
+            report,
+          )
+        : await drain(remote.send(input, call), report)
+      if (typeof result === 'string') return result
+      open = { ...result, round: ++round, toolCallId: toolCall?.id ?? '' }
+    }
+  }
+  return tool(run, { name: remote.name, description: remote.description, schema: remote.inputSchema })
+}
+
+/** The value of an interrupt. */
+interface OpenQuestion extends RemoteQuestion {
+  readonly toolCallId: string
+  /** How many questions the tool has asked, with this one. */
+  readonly round: number
+}
+
+interface ToolConfig {
+  readonly signal?: AbortSignal
+  readonly writer?: (chunk: unknown) => void
+  readonly toolCall?: { readonly id?: string }
+  readonly configurable?: {
+    readonly thread_id?: string
+    readonly checkpoint_ns?: string
+    readonly __pregel_checkpointer?: { getTuple(config: object): Promise<CheckpointTuple | undefined> }
+  }
+}
+
+interface CheckpointTuple {
+  readonly pendingWrites?: readonly (readonly [string, string, unknown])[]
+}
+
+function answerOf(next: () => unknown, rounds: number): unknown {
+  let answer: unknown
+  for (let round = 0; round < rounds; round++) answer = next()
+  return answer
+}
+
+function keyOf(thread: string | undefined, call: string | undefined): string | undefined {
+  return thread === undefined || call === undefined ? undefined : `${thread}-${call}`
+}
+
+/** The question that this tool call has asked before the run was interrupted. */
+async function openInterrupt({ configurable, toolCall }: ToolConfig): Promise<OpenQuestion | undefined> {
+  const { thread_id, checkpoint_ns = '', __pregel_checkpointer: checkpointer } = configurable ?? {}
+  if (typeof checkpointer?.getTuple !== 'function') return undefined
+  // The last part of the namespace is that of the node; its interrupts are written to the graph around it.
+  const parent = checkpoint_ns.split('|').slice(0, -1).join('|')
+  const tuple = await checkpointer.getTuple({ configurable: { thread_id, checkpoint_ns: parent } })
+  const values = (tuple?.pendingWrites ?? []).flatMap(([, channel, value]) =>
+    channel === '__interrupt__' ? (isList(value) ? value : [value]).map((each) => (each as Interrupt).value) : [],
+  )
+  return values.findLast(
+    (value): value is OpenQuestion => isRemoteQuestion(value) && (value as OpenQuestion).toolCallId === toolCall?.id,
   )
 }
 
@@ -98,6 +198,9 @@ async function readStream(stream: AsyncIterable<unknown>, output: RunOutput): Pr
       lastMessage = chunk.id
       for (const text of reasoningOf(chunk)) await output.reasoning(text)
       await output.text(textOf(chunk))
+    } else if (mode === 'custom' && isToolProgress(data)) {
+      const { toolCallId: id, tool: name, progress } = data
+      await output.toolResult({ id, name, result: progress, isProgress: true })
     } else if (mode === 'updates') {
       for (const [node, update] of Object.entries(data as object)) {
         if (node === '__interrupt__') pending.push(...(update as readonly Interrupt[]).flatMap(pendingOf))
@@ -137,7 +240,7 @@ function pendingOf({ id = '', value, response_schema: responseSchema }: Interrup
       return approvalOf(id, name, args, 'decision')
     })
   }
-  const schema = toJsonSchema(responseSchema)
+  const schema = isRemoteQuestion(value) ? value.schema : toJsonSchema(responseSchema)
   return [defined({ id, kind: 'input' as const, question: questionText(value), schema })]
 }
 

@@ -1,8 +1,8 @@
-/// <reference path="./frameworks.d.ts" />
-
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
 import { anObject } from '../../core/base/options.ts'
+import type { RemoteTarget } from '../../core/client/remote-tool.ts'
+import { type AsToolOptions, drain, isRemoteQuestion, openRemoteAgent, type RemoteProgress } from './as-tool.ts'
 import {
   type AdapterOptions,
   type AgentTool,
@@ -15,6 +15,7 @@ import {
   type Pending,
   parseJson,
   questionText,
+  type RemoteQuestion,
   type RunAnswer,
   type RunInput,
   type RunOutput,
@@ -100,6 +101,51 @@ export function mastra(source: MastraAgent, options: MastraOptions = {}): Adapte
   )
 }
 
+/** A tool of Mastra. */
+// biome-ignore lint/suspicious/noExplicitAny: the types of Mastra, which may not be installed
+export type MastraTool = any
+
+/**
+ * Makes another agent a tool of Mastra. Its progress is written to the stream (`tool-output`). Its questions suspend the
+ * tool with `{ question, schema, a2a }`, and `resumeStream({ answer })` continues it. If the run is aborted, the task of the
+ * other agent is canceled.
+ *
+ * @example
+ * // new Agent({ …, tools: { prices: await asTool('https://prices.example.com') } })
+ */
+export async function asTool(target: RemoteTarget, options: AsToolOptions = {}): Promise<MastraTool> {
+  const { name, description, inputSchema, ...remote } = await openRemoteAgent(target, options)
+  const { createTool } = await import('@mastra/core/tools')
+  const tool = {
+    id: name,
+    description,
+    inputSchema,
+    resumeSchema: { type: 'object', properties: { answer: {} }, required: ['answer'] },
+    async execute(input: unknown, { agent = {}, abortSignal: signal, writer }: ToolContext) {
+      const { resumeData, suspendPayload, suspend } = agent
+      const run =
+        resumeData && isRemoteQuestion(suspendPayload)
+          ? remote.answer(suspendPayload, resumeData.answer, { signal })
+          : remote.send(input, { signal })
+      const result = await drain(run, (progress) => writer?.write(progress))
+      if (typeof result === 'string') return result
+      if (!suspend) throw new Error(`"${result.a2a.agent}" asks, and nothing can answer here: ${result.question}`)
+      return await suspend(result)
+    },
+  }
+  return createTool(tool as never)
+}
+
+interface ToolContext {
+  readonly agent?: {
+    readonly resumeData?: { readonly answer: unknown }
+    readonly suspendPayload?: unknown
+    suspend?(payload: RemoteQuestion): Promise<void>
+  }
+  readonly abortSignal?: AbortSignal
+  readonly writer?: { write(progress: RemoteProgress): Promise<void> }
+}
+
 interface RunState {
   readonly runId: string
   readonly rows: readonly WorkflowRow[]
@@ -130,9 +176,9 @@ async function openStore(source: MastraAgent): Promise<WorkflowStore> {
   const storage = registered?.getStorage()
   if (storage) return await storage.getStore('workflows')
   const [{ Mastra }, { InMemoryStore }] = await Promise.all([import('@mastra/core'), import('@mastra/core/storage')])
-  const memory: Storage = new InMemoryStore()
-  new Mastra({ agents: { [source.id]: source }, storage: memory, logger: false })
-  return await memory.getStore('workflows')
+  const memory = new InMemoryStore()
+  new Mastra({ agents: { [source.id]: source as never }, storage: memory, logger: false })
+  return (await memory.getStore('workflows')) as never
 }
 
 /** The rows of a suspended run. They are in the result of the step from now on. */
@@ -148,6 +194,7 @@ async function takeRows(store: WorkflowStore, runId: string): Promise<readonly W
 
 function resume(source: MastraAgent, { pending, value }: RunAnswer, call: object): Promise<unknown> {
   const options = { ...call, toolCallId: pending.id }
+  if (pending.carry === 'remote') return source.resumeStream({ answer: value }, options)
   if (pending.kind === 'input') return source.resumeStream(value, options)
   return readApproval(value).approved ? source.approveToolCall(options) : source.declineToolCall(options)
 }
@@ -228,6 +275,10 @@ async function readStream(result: StreamedRun, output: RunOutput, structured: bo
 }
 
 function suspendedOf(id: string, { suspendPayload, resumeSchema }: ChunkPayload): Pending {
+  if (isRemoteQuestion(suspendPayload)) {
+    const { question, schema } = suspendPayload
+    return { id, kind: 'input', question, schema, carry: 'remote' }
+  }
   const schema = typeof resumeSchema === 'string' ? parseJson(resumeSchema) : resumeSchema
   const question = questionText(suspendPayload)
   return { id, kind: 'input', question, schema: isObject(schema) ? (schema as JsonObject) : undefined }

@@ -1,8 +1,8 @@
-/// <reference path="./frameworks.d.ts" />
-
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { defined, isList, isObject } from '../../core/base/json.ts'
 import { having } from '../../core/base/options.ts'
+import type { RemoteTarget } from '../../core/client/remote-tool.ts'
+import { type AsToolOptions, isRemoteQuestion, openRemoteAgent, type RemoteResult } from './as-tool.ts'
 import {
   type AdapterOptions,
   type AgentTool,
@@ -11,6 +11,7 @@ import {
   approvalOf,
   checkAdapter,
   type InputItem,
+  type Pending,
   parseJson,
   type RunInput,
   type RunOutput,
@@ -59,10 +60,7 @@ export function openaiAgents(source: OpenAiAgent, options: OpenAiAgentsOptions =
         const result: StreamedRun = await runner.run(source, start, { stream: true, signal: input.signal })
         await readStream(result, output, structured)
         input.signal.throwIfAborted()
-        const pending = result.interruptions.map(
-          ({ rawItem: { callId = '', name = 'a tool', arguments: args = '' } }) =>
-            approvalOf(callId, name, parseJson(args)),
-        )
+        const pending = result.interruptions.map(pendingOf)
         if (pending.length > 0) return { pending, state: result.state.toString() }
         if (structured) await output.data(result.finalOutput)
         return { pending }
@@ -72,12 +70,114 @@ export function openaiAgents(source: OpenAiAgent, options: OpenAiAgentsOptions =
   )
 }
 
+/** A tool of the OpenAI Agents SDK (`FunctionTool`). */
+// biome-ignore lint/suspicious/noExplicitAny: the types of the SDK, which may not be installed
+export type OpenAiTool = any
+
+/**
+ * Makes another agent a tool of the OpenAI Agents SDK. A question of the agent is an interruption, the approval of a tool
+ * `answer` with the arguments `{ question, schema, a2a }`: `state.approve(item)` answers yes, and `state.reject(item, { message })`
+ * answers with the message. If the run is aborted, the task of the other agent is canceled. The SDK takes no progress from
+ * tools; `tool.on('raw_model_stream_event', …)` has that of the agent.
+ *
+ * @example
+ * // new Agent({ name: 'Assistant', tools: [await asTool('https://prices.example.com')] })
+ */
+export async function asTool(target: RemoteTarget, options: AsToolOptions = {}): Promise<OpenAiTool> {
+  const { name, description, inputSchema, ...remote } = await openRemoteAgent(target, options)
+  const { Agent, Usage, tool } = await import('@openai/agents')
+  const answer = tool({
+    name: answerTool,
+    description: 'Answers the question of the agent.',
+    parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+    strict: false,
+    needsApproval: true,
+    execute: () => 'yes',
+  })
+
+  /** The other agent as a model: of a question it makes a call that needs an approval, because the SDK stores those. */
+  async function* respond({ input, signal }: ModelRequest) {
+    let said: RemoteResult
+    try {
+      const run = runOf(input, signal)
+      let next = await run.next()
+      for (; !next.done; next = await run.next()) {
+        if ('text' in next.value) yield { type: 'output_text_delta', delta: next.value.text }
+      }
+      said = next.value
+    } catch (error) {
+      signal?.throwIfAborted()
+      // The SDK would hide the reason from the model.
+      said = error instanceof Error ? error.message : `${error}`
+    }
+    const message = { type: 'message', id: crypto.randomUUID(), role: 'assistant', status: 'completed' }
+    const output =
+      typeof said === 'string'
+        ? { ...message, content: [{ type: 'output_text', text: said }] }
+        : { type: 'function_call', callId: crypto.randomUUID(), name: answerTool, arguments: JSON.stringify(said) }
+    const response = { id: crypto.randomUUID(), usage: new Usage(), output: [{ status: 'completed', ...output }] }
+    yield { type: 'response_done', response }
+  }
+
+  function runOf(input: ModelRequest['input'], signal: AbortSignal | undefined) {
+    const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input
+    const result = items.findLast(({ type }) => type === 'function_call_result')
+    const call = result && items.findLast(({ type, callId }) => type === 'function_call' && callId === result.callId)
+    const question = parseJson(call?.arguments ?? '')
+    if (isRemoteQuestion(question)) return remote.answer(question, answerIn(result?.output), { signal })
+    return remote.send(parseJson(textIn(items[0]?.content)), { signal })
+  }
+
+  const model = {
+    getStreamedResponse: respond,
+    async getResponse(request: ModelRequest) {
+      for await (const event of respond(request)) if (event.response) return event.response
+      throw new Error('The other agent has not answered.')
+    },
+  }
+  const nested = new Agent({ name, model: model as never, tools: [answer] }).asTool({
+    toolName: name,
+    toolDescription: description,
+    parameters: inputSchema as never,
+    inputBuilder: ({ params }: { readonly params: unknown }) => JSON.stringify(params),
+  })
+  // The schema is the other agent's, which need not follow the rules of strict ones.
+  return Object.assign(nested, { strict: false })
+}
+
+/** The tool by which another agent asks. */
+const answerTool = 'answer'
+
+interface ModelRequest {
+  readonly input: string | readonly ModelItem[]
+  readonly signal?: AbortSignal
+}
+
+interface ModelItem extends RawItem {
+  readonly type?: string
+  readonly role?: string
+}
+
+/** The answer in the output of a tool, which is a text or an item with one. Objects come as JSON. */
+function answerIn(output: unknown): unknown {
+  const text = isObject(output) && typeof output.text === 'string' ? output.text : `${output}`
+  const value = parseJson(text)
+  return isObject(value) || isList(value) ? value : text
+}
+
 /** What the adapter reads of a `StreamedRunResult`. */
 interface StreamedRun extends AsyncIterable<RunEvent> {
   readonly completed: Promise<void>
   readonly interruptions: readonly Interruption[]
   readonly state: { toString(): string }
   readonly finalOutput: unknown
+}
+
+/** The approval of a tool call, or the question of another agent. */
+function pendingOf({ rawItem: { callId = '', name = 'a tool', arguments: args = '' } }: Interruption): Pending {
+  const input = parseJson(args)
+  if (name !== answerTool || !isRemoteQuestion(input)) return approvalOf(callId, name, input)
+  return { id: callId, kind: 'input', question: input.question, schema: input.schema }
 }
 
 interface Interruption {
@@ -135,6 +235,7 @@ async function readStream(result: StreamedRun, output: RunOutput, structured: bo
 }
 
 function textIn(content: unknown): string {
+  if (typeof content === 'string') return content
   const parts = isList(content) ? content.filter(isObject) : []
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n')
 }
@@ -148,6 +249,11 @@ async function resumeState(
   const stored = await RunState.fromString(source, `${state}`)
   for (const interruption of stored.getInterruptions()) {
     const answer = answers.find(({ pending }) => pending.id === interruption.rawItem.callId)
+    if (answer?.pending.kind === 'input') {
+      const { value } = answer
+      stored.reject(interruption, { message: typeof value === 'string' ? value : JSON.stringify(value) })
+      continue
+    }
     const { approved, reason } = readApproval(answer?.value ?? null)
     if (approved) stored.approve(interruption)
     else stored.reject(interruption, defined({ message: reason }))

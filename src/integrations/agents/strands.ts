@@ -1,6 +1,15 @@
 import type { AdaptedFunction } from '../../core/agent/agent-function.ts'
 import { fromBase64 } from '../../core/base/base64.ts'
 import { defined, isList, isObject } from '../../core/base/json.ts'
+import type { RemoteTarget } from '../../core/client/remote-tool.ts'
+import {
+  type AsToolOptions,
+  isRemoteQuestion,
+  isToolProgress,
+  openRemoteAgent,
+  type RemoteResult,
+  type ToolProgress,
+} from './as-tool.ts'
 import {
   type AdapterOptions,
   adapterChecks,
@@ -9,6 +18,7 @@ import {
   checkAdapter,
   type InputItem,
   questionText,
+  type RemoteQuestion,
   type RunInput,
   type RunOutput,
 } from './framework-adapter.ts'
@@ -58,6 +68,7 @@ export function strands(create: () => StrandsAgent, options: AdapterOptions = {}
           id,
           kind: 'input' as const,
           question: questionText(reason ?? name),
+          ...(isRemoteQuestion(reason) && defined({ schema: reason.schema })),
         }))
         if (pending.length > 0) return { pending, state: asJson(agent.takeSnapshot({ preset: 'session' })) }
         if (result.structuredOutput !== undefined) await output.data(result.structuredOutput)
@@ -66,6 +77,67 @@ export function strands(create: () => StrandsAgent, options: AdapterOptions = {}
     },
     options,
   )
+}
+
+/** A tool of the Strands Agents SDK. */
+// biome-ignore lint/suspicious/noExplicitAny: the types of the SDK, which may not be installed
+export type StrandsTool = any
+
+/**
+ * Makes another agent a tool of the Strands Agents SDK. Its progress is streamed (`toolStreamUpdateEvent`). Its questions are
+ * interrupts with the reason `{ question, schema, a2a }`, and their responses the answers. Which task waits is in the
+ * `appState` of the agent. If the run is canceled, the task of the other agent is canceled.
+ *
+ * @example
+ * // new Agent({ model, tools: [await asTool('https://prices.example.com')], printer: false })
+ */
+export async function asTool(target: RemoteTarget, options: AsToolOptions = {}): Promise<StrandsTool> {
+  const { name, description, inputSchema, ...remote } = await openRemoteAgent(target, options)
+  const { tool } = await import('@strands-agents/sdk')
+  async function* callback(input: unknown, context: ToolContext): AsyncGenerator<ToolProgress, string> {
+    const { toolUse, cancelSignal: signal, agent, interrupt } = context
+    const { appState } = agent
+    const key = `a2a:${toolUse.toolUseId}`
+    const stored = appState.get(key) as OpenQuestion | undefined
+    let round = stored?.round ?? 0
+    let open: RemoteQuestion | undefined = stored?.open
+    for (;;) {
+      const run: ReturnType<typeof remote.send> = open
+        ? remote.answer(open, interrupt.call(context, questionOf(open, round)), { signal })
+        : remote.send(input, { signal })
+      let next = await run.next()
+      for (; !next.done; next = await run.next())
+        yield { toolCallId: toolUse.toolUseId, tool: name, progress: next.value }
+      const result: RemoteResult = next.value
+      if (typeof result === 'string') {
+        appState.delete(key)
+        return result
+      }
+      open = result
+      appState.set(key, { open, round: ++round } satisfies OpenQuestion)
+    }
+  }
+  return tool({ name, description, inputSchema, callback } as never)
+}
+
+/** What the state of the agent has of a tool call that waits. */
+interface OpenQuestion {
+  readonly open: RemoteQuestion
+  readonly round: number
+}
+
+interface ToolContext {
+  readonly toolUse: { readonly toolUseId: string }
+  readonly cancelSignal: AbortSignal
+  readonly agent: {
+    readonly appState: { get(key: string): unknown; set(key: string, value: unknown): void; delete(key: string): void }
+  }
+  interrupt(params: { readonly name: string; readonly reason: unknown }): unknown
+}
+
+/** Interrupts of one tool call are told apart by their names. */
+function questionOf(reason: RemoteQuestion, round: number) {
+  return { name: `question ${round}`, reason }
 }
 
 /** The tool by which a model gives its structured output. */
@@ -90,6 +162,8 @@ interface AgentEvent {
 
 interface ModelEvent {
   readonly type: string
+  /** Set if the event is the progress of a tool. */
+  readonly data?: unknown
   readonly delta?: { readonly type: string; readonly text?: string }
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
 }
@@ -105,6 +179,10 @@ async function readStream(stream: AsyncGenerator<unknown, unknown>, output: RunO
       const { toolUseId: id, name, input } = contentBlock
       names.set(id, name)
       if (name !== structuredTool) await output.toolCall({ id, name, input })
+    }
+    if (type === 'toolStreamUpdateEvent' && isToolProgress(event?.data)) {
+      const { toolCallId: id, tool: name, progress } = event.data
+      await output.toolResult({ id, name, result: progress, isProgress: true })
     }
     if (type === 'toolResultEvent' && result) {
       const { toolUseId: id, status, content } = result

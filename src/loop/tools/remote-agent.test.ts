@@ -22,7 +22,10 @@ it('the card describes the tool, and the model receives the reply of the agent',
   const { text } = await (await connect(planner)).send('Write about rain')
   expect(text).toContain('Here it is')
   expect(offered(scripted)).toMatchObject([
-    { name: 'The_Writer', description: expect.stringContaining('Calls the agent "The Writer". Writes well.') },
+    {
+      name: 'The_Writer',
+      description: expect.stringMatching(/^Calls the agent "The Writer"\..*untrusted.*\n> Writes well\./),
+    },
   ])
   expect(lastToolResults(scripted)).toEqual([{ type: 'text', value: 'About rain\nEnjoy' }])
 })
@@ -45,7 +48,11 @@ it('with skills: true there is one tool per skill, with its input schema', async
   const loop = createAgentLoop({ model: scripted, tools: [remoteAgent(tools, { skills: true, name: 't' })] })
   await (await connect(agent({ name: 'Planner' }, loop))).send('go')
   expect(offered(scripted)).toMatchObject([
-    { name: 't_add', description: 'Add: Adds numbers', inputSchema: { properties: { a: { type: 'number' } } } },
+    {
+      name: 't_add',
+      description: expect.stringContaining('\n> Adds numbers'),
+      inputSchema: { properties: { a: { type: 'number' } } },
+    },
     { name: 't_shout' },
   ])
   expect(lastToolResults(scripted)).toMatchObject([

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCallOptions } from '../../core/agent/call-agent.ts'
-import { defined, type JsonObject } from '../../core/base/json.ts'
+import { defined } from '../../core/base/json.ts'
 import {
   aFunction,
   anObject,
@@ -18,19 +18,20 @@ import {
 import { type Trace, traceHeaders } from '../../core/base/trace-context.ts'
 import type { Client } from '../../core/client/client.ts'
 import { connect } from '../../core/client/connect.ts'
-import type { ConnectOptions, Target } from '../../core/client/options.ts'
+import type { ConnectOptions } from '../../core/client/options.ts'
+import {
+  describeRemoteTool,
+  isClient,
+  type RemoteTarget,
+  type RemoteTool,
+  type RemoteToolOptions,
+  taskParts,
+} from '../../core/client/remote-tool.ts'
 import type { AgentCard, AgentSkill } from '../../core/protocol/card.ts'
-import { readSkillSchemas, type SkillSchemas } from '../../core/protocol/extensions/typed-skills.ts'
-import { joinTexts, type Part, type Task } from '../../core/protocol/model.ts'
-import { type LocalTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
+import type { Part } from '../../core/protocol/model.ts'
+import { type LocalTool, type ToolContext, textInput } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 import type { ToolSource } from './toolbox.ts'
-
-/** Descriptions come from other agents' cards and are part of every prompt. */
-const maxDescriptionLength = 2_000
-
-/** A URL, a card, an agent in this process, or a connected client. */
-export type RemoteTarget = Target | Client
 
 /** Options of `remoteAgent`. */
 export interface RemoteAgentOptions
@@ -96,19 +97,14 @@ export function remoteAgent(target: RemoteTarget, options: RemoteAgentOptions = 
       const client = await connectClient(signal)
       const { card } = client
       const skills = selectSkills(card, options.skills)
-      if (!skills) return [createTool(target, client, options, toolName(options.name ?? card.name), undefined)]
-      const schemas = readSkillSchemas(card)
-      const prefix = options.name === undefined ? '' : `${options.name}_`
-      return skills.map((skill) => {
-        const name = toolName(`${prefix}${skill.id}`)
-        return createTool(target, client, options, name, { skill, schemas: schemas.get(skill.id) })
-      })
+      const { name, description } = options
+      const create = (described: RemoteToolOptions) =>
+        createTool(target, client, options, describeRemoteTool(card, { description, ...described }))
+      if (!skills) return [create({ name })]
+      const prefix = name === undefined ? '' : `${name}_`
+      return skills.map((skill) => create({ skill, name: `${prefix}${skill.id}` }))
     },
   }
-}
-
-function isClient(target: RemoteTarget): target is Client {
-  return typeof target === 'object' && 'service' in target && 'card' in target
 }
 
 function selectSkills(card: AgentCard, skills: RemoteAgentOptions['skills']): readonly AgentSkill[] | undefined {
@@ -120,49 +116,27 @@ function createTool(
   target: RemoteTarget,
   client: Client,
   options: RemoteAgentOptions,
-  name: string,
-  selected: SelectedSkill | undefined,
+  { partsOf, skill, isTyped, ...described }: RemoteTool,
 ): LocalTool {
   const { timeout = 600_000, needsApproval, auth, budget, relay, headers } = options
   const callOptions = defined({ auth, budget, headers })
-  const inputSchema = selected?.schemas?.input
-  const schema = inputSchema?.type === 'object' ? inputSchema : undefined
   return {
     type: 'local',
-    name,
-    description: options.description ?? (selected ? describeSkill(selected.skill) : describeAgent(client.card)),
-    input: schema ? anyObject : textInput,
-    inputJsonSchema: schema ?? textJsonSchema,
+    name: described.name,
+    description: described.description,
+    input: isTyped ? anyObject : textInput,
+    inputJsonSchema: described.inputSchema,
     timeout,
     usesTurn: true,
     ...defined({ needsApproval }),
     async run(input, { turn, signal, trace }: ToolContext) {
-      // The agent itself validates the input by the schema of its card, and describes violations.
-      const parts: readonly Part[] = schema
-        ? [{ data: input as JsonObject, mediaType: 'application/json' }]
-        : [{ text: (input as TextInput).text }]
-      const skill = selected?.skill.id
+      const parts = partsOf(input)
       const request = defined({ signal, skill })
       if (!turn) return partsResult(await sendDirectly(client, parts, { ...request, trace }))
       const answer = await turn.call(target, parts, { ...callOptions, ...request, timeout, ...defined({ relay }) })
-      return partsResult(answer.type === 'message' ? answer.message.parts : partsOf(answer.task))
+      return partsResult(answer.type === 'message' ? answer.message.parts : taskParts(answer.task))
     },
   }
-}
-
-interface SelectedSkill {
-  readonly skill: AgentSkill
-  readonly schemas: SkillSchemas | undefined
-}
-
-function describeSkill({ name, description, examples = [] }: AgentSkill): string {
-  const hint = examples.length > 0 ? ` For example: ${examples.slice(0, 3).join('; ')}` : ''
-  return `${name}: ${description}${hint}`.slice(0, maxDescriptionLength)
-}
-
-function describeAgent({ name, description, skills }: AgentCard): string {
-  const lines = skills.map((skill) => `- ${skill.name}: ${skill.description}`)
-  return [`Calls the agent "${name}". ${description}`, ...lines].join('\n').slice(0, maxDescriptionLength)
 }
 
 const anyObject: StandardSchemaV1 = {
@@ -191,14 +165,5 @@ async function sendDirectly(
   if (reply.type === 'message') return reply.message.parts
   const { status } = reply.task
   if (status.state !== 'completed') throw new Error(`"${client.card.name}" is ${status.state}: ${reply.text}`)
-  return partsOf(reply.task)
-}
-
-/** What a task has to say. Other agents have a part for each chunk of an artifact. */
-function partsOf({ artifacts, status }: Task): readonly Part[] {
-  return [...artifacts.flatMap(({ parts }) => joinTexts(parts)), ...(status.message?.parts ?? [])]
-}
-
-function toolName(text: string): string {
-  return text.replace(/[^\w-]+/g, '_').slice(0, 64) || 'agent'
+  return taskParts(reply.task)
 }

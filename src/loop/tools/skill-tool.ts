@@ -9,8 +9,9 @@ import { toParts } from '../../core/agent/content.ts'
 import { iterate } from '../../core/agent/observable.ts'
 import { checkOutput } from '../../core/agent/run-skill.ts'
 import type { Skill } from '../../core/agent/skill.ts'
+import { type TextInput, textJsonSchema } from '../../core/client/remote-tool.ts'
 import { type Part, textOf } from '../../core/protocol/model.ts'
-import { type LocalTool, localTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
+import { type LocalTool, localTool, type ToolContext, textInput } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 
 /** Turns a skill of the agent into a tool of its loop: for messages that name no skill, the model chooses one. */

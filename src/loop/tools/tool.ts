@@ -14,6 +14,7 @@ import {
   text,
 } from '../../core/base/options.ts'
 import type { Trace } from '../../core/base/trace-context.ts'
+import type { TextInput } from '../../core/client/remote-tool.ts'
 import type { Artifact } from '../../core/protocol/model.ts'
 
 /** Cached, because schema libraries are slow to create them and every message needs them. */
@@ -101,13 +102,6 @@ export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
   requireSchema(`clientTool(${options.name})`, options.input)
   if (options.output) requireSchema(`clientTool(${options.name}).output`, options.output)
   return { ...options, type: 'client' }
-}
-
-export const textJsonSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
-
-/** Input of a tool without a schema. */
-export interface TextInput {
-  readonly text: string
 }
 
 export const textInput: StandardSchemaV1<TextInput> = {
