@@ -104,6 +104,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/gateway.ts')).gatewayCommand,
   },
   {
+    path: 'init',
+    group: 'Serve and develop',
+    summary: 'Start a project with an agent',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  {
     path: 'serve',
     group: 'Serve and develop',
     summary: 'Serve agents from files, and reload them when they change',

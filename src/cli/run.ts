@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { closest } from '../core/base/closest.ts'
 import { type Arguments, leadingWords, parseArguments } from './arguments.ts'
 import { agentOptions, type CommandEntry, type Context, globalOptions, type Positional } from './command.ts'
@@ -6,6 +5,7 @@ import { commands, commandsBelow, findCommand } from './commands.ts'
 import { CliError, Interrupted, toFailure, usageError } from './errors.ts'
 import { createOutput, type Output } from './output.ts'
 import { readSettings } from './settings.ts'
+import { readVersion } from './version.ts'
 
 /** Runs the command of these arguments and ends the process with its exit code. */
 export async function run(args: readonly string[]): Promise<void> {
@@ -165,8 +165,4 @@ function wantsJson(args: readonly string[]): boolean {
   if (at !== -1) return args[at + 1] === 'json'
   if (args.some((arg) => arg === '-ojson' || arg === '--output=json')) return true
   return process.env.A2ACLI_OUTPUT === 'json'
-}
-
-function readVersion(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 }

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 export type Program =
   | 'node-20'
   | 'node-22.13'
+  | 'node-22.18'
   | 'node-24.0'
   | 'bun'
   | 'deno'
