@@ -77,23 +77,22 @@ export function createListHeads(db: SqliteDatabase): ListHeads {
     filter('task.context_id = ?', contextId)
     filter('task.changed >= ?', changedSince)
     filter('(task.changed, task.key) < (?, ?)', cursor?.changed, cursor?.key)
-    // One row more than the limit shows whether there is another page.
-    const bounded = [...values, limit + 1]
     // The index orders the tasks of a phase, so the page is the newest of the newest in each.
-    const parts = phase === undefined && contextId === undefined ? taskPhases : [phase]
-    const newest = parts.map((part) => {
-      const inPhase = part === undefined ? '' : ` AND task.phase = '${part}'`
-      return `SELECT * FROM (
-        SELECT task.key, task.changed FROM tasks AS task${indexFor(query)}
-        WHERE task.status_row IS NOT NULL AND ${where.join(' AND ')}${inPhase}
-        ORDER BY task.changed DESC, task.key DESC LIMIT ?)`
-    })
-    const page = `(${newest.join(' UNION ALL ')} ORDER BY changed DESC, key DESC LIMIT ?) AS page`
+    const isMerged = phase === undefined && contextId === undefined
+    const newest = `
+      SELECT task.key FROM tasks AS task${indexFor(query)}
+      WHERE task.status_row IS NOT NULL AND ${where.join(' AND ')}${isMerged || phase ? ' AND task.phase = part.value' : ''}
+      ORDER BY task.changed DESC, task.key DESC LIMIT ?`
     // SQLite keeps the order of tables in a CROSS JOIN.
+    const page = `(
+      SELECT task.key FROM json_each(?) AS part CROSS JOIN tasks AS task ON task.key IN (${newest})
+      ORDER BY task.changed DESC, task.key DESC LIMIT ?) AS page`
     const select = prepare(
       `${selectHeads(`${page} CROSS JOIN tasks AS task ON task.key = page.key`)} ORDER BY task.changed DESC, task.key DESC`,
     )
-    const rows = select.all(...parts.flatMap(() => bounded), limit + 1) as HeadRow[]
+    const phases = JSON.stringify(isMerged ? taskPhases : [phase ?? ''])
+    // One row more than the limit shows whether there is another page.
+    const rows = select.all(phases, ...values, limit + 1, limit + 1) as HeadRow[]
     const pageRows = rows.slice(0, limit)
     const last = rows.length > limit ? pageRows.at(-1) : undefined
     return {
