@@ -1,5 +1,5 @@
 import { isList, isObject, type JsonObject } from '../core/base/json.ts'
-import type { Interface } from './interface.ts'
+import { type Interface, isCurrent } from './interface.ts'
 import { expectThat, RuleViolation } from './verdict.ts'
 import type { OpenStream, StreamEvent, WireExchange } from './wire.ts'
 
@@ -188,7 +188,7 @@ export function eventTaskId(event: StreamEvent, target: Interface): unknown {
 
 /** Whether the objects have the names of the proto file: A2A 1.0, and 0.3 over REST. */
 export function isProto({ version, binding }: Interface): boolean {
-  return version === '1.0' || (version === '0.3' && binding === 'HTTP+JSON')
+  return isCurrent(version) || (version === '0.3' && binding === 'HTTP+JSON')
 }
 
 export function listOf(value: unknown): readonly JsonObject[] {

@@ -17,8 +17,7 @@ import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
-import type { Binding, Interface, Subject, Version } from './interface.ts'
-import { requiredExtensions } from './interface.ts'
+import { type Binding, type Interface, isCurrent, requiredExtensions, type Subject, type Version } from './interface.ts'
 import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
 import { appliesTo, type Rule } from './rule.ts'
 import { rules } from './rules.ts'
@@ -121,7 +120,7 @@ export async function conformance(address: string, options: ConformanceOptions =
 /** The suite announces every extension that the card requires: otherwise all calls would be refused. */
 function extensionHeaders({ version, served }: Declared): Readonly<Record<string, string>> {
   const uris = requiredExtensions(served.json).join(', ')
-  return uris === '' ? {} : { [version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions']: uris }
+  return uris === '' ? {} : { [isCurrent(version) ? 'a2a-extensions' : 'x-a2a-extensions']: uris }
 }
 
 /** The code for gRPC is loaded only if it is judged. */

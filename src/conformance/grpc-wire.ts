@@ -24,7 +24,7 @@ export function createGrpcWire({ target, fetch, headers, timeout, signal }: Wire
     const all: Record<string, string | undefined> = {
       'content-type': 'application/grpc+proto',
       te: 'trailers',
-      'a2a-version': '1.0',
+      'a2a-version': target.version,
       ...headers,
       ...changes.headers,
     }

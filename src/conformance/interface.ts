@@ -1,8 +1,13 @@
 import { defined, isList, isObject, type JsonObject } from '../core/base/json.ts'
-import { type ProtocolVersion, protocolVersions } from '../core/dialects/versions.ts'
+import { isLegacyVersion, type ProtocolVersion, protocolVersions } from '../core/dialects/versions.ts'
 
 /** The protocol versions that the suite can judge. */
 export type Version = ProtocolVersion
+
+/** Whether a version has the form of 1.0. */
+export function isCurrent(version: Version): boolean {
+  return !isLegacyVersion(version)
+}
 
 /** The bindings that the suite can speak, and the card, which has rules of its own. */
 export type Subject = 'CARD' | Binding
@@ -42,7 +47,7 @@ function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interf
     const binding = bindingOf(protocolBinding)
     if (!version || !binding || typeof url !== 'string') return []
     // Before 1.0, the services of gRPC differ between the text, the proto file and the implementations.
-    if (binding === 'GRPC' && version !== '1.0') return []
+    if (binding === 'GRPC' && !isCurrent(version)) return []
     return [
       defined({ version, binding, url, tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined }),
     ]
@@ -54,7 +59,7 @@ function legacyInterfaces(card: JsonObject): readonly Interface[] {
   if (typeof url !== 'string') return []
   const oldest: Version = authentication !== undefined || !('defaultInputModes' in card) ? '0.1' : '0.2'
   const version = protocolVersion === undefined ? oldest : versionOf(protocolVersion)
-  if (version === undefined || version === '1.0') return []
+  if (version === undefined || isCurrent(version)) return []
   const others = isList(additionalInterfaces) ? additionalInterfaces.filter(isObject) : []
   return [{ url, transport: preferredTransport ?? 'JSONRPC' }, ...others].flatMap((each) => {
     const binding = bindingOf(each.transport)

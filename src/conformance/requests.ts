@@ -1,5 +1,5 @@
 import { defined, type JsonObject } from '../core/base/json.ts'
-import type { Interface } from './interface.ts'
+import { type Interface, isCurrent } from './interface.ts'
 
 export type Operation =
   | 'send'
@@ -35,7 +35,7 @@ export interface HttpCall {
 
 /** The JSON-RPC method of an operation. Undefined if the version has none. */
 export function methodOf(operation: Operation, { version }: Interface): string | undefined {
-  if (version === '1.0') return currentMethods[operation]
+  if (isCurrent(version)) return currentMethods[operation]
   if (version === '0.1') return firstMethods[operation]
   const isLate = operation === 'push-list' || operation === 'push-delete' || operation === 'extended-card'
   return version === '0.2' && isLate ? undefined : legacyMethods[operation]
@@ -80,7 +80,7 @@ const firstMethods: Readonly<Partial<Record<Operation, string>>> = {
 
 /** The REST call of an operation. */
 export function restCallOf(operation: Operation, params: JsonObject, { version }: Interface): HttpCall {
-  const prefix = version === '1.0' ? '' : '/v1'
+  const prefix = isCurrent(version) ? '' : '/v1'
   const { id, taskId, ...rest } = params
   const task = `${prefix}/tasks/${encodeURIComponent(`${taskId ?? id}`)}`
   const config = `${task}/pushNotificationConfigs`
@@ -106,7 +106,7 @@ export function restCallOf(operation: Operation, params: JsonObject, { version }
     case 'push-delete':
       return { method: 'DELETE', path: `${config}/${encodeURIComponent(`${id}`)}` }
     case 'extended-card':
-      return { method: 'GET', path: version === '1.0' ? '/extendedAgentCard' : '/v1/card' }
+      return { method: 'GET', path: isCurrent(version) ? '/extendedAgentCard' : '/v1/card' }
   }
 }
 
@@ -118,7 +118,7 @@ function queryOf(params: JsonObject): string {
 /** The params of send and stream. */
 export function messageParams(input: MessageInput, target: Interface): JsonObject {
   const { text = '', messageId = crypto.randomUUID(), taskId, contextId, historyLength } = input
-  const isProto = target.version === '1.0' || target.binding === 'HTTP+JSON'
+  const isProto = isCurrent(target.version) || target.binding === 'HTTP+JSON'
   const ids = defined({ taskId, contextId })
   const history: JsonObject = historyLength === undefined ? {} : { historyLength }
   const parts = input.parts ?? [textPart(text, target)]
@@ -130,7 +130,7 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
       ...history,
     }
   }
-  if (target.version === '1.0') {
+  if (isCurrent(target.version)) {
     const configuration = { ...defined({ returnImmediately: input.returnImmediately ? true : undefined }), ...history }
     const message = { messageId, role: 'ROLE_USER', parts, ...ids }
     return defined({ message, configuration: Object.keys(configuration).length > 0 ? configuration : undefined })
@@ -146,18 +146,18 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
 
 function textPart(text: string, { version, binding }: Interface): JsonObject {
   if (version === '0.1') return { type: 'text', text }
-  return version === '1.0' || binding === 'HTTP+JSON' ? { text } : { kind: 'text', text }
+  return isCurrent(version) || binding === 'HTTP+JSON' ? { text } : { kind: 'text', text }
 }
 
 /** The params that register a webhook. */
 export function pushParams(taskId: string, id: string, url: string, { version }: Interface): JsonObject {
-  if (version === '1.0') return { taskId, id, url, token: 'conformance' }
+  if (isCurrent(version)) return { taskId, id, url, token: 'conformance' }
   const pushNotificationConfig = defined({ id: version !== '0.1' ? id : undefined, url, token: 'conformance' })
   return version === '0.1' ? { id: taskId, pushNotificationConfig } : { taskId, pushNotificationConfig }
 }
 
 /** The params that name a registered webhook. */
 export function pushReference(taskId: string, id: string, { version }: Interface): JsonObject {
-  if (version === '1.0') return { taskId, id }
+  if (isCurrent(version)) return { taskId, id }
   return version === '0.1' ? { id: taskId } : { id: taskId, pushNotificationConfigId: id }
 }

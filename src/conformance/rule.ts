@@ -24,7 +24,8 @@ export const allBindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC']
 /** The bindings that carry JSON: gRPC cannot express what their rules forbid. */
 export const jsonBindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON']
 
-/** Whether a rule applies to an interface of an agent. */
-export function appliesTo({ versions, bindings = allBindings }: Rule, target: Interface): boolean {
-  return versions.includes(target.version) && bindings.includes(target.binding)
+/** Whether a rule applies to an interface of an agent. 1.1 adds to 1.0, so the rules of both apply to it. */
+export function appliesTo({ versions, bindings = allBindings }: Rule, { version, binding }: Interface): boolean {
+  const isJudged = versions.includes(version) || (version === '1.1' && versions.includes('1.0'))
+  return isJudged && bindings.includes(binding)
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/base/json.ts'
 import { isObject } from '../core/base/json.ts'
 import { describe, isInterrupted, isTerminal, listOf, sentMessage, sentTask, type TaskAnswer } from './answers.ts'
+import { isCurrent } from './interface.ts'
 import { type MessageInput, messageParams } from './requests.ts'
 import { measureIf, NotMeasured } from './verdict.ts'
 import type { Wire, WireExchange } from './wire.ts'
@@ -84,7 +85,8 @@ export function createSession({ texts, ...options }: SessionOptions): Conformanc
   const send = (input: MessageInput) => wire.call('send', messageParams(input, target))
 
   function capability(name: 'streaming' | 'pushNotifications' | 'extendedAgentCard'): boolean {
-    if (name === 'extendedAgentCard' && target.version !== '1.0') return card.supportsAuthenticatedExtendedCard === true
+    if (name === 'extendedAgentCard' && !isCurrent(target.version))
+      return card.supportsAuthenticatedExtendedCard === true
     return isObject(card.capabilities) && card.capabilities[name] === true
   }
 

@@ -2,7 +2,7 @@ import { defined, isObject, type Json, type JsonObject } from '../core/base/json
 import type { Fetch } from '../core/http/fetch.ts'
 import { readLimited } from '../core/http/read-limited.ts'
 import { readEvents } from '../core/http/sse-reader.ts'
-import type { Interface } from './interface.ts'
+import { type Interface, isCurrent } from './interface.ts'
 import { methodOf, type Operation, restCallOf } from './requests.ts'
 
 /** Maximum length of an answer or an event, in bytes. */
@@ -91,7 +91,7 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
       accept,
       ...defined({
         'content-type': raw.body === undefined ? undefined : isRpc ? 'application/json' : restType(target),
-        'a2a-version': target.version === '1.0' || target.version === '0.3' ? target.version : undefined,
+        'a2a-version': isCurrent(target.version) || target.version === '0.3' ? target.version : undefined,
       }),
       ...headers,
       ...raw.headers,
@@ -193,7 +193,7 @@ export function createWire({ target, fetch, headers, timeout, signal }: WireOpti
 }
 
 function restType({ version }: Interface): string {
-  return version === '1.0' ? 'application/a2a+json' : 'application/json'
+  return isCurrent(version) ? 'application/a2a+json' : 'application/json'
 }
 
 async function readText(response: Response): Promise<string> {

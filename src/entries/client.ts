@@ -26,7 +26,7 @@ export type {
   SecurityScheme,
 } from '../core/protocol/card.ts'
 export type { CredentialProvider, Credentials } from '../core/protocol/credentials.ts'
-export { A2AError, type ErrorCode, type FieldViolation } from '../core/protocol/errors.ts'
+export { A2AError, type ErrorCode, type FieldViolation, GenerationMismatch } from '../core/protocol/errors.ts'
 export type {
   ArtifactEvent,
   MessageEvent,

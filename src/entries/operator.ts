@@ -1,6 +1,6 @@
 /** A client of the operator API, which the console uses too. */
 
-export { protocolVersions, taskForms } from '../core/dialects/versions.ts'
+export { currentVersion, protocolVersions, taskForms } from '../core/dialects/versions.ts'
 export { createOperatorClient, type OperatorClient, OperatorError, type StreamItem } from '../operator/client.ts'
 export type {
   AgentCards,

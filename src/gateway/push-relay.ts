@@ -153,7 +153,7 @@ export function createPushRelay(upstreams: ReadonlyMap<string, Upstream>, contex
     const upstream = upstreams.get(record.agent)
     const { pushFormat, hasInputRequests } = dialects.find(({ name }) => name === dialect) ?? dialects[0]
     let readable = event
-    if (pushFormat.sendsTask && event.type !== 'task' && event.type !== 'message' && upstream) {
+    if (event.type !== 'task' && event.type !== 'message' && pushFormat.sendsTask(event) && upstream) {
       const call = createCall({ signal: AbortSignal.timeout(deliveryTimeout) }, via)
       readable = { type: 'task', task: await upstream.service.getTask({ taskId: event.taskId }, call) }
     }

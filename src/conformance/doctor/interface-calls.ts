@@ -40,7 +40,9 @@ export async function openClient(
   { card, fetch, grpc, providers, signal }: ProbeOptions,
   onNotice: (notice: Notice) => void,
 ): Promise<Client> {
-  const version = /^1\./.test(each.protocolVersion) ? '1.0' : each.protocolVersion.slice(0, 3)
+  const named = each.protocolVersion.slice(0, 3)
+  const isKnown = clientDialects.some((dialect) => dialect.version === named)
+  const version = /^1\./.test(named) && !isKnown ? '1.0' : named
   const dialects = clientDialects.filter(
     (dialect) => dialect.version === version || dialect.olderEqualVersion === version,
   )

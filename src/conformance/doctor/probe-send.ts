@@ -19,15 +19,26 @@ export async function probeSend(
   const notices: Notice[] = []
   const client = await openClient(each, options, (notice) => notices.push(notice))
   const call = { signal, timeout: taskTimeout }
+  let isCounted = true
   const outcome = await attempt(async () => {
-    if (card.capabilities.streaming !== true) return (await client.send(text, call)).task?.status.state
+    if (card.capabilities.streaming !== true) {
+      const { task } = await client.send(text, call)
+      isCounted = task?.revision !== undefined
+      return task?.status.state
+    }
     let state: string | undefined
     for await (const event of client.stream(text, call)) {
       if (event.type === 'task') state = event.task.status.state
       if (event.type === 'status') state = event.status.state
+      // The client removes the numbers of an agent that counts wrongly.
+      if (event.type !== 'message') isCounted = (event.type === 'task' ? event.task : event).revision !== undefined
     }
     return state
   })
+  if (each.protocolVersion.startsWith('1.1') && outcome !== undefined && !isCounted) {
+    const problem = 'The task has no generation, or its generation does not grow by one with every event.'
+    add('error', 'generation-wrong', problem, 'Count the changes of a task from 1, or do not declare A2A 1.1.')
+  }
   for (const notice of notices) {
     if (notice.type === 'buffered') add('warning', 'buffered', notice.message, notice.hint)
     if (notice.type === 'polling') {

@@ -1,6 +1,6 @@
 import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError } from '../answers.ts'
-import { requiredExtensions, type Version } from '../interface.ts'
+import { isCurrent, requiredExtensions, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
@@ -65,7 +65,7 @@ export const accessRules: readonly Rule[] = [
     async check(session) {
       const { target } = session.wire
       const uris = [...requiredExtensions(session.card), 'https://example.com/conformance/unknown-extension']
-      const name = target.version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions'
+      const name = isCurrent(target.version) ? 'a2a-extensions' : 'x-a2a-extensions'
       const params = messageParams({ text: await someText(session) }, target)
       const answer = await session.wire.call('send', params, { headers: { [name]: uris.join(', ') } })
       expectThat(!answer.isError, `Expected an answer, got ${describe(answer)}.`)

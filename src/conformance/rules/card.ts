@@ -7,8 +7,11 @@ import { expectThat, measureIf } from '../verdict.ts'
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
 const legacy: readonly Version[] = ['0.3', '0.2', '0.1']
 
+const currentMembers = ['name', 'description', 'version', 'supportedInterfaces', 'capabilities']
+
 const requiredMembers: Readonly<Record<Version, readonly string[]>> = {
-  '1.0': ['name', 'description', 'version', 'supportedInterfaces', 'capabilities'],
+  '1.1': currentMembers,
+  '1.0': currentMembers,
   '0.3': ['name', 'description', 'version', 'url', 'protocolVersion', 'capabilities'],
   '0.2': ['name', 'description', 'version', 'url', 'capabilities'],
   '0.1': ['name', 'version', 'url', 'capabilities', 'skills'],

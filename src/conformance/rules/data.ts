@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../core/base/json.ts'
 import { isProto, listOf, requireTask } from '../answers.ts'
-import type { Version } from '../interface.ts'
+import { isCurrent, type Version } from '../interface.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
@@ -97,7 +97,7 @@ export const dataRules: readonly Rule[] = [
       const timestamp = await taskTimestamp(session)
       const isUtc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(timestamp)
       // 0.x asks for ISO 8601 alone.
-      const isIso = session.wire.target.version !== '1.0' && Number.isFinite(Date.parse(timestamp))
+      const isIso = !isCurrent(session.wire.target.version) && Number.isFinite(Date.parse(timestamp))
       expectThat(isUtc || isIso, `The timestamp is ${timestamp}.`)
     },
   },
@@ -201,7 +201,7 @@ function partsOf(holder: JsonObject): readonly JsonObject[] {
 
 function isPart(part: JsonObject, { wire: { target } }: ConformanceSession): boolean {
   const has = (...names: readonly string[]) => names.filter((name) => name in part).length === 1
-  if (target.version === '1.0') return has('text', 'raw', 'url', 'data')
+  if (isCurrent(target.version)) return has('text', 'raw', 'url', 'data')
   if (isProto(target)) return has('text', 'file', 'data')
   const type = `${target.version === '0.1' ? part.type : part.kind}`
   return ['text', 'file', 'data'].includes(type) && type in part

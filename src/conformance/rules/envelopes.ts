@@ -1,6 +1,6 @@
 import { isObject } from '../../core/base/json.ts'
 import { describe, detailsOf, errorInfoOf, rpcErrorOf } from '../answers.ts'
-import type { Version } from '../interface.ts'
+import { isCurrent, type Version } from '../interface.ts'
 import type { Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
@@ -235,7 +235,7 @@ export const envelopeRules: readonly Rule[] = [
     sends: 'a body that ends too early',
     expects: 'HTTP 400',
     async check({ wire }) {
-      const path = wire.target.version === '1.0' ? '/message:send' : '/v1/message:send'
+      const path = isCurrent(wire.target.version) ? '/message:send' : '/v1/message:send'
       const { status } = await wire.raw({ method: 'POST', path, body: '{"message":' })
       expectThat(status === 400, `Got HTTP ${status}.`)
     },

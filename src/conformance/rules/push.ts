@@ -1,6 +1,6 @@
 import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError, listOf } from '../answers.ts'
-import type { Version } from '../interface.ts'
+import { isCurrent, type Version } from '../interface.ts'
 import { pushParams, pushReference } from '../requests.ts'
 import type { Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
@@ -133,7 +133,7 @@ const pushRules: readonly Rule[] = [
 
 /** The REST form of these operations in 0.3 differs between the text, the proto file and the implementations. */
 export const webhookRules: readonly Rule[] = pushRules.flatMap((rule): readonly Rule[] => {
-  const legacy = rule.versions.filter((version) => version !== '1.0')
+  const legacy = rule.versions.filter((version) => !isCurrent(version))
   return [{ ...rule, versions: ['1.0'] }, ...(legacy.length > 0 ? [jsonRpcOnly({ ...rule, versions: legacy })] : [])]
 })
 
@@ -156,8 +156,7 @@ async function register(session: ConformanceSession): Promise<{ readonly taskId:
 }
 
 async function webhookIds({ wire }: ConformanceSession, taskId: string): Promise<readonly unknown[]> {
-  const isCurrent = wire.target.version === '1.0'
-  const answer = await wire.call('push-list', isCurrent ? { taskId } : { id: taskId })
+  const answer = await wire.call('push-list', isCurrent(wire.target.version) ? { taskId } : { id: taskId })
   measureIf(!answer.isError, `The webhooks cannot be listed: ${describe(answer)}.`)
   const { result } = answer
   return listOf(isObject(result) ? result.configs : isList(result) ? result : []).map(idOf)

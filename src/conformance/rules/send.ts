@@ -1,6 +1,6 @@
 import { isList, isObject } from '../../core/base/json.ts'
 import { describe, expectError, isInterrupted, isTerminal, requireTask, sentMessage, sentTask } from '../answers.ts'
-import type { Version } from '../interface.ts'
+import { isCurrent, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
@@ -159,7 +159,7 @@ export const sendRules: readonly Rule[] = [
     async check(session) {
       const { id: taskId } = await session.completedTask()
       const exchange = await session.send({ text: await session.text('task'), taskId })
-      if (session.wire.target.version === '1.0') {
+      if (isCurrent(session.wire.target.version)) {
         expectError({ exchange, name: 'UnsupportedOperation' }, session.wire.target)
       }
       expectThat(exchange.isError, `Expected an error, got ${describe(exchange)}.`)

@@ -13,7 +13,7 @@ import {
   requireTask,
   taskAnswer,
 } from '../answers.ts'
-import type { Interface, Version } from '../interface.ts'
+import { type Interface, isCurrent, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
@@ -298,7 +298,7 @@ export const streamRules: readonly Rule[] = [
     async check(session) {
       requireStreaming(session)
       const exchange = await openingError(await session.wire.open('subscribe', { id: unknownId() }))
-      if (session.wire.target.version === '1.0') expectError({ exchange, name: 'TaskNotFound' }, session.wire.target)
+      if (isCurrent(session.wire.target.version)) expectError({ exchange, name: 'TaskNotFound' }, session.wire.target)
       expectThat(exchange.isError, `Expected an error, got ${describe(exchange)}.`)
     },
   },

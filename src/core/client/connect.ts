@@ -94,7 +94,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
       })
       const mayStream = card.capabilities.streaming === true
       const agent = { headers: cardInfo?.headers, mayStream, follow }
-      return loaded.withImmediateSends?.(service, agent) ?? service
+      return loaded.adaptService?.(service, agent) ?? service
     }
     const { service: wire, endpoint } = createEndpointFailover({
       card,

@@ -44,6 +44,11 @@ export interface SendOptions extends CallOptions {
   readonly push?: PushConfig | PushReceiver
   /** Return before the task has ended or needs input. */
   readonly returnImmediately?: boolean
+  /**
+   * Sends the message only for this generation of its task (`task.revision`). Otherwise, it throws a
+   * `GenerationMismatch`. For agents of A2A 1.1.
+   */
+  readonly ifGeneration?: number
   /** The id of the message. Agents that deduplicate treat two messages with one id as one. */
   readonly messageId?: string
   /** Agents that deduplicate treat all sends under one key as one, including those of other processes. */
@@ -52,7 +57,7 @@ export interface SendOptions extends CallOptions {
 
 export async function createSendRequest(input: Input, options: SendOptions): Promise<SendRequest> {
   const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata, messageMetadata, extensions } = options
-  const { acceptedOutputModes, historyLength, returnImmediately, skill } = options
+  const { acceptedOutputModes, historyLength, returnImmediately, skill, ifGeneration: ifRevision } = options
   const ofMessage = skill ? { ...messageMetadata, skillId: skill } : messageMetadata
   const push = options.push && (await pushConfigOf(options.push))
   const message: Message = {
@@ -61,7 +66,7 @@ export async function createSendRequest(input: Input, options: SendOptions): Pro
     parts: await toParts(input),
     ...defined({ contextId, taskId, referenceTaskIds, extensions, metadata: ofMessage }),
   }
-  const configuration = defined({ acceptedOutputModes, historyLength, push, returnImmediately })
+  const configuration = defined({ acceptedOutputModes, historyLength, push, returnImmediately, ifRevision })
   return {
     message,
     ...defined({ configuration: Object.keys(configuration).length > 0 ? configuration : undefined }),

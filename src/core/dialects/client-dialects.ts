@@ -3,12 +3,22 @@ import type { DialectInfo } from './dialect.ts'
 import { v1_0Client } from './v1.0/client.ts'
 import { methods } from './v1.0/methods.ts'
 
-/** All dialects of the client, in the order of preference. Versions before 1.0 are loaded when an agent needs them. */
+const bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const
+
+/** All dialects of the client, in the order of preference. Those of other versions than 1.0 are loaded when an agent needs them. */
 export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
+  {
+    name: 'v1.1',
+    version: '1.1',
+    extendsVersion: '1.0',
+    bindings,
+    sendMethod: methods.sendMessage,
+    load: async () => (await loaded(import('./v1.1/client.ts'), '1.1')).v1_1Client,
+  },
   {
     name: 'v1.0',
     version: '1.0',
-    bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
+    bindings,
     sendMethod: methods.sendMessage,
     load: () => v1_0Client,
   },
@@ -44,12 +54,16 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
   },
 ]
 
-/** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
-export async function loadLegacy(): Promise<typeof import('./legacy.ts')> {
+export function loadLegacy(): Promise<typeof import('./legacy.ts')> {
+  return loaded(import('./legacy.ts'), 'versions before 1.0')
+}
+
+/** The only parts of the client that are loaded lazily: most pages meet no other version than 1.0. */
+async function loaded<T>(module: Promise<T>, versions: string): Promise<T> {
   try {
-    return await import('./legacy.ts')
+    return await module
   } catch (cause) {
-    const problem = 'The code for A2A versions before 1.0 could not be loaded.'
+    const problem = `The code for A2A ${versions} could not be loaded.`
     throw new A2AError('unavailable', problem, { cause, reason: 'not-loaded' })
   }
 }

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Carry, TaskState } from '../protocol/model.ts'
+import type { SendConfiguration } from '../protocol/service.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
 import { string } from '../schema/values.ts'
 import type { DialectName } from './versions.ts'
@@ -124,6 +125,12 @@ export function encodeStateFilter(
 ): string {
   if (state !== 'unknown') return names[state]
   throw new A2AError('unsupported-operation', 'The protocol version of this agent cannot list tasks by state unknown.')
+}
+
+/** Throws if the sender requires a revision, in dialects that cannot: the agent would accept the message in any case. */
+export function rejectRevision(configuration: SendConfiguration | undefined): void {
+  if (configuration?.ifRevision === undefined) return
+  throw new A2AError('unsupported-operation', 'ifGeneration needs an agent that speaks A2A 1.1, and this one does not.')
 }
 
 /** The members that are not empty: ProtoJSON leaves out empty strings and lists. */

@@ -11,10 +11,13 @@ import { v0_3ProtoClient } from './v0.3-proto/client.ts'
 import { v0_3Proto } from './v0.3-proto/server.ts'
 import { v1_0Client } from './v1.0/client.ts'
 import { v1_0 } from './v1.0/server.ts'
+import { v1_1Client } from './v1.1/client.ts'
+import { v1_1 } from './v1.1/server.ts'
 import type { DialectName } from './versions.ts'
 
 /** Both halves of every dialect, for tools that write and read the JSON of a version. */
 export const dialectPairs: Readonly<Record<DialectName, DialectPair>> = {
+  'v1.1': { server: v1_1, client: v1_1Client },
   'v1.0': { server: v1_0, client: v1_0Client },
   'v0.3': { server: v0_3, client: v0_3Client },
   'v0.3-house': { server: v0_3House, client: v0_3HouseClient },

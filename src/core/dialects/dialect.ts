@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { A2AError, ErrorCode } from '../protocol/errors.ts'
-import type { StreamEvent } from '../protocol/events.ts'
+import type { StreamEvent, TaskEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type {
   Call,
@@ -69,6 +69,10 @@ export interface ServerDialect extends Dialect {
   readonly hasInputRequests?: boolean
   /** Whether the content that an agent returns for a task is in its status and among its artifacts. */
   readonly repeatsAnswers?: boolean
+  /** Whether callers get this dialect only if they name its version, where another dialect has the same methods. */
+  readonly mustBeNamed?: boolean
+  /** Whether events have the revision of their task. Then they are the same for every reader, whatever it can show. */
+  readonly numbersChanges?: boolean
   /** Whether the encoding of an event does not depend on its reader, so that it can be shared. */
   readonly isReaderIndependent?: boolean
   /** An event may become several objects on the wire, or none. */
@@ -141,8 +145,8 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   readonly rest?: RestClientBinding
   /** Whether streams cannot resume after an event. A resumed stream starts with the complete task. */
   readonly cannotResume?: boolean
-  /** Only in dialects whose agents may wait for the task in every send: the service whose sends can return immediately. */
-  withImmediateSends?(service: Service, agent: FollowedAgent): Service
+  /** Only in dialects whose agents need more than the codec: the service as the client uses it. */
+  adaptService?(service: Service, agent: FollowedAgent): Service
 }
 
 /** Chooses the variant of a dialect that a server reads and writes. */
@@ -167,6 +171,8 @@ export interface ServerFacts {
 export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'cannotResume'> {
   /** An older version that is the same in these bindings. */
   readonly olderEqualVersion?: string
+  /** An older version that this one only adds to. Where a card names both, this one is used. */
+  readonly extendsVersion?: string
   /** The JSON-RPC method to send a message. An agent that does not know it supports no dialect with the same method. */
   readonly sendMethod: string | undefined
   /** Returns the dialect. Versions before 1.0 are loaded when an agent needs them. */
@@ -304,8 +310,8 @@ export interface PushFormat {
   readonly kinds: readonly PushKind[]
   /** The kinds that are sent unless the operator chooses others. */
   readonly defaultKinds: readonly PushKind[]
-  /** Whether a notification is the task at the time of the event. If so, `encode` gets the task. */
-  readonly sendsTask: boolean
+  /** Whether the notification of an event is the task at that time. If so, `encode` gets the task. */
+  sendsTask(event: TaskEvent): boolean
   /** Whether a config without an id replaces the previous one without an id. */
   readonly replacesUnnamed: boolean
   /** Encodes a notification. `taskId` is the id by which the receiver knows the task. */
@@ -318,7 +324,7 @@ export function bareTaskPushFormat(encodeTask: (task: Task) => JsonObject): Push
     contentType: 'application/json',
     kinds: ['status', 'rest'],
     defaultKinds: ['rest'],
-    sendsTask: true,
+    sendsTask: () => true,
     replacesUnnamed: true,
     encode(event) {
       if (event.type !== 'task') throw new Error(`Expected a task, got an event of type ${event.type}.`)

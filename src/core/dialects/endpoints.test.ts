@@ -10,6 +10,8 @@ function cardOf(...interfaces: readonly AgentInterface[]): AgentCard {
   return { name: 'A', description: '', version: '', interfaces, capabilities: {}, skills: [], ...modes }
 }
 
+const v1_0 = clientDialects.filter(({ name }) => name === 'v1.0')
+
 const at = (url: string, binding = 'JSONRPC', protocolVersion = '1.0') => ({ url, binding, protocolVersion })
 const describeAll = (endpoints: readonly Endpoint[]) =>
   endpoints.map(({ origin, binding, dialect, url }) => `${origin} ${binding} ${dialect.name} ${url}`)
@@ -70,11 +72,32 @@ describe('endpointsOf', () => {
   })
 })
 
+describe('endpoints of a version that adds to another one', () => {
+  const both = cardOf(at('https://a.test/'), at('https://a.test/', 'JSONRPC', '1.1'))
+
+  it('it comes first where the card names it, and the other one is tried if the agent refuses it', () => {
+    const endpoints = endpointsOf(both, options)
+    expect(describeAll(endpoints)).toEqual(['card JSONRPC v1.1 https://a.test/', 'card JSONRPC v1.0 https://a.test/'])
+  })
+
+  it('it is not tried where the card does not name it', () => {
+    const card = cardOf(at('https://a.test/'))
+    const endpoints = endpointsOf(card, options)
+    const all = describeAll([...endpoints, ...otherVersionEndpoints(card, endpoints, options)])
+    expect(all.filter((text) => text.includes('v1.1'))).toEqual([])
+  })
+
+  it('a client that does not speak it calls its interface in the other one', () => {
+    const endpoints = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '1.1')), { ...options, dialects: v1_0 })
+    expect(describeAll(endpoints)).toEqual(['card JSONRPC v1.0 https://a.test/'])
+  })
+})
+
 describe('cardRelativeEndpoints', () => {
   it('card-relative endpoints have the path of the declared endpoint or of the card', () => {
     const endpoints = endpointsOf(cardOf(at('http://localhost:8080/rpc')), {
       ...options,
-      dialects: clientDialects.slice(0, 1),
+      dialects: v1_0,
     })
     expect(
       describeAll(cardRelativeEndpoints(endpoints, 'https://h.test/agents/a/.well-known/agent-card.json')),
@@ -82,7 +105,7 @@ describe('cardRelativeEndpoints', () => {
   })
 
   it('card-relative endpoints do not repeat known endpoints', () => {
-    const endpoints = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: clientDialects.slice(0, 1) })
+    const endpoints = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: v1_0 })
     expect(cardRelativeEndpoints(endpoints, 'https://h.test/.well-known/agent-card.json')).toEqual([])
   })
 })

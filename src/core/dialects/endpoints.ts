@@ -28,8 +28,12 @@ export interface Endpoint {
 /** The endpoints that a card names, in its order. */
 export function endpointsOf({ interfaces }: AgentCard, options: EndpointOptions): readonly Endpoint[] {
   const endpoints: Endpoint[] = []
-  for (const agentInterface of interfaces) {
-    addEndpoints(endpoints, agentInterface, versionOf(agentInterface), 'card', options)
+  const { dialects } = options
+  const isAddition = (each: AgentInterface) =>
+    dialects.some(({ version, extendsVersion }) => extendsVersion && version === versionOf(each, dialects))
+  // A version that only adds to another one comes first, whatever the order of the card.
+  for (const agentInterface of [...interfaces.filter(isAddition), ...interfaces]) {
+    addEndpoints(endpoints, agentInterface, versionOf(agentInterface, dialects), 'card', options)
     if (options.alternativeVersion) addEndpoints(endpoints, agentInterface, options.alternativeVersion, 'card', options)
   }
   return endpoints
@@ -42,7 +46,8 @@ export function otherVersionEndpoints(
   options: EndpointOptions,
 ): readonly Endpoint[] {
   const endpoints = [...named]
-  const versions = new Set(options.dialects.map(({ version }) => version))
+  const released = options.dialects.filter(({ extendsVersion }) => !extendsVersion)
+  const versions = new Set(released.map(({ version }) => version))
   for (const agentInterface of interfaces) {
     for (const version of versions) addEndpoints(endpoints, agentInterface, version, 'other-version', options)
   }
@@ -92,13 +97,16 @@ function normalizeBinding(name: string): string {
 /** Over JSON-RPC, an agent that lacks the send method of one dialect also lacks the same method of another. */
 function isEquivalent(endpoint: Endpoint, dialect: DialectInfo, binding: Binding): boolean {
   if (endpoint.dialect === dialect) return true
+  // An agent may refuse a version and speak the one that it adds to.
+  if (endpoint.dialect.extendsVersion !== dialect.extendsVersion) return false
   return binding === 'JSONRPC' && endpoint.dialect.sendMethod === dialect.sendMethod
 }
 
 /** Major.Minor. An unknown 1.x version is compatible with 1.0. */
-function versionOf({ protocolVersion }: AgentInterface): string {
+function versionOf({ protocolVersion }: AgentInterface, dialects: readonly DialectInfo[]): string {
   const [, major, minor = '0'] = /^\s*(\d+)(?:\.(\d+))?(?:\.\d+)?\s*$/.exec(protocolVersion) ?? []
-  return major === '1' ? '1.0' : `${major}.${minor}`
+  const version = `${major}.${minor}`
+  return major === '1' && !dialects.some((dialect) => dialect.version === version) ? '1.0' : version
 }
 
 function keyOf({ url, binding, dialect }: Endpoint): string {

@@ -84,7 +84,9 @@ function dialectsWithMethod(
   const key = `${version} ${method}`
   const cached = cache.get(key)
   if (cached) return cached
-  const candidates = dialectsOfVersion(version, dialectSet).filter((dialect) => dialect.operations.has(method))
+  const matching = dialectsOfVersion(version, dialectSet).filter((dialect) => dialect.operations.has(method))
+  const implied = version === undefined ? matching.filter(({ mustBeNamed }) => !mustBeNamed) : matching
+  const candidates = implied.length > 0 ? implied : matching
   // Unknown methods are not cached: callers could invent any number of them.
   if (candidates.length > 0) cache.set(key, candidates)
   return candidates

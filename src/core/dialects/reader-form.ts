@@ -31,14 +31,18 @@ export interface Reader {
   readonly hasOwnForm: boolean | undefined
   /** Whether the dialect has answers in the status and among the artifacts. */
   readonly repeatsAnswers?: boolean | undefined
+  /** Whether the dialect numbers events, so that all its readers get the same ones. */
+  readonly numbersChanges?: boolean | undefined
   readonly extensions: readonly string[] | undefined
   /** The `User-Agent` header. */
   readonly userAgent?: string | undefined
 }
 
 /** Undefined if the reader gets everything as it is. */
-export function readerFormOf({ hasOwnForm, repeatsAnswers, extensions, userAgent }: Reader): ReaderForm | undefined {
+export function readerFormOf(reader: Reader): ReaderForm | undefined {
+  const { hasOwnForm, repeatsAnswers, numbersChanges, extensions, userAgent } = reader
   if (hasOwnForm) return undefined
+  if (numbersChanges) return { ...plainForm, hasPlainQuestions: !extensions?.includes(clientTools) }
   if (repeatsAnswers) return { ...plainForm, hasPlainQuestions: !extensions?.includes(clientTools), repeatsAnswers }
   if (userAgent?.startsWith(artifactSoftware)) return { ...plainForm, hasOnlyArtifacts: true }
   if (!extensions) return plainForm

@@ -6,7 +6,7 @@ import { v0_2 } from './v0.2/server.ts'
 import { v0_3 } from './v0.3/server.ts'
 import { v0_3Proto } from './v0.3-proto/server.ts'
 import { v1_0 } from './v1.0/server.ts'
-import type { ProtocolVersion } from './versions.ts'
+import { isLegacyVersion, type ProtocolVersion } from './versions.ts'
 
 /**
  * The format of a served card. `hybrid` is a 1.0 card that 0.2 and 0.3 clients can read as well. `legacy` is the same for
@@ -17,6 +17,7 @@ export type CardFormat = 'hybrid' | 'legacy' | ProtocolVersion
 /** Without 1.0, `hybrid` is the card of the latest version that the agent speaks. */
 export function encodeCardAs(format: CardFormat, card: AgentCard): JsonObject {
   switch (format) {
+    case '1.1':
     case '1.0':
       return v1_0.encodeCard(withTenants(card))
     case '0.3':
@@ -25,7 +26,8 @@ export function encodeCardAs(format: CardFormat, card: AgentCard): JsonObject {
       return legacyDialects[format].encodeCard(card)
     case 'hybrid': {
       const older = (['0.3', '0.2'] as const).find((version) => hasVersion(card, version))
-      if (!hasVersion(card, '1.0')) return legacyDialects[older ?? '0.1'].encodeCard(card)
+      if (card.interfaces.every(({ protocolVersion }) => isLegacyVersion(protocolVersion)))
+        return legacyDialects[older ?? '0.1'].encodeCard(card)
       const v1_0Card = v1_0.encodeCard(card)
       return older ? withSchemeTypes(mergeObjects(v1_0Card, legacyDialects[older].encodeCard(card))) : v1_0Card
     }
@@ -53,7 +55,7 @@ export function extendedCardEncodings(card: AgentCard): readonly JsonObject[] {
   return hasLegacy ? [v1_0Card, v0_3.encodeCard(card), v0_3Proto.encodeCard(card)] : [v1_0Card]
 }
 
-const legacyDialects: Readonly<Record<Exclude<ProtocolVersion, '1.0'>, ServerDialect>> = {
+const legacyDialects: Readonly<Record<Exclude<ProtocolVersion, '1.0' | '1.1'>, ServerDialect>> = {
   '0.3': v0_3,
   '0.2': v0_2,
   '0.1': v0_1,

@@ -9,11 +9,12 @@ import { withWrappedAnswers } from './v0.3/wrapped-answers.ts'
 import { createHouseDialect, type HouseOptions } from './v0.3-house/server.ts'
 import { createProtoDialect } from './v0.3-proto/server.ts'
 import { v1_0, v1_0_0 } from './v1.0/server.ts'
-import type { DialectName } from './versions.ts'
+import { v1_1 } from './v1.1/server.ts'
+import { type DialectName, releasedDialects } from './versions.ts'
 
 export interface DialectOptions
   extends Pick<HouseOptions, 'houseCodes' | 'timeoutAsError' | 'holdStreamOnInput' | 'ownTaskIds' | 'alwaysTask'> {
-  /** The dialects to serve. Defaults to all. */
+  /** The dialects to serve. Defaults to those of released versions. */
   readonly dialects?: readonly DialectName[]
   /** Rejects requests that deviate from the specification in ways that are common in practice. */
   readonly strict?: boolean
@@ -47,7 +48,7 @@ export function serverDialectsForHouse(options: DialectOptions): NonEmptyDialect
 
 /** The dialects of an endpoint. Of several that match a call equally, the earlier one is used. */
 export function serverDialects(options: DialectOptions): NonEmptyDialects {
-  const { dialects, strict = false, houseCodes, firstStatuses, supersetAnswers, ...others } = options
+  const { dialects = releasedDialects, strict = false, houseCodes, firstStatuses, supersetAnswers, ...others } = options
   const { protoJsonWebhooks, fileBytes, ...houseOptions } = others
   const v0_3Base = strict ? v0_3Strict : v0_3
   const v0_3Server = {
@@ -57,12 +58,13 @@ export function serverDialects(options: DialectOptions): NonEmptyDialects {
   }
   const all = [
     firstStatuses ? v1_0_0 : v1_0,
+    v1_1,
     strict ? v0_3Server : withWrappedAnswers(v0_3Server),
     createHouseDialect({ ...houseOptions, strict, houseCodes }),
     createProtoDialect({ strict, protoJsonWebhooks, fileBytes }),
     ...(strict ? [v0_2Strict, v0_1Strict] : [v0_2, withAnswersForContent(v0_1)]),
   ]
-  const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)
+  const [first, ...rest] = all.filter(({ name }) => dialects.includes(name))
   if (!first) throw new TypeError(`dialects: expected some of ${all.map(({ name }) => name).join(', ')}`)
   return [first, ...rest]
 }

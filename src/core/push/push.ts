@@ -4,6 +4,7 @@ import { defined, type JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { type Trace, traceIdOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
+import { dialectNames } from '../dialects/versions.ts'
 import { isRequestRefused, type RefusalReason } from '../http/address-guard.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { invalidParams } from '../protocol/errors.ts'
@@ -102,7 +103,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   const store = options.store ?? log.webhooks ?? createMemoryPushStore(clock)
   const encoder = createPayloadEncoder({
     log,
-    dialects: serverDialects({ protoJsonWebhooks: settings.protoJson }),
+    dialects: serverDialects({ dialects: dialectNames, protoJsonWebhooks: settings.protoJson }),
     ...defined({ events: options.events }),
   })
   const deliverer = createDeliverer({ log, store, encoder, settings, logger, holder, clock, isBusy, telemetry })

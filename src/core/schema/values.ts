@@ -193,6 +193,16 @@ export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Sche
   }
 }
 
+/** An integer that ProtoJSON writes as text. Only those that a number can hold exactly are accepted. */
+export function int64({ min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Range = {}): Schema<number> {
+  const { read } = int32({ min, max })
+  return {
+    read: (value) => read(typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
+    node: { is: 'integer', min, max },
+    isDefault: (value) => value === 0 || value === '0',
+  }
+}
+
 export interface ProtoEnum<T extends string> extends Schema<T> {
   /** The name of each value on the wire. */
   readonly names: Readonly<Record<T, string>>

@@ -7,7 +7,7 @@ import { type DialectName, dialectNames, protocolVersions } from '../dialects/ve
 
 /** The `dialects` option of a server: protocol versions and their forms. */
 export interface DialectOptions {
-  /** The protocol versions to serve. Defaults to all. */
+  /** The protocol versions to serve. Defaults to all released ones; `v1.1`, a draft, must be named. */
   readonly speak?: readonly DialectName[]
   /** Rejects requests that deviate from the specification in ways that are common in practice. */
   readonly strict?: boolean

@@ -66,6 +66,7 @@ function streamParams(dialect: DialectName, text: string, taskId?: string, isIma
   const messageId = crypto.randomUUID()
   const file = { bytes: 'aGk=', mimeType: 'image/png' }
   switch (dialect) {
+    case 'v1.1':
     case 'v1.0':
       return {
         message: {

@@ -42,6 +42,7 @@ const targets: readonly Target[] = [
 function paramsOf(dialect: DialectName, part: object): object {
   const messageId = crypto.randomUUID()
   switch (dialect) {
+    case 'v1.1':
     case 'v1.0':
       return { message: { messageId, role: 'ROLE_USER', parts: [part] } }
     case 'v0.3-proto':

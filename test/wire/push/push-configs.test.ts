@@ -20,6 +20,7 @@ type Who = 'alice' | 'bob'
 
 /** The payload for a task that waits for input, by the dialect of the registration. */
 const payloads: Readonly<Record<DialectName, object>> = {
+  'v1.1': { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' }, generation: '2' } },
   'v1.0': { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } },
   'v0.3': { kind: 'task', status: { state: 'input-required' } },
   // SDKs read the JSON with `kind` at their webhooks, even if they registered them over REST or gRPC.

@@ -1,4 +1,4 @@
-import { protocolVersions } from 'parley-a2a/operator'
+import { currentVersion, protocolVersions } from 'parley-a2a/operator'
 import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
 import { agents, selectAgent, selectedAgent } from '../../api/agents.ts'
@@ -69,14 +69,14 @@ export function WirePage() {
   )
 }
 
-const [newest, older] = protocolVersions
+const older = protocolVersions[protocolVersions.indexOf(currentVersion) + 1] ?? currentVersion
 
 const defaultText = 'Hello Parley'
 
 function readChoice(text: string, message = defaultText, taskId = ''): Choice {
   const [dialect, binding, operation = ''] = text.split(' ')
   return {
-    dialect: protocolVersions.find((version) => version === dialect) ?? newest,
+    dialect: protocolVersions.find((version) => version === dialect) ?? currentVersion,
     binding: binding === 'REST' || binding === 'GRPC' ? binding : 'JSONRPC',
     operation: isOperation(operation) ? operation : 'sendMessage',
     text: message,

@@ -40,18 +40,21 @@ export async function* sendAndPoll(
   yield* poll(service, id, call, settings)
 }
 
-/** Gets the task repeatedly until it has ended or needs input. */
+/** Gets the task repeatedly until it has ended or needs input. An agent that counts changes answers at the next one. */
 export async function* poll(
   service: Service,
   taskId: string,
   call: Call,
   settings: PollSettings,
 ): AsyncGenerator<StreamEvent> {
+  let afterRevision: number | undefined
   for (let polls = 1; !call.signal.aborted; polls++) {
-    const task = await service.getTask({ taskId }, call)
+    const task = await service.getTask({ taskId, afterRevision }, call)
     const { state } = task.status
     yield { type: 'task', task, isLast: isEnded(state) }
     if (isEnded(state) || state === 'input-required') return
-    await sleep(delayAfter(polls, settings), call.signal, settings.clock)
+    const isNew = task.revision !== afterRevision
+    afterRevision = task.revision
+    if (!isNew || !afterRevision) await sleep(delayAfter(polls, settings), call.signal, settings.clock)
   }
 }

@@ -18,5 +18,5 @@ export const v0_1Client: ClientDialect = {
   errors: { decodeError, decodeHttpError },
   cannotResume: true,
   // No request can say that it should return before the task has ended.
-  withImmediateSends: (service, agent) => withImmediateSends(service, { cancelsOnLeave: false }, agent),
+  adaptService: (service, agent) => withImmediateSends(service, { cancelsOnLeave: false }, agent),
 }

@@ -9,7 +9,7 @@ import type {
   StreamOperation,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeState } from '../codec.ts'
+import { type Draft, encodeState, rejectRevision } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { missingOperations } from './methods.ts'
 import { encodePart, readCarry } from './parts.ts'
@@ -48,7 +48,7 @@ export const pushFormat: PushFormat = {
   contentType: 'application/json',
   kinds: ['status', 'rest'],
   defaultKinds: ['rest'],
-  sendsTask: false,
+  sendsTask: () => false,
   replacesUnnamed: true,
   encode(event, taskId) {
     const [wire] = encodeEvent(event, { taskId })
@@ -207,6 +207,7 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
 
 function encodeSend({ quirks: { alias } = {}, message, configuration = {}, metadata }: SendRequest): JsonObject {
   const { acceptedOutputModes, historyLength, push } = configuration
+  rejectRevision(configuration)
   return defined({
     // A new task has the id of its first message, so that a repeated send creates no second task.
     id: alias ?? message.taskId ?? message.messageId,

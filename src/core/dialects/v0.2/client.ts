@@ -19,7 +19,7 @@ export const v0_2Client: ClientDialect = {
   },
   ...createResponseDecoder((card) => decodeVersionedCard(card, '0.2')),
   // The SDK for Python ignores `blocking`.
-  withImmediateSends: (service, agent) =>
+  adaptService: (service, agent) =>
     withImmediateSends(
       service,
       { software: /uvicorn|hypercorn|granian|gunicorn|python/i, cancelsOnLeave: true },

@@ -9,7 +9,7 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeStateFilter, withoutEmpty } from '../codec.ts'
+import { type Draft, encodeStateFilter, rejectRevision, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { encodePart, encodeReferences, readCarry } from './parts.ts'
@@ -163,6 +163,7 @@ type Update = Extract<StreamEvent, { readonly type: 'status' | 'artifact' }>
 /** `defaults` are the members of the configuration that the request leaves open. */
 function encodeSend(request: SendRequest, defaults: JsonObject): JsonObject {
   const { message, configuration, metadata } = request
+  rejectRevision(configuration)
   const isOpen = configuration?.returnImmediately === undefined && !readCarry(request.carry).asSent
   const wire = { ...(isOpen && defaults), ...encodeConfiguration(configuration) }
   const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0

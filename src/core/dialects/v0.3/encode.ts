@@ -9,7 +9,7 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import type { Draft } from '../codec.ts'
+import { type Draft, rejectRevision } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { encodePart, readCarry } from './parts.ts'
@@ -90,6 +90,7 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
 /** `defaults` are the members of the configuration that the request leaves open. */
 export function encodeSend(request: SendRequest, defaults: JsonObject): JsonObject {
   const { message, configuration, metadata, carry } = request
+  rejectRevision(configuration)
   const wire = { ...(!readCarry(carry).asSent && defaults), ...encodeConfiguration(configuration) }
   const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0
   return defined({

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, PushConfigRef, SendConfiguration, SendRequest } from '../../protocol/service.ts'
-import { type Draft, encodeState, encodeStateFilter, withoutEmpty } from '../codec.ts'
+import { type Draft, encodeState, encodeStateFilter, rejectRevision, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { roleNames, stateNames, substitutes } from './schemas.ts'
@@ -57,7 +57,7 @@ export const pushFormat: PushFormat = {
   contentType: 'application/a2a+json',
   kinds: ['status', 'rest', 'artifact', 'message'],
   defaultKinds: ['status', 'artifact', 'message'],
-  sendsTask: false,
+  sendsTask: () => false,
   replacesUnnamed: false,
   encode(event) {
     const [wire = {}] = encodeEvent(event)
@@ -180,6 +180,7 @@ function encodePushConfig({ tenant, id, taskId, url, token, authentication }: Pu
 }
 
 function encodeSend({ tenant, message, configuration, metadata }: SendRequest): JsonObject {
+  rejectRevision(configuration)
   return withoutEmpty({
     tenant,
     message: encodeMessage(message),

@@ -36,7 +36,7 @@ export function createPayloadEncoder({ log, dialects, events }: PayloadEncoderOp
     target: StoredWebhook,
     stored: StoredEvent,
   ): Promise<StreamEvent | undefined> {
-    if (!form.sendsTask) return streamEventOf(target, stored)
+    if (!form.sendsTask(stored.event)) return streamEventOf(target, stored)
     const fold = await foldUntil(log, { ...target, contextId: target.webhook.contextId }, stored.generation)
     const task = fold.task()
     return task && { type: 'task', task }

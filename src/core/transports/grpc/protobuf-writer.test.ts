@@ -83,6 +83,8 @@ function contents({ message, enum: names, scalar }: DescField): Arbitrary<Json> 
       return fc.boolean()
     case ScalarType.INT32:
       return fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
+    case ScalarType.INT64:
+      return fc.maxSafeInteger().map(String)
   }
   throw new Error(`no arbitrary for a field of type ${scalar}`)
 }

@@ -219,6 +219,7 @@ function valueWriter(number: number, { message, enum: names, scalar }: ValueType
       }
     case ScalarType.BOOL:
     case ScalarType.INT32:
+    case ScalarType.INT64:
       return (json, writer) => {
         writer.varint(tag)
         writer.varint(Number(json))

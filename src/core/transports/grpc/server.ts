@@ -62,7 +62,7 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
   const rpcs = new Map<string, Rpc>()
   const a2aNames: string[] = []
   for (const dialect of dialects) {
-    if (!dialect.grpc) continue
+    if (!dialect.grpc || a2aNames.includes(dialect.grpc.service)) continue
     a2aNames.push(dialect.grpc.service)
     for (const [path, rpc] of a2aRpcs(dialect.grpc, dialect, options)) rpcs.set(path, rpc)
   }
@@ -96,7 +96,7 @@ const encodeError = errorEncoder(v1_0)
 
 type A2AOptions = Pick<
   GrpcOptions,
-  'service' | 'tenant' | 'authenticate' | 'originOf' | 'missingVersion' | 'publicCard'
+  'service' | 'dialects' | 'tenant' | 'authenticate' | 'originOf' | 'missingVersion' | 'publicCard'
 >
 
 /** Clients of a2a-go set a page size of 0 where they mean none. */
@@ -110,12 +110,13 @@ function isCardRequest(wireRequest: WireRequest<Operation>): wireRequest is Wire
   return wireRequest.operation === 'getExtendedCard'
 }
 
-/** The methods of an A2A service by path. */
+/** The methods of an A2A service by path. Of the dialects that share it, `dialect` is the one of calls without a version. */
 function a2aRpcs(
-  { service: name, versions, hasPublicCard }: GrpcBinding,
+  { service: name, hasPublicCard }: GrpcBinding,
   dialect: ServerDialect,
-  { service, tenant, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
+  { service, dialects, tenant, authenticate, originOf, missingVersion, publicCard }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
+  const sharing = dialects.filter(({ grpc }) => grpc?.service === name)
   const encodeError = errorEncoder(dialect)
   const chooseVariant = createVariantChoice()
 
@@ -127,16 +128,18 @@ function a2aRpcs(
   ): Promise<WireRequest<O>> {
     const named = readVersion(incoming)
     const version = claimedVersion(named, { missingVersion })
-    if (version !== undefined && !versions.includes(version)) {
+    const spoken = version === undefined ? dialect : sharing.find(({ grpc }) => grpc?.versions.includes(version))
+    if (!spoken) {
       const reason = named === undefined ? ', the version of calls that name none' : ''
-      throw versionNotSupported(`${name} does not speak A2A ${version}${reason}`, { dialects: [dialect] })
+      const [first = dialect, ...others] = sharing
+      throw versionNotSupported(`${name} does not speak A2A ${version}${reason}`, { dialects: [first, ...others] })
     }
     const identified = authenticate(incoming)
     // Most principals are known without waiting.
     const principal = identified instanceof Promise ? await identified : identified
     const call = new WireCall(incoming, principal, { originOf, tenant })
     const params = withoutZeroPageSize(await read())
-    return { dialect: chooseVariant(dialect, params, incoming, principal), operation, params, call }
+    return { dialect: chooseVariant(spoken, params, incoming, principal), operation, params, call }
   }
 
   /** In versions with one method for both cards, an agent without an extended card returns the public one. */

@@ -314,14 +314,14 @@ function decodeRequest<O extends Operation>({ dialect, operation, params, call }
   }
   // Later events about the task, and its webhooks, are encoded in the same dialect.
   const named = 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
-  if (!('message' in named) || !keepsLastChunk(named.message)) return named
+  if (!('message' in named) || dialect.numbersChanges || !keepsLastChunk(named.message)) return named
   return { ...named, quirks: { ...named.quirks, repeatsClosed: true } }
 }
 
 /** The form in which the caller reads questions and answers, by its dialect, its extensions and its software. */
 function formFor(dialect: ServerDialect, { extensions, userAgent, activated }: WireCall): ReaderForm | undefined {
-  const { hasInputRequests: hasOwnForm, repeatsAnswers } = dialect
-  const form = readerFormOf({ hasOwnForm, repeatsAnswers, extensions, userAgent })
+  const { hasInputRequests: hasOwnForm, repeatsAnswers, numbersChanges } = dialect
+  const form = readerFormOf({ hasOwnForm, repeatsAnswers, numbersChanges, extensions, userAgent })
   if (form && !form.hasPlainQuestions) activated?.add(clientTools)
   return form
 }
