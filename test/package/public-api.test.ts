@@ -121,7 +121,7 @@ function takesOptions(symbol: ts.Symbol, checker: ts.TypeChecker): boolean {
   const type = checker.getTypeOfSymbol(symbol)
   const signatures = [...type.getCallSignatures(), ...type.getConstructSignatures()]
   return signatures.some((signature) => {
-    if (checker.typeToString(signature.getReturnType()).match(/Error|Failed|Refus|Unavailable/)) return false
+    if (checker.typeToString(signature.getReturnType()).match(/Error|Failed|Mismatch|Refus|Unavailable/)) return false
     return signature.parameters.some((parameter) => {
       const parameterType = checker.getTypeOfSymbol(parameter)
       const isOptionsType = /(Options|OAuthClient|AgentProfile)\b/.test(checker.typeToString(parameterType))

@@ -56,8 +56,8 @@ function encodeSend(request: SendRequest): JsonObject {
   const { ifRevision, ...configuration } = request.configuration ?? {}
   if (ifRevision === undefined) return v1_0.encodeRequest.sendMessage(request)
   const wire = v1_0.encodeRequest.sendMessage({ ...request, configuration })
-  const ifGenerationMatch = encodeGeneration(ifRevision)
-  return { ...wire, configuration: { ...(isObject(wire.configuration) && wire.configuration), ifGenerationMatch } }
+  const encoded = isObject(wire.configuration) ? wire.configuration : {}
+  return { ...wire, configuration: { ...encoded, ifGenerationMatch: encodeGeneration(ifRevision) } }
 }
 
 /** Adds the generation to the only member of an answer or event. */
