@@ -52,7 +52,7 @@ export interface ConformanceOptions {
   readonly onCheck?: (check: Check) => void
 }
 
-const optionChecks: OptionChecks<ConformanceOptions> = {
+export const conformanceChecks: OptionChecks<ConformanceOptions> = {
   versions: listOf(oneOf(...protocolVersions)),
   bindings: listOf(oneOf('JSONRPC', 'HTTP+JSON', 'GRPC')),
   rules: listOf(text),
@@ -75,12 +75,46 @@ const optionChecks: OptionChecks<ConformanceOptions> = {
  * console.log(report.failed('MUST'))
  */
 export async function conformance(address: string, options: ConformanceOptions = {}): Promise<ConformanceReport> {
-  checkOptions('conformance', options, optionChecks)
-  const url = withScheme(address)
-  const { timeout = 10_000, signal = new AbortController().signal, headers = {} } = options
   const unknown = options.rules?.find((id) => !rules.some((rule) => rule.id === id))
   if (unknown !== undefined) throw new TypeError(`There is no rule "${unknown}".`)
-  const request: CardRequest = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), headers, timeout, signal }
+  return await judge(
+    address,
+    options,
+    rules.filter(({ id }) => options.rules?.includes(id) ?? true),
+  )
+}
+
+function cardRequestOf(options: ConformanceOptions): CardRequest {
+  const { timeout = 10_000, signal = new AbortController().signal, headers = {} } = options
+  return { fetch: options.fetch ?? ((to, init) => fetch(to, init)), headers, timeout, signal }
+}
+
+/** A session with the first interface of an agent that can be spoken, for comparisons. */
+export async function openOrigin(address: string, options: ConformanceOptions): Promise<ConformanceSession> {
+  const url = withScheme(address)
+  const request = cardRequestOf(options)
+  for (const each of await findCards(url, request)) {
+    const target = each.interfaces.find(({ binding }) => binding !== 'GRPC' || options.grpc)
+    if (!target) continue
+    const wire = await openWire(
+      { target, ...request, headers: { ...extensionHeaders(each), ...request.headers } },
+      options,
+    )
+    return openSession(wire, each, await textsFor([wire], each, options), request)
+  }
+  throw new A2AError('version-not-supported', `The card of ${url} declares no interface that can be judged.`)
+}
+
+/** Judges an agent by the rules that were chosen. */
+export async function judge(
+  address: string,
+  options: ConformanceOptions,
+  chosen: readonly Rule[],
+): Promise<ConformanceReport> {
+  checkOptions('conformance', options, conformanceChecks)
+  const url = withScheme(address)
+  const request = cardRequestOf(options)
+  const { signal, headers } = request
   const declared = (await findCards(url, request)).filter(({ version }) => options.versions?.includes(version) ?? true)
   const targets = declared.flatMap(({ interfaces }) => interfaces).filter((each) => isWanted(each, options))
   if (targets.length === 0) {
@@ -88,7 +122,6 @@ export async function conformance(address: string, options: ConformanceOptions =
       hint: 'Judged are JSONRPC, HTTP+JSON, and GRPC of 1.0. Versions below 1.0 are judged with --a2a-version or --legacy.',
     })
   }
-  const chosen = rules.filter(({ id }) => options.rules?.includes(id) ?? true)
   const checks: Check[] = []
   const add = (check: Check) => {
     checks.push(check)

@@ -3,6 +3,7 @@
 export type { AddressState } from '../gateway/addresses.ts'
 export { ConfigError, type ConfigSources, type GatewayConfig, readGatewayConfig } from '../gateway/config.ts'
 export { gatewaySchema } from '../gateway/config-schema.ts'
+export type { ContentContext, ContentRules, RedactedPattern } from '../gateway/content.ts'
 export { createGateway, explainRule, type Gateway, type GatewayAgent } from '../gateway/gateway.ts'
 export type { Loss } from '../gateway/losses.ts'
 export type { GatewayOptions, UpstreamOptions } from '../gateway/options.ts'

@@ -18,6 +18,14 @@ function objectSchema(properties: JsonObject, required: readonly string[] = []):
   })
 }
 
+const content: JsonObject = objectSchema({
+  redact: {
+    type: 'array',
+    items: objectSchema({ name: text, pattern: text, maxLength: { type: 'integer', minimum: 1 } }, ['name', 'pattern']),
+    description: 'Patterns (RE2) that are replaced in messages and answers.',
+  },
+})
+
 const upstream: JsonObject = objectSchema({
   url: { ...url, description: 'Where the agent is: its endpoint if card is set too, else where its card is searched.' },
   urls: { type: 'array', items: url, description: 'Further addresses of the same agent.' },
@@ -41,6 +49,7 @@ const upstream: JsonObject = objectSchema({
   }),
   identity: { anyOf: [{ enum: ['forward'] }, objectSchema({ audience: text }, ['audience'])] },
   tls: objectSchema({ cert: text, key: text, ca: text }),
+  content,
   forwardHeaders: texts,
   signature: objectSchema({
     mode: { enum: ['require', 'prefer', 'ignore'] },
@@ -116,6 +125,7 @@ export const gatewaySchema: JsonObject = {
           }),
         ],
       },
+      content,
       cards: objectSchema({ refresh: time, origin: { enum: ['reference', 'include'] } }),
       agents: { type: 'object', additionalProperties: { anyOf: [url, upstream] }, minProperties: 1 },
       rules: { type: 'array', items: rule },

@@ -151,9 +151,10 @@ async function optionsOf(config: JsonObject): Promise<GatewayOptions> {
     keepRecords,
     tls,
     cards,
+    content,
     rules,
   } = config as Pick<GatewayOptions, 'port' | 'host' | 'publicUrl' | 'trustProxy' | 'name' | 'directory' | 'metrics'> &
-    Pick<GatewayOptions, 'keepRecords' | 'tls' | 'cards' | 'rules'> & {
+    Pick<GatewayOptions, 'keepRecords' | 'tls' | 'cards' | 'content' | 'rules'> & {
       readonly database?: string
       readonly grpc?: boolean
     }
@@ -172,6 +173,7 @@ async function optionsOf(config: JsonObject): Promise<GatewayOptions> {
     keepRecords,
     tls,
     cards,
+    content,
     rules,
     databaseUrl: database,
     push: config.push === true ? {} : undefined,

@@ -19,6 +19,7 @@ import { type AddOptions, type ServeOptions, type ServePushOptions, serveChecks 
 import { startServer } from '../serve/serve.ts'
 import { createSqliteOwnership } from '../stores/sqlite/ownership-store.ts'
 import type { AddressState } from './addresses.ts'
+import { createContent } from './content.ts'
 import { durableAgent } from './durable.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { Loss } from './losses.ts'
@@ -77,6 +78,8 @@ export interface GatewayAgent {
   readonly addresses: readonly AddressState[]
   /** What translations between the versions of callers and the agent lost so far, in this process. */
   readonly losses: readonly Loss[]
+  /** How often each pattern of `content.redact` was replaced, in this process. */
+  readonly redactions: Readonly<Record<string, number>>
 }
 
 interface ServedUpstream {
@@ -98,7 +101,8 @@ const checks: OptionChecks<GatewayOptions> = { ...serveChecks, ...gatewayChecks 
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   checkOptions('createGateway', options, checks)
-  const { agents, rules, cards = {}, name, databaseUrl, ownership: given, keepRecords = 30 * day, ...serving } = options
+  const { agents, rules, content: _, cards = {}, name, databaseUrl, ownership: given, ...rest } = options
+  const { keepRecords = 30 * day, ...serving } = rest
   const named = readAgents(agents)
   const logger = options.logger ?? createLogger()
   for (const problem of unknownAgents(rules, Object.keys(agents))) logger.warn({ problem }, 'a rule matches no call')
@@ -116,9 +120,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     includesOrigin: cards.origin === 'include',
     pushUrl: options.push && (() => `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${pushPath}`),
     interceptorsFor(agent) {
-      const losses = upstreams.get(agent)?.losses.interceptor
+      const { losses, content } = upstreams.get(agent) ?? {}
       const decide = applyRules({ agent, rules: () => current, limits, logger })
-      return losses ? [decide, losses] : [decide]
+      return [decide, losses?.interceptor, content?.messages].filter((each) => each !== undefined)
     },
   }
   const receiveNotification = createPushRelay(upstreams, context)
@@ -211,8 +215,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     )
   }
 
+  function openUpstream({ name: agent, options: of }: NamedUpstream): Upstream {
+    const contentRules = of.content ?? options.content
+    return createUpstream(agent, of, { logger, ownership, content: contentRules && createContent(agent, contentRules) })
+  }
+
   async function open(each: NamedUpstream): Promise<ServedUpstream> {
-    const upstream = each.options.agent ? undefined : createUpstream(each.name, each.options, { logger, ownership })
+    const upstream = each.options.agent ? undefined : openUpstream(each)
     const entry: ServedUpstream = { named: each, upstream, hosted: undefined, log: undefined }
     if (upstream) upstreams.set(each.name, upstream)
     // An agent that does not answer keeps the others from starting for a moment only.
@@ -271,6 +280,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         endpoint: upstream?.endpoint(),
         addresses: upstream?.addresses() ?? [],
         losses: upstream?.losses.list() ?? [],
+        redactions: upstream?.content?.counts() ?? {},
       })),
     explain: (call) => current.decide(call),
     async update(next) {

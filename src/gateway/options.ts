@@ -27,6 +27,7 @@ import type { CredentialProvider } from '../core/protocol/credentials.ts'
 import type { Service } from '../core/protocol/service.ts'
 import type { OwnershipStore } from '../core/tasks/ownership.ts'
 import type { ServeOptions } from '../serve/options.ts'
+import { type ContentRules, contentCheck } from './content.ts'
 import { type Rule, rulesCheck } from './rules.ts'
 
 /** Options of `createGateway`. What they share with `serve` means the same. */
@@ -36,6 +37,8 @@ export interface GatewayOptions
   readonly agents: Readonly<Record<string, UpstreamOptions | string>>
   /** Who may call what, and how much. The first rule that matches decides; without rules, every caller may call all agents. */
   readonly rules?: readonly Rule[]
+  /** Rules about the content of messages and answers, for agents that have none of their own. */
+  readonly content?: ContentRules
   /** How the cards of the agents are fetched and served. */
   readonly cards?: CardsOptions
   /** Name of the gateway in `Via`, by which it recognises its own requests. Defaults to a random one. */
@@ -84,6 +87,8 @@ export interface UpstreamOptions {
   readonly identity?: 'forward' | { readonly audience: string }
   /** Client certificate and authorities for the connection to the agent. */
   readonly tls?: TlsOptions
+  /** Rules about the content of messages and answers. Defaults to those of the gateway. */
+  readonly content?: ContentRules
   /** Names of request headers that are passed on to the agent. Defaults to none. */
   readonly forwardHeaders?: readonly string[]
   /** Whether the card must be signed, and by which keys. Defaults to `prefer` if keys are given, else to `ignore`. */
@@ -136,6 +141,7 @@ const upstreamChecks: OptionChecks<UpstreamOptions> = {
   auth: listOf(having('credentials such as bearer(…) of parley-a2a/client/auth', 'credentialsFor')),
   identity: anyOf("'forward' or { audience }", oneOf('forward'), group<{ audience: string }>({ audience: text })),
   tls: anObject,
+  content: contentCheck,
   forwardHeaders: listOf(headerName),
   signature: group<SignatureOptions>({
     keys: listOf(anObject),
@@ -181,6 +187,7 @@ const agentCheck: OptionCheck = anyOf(
 export const gatewayChecks = {
   agents: recordOf(agentCheck),
   rules: rulesCheck,
+  content: contentCheck,
   cards: group<CardsOptions>({ refresh: milliseconds({ min: 100 }), origin: oneOf('reference', 'include') }),
   name: text,
   databaseUrl: text,
@@ -213,6 +220,11 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
     if (needsKeys(options.signature)) {
       const text = `signature.mode: ${options.signature?.mode} needs keys, jwks or trustedOrigins, which say whom to trust.`
       throw new TypeError(`createGateway: agents.${name}: ${text}`)
+    }
+    if (options.agent && options.content) {
+      throw new TypeError(
+        `createGateway: agents.${name}: content rules are for agents behind the gateway, not for agent.`,
+      )
     }
     if (options.service && !options.cardModel) {
       throw new TypeError(`createGateway: agents.${name}: a service needs cardModel, which describes it.`)

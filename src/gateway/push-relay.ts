@@ -3,6 +3,7 @@ import { sha256, toHex } from '../core/base/hash.ts'
 import { defined, isObject, type JsonObject } from '../core/base/json.ts'
 import { eventForReader } from '../core/dialects/reader-form.ts'
 import { serverDialects } from '../core/dialects/server-dialects.ts'
+import { isRequestRefused } from '../core/http/address-guard.ts'
 import { BodyTooLarge, type Incoming, type Outgoing } from '../core/http/exchange.ts'
 import { JsonError, parseJson } from '../core/http/json.ts'
 import { A2AError } from '../core/protocol/errors.ts'
@@ -47,11 +48,14 @@ export function relayPush(service: Service, agent: string, context: GatewayConte
     try {
       await pushFetch?.check(config.url)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : 'it is not allowed'
-      throw new A2AError('invalid-params', `url: ${reason}`, {
-        cause: error,
-        violations: [{ field: 'url', description: reason }],
-      })
+      // A host that cannot be resolved now may exist when there is something to deliver.
+      const reason = isRequestRefused(error) ? error.message : undefined
+      if (reason !== undefined) {
+        throw new A2AError('invalid-params', `url: ${reason}`, {
+          cause: error,
+          violations: [{ field: 'url', description: reason }],
+        })
+      }
     }
     const token = toHex(crypto.getRandomValues(new Uint8Array(32)))
     const record = recordOf({ agent, owner: ownerOf(call.principal), token, taskId, id, config })
@@ -152,7 +156,7 @@ export function createPushRelay(upstreams: ReadonlyMap<string, Upstream>, contex
     if (known !== undefined && sent !== undefined && sent !== known) return answer(400, 'The event is of another task.')
     const upstream = upstreams.get(record.agent)
     const { pushFormat, hasInputRequests } = dialects.find(({ name }) => name === dialect) ?? dialects[0]
-    let readable = event
+    let readable = (await upstream?.content?.event(event)) ?? event
     if (event.type !== 'task' && event.type !== 'message' && pushFormat.sendsTask(event) && upstream) {
       const call = createCall({ signal: AbortSignal.timeout(deliveryTimeout) }, via)
       readable = { type: 'task', task: await upstream.service.getTask({ taskId: event.taskId }, call) }

@@ -17,6 +17,7 @@ import { callStream, callUnary, createService } from '../core/protocol/intercept
 import type { Call, RequestOf, ResultOf, SendRequest, Service, UnaryOperation } from '../core/protocol/service.ts'
 import type { OwnershipStore } from '../core/tasks/ownership.ts'
 import { type AddressState, balance, type CallableAddress } from './addresses.ts'
+import type { Content } from './content.ts'
 import { createLosses, type Losses } from './losses.ts'
 import type { SignatureOptions, UpstreamOptions } from './options.ts'
 
@@ -41,6 +42,7 @@ export interface Upstream {
   readonly name: string
   /** Calls the agent. Rejects with `unavailable` while no address can be called. */
   readonly service: Service
+  readonly content: Content | undefined
   /** What translations lost so far. */
   readonly losses: Losses
   /** Undefined until the card was found. */
@@ -63,10 +65,11 @@ export interface UpstreamContext {
   readonly logger: Logger
   /** Where the addresses of tasks are stored. */
   readonly ownership: OwnershipStore
+  readonly content: Content | undefined
 }
 
 export function createUpstream(name: string, options: UpstreamOptions, context: UpstreamContext): Upstream {
-  const { logger, ownership } = context
+  const { logger, ownership, content } = context
   const { service: given, cardModel, deduplicates, url, urls = [], concurrency = 2_000 } = options
   const connections = given
     ? []
@@ -104,20 +107,23 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
     return true
   }
 
+  const counted = createService({
+    async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
+      const result = await callUnary(service, operation, request, call)
+      countLosses(request)
+      return result
+    },
+    async *stream(operation, request, call) {
+      yield* callStream(service, operation, request, call)
+      countLosses(request)
+    },
+  })
+
   return {
     name,
     losses,
-    service: createService({
-      async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
-        const result = await callUnary(service, operation, request, call)
-        countLosses(request)
-        return result
-      },
-      async *stream(operation, request, call) {
-        yield* callStream(service, operation, request, call)
-        countLosses(request)
-      },
-    }),
+    content,
+    service: content?.around(counted) ?? counted,
     origin: () => origin,
     failure: () => connections.map((each) => each.failure()).find((each) => each !== undefined),
     addresses: states,

@@ -35,7 +35,7 @@ import * as registry from '../../src/entries/registry.ts'
 import * as sqlite from '../../src/entries/sqlite.ts'
 import { strands } from '../../src/entries/strands.ts'
 import { openTelemetry } from '../../src/entries/telemetry.ts'
-import { conformance, createPair, scripted } from '../../src/entries/testing.ts'
+import { conformance, createPair, proxyConformance, scripted } from '../../src/entries/testing.ts'
 import { scriptedModel } from './models/scripted-model.ts'
 
 /** Calls a creator with valid options and these. JavaScript callers can pass anything, so the types are left out. */
@@ -238,6 +238,7 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   },
   openTelemetry: { create: (more) => openTelemetry(more), wrong: { events: 1 } },
   conformance: { create: (more) => conformance(url, more), wrong: { timeout: 'x' } },
+  proxyConformance: { create: (more) => proxyConformance(url, url, more), wrong: { timeout: 'x' } },
   createPair: { create: (more) => createPair(echo, more), wrong: { faults: 1 } },
   scripted: { create: (more) => scripted([], more), wrong: { clock: 1 } },
 }

@@ -30,11 +30,21 @@ export const conformanceCommand: Command = {
     'input-required-text': { type: 'text', value: 'text', summary: 'A message after which the task waits for input.' },
     'long-running-text': { type: 'text', value: 'text', summary: 'A message whose task works until it is canceled.' },
     'no-probe': { type: 'flag', summary: 'Do not send the examples of the skills to find missing texts.' },
+    through: {
+      type: 'text',
+      value: 'url',
+      summary: 'Judge the gateway at this URL by the proxy profile. Needs --origin.',
+    },
+    origin: { type: 'text', value: 'url', summary: 'The agent behind the gateway of --through.' },
     rule: { type: 'text', value: 'id', multiple: true, summary: 'Check only this rule. Repeat it for several.' },
   },
   examples: [
     { line: 'parley conformance https://agent.example.com', summary: 'Judge an agent by the rules of A2A 1.0' },
     { line: 'parley conformance https://agent.example.com --legacy', summary: 'Judge it in all versions' },
+    {
+      line: 'parley conformance --through https://gateway.example.com/old --origin https://old-agent.example',
+      summary: 'Judge a gateway by the proxy profile',
+    },
     {
       line: 'parley conformance localhost:4000 --long-running-text wait -o junit > conformance.xml',
       summary: 'Report to a test runner',
@@ -42,11 +52,18 @@ export const conformanceCommand: Command = {
   ],
   async run(context) {
     const { settings, output } = context
-    const reference = readAgentReference(requireReference(context))
+    const [through, origin] = [settings.text('through'), settings.text('origin')]
+    if ((through === undefined) !== (origin === undefined)) {
+      throw usageError('--through and --origin belong together: the gateway, and the agent behind it.')
+    }
+    const reference = readAgentReference(through ?? requireReference(context))
     if (reference.type !== 'url') throw usageError('conformance needs the URL of an agent that runs.')
-    const { conformance } = await import('../../entries/testing.ts')
-    const endProgress = output.progress('Checking the agent')
-    const report = await conformance(reference.url, await optionsOf(context))
+    const { conformance, proxyConformance } = await import('../../entries/testing.ts')
+    const endProgress = output.progress(origin === undefined ? 'Checking the agent' : 'Checking the gateway')
+    const options = await optionsOf(context, through ?? requireReference(context))
+    const judged =
+      origin === undefined ? conformance(reference.url, options) : proxyConformance(reference.url, origin, options)
+    const report = await judged
       .catch((error) => {
         throw error instanceof TypeError
           ? usageError(error.message, 'See the rules in docs/reference/conformance.md.')
@@ -61,7 +78,7 @@ export const conformanceCommand: Command = {
   },
 }
 
-async function optionsOf(context: Context): Promise<ConformanceOptions> {
+async function optionsOf(context: Context, agent: string): Promise<ConformanceOptions> {
   const { settings, signal } = context
   const [version, rules] = [settings.text('a2a-version'), settings.list('rule')]
   const bindings = settings.list('transport').map((name) => transportName(name) as Binding)
@@ -73,8 +90,8 @@ async function optionsOf(context: Context): Promise<ConformanceOptions> {
     longRunning: settings.text('long-running-text'),
   }
   return defined({
-    fetch: createFetch(context, readAgentReference(requireReference(context))),
-    grpc: mayUseGrpc ? await openGrpc(context, requireReference(context)) : undefined,
+    fetch: createFetch(context, readAgentReference(agent)),
+    grpc: mayUseGrpc ? await openGrpc(context, agent) : undefined,
     signal,
     headers: await credentialHeaders(context),
     probe: !settings.flag('no-probe'),
