@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { status as grpcStatus } from '@grpc/grpc-js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
 import { collect, deferred } from '../support/async.ts'
 import { grpcClient } from '../support/grpc/grpc-client.ts'
@@ -17,7 +19,7 @@ import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 import { openService } from '../support/wire/dialect-service.ts'
-import { connectToPort } from '../support/wire/raw-http1.ts'
+import { connectToPort, parseResponse } from '../support/wire/raw-http1.ts'
 import { sendParams, type WireClient, type WireEvent, type WirePage } from '../support/wire/wire-client.ts'
 
 const turnsOf = async (directory: string) => (await recordedTurns(directory)).length
@@ -36,6 +38,40 @@ async function firstOf(events: AsyncGenerator<WireEvent>): Promise<WireEvent> {
 
 async function workingTasks(wire: WireClient): Promise<number> {
   return (await wire.result<WirePage>('ListTasks', { status: 'TASK_STATE_WORKING' })).totalSize
+}
+
+function requestFor(path: string, body?: string): string {
+  const head = 'Host: localhost\r\nA2A-Version: 1.0\r\n'
+  if (body === undefined) return `GET ${path} HTTP/1.1\r\n${head}\r\n`
+  return `POST ${path} HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}
+
+/** A connection that sends requests one after another. `answer` rejects if the server closes or resets it instead. */
+async function openConnection(port: number) {
+  const socket = connectToPort(port).setNoDelay().setEncoding('latin1')
+  await once(socket, 'connect')
+  let text = ''
+  const failure = Promise.withResolvers<never>()
+  failure.promise.catch(() => {})
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', failure.reject)
+  socket.on('close', () => failure.reject(new Error(`closed after "${text}"`)))
+  onTestFinished(() => void socket.destroy())
+  return {
+    write: (request: string) => void socket.write(request),
+    async answer() {
+      for (;;) {
+        const response = parseResponse(text)
+        if (response.isComplete) {
+          text = ''
+          return response
+        }
+        await Promise.race([once(socket, 'data'), failure.promise])
+      }
+    },
+  }
 }
 
 describe('SIGTERM', () => {
@@ -124,6 +160,34 @@ describe('SIGTERM', () => {
     // The leases have not expired, so no process has cleaned up after the first one.
     const { wire } = await startServerProcess(directory)
     expect(await workingTasks(wire)).toBe(0)
+  })
+
+  it('every request that was written before the signal gets an answer, on new, unused and kept connections', async () => {
+    const directory = await temporaryDirectory()
+    for (const round of [1, 2, 3]) {
+      const server = await startServerProcess(join(directory, `${round}`))
+      const port = Number(new URL(server.url).port)
+      const kept = await Promise.all(Array.from({ length: 60 }, () => openConnection(port)))
+      for (const connection of kept) {
+        connection.write(requestFor('/healthz'))
+        expect((await connection.answer()).status).toBe(200)
+      }
+      const unused = await Promise.all(Array.from({ length: 60 }, () => openConnection(port)))
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('work') })
+      const written = [...kept, ...unused].map((connection, n) => {
+        connection.write(n % 2 === 0 ? requestFor('/healthz') : requestFor('/', body))
+        return connection
+      })
+      // Sockets write at once, so the bytes are with the server when the signal is.
+      server.signal('SIGTERM')
+      const answers = await Promise.all(written.map((connection) => connection.answer()))
+      for (const { status, head } of answers) {
+        expect([200, 503]).toContain(status)
+        if (status === 503) expect(head).toContain('connection: close')
+      }
+      expect(await server.ended).toBe(0)
+      expect(server.stderr()).toBe('')
+    }
   })
 
   it.each([

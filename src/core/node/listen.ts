@@ -45,6 +45,9 @@ export interface Listening {
   close(options: { readonly deadline: number }): Promise<void>
 }
 
+/** A connection is accepted in one pass of the event loop, and read from in a later one. */
+const minPasses = 3
+
 /** Serves an exchange on a port. */
 export async function listen(exchange: Exchange, options: ListenOptions): Promise<Listening> {
   const { port, host = '127.0.0.1', requestTimeout = 30_000, keepAliveTimeout = 65_000, load, maxConnections } = options
@@ -57,7 +60,8 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     onError = console.error,
     unreadTimeout = keepAliveTimeout,
   } = options
-  const listener = toStrictListener(exchange, { onError, load, unreadTimeout })
+  let isDraining = false
+  const listener = toStrictListener(exchange, { onError, load, unreadTimeout, isDraining: () => isDraining })
   const headersTimeout = Math.min(requestTimeout, 10_000)
   const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }
@@ -93,7 +97,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
       onError,
       load,
     })
-  const closeUnused = trackUnused(server)
+  const connections = trackConnections(server)
   await bind(server, port, host).catch((error) => {
     http2?.close()
     throw error
@@ -101,12 +105,10 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   // For example, a connection that cannot be accepted because the process has too many open files.
   server.on('error', onError)
   const boundPort = (server.address() as AddressInfo).port
-  let isDraining = false
 
   function drain(): void {
     if (isDraining) return
     isDraining = true
-    server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
     http2?.drain()
   }
 
@@ -116,8 +118,9 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     drain,
     async close({ deadline }) {
       drain()
+      await connections.readAll(deadline / 4)
       const closed = new Promise((resolve) => server.close(resolve))
-      closeUnused()
+      connections.closeUnused()
       http2?.close()
       // `close` has ended the connections that are idle now. Connections with a running response become idle later.
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
@@ -146,15 +149,34 @@ function certificateOptions({ requestCert = true, rejectUnauthorized = false }: 
   return { requestCert, rejectUnauthorized }
 }
 
-/** Node does not count connections without a single byte as idle. Browsers and load balancers keep such a reserve. */
-function trackUnused(server: Server | TlsServer): () => void {
+/** The open connections of a server. */
+function trackConnections(server: Server | TlsServer) {
   const sockets = new Set<Socket>()
+  let accepted = 0
   server.on('connection', (socket) => {
+    accepted++
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  return () => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  return {
+    /**
+     * Resolves when every byte that has arrived is read: closing a connection with unread bytes resets it, and its caller cannot
+     * know whether its request was processed. Each pass of the event loop accepts connections and reads what they have sent.
+     * A busy server never has read all, so there is a deadline, in milliseconds.
+     */
+    async readAll(deadline: number): Promise<void> {
+      const end = performance.now() + deadline
+      for (let pass = 1, before = -1; performance.now() < end; pass++) {
+        const bytes = [...sockets].reduce((sum, { bytesRead }) => sum + bytesRead, accepted)
+        if (bytes === before && pass > minPasses) return
+        before = bytes
+        await new Promise(setImmediate)
+      }
+    },
+    /** Node does not count connections without a single byte as idle. Browsers and load balancers keep such a reserve. */
+    closeUnused() {
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    },
   }
 }
 

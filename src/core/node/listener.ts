@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { isTimeout } from '../base/clock.ts'
 import { aFunction, anObject, checkOptions, milliseconds } from '../base/options.ts'
@@ -73,9 +74,14 @@ export type NodeAnswer = (
   mayPass?: boolean,
 ) => Promise<boolean>
 
+export interface AnswerOptions extends ListenerOptions {
+  /** Whether a response that is sent now is the last one of its connection. Defaults to never. */
+  readonly isLast?: (response: ServerResponse) => boolean
+}
+
 export function createAnswer(
   exchange: Exchange,
-  { onError = console.error, load, unreadTimeout }: ListenerOptions = {},
+  { onError = console.error, load, unreadTimeout, isLast }: AnswerOptions = {},
 ): NodeAnswer {
   return async (request, response, passed, mayPass) => {
     const incoming = new Http1Incoming(request, response, load, passed)
@@ -84,6 +90,7 @@ export function createAnswer(
       const outgoing = await runExchange(exchange, incoming, onError)
       if (mayPass && outgoing.isUnrouted && incoming.base === '') return false
       passed?.onResponse?.()
+      if (isLast?.(response)) response.shouldKeepAlive = false
       const sending = send(response, outgoing, unreadTimeout)
       if (sending) await sending
     } catch (error) {
@@ -99,12 +106,20 @@ export function createAnswer(
   }
 }
 
+export interface StrictListenerOptions extends ListenerOptions {
+  /** Whether callers are to leave their connections. A request that has already arrived behind another one is answered. */
+  readonly isDraining: () => boolean
+}
+
 /** The same for a server that owns its port: a request that a proxy may have understood differently is refused. */
-export function toStrictListener(exchange: Exchange, options: ListenerOptions): RequestListener {
-  const listener = toListener(exchange, options)
+export function toStrictListener(exchange: Exchange, options: StrictListenerOptions): RequestListener {
+  const newest = new WeakMap<Socket, ServerResponse>()
+  const isLast = (response: ServerResponse) => options.isDraining() && newest.get(response.req.socket) === response
+  const answer = createAnswer(exchange, { ...options, isLast })
   return (request, response) => {
+    newest.set(request.socket, response)
     const fault = ambiguityIn(request)
-    if (!fault) return listener(request, response)
+    if (!fault) return void answer(request, response)
     const refusal = refusalOf(fault)
     response.setHeader('connection', 'close')
     void sendText(response, refusal, refusal.body)

@@ -81,7 +81,7 @@ export function exchangeBytesSlowly(
 }
 
 /** Parses the first response in a text, as far as it has arrived. */
-function parseResponse(text: string): RawResponse & { readonly isComplete: boolean } {
+export function parseResponse(text: string): RawResponse & { readonly isComplete: boolean } {
   const end = text.indexOf('\r\n\r\n')
   const head = (end < 0 ? text : text.slice(0, end)).toLowerCase()
   const rest = end < 0 ? '' : text.slice(end + 4)
