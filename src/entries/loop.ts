@@ -1,7 +1,9 @@
 /** Agents made of a model and tools. */
 
 export { type AgentLoop, type AgentLoopOptions, createAgentLoop } from '../loop/agent-loop.ts'
+export type { ModelSettings } from '../loop/call-model.ts'
 export { type McpTools, mcpTools } from '../loop/mcp/mcp-tools.ts'
+export type { LoopModel } from '../loop/model-stream.ts'
 export type { ObservableEvents } from '../loop/observable-events.ts'
 export type { LoopEvent } from '../loop/run-loop.ts'
 export { remoteAgent } from '../loop/tools/remote-agent.ts'

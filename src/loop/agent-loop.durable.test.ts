@@ -8,6 +8,7 @@ import { lastToolResults, scriptedModel, textReply, toolCalls } from '../../test
 import { never, simulateProcesses, startTask } from '../../test/support/processes/simulated-processes.ts'
 import { agent } from '../core/node/local-agent.node.ts'
 import { inputRequestIn, toolResult } from '../core/protocol/extensions/client-tools.ts'
+import { usageKey } from '../core/protocol/extensions/usage.ts'
 import type { Task } from '../core/protocol/model.ts'
 import type { Service } from '../core/protocol/service.ts'
 import { connect } from '../entries/client.ts'
@@ -59,6 +60,7 @@ it('a resumed loop runs no tool again and repeats only the incomplete step', asy
   expect(textOfArtifacts(task).map((texts) => texts.join(''))).toEqual(['Let me see. It is one'])
   expect([runs, scripted.doStreamCalls.length]).toEqual([1, 1])
   expect(lastToolResults(scripted)).toEqual([{ type: 'json', value: { runs: 1 } }])
+  expect(task.metadata?.[usageKey]).toMatchObject({ inputTokens: 20, outputTokens: 10 })
 })
 
 it('a resumed loop repeats no message about its tools, in whatever order they ended', async () => {

@@ -1,22 +1,29 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { MonoTypeOperatorFunction } from 'rxjs'
 import type { Invocation } from '../core/agent/agent-function.ts'
 import type { OnTimeout } from '../core/agent/ask.ts'
 import { createAgentEvents } from '../core/agent/content.ts'
+import { jsonSchemaOf, requireSchema } from '../core/agent/standard-schema.ts'
 import {
   aFunction,
   anObject,
+  anyOf,
   checkOptions,
   flag,
+  group,
+  integer,
   listOf,
   type OptionCheck,
   type OptionChecks,
   oneOf,
+  recordOf,
   text,
+  valueThat,
 } from '../core/base/options.ts'
 import type { AgentExtension } from '../core/protocol/card.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { clientToolsExtension } from '../core/protocol/extensions/client-tools.ts'
+import { usageExtension } from '../core/protocol/extensions/usage.ts'
 import {
   type Artifact,
   appendParts,
@@ -26,10 +33,11 @@ import {
   toTimestamp,
 } from '../core/protocol/model.ts'
 import type { Telemetry } from '../core/protocol/telemetry.ts'
-import { type LoopObserver, modelFailed, observeLoop } from './call-model.ts'
+import { type LoopObserver, type ModelSettings, modelFailed, observeLoop } from './call-model.ts'
+import type { LoopModel } from './model-stream.ts'
 import { createObservableEvents, type ObservableEvents, withOperators } from './observable-events.ts'
 import { createFailureLog, type ReportFailure, requireModel } from './report.ts'
-import { type LoopEvent, runLoop } from './run-loop.ts'
+import { type LoopEvent, type LoopSettings, runLoop } from './run-loop.ts'
 import type { Tool } from './tools/tool.ts'
 import { createToolbox, type ToolSource } from './tools/toolbox.ts'
 
@@ -38,9 +46,24 @@ const maxRunning = 10_000
 
 /** Options of `createAgentLoop`. */
 export interface AgentLoopOptions {
-  /** A model from any AI SDK provider. */
-  readonly model: LanguageModelV4
-  readonly instructions?: string
+  /** A model of any provider for AI SDK 7 (specification v4) or 6 (v3). */
+  readonly model: LoopModel
+  /** A model that is called if `model` fails, after its retries, before it has sent anything. */
+  readonly fallbackModel?: LoopModel
+  /** Settings of the model: `temperature`, `maxOutputTokens`, `topP`, `topK`, `presencePenalty`, `frequencyPenalty`, `stopSequences`, `seed`, `reasoning`, `headers`, `providerOptions`. */
+  readonly settings?: ModelSettings
+  /** The system message, or a function that returns it for a message: it may depend on the caller (`turn.principal`). */
+  readonly instructions?: string | ((invocation: Invocation) => string | undefined | Promise<string | undefined>)
+  /**
+   * Whether the model must call a tool in its first step: `required` any tool, `{ tool }` this one; `none` forbids it. Later
+   * steps are free, so that the model can end. Defaults to `auto`.
+   */
+  readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string }
+  /**
+   * Schema of a structured answer, from any Standard Schema library. The answer is a data part and no text. The model gets the
+   * schema, and may correct an answer that does not fit twice.
+   */
+  readonly output?: StandardSchemaV1
   readonly tools?: readonly (Tool | ToolSource)[]
   /** RxJS operators that all events pass through, in this order: handlers (`tap`), transformers (`map`), filters… */
   readonly operators?: readonly MonoTypeOperatorFunction<LoopEvent>[]
@@ -50,6 +73,8 @@ export interface AgentLoopOptions {
   readonly historyTokens?: number
   /** Maximum number of model calls per message. Defaults to 16. */
   readonly maxSteps?: number
+  /** Tokens, in and out, after which the model is not called again for a message. Defaults to no limit. */
+  readonly tokenBudget?: number
   /** Maximum number of tool calls per message. Defaults to 64. */
   readonly maxToolCalls?: number
   /** Timeout of a tool, in milliseconds. Defaults to 60 seconds. */
@@ -84,16 +109,35 @@ export interface AgentLoopOptions {
 /** `readLimits` checks the numbers. */
 const checkedBelow: OptionCheck = () => {}
 
+const number = valueThat('a number', (value) => typeof value === 'number')
+
 const optionChecks: OptionChecks<AgentLoopOptions> = {
   model: anObject,
-  instructions: (value, name) => {
-    if (typeof value !== 'string') text(value, name)
-  },
+  // requireModel checks it.
+  fallbackModel: checkedBelow,
+  settings: group<ModelSettings>({
+    temperature: number,
+    maxOutputTokens: integer({ min: 1 }),
+    topP: number,
+    topK: number,
+    presencePenalty: number,
+    frequencyPenalty: number,
+    stopSequences: listOf(text),
+    seed: number,
+    reasoning: text,
+    headers: recordOf(text),
+    providerOptions: anObject,
+  }),
+  instructions: valueThat('a text or a function', (value) => typeof value === 'string' || typeof value === 'function'),
+  toolChoice: anyOf("'auto', 'none', 'required' or { tool }", oneOf('auto', 'none', 'required'), anObject),
+  // requireSchema checks it: schemas of some libraries are functions.
+  output: checkedBelow,
   tools: listOf(anObject),
   operators: listOf(aFunction),
   history: aFunction,
   historyTokens: checkedBelow,
   maxSteps: checkedBelow,
+  tokenBudget: checkedBelow,
   maxToolCalls: checkedBelow,
   toolTimeout: checkedBelow,
   maxResultLength: checkedBelow,
@@ -137,12 +181,32 @@ export interface AgentLoop {
  */
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   anObject(options, 'createAgentLoop(options)')
-  const { model, instructions, operators = [], history, telemetry, name = 'loop', toolMessages = false } = options
+  const {
+    model,
+    fallbackModel,
+    output: outputSchema,
+    operators = [],
+    history,
+    telemetry,
+    name = 'loop',
+    toolMessages = false,
+  } = options
   const { onError } = options
   requireModel(model)
+  if (fallbackModel !== undefined) requireModel(fallbackModel, 'fallbackModel')
   checkOptions('createAgentLoop', options, optionChecks)
   const toolbox = createToolbox(options.tools ?? [])
-  const settings = { model, instructions, toolbox, toolMessages, ...readLimits(options) }
+  if (outputSchema !== undefined) requireSchema('createAgentLoop(): output', outputSchema)
+  const settings = {
+    models: [model, ...(fallbackModel ? [fallbackModel] : [])] as const,
+    settings: options.settings ?? {},
+    toolChoice: toolChoiceOf(options.toolChoice),
+    outputSchema,
+    responseFormat: outputSchema && responseFormatOf(outputSchema),
+    toolbox,
+    toolMessages,
+    ...readLimits(options),
+  }
   const running = new Map<string, AbortController>()
 
   function run(parts: readonly Part[], invocation: AbortableInvocation, emit: Emit): Promise<void> {
@@ -166,7 +230,12 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     }
     try {
       const readHistory = history && (() => history(invocation))
-      await runLoop(parts, invocation, { ...settings, history: readHistory, report, logFailure, observer }, emit)
+      const instructions = () => {
+        const { instructions: given } = options
+        return typeof given === 'function' ? given(invocation) : given
+      }
+      const forMessage = { instructions, history: readHistory, report, logFailure, observer }
+      await runLoop(parts, invocation, { ...settings, ...forMessage }, emit)
     } catch (error) {
       if (invocation.signal.aborted) return emit(agentEvents.status('canceled'))
       report({ error, message: 'a loop failed', level: 'error' })
@@ -195,7 +264,7 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   }
 
   return {
-    extensions: [clientToolsExtension],
+    extensions: [clientToolsExtension, usageExtension],
     invoke,
     invokeSync(parts, invocation) {
       const events: LoopEvent[] = []
@@ -216,6 +285,17 @@ type AbortableInvocation = Invocation & { readonly signal: AbortSignal }
 
 type Emit = (event: LoopEvent) => void
 
+function toolChoiceOf(choice: AgentLoopOptions['toolChoice']): LoopSettings['toolChoice'] {
+  if (typeof choice !== 'object') return choice === undefined ? undefined : { type: choice }
+  text(choice.tool, 'createAgentLoop: toolChoice.tool')
+  return { type: 'tool', toolName: choice.tool }
+}
+
+function responseFormatOf(schema: StandardSchemaV1): LoopSettings['responseFormat'] {
+  const json = jsonSchemaOf(schema, 'output', 'draft-07')
+  return json ? { type: 'json', schema: json as never } : { type: 'json' }
+}
+
 function readLimits(options: AgentLoopOptions) {
   const limits = { ...defaults }
   for (const name of Object.keys(defaults) as (keyof typeof defaults)[]) {
@@ -232,6 +312,7 @@ function readLimits(options: AgentLoopOptions) {
 
 const defaults = {
   maxSteps: 16,
+  tokenBudget: Number.POSITIVE_INFINITY,
   maxToolCalls: 64,
   toolTimeout: 60_000,
   maxResultLength: 100_000,

@@ -1,5 +1,4 @@
 import type {
-  LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4File,
   LanguageModelV4FunctionTool,
@@ -9,7 +8,7 @@ import type { Invocation, JournalStep } from '../core/agent/agent-function.ts'
 import type { Turn } from '../core/agent/turn.ts'
 import { toBase64 } from '../core/base/base64.ts'
 import { sleep, systemClock } from '../core/base/clock.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import type { Trace } from '../core/base/trace-context.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../core/protocol/events.ts'
@@ -17,6 +16,7 @@ import type { Part } from '../core/protocol/model.ts'
 import { observe, type Telemetry } from '../core/protocol/telemetry.ts'
 import {
   type AbortListeners,
+  type LoopModel,
   type ModelListener,
   type ModelStep,
   type ModelTimeout,
@@ -35,7 +35,14 @@ const modelBrokeOff =
   'The model broke off in its answer. Send the message again; the operator finds the cause in the log of the agent.'
 
 export interface ModelCallerOptions extends ModelCallLimits {
-  readonly model: LanguageModelV4
+  /** The model, and those that are called if it fails before it has sent anything. */
+  readonly models: readonly [LoopModel, ...LoopModel[]]
+  /** What every call has besides the prompt and the tools. */
+  readonly settings: ModelSettings
+  /** For the first call: later ones are free, so that the model can end. */
+  readonly toolChoice: LanguageModelV4CallOptions['toolChoice']
+  /** The form of a structured answer. Its text is not sent to the caller. */
+  readonly responseFormat: LanguageModelV4CallOptions['responseFormat']
   readonly response: ResponseArtifact
   readonly output: LoopOutput
   readonly questions: Questions
@@ -45,6 +52,22 @@ export interface ModelCallerOptions extends ModelCallLimits {
   readonly messages: readonly LanguageModelV4Message[]
   readonly observer: LoopObserver | undefined
 }
+
+/** Settings of the model, as AI SDK providers understand them. */
+export type ModelSettings = Pick<
+  LanguageModelV4CallOptions,
+  | 'temperature'
+  | 'maxOutputTokens'
+  | 'topP'
+  | 'topK'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'stopSequences'
+  | 'seed'
+  | 'reasoning'
+  | 'headers'
+  | 'providerOptions'
+>
 
 export interface ModelCallLimits {
   /** Maximum number of characters that the model may send. */
@@ -65,8 +88,23 @@ export type ModelAnswer = (ModelStep | { readonly failed: string }) & {
 /** Returns the model's next answer, and emits it unless it comes from the journal. */
 export type ModelCaller = (tools: LanguageModelV4FunctionTool[]) => Promise<ModelAnswer>
 
-export function createModelCaller(options: ModelCallerOptions, { journal, settled }: Invocation): ModelCaller {
-  const { model, response, output, questions, preparePrompt, messages, timeout, observer } = options
+export function createModelCaller(
+  options: ModelCallerOptions,
+  { journal, settled, addUsage }: Invocation,
+): ModelCaller {
+  const {
+    models,
+    settings,
+    toolChoice,
+    responseFormat,
+    response,
+    output,
+    questions,
+    preparePrompt,
+    messages,
+    timeout,
+    observer,
+  } = options
   let prompt: LanguageModelV4Message[] | undefined
   let step = 0
 
@@ -79,6 +117,7 @@ export function createModelCaller(options: ModelCallerOptions, { journal, settle
     hasOutput: () => hasOutput,
     onText(delta: string) {
       hasOutput = true
+      if (responseFormat) return
       if (heldText) heldText.push(delta)
       else response.write(delta, mark)
     },
@@ -100,13 +139,39 @@ export function createModelCaller(options: ModelCallerOptions, { journal, settle
     fileCount = 0
     hasOutput = false
     const callOptions = {
+      ...settings,
+      ...defined({ responseFormat, toolChoice: step === 1 && tools.length > 0 ? toolChoice : undefined }),
       prompt: prompt.concat(messages),
       tools: tools.length > 0 ? tools : undefined,
       abortSignal: timeout.signal,
     }
+    const [first, ...others] = models
+    const answer = others.reduce(
+      (previous, model) => previous.then((failed) => callFallback(failed, model, callOptions)),
+      callOne(first, callOptions),
+    )
+    return heldText ? answer.then(emitHeldText) : answer
+  }
+
+  function callFallback(
+    previous: ModelAnswer,
+    model: LoopModel,
+    callOptions: LanguageModelV4CallOptions,
+  ): ModelAnswer | Promise<ModelAnswer> {
+    return 'failed' in previous && !hasOutput && !timeout.signal.aborted ? callOne(model, callOptions) : previous
+  }
+
+  function callOne(model: LoopModel, callOptions: LanguageModelV4CallOptions): Promise<ModelAnswer> {
     const work = () => callWithRetries(model, callOptions, listener, options)
     const answer = observer ? observeModel(model, observer, work) : work()
-    return heldText ? answer.then(emitHeldText) : answer
+    return addUsage ? answer.then((each) => countUsage(model, each)) : answer
+  }
+
+  async function countUsage({ modelId }: LoopModel, answer: ModelAnswer): Promise<ModelAnswer> {
+    if ('failed' in answer || answer.inputTokens + answer.outputTokens === 0) return answer
+    const { inputTokens, outputTokens } = answer
+    await addUsage?.({ model: modelId, inputTokens, outputTokens }, mark)
+    return answer
   }
 
   async function prepareAndCall(tools: LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
@@ -130,7 +195,7 @@ export function createModelCaller(options: ModelCallerOptions, { journal, settle
       return live
     })
     if (isLive) return answer
-    if (!('failed' in answer)) response.restore(answer.text)
+    if (!('failed' in answer) && !responseFormat) response.restore(answer.text)
     return { ...answer, isReplayed: true }
   }
 
@@ -188,14 +253,23 @@ export function observeTool<T>(
 
 type Emit = (event: StatusEvent | ArtifactEvent) => void
 
-function filePart({ mediaType, data }: LanguageModelV4File): Part {
+/** Models of specification v3 send the bytes or the base64 themselves. */
+function filePart({
+  mediaType,
+  data,
+}: {
+  readonly mediaType: string
+  readonly data: LanguageModelV4File['data'] | string | Uint8Array
+}): Part {
+  if (typeof data === 'string') return { raw: data, mediaType }
+  if (data instanceof Uint8Array) return { raw: toBase64(data), mediaType }
   if (data.type === 'url') return { url: `${data.url}`, mediaType }
   return { raw: typeof data.data === 'string' ? data.data : toBase64(data.data), mediaType }
 }
 
 /** Retries only while the model has sent nothing and its provider marks the error as retryable. */
 function callWithRetries(
-  model: LanguageModelV4,
+  model: LoopModel,
   options: LanguageModelV4CallOptions,
   listener: ModelListener & { readonly hasOutput: () => boolean },
   limits: ModelCallLimits,
@@ -230,7 +304,7 @@ function isRetryable(error: unknown): boolean {
 }
 
 function observeModel(
-  model: LanguageModelV4,
+  model: LoopModel,
   observer: LoopObserver,
   work: () => Promise<ModelAnswer>,
 ): Promise<ModelAnswer> {

@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV3,
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4File,
@@ -9,6 +10,10 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
 import { A2AError } from '../core/protocol/errors.ts'
+import { toV3Prompt } from './prompt.ts'
+
+/** A model of a provider for AI SDK 6 (specification v3) or 7 (v4). */
+export type LoopModel = LanguageModelV4 | LanguageModelV3
 
 export interface ModelListener {
   readonly onText: (delta: string) => void
@@ -46,7 +51,7 @@ const maxFiles = 100
 
 /** Calls the model once and reports its output as it arrives. A single function because every chunk passes through it. */
 export async function streamStep(
-  model: LanguageModelV4,
+  model: LoopModel,
   options: LanguageModelV4CallOptions,
   { onText, onReasoning, onFile }: ModelListener,
   { timeout, maxTextLength, maxToolCalls }: StepLimits,
@@ -257,7 +262,7 @@ export function createAbortListeners(signal: AbortSignal): AbortListeners {
 
 /** The timeout also covers a model that does not even open its stream. */
 function openStream(
-  model: LanguageModelV4,
+  model: LoopModel,
   options: LanguageModelV4CallOptions,
   timeout: ModelTimeout,
 ): Promise<LanguageModelV4StreamResult> {
@@ -265,8 +270,17 @@ function openStream(
     timeout.signal.throwIfAborted()
     timeout.onAbort = reject
     timeout.start()
-    model.doStream(options).then(resolve, reject)
+    callModel(model, options).then(resolve, reject)
   })
+}
+
+/** The two specifications differ in files only, which `filePart` reads in both forms. */
+function callModel(
+  model: LoopModel,
+  { prompt, ...options }: LanguageModelV4CallOptions,
+): PromiseLike<LanguageModelV4StreamResult> {
+  if (model.specificationVersion !== 'v3') return model.doStream({ prompt, ...options })
+  return model.doStream({ ...options, prompt: toV3Prompt(prompt) }) as PromiseLike<LanguageModelV4StreamResult>
 }
 
 function reasoningPart(text: string, metadata: SharedV4ProviderMetadata | undefined): ModelStep['content'][number] {

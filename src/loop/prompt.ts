@@ -1,4 +1,10 @@
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type {
+  LanguageModelV3Prompt,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  SharedV4FileData,
+} from '@ai-sdk/provider'
+import { toBase64 } from '../core/base/base64.ts'
 import { defined } from '../core/base/json.ts'
 import { isProgress } from '../core/protocol/extensions/progress.ts'
 import type { Message, Part } from '../core/protocol/model.ts'
@@ -29,6 +35,35 @@ export function toModelContent(part: Part) {
     return { ...file, data: { type: 'url' as const, url: new URL(part.url) } }
   }
   return { type: 'text' as const, text: asText(part) }
+}
+
+/** The same prompt for models of specification v3, which have other forms for files. */
+export function toV3Prompt(prompt: LanguageModelV4Prompt): LanguageModelV3Prompt {
+  const messages = prompt.map((message) => {
+    if (message.role === 'system') return message
+    return { ...message, content: message.content.map(toV3Part) }
+  })
+  return messages as LanguageModelV3Prompt
+}
+
+function toV3Part(part: Exclude<LanguageModelV4Message, { role: 'system' }>['content'][number]): object {
+  if (part.type === 'file') return { ...part, data: bytesOrUrl(part.data) }
+  if (part.type !== 'tool-result' || part.output.type !== 'content') return part
+  const value = part.output.value.map((item): object => {
+    if (item.type !== 'file') return item
+    const { mediaType, filename } = item
+    const data = bytesOrUrl(item.data)
+    if (data instanceof URL) return { type: 'file-url', url: data.href }
+    return defined({ type: 'file-data', data: typeof data === 'string' ? data : toBase64(data), mediaType, filename })
+  })
+  return { ...part, output: { ...part.output, value } }
+}
+
+function bytesOrUrl(data: SharedV4FileData): string | Uint8Array | URL {
+  if (data.type === 'url') return data.url
+  if (data.type === 'data') return data.data
+  // The loop makes no other forms.
+  throw new TypeError(`A file of the form ${data.type} cannot be given to a model of specification v3.`)
 }
 
 export function asText(part: Part): string {

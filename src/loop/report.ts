@@ -27,18 +27,18 @@ export function serverName(address: object): string {
 }
 
 /** Throws for a model that cannot be called, before the first message does. */
-export function requireModel(model: unknown): void {
+export function requireModel(model: unknown, name = 'model'): void {
   const expected = "a model of an AI SDK provider, such as openai('gpt-5') of the package @ai-sdk/openai"
   if (typeof model !== 'object' || model === null) {
     const actual = model === undefined ? 'nothing' : (JSON.stringify(model) ?? typeof model)
-    throw new TypeError(`createAgentLoop(): model: expected ${expected}, got ${actual}.`)
+    throw new TypeError(`createAgentLoop(): ${name}: expected ${expected}, got ${actual}.`)
   }
   const { doStream, specificationVersion: version } = model as Record<string, unknown>
-  if (typeof version === 'string' && version !== 'v4') {
+  if (typeof version === 'string' && version !== 'v4' && version !== 'v3') {
     throw new TypeError(
-      `createAgentLoop(): model: expected a model of version v4 of the AI SDK, got ${version}. Update its provider package.`,
+      `createAgentLoop(): ${name}: expected a model of specification v3 or v4, as providers for AI SDK 6 and 7 have them, got ${version}. Update its provider package.`,
     )
   }
   if (typeof doStream === 'function') return
-  throw new TypeError(`createAgentLoop(): model: expected ${expected}, got an object without doStream.`)
+  throw new TypeError(`createAgentLoop(): ${name}: expected ${expected}, got an object without doStream.`)
 }

@@ -100,7 +100,10 @@ it.each([
   [undefined, 'got nothing'],
   ['gpt-5', 'got "gpt-5"'],
   [{ modelId: 'gpt-5' }, 'got an object without doStream'],
-  [{ specificationVersion: 'v2', doStream() {} }, 'expected a model of version v4 of the AI SDK, got v2'],
+  [
+    { specificationVersion: 'v2', doStream() {} },
+    'expected a model of specification v3 or v4, as providers for AI SDK 6 and 7 have them, got v2',
+  ],
 ])('createAgentLoop refuses the model %j at once', (model, problem) => {
   const options = { model } as unknown as AgentLoopOptions
   expect(() => createAgentLoop(options)).toThrow(problem)

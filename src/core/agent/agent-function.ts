@@ -4,6 +4,7 @@ import type { Trace } from '../base/trace-context.ts'
 import type { AgentExtension, AgentSkill } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { InBand } from '../protocol/extensions/in-task-credentials.ts'
+import type { Usage } from '../protocol/extensions/usage.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { AnswerDeadline, AskCaller } from './ask.ts'
 import { type Content, readEvent } from './content.ts'
@@ -64,6 +65,8 @@ export interface RuntimeAccess {
   readonly journal?: JournalStep | undefined
   /** Whether a resumed turn still repeats what its journal holds. */
   readonly isReplaying: () => boolean
+  /** Counts what a model used. With the mark of a journal step, it is stored with the step. */
+  readonly addUsage: (usage: Usage, mark?: string) => Promise<void>
   /** Turns the exchange into a task. */
   readonly markAsTask: () => void
   /** The credentials that the message brought, in its order. Empty if another process received them: they are never stored. */
@@ -100,6 +103,8 @@ export interface Invocation {
   readonly journal?: JournalStep
   /** Whether a resumed turn still repeats what its journal holds. */
   readonly isReplaying?: () => boolean
+  /** Counts what a model used. With the mark of a journal step, it is stored with the step. */
+  readonly addUsage?: (usage: Usage, mark?: string) => Promise<void>
   /** The trace of the caller, if there is no turn. */
   readonly trace?: Trace | undefined
   /** Resolves when all events emitted so far have been handed to the task's writer. */
@@ -165,7 +170,7 @@ async function* invoke(
   runtime: RuntimeAccess,
 ): AsyncGenerator<AgentYield, undefined> {
   const { message, taskId, contextId, history, signal } = turn
-  const { ask, newArtifactId, contextHistory, journal, isReplaying } = runtime
+  const { ask, newArtifactId, contextHistory, journal, isReplaying, addUsage } = runtime
   const pending = new Map<string, PendingQuestion>()
   const backlog = createBacklog()
   const stream = invocable.invoke(message.parts, {
@@ -179,6 +184,7 @@ async function* invoke(
       new Promise((resolve, reject) => pending.set(messageId, { deadline, resolve, reject })),
     newArtifactId,
     settled: backlog.settled,
+    addUsage,
     ...defined({ journal, isReplaying: journal && isReplaying }),
   })
   for await (const item of isSubscribable<AgentYield>(stream) ? iterate(stream, signal, backlog) : stream) {

@@ -263,6 +263,7 @@ export class TurnExecution {
     return {
       markAsTask: () => this.#start(),
       isReplaying: () => this.#stepExecutor.isReplaying(),
+      addUsage: (usage, mark) => this.#addUsage(usage, mark),
       emit: this.#emit,
       ask: this.#ask,
       newArtifactId: this.#newArtifactId,
