@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent/agent.ts'
 import { type Clock, systemClock } from '../core/base/clock.ts'
 import type { Logger } from '../core/base/logger.ts'
 import { anObject, anything, checkOptions, clockCheck, listOf } from '../core/base/options.ts'
+import { withOptionChecks } from '../core/client/check-options.ts'
 import type { Client } from '../core/client/client.ts'
 import { connect } from '../core/client/connect.ts'
 import type { ConnectOptions } from '../core/client/options.ts'
@@ -73,7 +74,8 @@ export async function createPair(agent: Agent, options: PairOptions = {}): Promi
     clock: time,
   })
   const wire = createWire(handler, { clock: time, faults })
-  const open: Pair['connect'] = (more = {}) => connect(wire, { ...options.connect, ...more, clock: time })
+  const open: Pair['connect'] = async (more = {}) =>
+    withOptionChecks(await connect(wire, { ...options.connect, ...more, clock: time }))
   const close = async () => {
     const draining = handler.drain(0)
     await (clock ? clock.run(draining) : draining)

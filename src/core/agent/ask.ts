@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
+import { anything, checkOptions, flag, type OptionChecks, oneOf } from '../base/options.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { clientTools, toolResult } from '../protocol/extensions/client-tools.ts'
@@ -81,6 +82,15 @@ export interface Question extends AskOptions {
   readonly question: Content
 }
 
+/** Schemas and times are checked where they are read. */
+const askChecks: OptionChecks<AskOptions> = {
+  schema: anything,
+  expiresAt: anything,
+  timeout: anything,
+  onTimeout: oneOf('fail', 'continue'),
+  sensitive: flag,
+}
+
 export interface AskContext {
   readonly ask: AskCaller
   readonly now: () => number
@@ -89,6 +99,7 @@ export interface AskContext {
 
 /** Implements `turn.ask()`. */
 export async function ask(context: AskContext, question: Content, options: AskOptions = {}): Promise<unknown> {
+  checkOptions('turn.ask()', options, askChecks)
   const { schema, onTimeout } = options
   if (schema) requireSchema('turn.ask()', schema)
   const since = context.now()
@@ -108,7 +119,10 @@ export async function ask(context: AskContext, question: Content, options: AskOp
 
 /** Implements `turn.ask()` for several questions. A caller without forms can answer only one at a time. */
 export async function askAll(context: AskContext, questions: readonly Question[]): Promise<readonly unknown[]> {
-  for (const { schema } of questions) if (schema) requireSchema('turn.ask()', schema)
+  for (const { question: _, ...options } of questions) {
+    checkOptions('turn.ask()', options, askChecks)
+    if (options.schema) requireSchema('turn.ask()', options.schema)
+  }
   const answers: unknown[] = []
   for (const { question, ...options } of questions) answers.push(await ask(context, question, options))
   return answers

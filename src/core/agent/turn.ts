@@ -1,5 +1,6 @@
 import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
+import { anything, checkOptions, type OptionChecks } from '../base/options.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Lineage } from '../protocol/extensions/lineage.ts'
@@ -230,6 +231,16 @@ export interface EventOptions {
   readonly metadata?: JsonObject
 }
 
+/** The values are checked where they are read. */
+const eventChecks: OptionChecks<EventOptions> = { metadata: anything }
+
+const artifactChecks: OptionChecks<ArtifactOptions> = {
+  ...eventChecks,
+  description: anything,
+  mediaType: anything,
+  extensions: anything,
+}
+
 /** Writes one artifact in chunks, and marks the first and the last one. */
 export interface ArtifactWriter {
   readonly artifactId: string
@@ -292,6 +303,7 @@ export interface TurnOutput {
 
 function createTurnOutput(agentEvents: AgentEvents, { emit, newArtifactId, addUsage }: EventSink): TurnOutput {
   function start(name: string, options: ArtifactOptions = {}): StartedArtifact {
+    checkOptions('turn.artifact()', options, artifactChecks)
     const { mediaType, description, metadata, extensions } = options
     for (const [member, value] of Object.entries({ name, mediaType, description })) {
       if (typeof value === 'string' || (value === undefined && member !== 'name')) continue
@@ -422,5 +434,7 @@ function readOptional(content: Content | undefined): MessageFields | undefined {
 }
 
 function withMetadata<E extends StatusEvent | ArtifactEvent>(event: E, options: EventOptions | undefined): E {
-  return options?.metadata === undefined ? event : { ...event, metadata: readMetadata(options.metadata, 'metadata') }
+  if (options === undefined) return event
+  checkOptions(event.type === 'status' ? 'turn.status()' : 'artifact.write()', options, eventChecks)
+  return options.metadata === undefined ? event : { ...event, metadata: readMetadata(options.metadata, 'metadata') }
 }

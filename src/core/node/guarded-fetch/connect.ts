@@ -1,5 +1,6 @@
 import { defined } from '../../base/json.ts'
-import { checkConnectOptions } from '../../client/check-options.ts'
+import { checkConnectOptions, withOptionChecks } from '../../client/check-options.ts'
+import type { Client } from '../../client/client.ts'
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
 import { withScheme } from '../../client/find-card.ts'
 import type { ConnectOptions, Target, Transport } from '../../client/options.ts'
@@ -19,12 +20,13 @@ export function connectBy(rule: LoopbackRule | undefined): Connect {
     if (options) checkConnectOptions(options)
     const loopback = rule ?? (isOnThisMachine(target) ? 'allow' : 'refuse')
     const { fetch = sharedFetch(loopback), bindings } = options ?? {}
-    // The types of the skills exist for the compiler only.
-    return await connectAnywhere<never>(target, {
+    const client = await connectAnywhere(target, {
       ...options,
       fetch,
       ...defined({ bindings: bindings?.map((binding) => transportFor(binding, loopback)) }),
     })
+    // The types of the skills exist for the compiler only.
+    return withOptionChecks(client) as Client<never>
   }
 }
 

@@ -8,10 +8,11 @@ import {
   type FanOutOptions,
 } from '../../agent/call-agent.ts'
 import { readContent } from '../../agent/content.ts'
+import { checkOptions } from '../../base/options.ts'
 import { lineageError } from '../../protocol/extensions/lineage.ts'
 import { observe } from '../../protocol/telemetry.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
-import { type CallPlan, nameOfTarget } from './options.ts'
+import { type CallPlan, callChecks, fanOutChecks, nameOfTarget } from './options.ts'
 import { createProgress } from './progress.ts'
 import { createQuestionQueue } from './questions.ts'
 import { failureOf } from './results.ts'
@@ -35,6 +36,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
   const budget = createBudget(lineage.budget)
 
   function planCall([target, content, options = {}]: CallSpec, share?: number): CallPlan {
+    checkOptions('turn.call()', options, callChecks)
     const targetName = nameOfTarget(target)
     const number = ++callCount
     const { name = `call ${number} ${targetName}` } = options
@@ -109,6 +111,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
   return {
     call: (target, content, options) => start(planCall([target, content, options])),
     async callAll(specs, options = {}) {
+      checkOptions('turn.callAll()', options, fanOutChecks)
       const outcomes: CallOutcome[] = []
       await fanOut(planAll(specs, options), options, (outcome, index) => {
         outcomes[index] = outcome
@@ -116,6 +119,7 @@ export function createCalls(scope: TurnScope): TurnCalls {
       return outcomes
     },
     async callFirst(specs, options = {}) {
+      checkOptions('turn.callFirst()', options, fanOutChecks)
       if (specs.length === 0) throw new TypeError('turn.callFirst(): expected at least one call, got an empty list')
       const step = `first ${++raceCount}`
       const won = new AbortController()

@@ -1,17 +1,20 @@
 import type { Agent } from '../../agent/agent.ts'
-import type { AgentCallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
+import type { AgentCallOptions, CallTarget, FanOutOptions, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
 import type { MessageFields } from '../../agent/content.ts'
 import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject } from '../../base/json.ts'
 import {
   aFunction,
   anObject,
+  anything,
   group,
+  having,
   integer,
   isAbove,
   listOf,
   milliseconds,
   type OptionCheck,
+  type OptionChecks,
   oneOf,
   text,
 } from '../../base/options.ts'
@@ -70,6 +73,27 @@ export const callsCheck: OptionCheck = group<CallsOptions>({
   identity: text,
   headers: aFunction,
 })
+
+/** The options of `turn.call`. The other agent checks ids and skills. */
+export const callChecks: OptionChecks<AgentCallOptions> = {
+  name: text,
+  contextId: anything,
+  taskId: anything,
+  skill: anything,
+  metadata: anObject,
+  acceptedOutputModes: listOf(text),
+  auth: listOf(anObject),
+  headers: anObject,
+  timeout: milliseconds(),
+  budget: integer(),
+  signal: having('an AbortSignal', 'aborted'),
+  relay: oneOf('status', 'all', 'none'),
+}
+
+const { name: _, ...sharedChecks } = callChecks
+
+/** The options of `turn.callAll` and `turn.callFirst`. */
+export const fanOutChecks: OptionChecks<FanOutOptions> = { ...sharedChecks, concurrency: isAbove(0) }
 
 export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers' | 'loopback'> {
   readonly reach: ResolveAgent | undefined

@@ -2,6 +2,7 @@ import { readExpiry } from '../../agent/ask.ts'
 import type { AuthNeed, GivenAuth, RequireAuth, RequireAuthOptions } from '../../agent/require-auth.ts'
 import { linkSignals } from '../../base/abort.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
+import { aFunction, anything, checkOptions, listOf, type OptionChecks, text } from '../../base/options.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import {
@@ -47,7 +48,7 @@ export function createRequireAuth(scope: TurnScope): RequireAuth {
 
   return async (wanted, options = {}) => {
     const need = readNeed(wanted)
-    checkOptions(options)
+    checkRequireAuth(options)
     const present = credentialsIn(messageEvent, need)
     if (present) return present
     const { scheme } = need
@@ -118,11 +119,25 @@ function credentialsGone(scheme: string): A2AError {
 
 function readNeed(wanted: AuthNeed | string): AuthNeed {
   const need = typeof wanted === 'string' ? { scheme: wanted } : wanted
-  if (typeof need?.scheme === 'string' && need.scheme !== '') return need
+  if (typeof need?.scheme === 'string' && need.scheme !== '') {
+    checkOptions('turn.requireAuth()', need, needChecks)
+    return need
+  }
   throw new TypeError(`turn.requireAuth(): expected the name of a scheme, got ${JSON.stringify(wanted)}`)
 }
 
-function checkOptions({ expiresAt, outOfBand }: RequireAuthOptions): void {
+const needChecks: OptionChecks<AuthNeed> = {
+  scheme: anything,
+  scopes: listOf(text),
+  description: anything,
+  url: anything,
+}
+
+const requireAuthChecks: OptionChecks<RequireAuthOptions> = { expiresAt: anything, outOfBand: aFunction }
+
+function checkRequireAuth(options: RequireAuthOptions): void {
+  checkOptions('turn.requireAuth()', options, requireAuthChecks)
+  const { expiresAt, outOfBand } = options
   if (expiresAt === undefined || !outOfBand) return
   throw new TypeError('turn.requireAuth(): expiresAt and outOfBand exclude each other: let outOfBand give up by itself')
 }
