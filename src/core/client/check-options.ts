@@ -71,10 +71,14 @@ function checkConversationOptions(conversation: Conversation): Conversation {
 
 type Method = (...values: never[]) => unknown
 
+type ParameterChecks<P> = OptionChecks<NonNullable<P>> | undefined
+
 /** How the options of a method are checked. */
 interface MethodChecks<M> {
   /** The checks of its parameters, in their order. Undefined for those that are no options. */
-  readonly takes?: readonly (object | undefined)[]
+  readonly takes?: M extends (...values: infer P) => unknown
+    ? { readonly [I in keyof P]: ParameterChecks<P[I]> }
+    : never
   /** Whether the method throws its errors. Otherwise it returns a promise, which is rejected. */
   readonly isSync?: boolean
   /** Checks the options of what the method returns. */
@@ -103,7 +107,7 @@ function checking<T extends object>(
       const result = method(...values)
       return wrap ? wrap(result as never) : result
     }
-    members[name] = { value, enumerable: true }
+    members[name] = { value, enumerable: true, writable: true, configurable: true }
   }
   return Object.defineProperties({}, members) as T
 }
@@ -133,6 +137,7 @@ const sendChecks: OptionChecks<SendOptions> = {
   historyLength: anything,
   push: anObject,
   returnImmediately: flag,
+  ifGeneration: anything,
   messageId: anything,
   idempotencyKey: anything,
 }
