@@ -18,6 +18,7 @@ import {
   skill,
   skillTypesOf,
 } from '../../src/entries/index.ts'
+import { lambdaHandler } from '../../src/entries/lambda.ts'
 import { langgraph } from '../../src/entries/langgraph.ts'
 import * as loop from '../../src/entries/loop.ts'
 import { AgentLoop } from '../../src/entries/loop-compat.ts'
@@ -124,6 +125,10 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   serve: { create: (more) => serve(echo, more), wrong: { port: '4000x' } },
   createHandler: { create: (more) => createHandler(echo, { auth: 'none', ...more }), wrong: { http: 1 } },
   createWorker: { create: (more) => createWorker(echo, { auth: 'none', ...more }), wrong: { binding: 1 } },
+  lambdaHandler: {
+    create: (more) => lambdaHandler(echo, { auth: 'none', log: createMemoryLog(), ...more }),
+    wrong: { http: 1 },
+  },
   createHost: { create: (more) => createHost(more), wrong: { grpc: 'x' } },
   createLogger: { create: (more) => createLogger(more), wrong: { level: 'x' } },
   createMemoryLimits: { create: (more) => createMemoryLimits(more), wrong: { callers: 'x' } },
