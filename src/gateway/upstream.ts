@@ -82,10 +82,8 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
   let refreshing: Promise<boolean> | undefined
   const losses = createLosses(name, logger)
   const local = { url: '', service: () => given, failure: () => undefined }
-  const { service, states } = balance({
-    ...{ name, concurrency, logger, ownership },
-    addresses: given ? [local] : connections,
-  })
+  const addresses = given ? [local] : connections
+  const { service, states } = balance({ name, concurrency, logger, ownership, addresses })
 
   /** After the call: the first one finds the version that the agent understands. */
   function countLosses(request: object): void {

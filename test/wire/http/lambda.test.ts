@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../../src/entries/client.ts'
-import { agent } from '../../../src/entries/index.ts'
+import { agent, createMemoryLog } from '../../../src/entries/index.ts'
 import { type LambdaContext, type LambdaRequest, lambdaHandler } from '../../../src/entries/lambda.ts'
 import { createSqliteLog } from '../../../src/entries/sqlite.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
@@ -121,5 +121,7 @@ it('outside of Lambda, and without a shared log, it is refused with a sentence',
   const echo = agent({ name: 'Echo' }, (turn) => turn.text)
   expect(() => lambdaHandler(echo, { auth: 'none' } as never)).toThrow('expected a log that all invocations share')
   Reflect.deleteProperty(globalThis, 'awslambda')
-  expect(() => lambdaHandler(echo, {} as never)).toThrow('expected the Node runtime of AWS Lambda')
+  expect(() => lambdaHandler(echo, { auth: 'none', log: createMemoryLog() })).toThrow(
+    'expected the Node runtime of AWS Lambda',
+  )
 })
