@@ -18,7 +18,7 @@ import {
   text,
   valueThat,
 } from '../base/options.ts'
-import { dialectNames } from '../dialects/versions.ts'
+import { dialectNames, withGrpcDialects } from '../dialects/versions.ts'
 import type { Client } from './client.ts'
 import type { Conversation, ConversationStart } from './conversation.ts'
 import type { CallOptions, ConnectOptions, TaskFilter } from './options.ts'
@@ -110,6 +110,12 @@ function checking<T extends object>(
     members[name] = { value, enumerable: true, writable: true, configurable: true }
   }
   return Object.defineProperties({}, members) as T
+}
+
+/** The dialects that the caller means over gRPC. Over REST a version may have two forms, so the caller's choice stands. */
+export function dialectsOf({ dialects, bindings = [] }: ConnectOptions): ConnectOptions['dialects'] {
+  const hasGrpc = bindings.some((binding) => typeof binding === 'object' && binding.binding === 'GRPC')
+  return dialects && hasGrpc && !bindings.includes('HTTP+JSON') ? withGrpcDialects(dialects) : dialects
 }
 
 const aboveZero = isAbove(0)

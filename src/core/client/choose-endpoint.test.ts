@@ -194,3 +194,21 @@ describe('a card with several interfaces', () => {
     await expect(connect(fakePeer(cardRoute(wire)))).rejects.toMatchObject({ reason: 'no-common-interface' })
   })
 })
+
+it('a task of an agent whose card may be of 0.2 or 0.1 is canceled in the version that the agent speaks', async () => {
+  const handler = createLocalHandler(countingAgent, { dialects: ['v0.1'] })
+  // 0.1 knows no version header.
+  const agent = (request: Request) => {
+    request.headers.delete('a2a-version')
+    return handler.fetch(request)
+  }
+  const modes = { defaultInputModes: ['text'], defaultOutputModes: ['text'] }
+  const card = { name: 'Old', description: '', version: '1', capabilities: { streaming: true }, skills: [], ...modes }
+  const peer = fakePeer(cardRoute({ ...card, url: 'http://localhost/' }), agent)
+  const { client } = await open(peer)
+  const { task } = await client.send('wait', { returnImmediately: true })
+  const { client: other } = await open(peer)
+  const canceled = await other.task(task?.id ?? '').cancel()
+  expect(canceled.status.state).toBe('canceled')
+  expect(other.explain().endpoint).toMatchObject({ dialect: 'v0.1' })
+})

@@ -2,6 +2,7 @@ import { systemClock } from '../base/clock.ts'
 import { clientDialects } from '../dialects/client-dialects.ts'
 import type { Binding, ClientDialect, FollowedAgent } from '../dialects/dialect.ts'
 import { type Endpoint, type EndpointOptions, endpointsOf } from '../dialects/endpoints.ts'
+import type { DialectName } from '../dialects/versions.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -76,8 +77,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     const open = async (opened: Endpoint): Promise<Service> => {
       const { binding, url, dialect, tenant } = opened
       const loaded = await dialect.load()
-      const variant =
-        loaded.servers?.forServer({ binding, fileBytes: options.fileBytes, headers: cardInfo?.headers }) ?? loaded
+      const variant = loaded.servers?.forServer({ ...options, binding, headers: cardInfo?.headers }) ?? loaded
       variants.set(keyOf(opened), variant)
       const transport = transportFor(binding, transports)
       const reaching = transport.fetch ?? plainFetch
@@ -94,7 +94,7 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
       })
       const mayStream = card.capabilities.streaming === true
       const agent = { headers: cardInfo?.headers, mayStream, follow }
-      return loaded.adaptService?.(service, agent) ?? service
+      return variant.adaptService?.(service, agent) ?? service
     }
     const { service: wire, endpoint } = createEndpointFailover({
       card,
@@ -181,9 +181,10 @@ function endpointOptionsOf(
   transports: readonly ClientTransport[],
   options: ConnectOptions,
 ): EndpointOptions {
+  const isNamed = (name: DialectName | undefined) => !options.dialects || (name && options.dialects.includes(name))
   return {
     ...cardInfo,
-    dialects: clientDialects.filter(({ name }) => options.dialects?.includes(name) ?? true),
+    dialects: clientDialects.filter(({ name, profile }) => isNamed(name) || isNamed(profile)),
     bindings: transports.map(({ binding }) => binding),
     addressOf: (binding, address) =>
       transportFor(binding, transports).addressOf?.(address, cardInfo.cardUrl) ?? address,

@@ -32,6 +32,7 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
   },
   {
     name: 'v0.3',
+    profile: 'v0.3-house',
     version: '0.3',
     bindings: ['JSONRPC', 'HTTP+JSON'],
     sendMethod: 'message/send',

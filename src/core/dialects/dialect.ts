@@ -151,15 +151,17 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
 
 /** Chooses the variant of a dialect that a server reads and writes. */
 export interface ServerVariants {
-  readonly form: PeerForm
-  /** How the files of the server are written, and why the client thinks so, as a sentence. */
-  readonly explanation: string
+  readonly form?: PeerForm
+  /** How the server reads and writes, and why the client thinks so, as a sentence. */
+  readonly explanation?: string
   forServer(server: ServerFacts): ClientDialect
 }
 
 /** What is known about a server. */
 export interface ServerFacts {
   readonly binding?: Binding
+  /** The dialects that the user of the client has chosen. */
+  readonly dialects?: readonly DialectName[] | undefined
   /** The form that the user of the client has chosen. */
   readonly fileBytes?: FileBytes | undefined
   readonly headers?: Pick<Headers, 'get'> | undefined
@@ -169,6 +171,8 @@ export interface ServerFacts {
 
 /** What the client knows about a dialect before it loads it. */
 export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'cannotResume'> {
+  /** A profile of the dialect, which no card names: it is spoken with agents of users who choose it. */
+  readonly profile?: DialectName
   /** An older version that is the same in these bindings. */
   readonly olderEqualVersion?: string
   /** An older version that this one only adds to. Where a card names both, this one is used. */

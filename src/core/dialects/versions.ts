@@ -39,3 +39,8 @@ export const taskForms = [
 ] as const
 
 export type TaskForm = (typeof taskForms)[number]['id']
+
+/** These dialects, with those that they are over gRPC: 0.3 has its proto there. */
+export function withGrpcDialects(names: readonly DialectName[]): readonly DialectName[] {
+  return names.includes('v0.3') && !names.includes('v0.3-proto') ? [...names, 'v0.3-proto'] : names
+}

@@ -51,9 +51,9 @@ export function createConnectionTrace(): ConnectionTrace {
       const info = endpoint && endpointInfo(endpoint)
       const end = info ? `Calls go to ${describeEndpoint(info)}.` : 'No call has succeeded yet.'
       const lines = [...steps.map(lineOf), end]
-      if (!dialect?.servers) return { steps: [...steps], endpoint: info, lines }
-      const { form, explanation } = dialect.servers
-      return { steps: [...steps], endpoint: info, fileBytes: form.fileBytes, lines: [...lines, explanation] }
+      const { form, explanation } = dialect?.servers ?? {}
+      if (explanation) lines.push(explanation)
+      return { steps: [...steps], endpoint: info, fileBytes: form?.fileBytes, lines }
     },
   }
 }

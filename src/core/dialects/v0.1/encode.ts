@@ -207,12 +207,14 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
 
 function encodeSend({ quirks: { alias } = {}, message, configuration = {}, metadata }: SendRequest): JsonObject {
   const { acceptedOutputModes, historyLength, push } = configuration
+  // A new task has the id of its first message, so that a repeated send creates no second task.
+  const id = alias ?? message.taskId ?? message.messageId
   rejectRevision(configuration)
   return defined({
-    // A new task has the id of its first message, so that a repeated send creates no second task.
-    id: alias ?? message.taskId ?? message.messageId,
+    id,
     message: defined({ ...encodeMessage(message), extensions: message.extensions }),
-    sessionId: message.contextId,
+    // A task whose session is unknown counts as its own, see `decodeEvent`.
+    sessionId: message.contextId === id ? undefined : message.contextId,
     pushNotification: push && encodePushConfig(push),
     historyLength: historyLength || undefined,
     acceptedOutputModes: acceptedOutputModes?.length ? acceptedOutputModes : undefined,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import { withFallback } from '../codec.ts'
 import type { ClientDialect, FileBytes, PeerForm, ServerFacts } from '../dialect.ts'
+import { withoutSubscriptions } from '../python-agents.ts'
 import { decodeCard, decodeLenientCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
@@ -60,6 +61,7 @@ function createClientDialect(form: KnownForm): ClientDialect {
     decodeCard,
     decodeLenientCard,
     rest: restClientBinding,
+    adaptService: withoutSubscriptions,
     servers: {
       form,
       explanation: `Files travel as ${fileBytesTexts[form.fileBytes]}, ${reasons[form.certainty]}.`,

@@ -184,7 +184,7 @@ describe('the files of a server', () => {
     artifacts: [{ artifactId: 'A', parts: [{ file: fileIn(raw) }] }],
   })
   const formOf = ({ servers }: ClientDialect) => [
-    servers?.form.fileBytes,
+    servers?.form?.fileBytes,
     /^Files travel as .*\(\w+\), (.*)\.$/.exec(servers?.explanation ?? '')?.[1],
   ]
 

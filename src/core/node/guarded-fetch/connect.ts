@@ -1,5 +1,5 @@
 import { defined } from '../../base/json.ts'
-import { checkConnectOptions, withOptionChecks } from '../../client/check-options.ts'
+import { checkConnectOptions, dialectsOf, withOptionChecks } from '../../client/check-options.ts'
 import type { Client } from '../../client/client.ts'
 import { type Connect, connect as connectAnywhere } from '../../client/connect.ts'
 import { withScheme } from '../../client/find-card.ts'
@@ -23,7 +23,10 @@ export function connectBy(rule: LoopbackRule | undefined): Connect {
     const client = await connectAnywhere(target, {
       ...options,
       fetch,
-      ...defined({ bindings: bindings?.map((binding) => transportFor(binding, loopback)) }),
+      ...defined({
+        bindings: bindings?.map((binding) => transportFor(binding, loopback)),
+        dialects: options && dialectsOf(options),
+      }),
     })
     // The types of the skills exist for the compiler only.
     return withOptionChecks(client) as Client<never>
