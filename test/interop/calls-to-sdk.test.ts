@@ -40,8 +40,8 @@ describe.each([
     const url = await start()
     const client = await connect(
       agent({ name: 'Planner' }, async (turn) => {
-        const { text, message } = await turn.call(url, turn.text)
-        return `${message ? 'message' : 'task'}: ${text}`
+        const { text, output, message } = await turn.call(url, turn.text)
+        return message ? `message: ${text}` : `task: ${output.text}`
       }),
     )
     return { url, client }
