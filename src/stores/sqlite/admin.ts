@@ -14,7 +14,8 @@ import {
   statsOf,
   type TimesRow,
 } from '../shared/log-admin.ts'
-import { type BackgroundQuery, type RunInBackground, runInThread, runOn, runWithDriver } from './background.ts'
+import { type RunInBackground, runInThread, runOn, runWithDriver } from './background.ts'
+import type { BackgroundQuery } from './background-thread.ts'
 import { backUp } from './backup.ts'
 import { explainError, type SqliteDatabase, type SqliteDriver } from './connection.ts'
 import { migrations } from './migrations.ts'

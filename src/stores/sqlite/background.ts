@@ -1,12 +1,8 @@
-import type { SqliteDatabase, SqliteDriver, SqliteValue } from './connection.ts'
+import { type BackgroundQuery, runThread, type ThreadInput, type ThreadResult } from './background-thread.ts'
+import type { SqliteDatabase, SqliteDriver } from './connection.ts'
 
 /** How long a statement waits for a lock of another connection, in milliseconds. */
 const lockTimeout = 15_000
-
-export interface BackgroundQuery {
-  readonly sql: string
-  readonly values?: readonly SqliteValue[]
-}
 
 /** Runs statements on a connection of their own, one after the other, and returns the rows of each. */
 export type RunInBackground = (
@@ -17,7 +13,8 @@ export type RunInBackground = (
 /** Runs statements that read a whole file. They run in a thread, so that they do not block the event loop. */
 export const runInThread: RunInBackground = async (file, queries) => {
   const { Worker } = await import('node:worker_threads')
-  const worker = new Worker(threadCode, { eval: true, workerData: { file, queries, lockTimeout } })
+  const workerData: ThreadInput = { file, queries, lockTimeout }
+  const worker = new Worker(`(${runThread})()`, { eval: true, workerData })
   const { rows, error } = await new Promise<ThreadResult>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
@@ -64,27 +61,3 @@ export function createBackgroundQueries(
     return running
   }
 }
-
-interface ThreadResult {
-  readonly rows?: readonly (readonly unknown[])[]
-  readonly error?: { readonly message: string }
-}
-
-/** A text and not a file, because the package is bundled. Errors keep the fields by which they are explained. */
-const threadCode = `
-  process.removeAllListeners('warning')
-  const { parentPort, workerData } = require('node:worker_threads')
-  try {
-    const { DatabaseSync } = require('node:sqlite')
-    const db = new DatabaseSync(workerData.file)
-    try {
-      db.exec('PRAGMA busy_timeout = ' + workerData.lockTimeout)
-      const rows = workerData.queries.map(({ sql, values = [] }) => db.prepare(sql).all(...values))
-      parentPort.postMessage({ rows })
-    } finally {
-      db.close()
-    }
-  } catch ({ message, code, errcode }) {
-    parentPort.postMessage({ error: { message, code, errcode } })
-  }
-`

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { BackgroundQuery, RunInBackground } from './background.ts'
+import type { RunInBackground } from './background.ts'
+import type { BackgroundQuery } from './background-thread.ts'
 import { explainError } from './connection.ts'
 import { createPrivateDirectory, formatWith } from './schema.ts'
 

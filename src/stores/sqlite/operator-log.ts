@@ -16,7 +16,7 @@ import {
   type TimedEvent,
 } from '../../core/tasks/operator-log.ts'
 import { decodeRow } from '../shared/event-batches.ts'
-import type { BackgroundQuery } from './background.ts'
+import type { BackgroundQuery } from './background-thread.ts'
 import type { SqliteDatabase, SqliteValue } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
 import {
