@@ -1,12 +1,15 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/core/node/local-agent.node.ts'
 import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
+import { connect } from '../../src/entries/client.node.ts'
 import { serve } from '../../src/serve/serve.ts'
 import { createConsumer } from '../support/package/consumer.ts'
+import { createDatabase } from '../support/postgres/database.ts'
 import { hasPrograms, programPath } from '../support/programs/programs.ts'
 
 const isBuilt = existsSync(new URL('../../dist/index.js', import.meta.url))
@@ -42,6 +45,23 @@ const serverAndClient = `
   process.exit()
 `
 
+/** What `deno serve` runs: a default export with `fetch`, whose tasks are in PostgreSQL. */
+const fetchOnPostgres = `
+  import { Pool } from 'pg'
+  import { createPostgresLog } from 'parley-a2a/postgres'
+  import { agent, createHandler } from 'parley-a2a/server'
+
+  const shop = agent({ name: 'Shop', recovery: 'resume' }, async (turn) => {
+    const answer = await turn.ask('Which colour?')
+    const report = turn.artifact('report.txt')
+    for (const word of ['One ', turn.text + ' ', 'in ' + answer.text]) await report.write(word)
+    return 'Ordered'
+  })
+  const log = await createPostgresLog({ pool: new Pool({ connectionString: process.env.DATABASE_URL }) })
+  const handler = createHandler(shop, { auth: 'none', log })
+  export default { fetch: handler.fetch }
+`
+
 const grpcClient = `
   import { connect } from 'parley-a2a/client'
   import { grpc } from 'parley-a2a/node'
@@ -61,6 +81,23 @@ describe.skipIf(!isBuilt || !hasPrograms)('Bun and Deno', { timeout: 240_000 }, 
       results: { JSONRPC: counted, 'HTTP+JSON': counted, GRPC: counted },
       stored: 'completed',
     })
+  })
+
+  it('deno serve runs a handler on PostgreSQL, and another process continues its tasks', async () => {
+    const { url: database } = await createDatabase()
+    const project = await createConsumer(['pg'], { 'main.js': fetchOnPostgres })
+    const first = await startDeno(project, database)
+    const question = await (await connect(first.url)).send('chair')
+    expect(question.text).toBe('Which colour?')
+    await first.kill()
+    const second = await startDeno(project, database)
+    const texts: string[] = []
+    const taskId = question.task?.id ?? ''
+    for await (const event of (await connect(second.url)).stream('blue', { taskId })) {
+      if (event.type === 'artifact')
+        texts.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
+    }
+    expect(texts.join('')).toBe('One chair in blue')
   })
 
   it('Bun serves and calls agents over JSON-RPC and REST, on SQLite', async () => {
@@ -93,4 +130,24 @@ async function run(runtime: 'bun' | 'deno', program: string, ...args: readonly s
     env,
     timeout: 100_000,
   })
+}
+
+/** Starts `deno serve` on a free port, which it prints. */
+async function startDeno(project: string, database: string) {
+  const flags = ['serve', '--allow-all', '--no-prompt', '--node-modules-dir=manual', '--host=127.0.0.1', '--port=0']
+  const env = { ...process.env, DENO_NO_UPDATE_CHECK: '1', DENO_DIR: join(project, '.deno'), DATABASE_URL: database }
+  const child = spawn(await programPath('deno'), [...flags, join(project, 'main.js')], { cwd: project, env })
+  const exited = once(child, 'exit')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  onTestFinished(kill)
+  let output = ''
+  for await (const chunk of child.stderr) {
+    output += chunk
+    const [, port] = /127\.0\.0\.1:(\d+)/.exec(output) ?? []
+    if (port !== undefined) return { url: `http://127.0.0.1:${port}`, kill }
+  }
+  throw new Error(output)
 }
