@@ -158,7 +158,7 @@ export function testFrameworkAdapter({ create, yes, no, without = [] }: Framewor
     const { say, runtime, log } = openAdapted(first.work)
     const asked = await say('Pay 5')
     expect(asked.status.state).toBe('input-required')
-    expect(textOf(asked.status.message ?? expect.fail('no question'))).not.toBe('')
+    expect(textOf(asked.status.message ?? expect.fail('no question'))).toMatch(/pay.*5/is)
     expect(first.payments).toEqual([])
     await runtime.drain(0)
     const second = create([{ text: ['All ', 'paid.'] }])

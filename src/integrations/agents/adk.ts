@@ -84,7 +84,9 @@ export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunc
         const text = await readEvents(events, output, structured)
         input.signal.throwIfAborted()
         const stored = (await sessionService.getSession(address))?.events ?? []
-        const pending = (getPendingUserInputRequests(stored as never) as readonly UserInputRequest[]).map(pendingOf)
+        const pending = (getPendingUserInputRequests(stored as never) as readonly UserInputRequest[]).map((each) =>
+          pendingOf(each, stored),
+        )
         if (pending.length > 0) return { pending, state: asJson(stored) }
         if (structured) await output.data(parseJson(text))
         return { pending }
@@ -239,15 +241,17 @@ interface UserInputRequest {
   readonly toolName?: string
 }
 
-function pendingOf(request: UserInputRequest): Pending {
+function pendingOf(request: UserInputRequest, events: readonly AdkEvent[]): Pending {
   const { kind, interruptId: id, functionCallName: carry, message, payload, toolName = 'a tool' } = request
   if (kind === 'credential') {
     throw new A2AError('internal', 'The agent needs credentials that it cannot ask for over A2A.')
   }
   if (isRemoteQuestion(payload)) return { ...pendingRemote(id, toolName, payload), carry }
   if (kind === 'confirmation') {
-    const approval = approvalOf(id, toolName, payload ?? {}, carry)
-    return message ? { ...approval, question: `${message} Answer yes or no.` } : approval
+    const approval = approvalOf(id, toolName, payload ?? confirmedInput(events, id), carry)
+    return message && !message.startsWith(ownHint)
+      ? { ...approval, question: `${message} Answer yes or no.` }
+      : approval
   }
   return {
     id,
@@ -255,6 +259,17 @@ function pendingOf(request: UserInputRequest): Pending {
     carry,
     ...defined({ question: questionText(message ?? payload), schema: toJsonSchema(request.responseSchema) }),
   }
+}
+
+/** The hint of tools with `requireConfirmation`: for programs, and without the input of the tool. */
+const ownHint = 'Please approve or reject the tool call'
+
+/** The input of the tool call that a request is about. */
+function confirmedInput(events: readonly AdkEvent[], id: string): unknown {
+  const parts = events.flatMap(({ content }) => content?.parts ?? [])
+  const request = parts.find(({ functionCall }) => functionCall?.id === id)?.functionCall?.args
+  const original = isObject(request) ? request.originalFunctionCall : undefined
+  return isObject(original) ? (original.args ?? {}) : {}
 }
 
 function eventsFor(
