@@ -256,7 +256,38 @@ export function createFetch(context: Context, reference: AgentReference): Fetch 
     totalTimeout: noTimeout,
     headersTimeout: noTimeout,
   })
-  return debugging((url, init) => fetch(url, init), output)
+  return debugging(
+    keepingCredentials(context, reference, (url, init) => fetch(url, init)),
+    output,
+  )
+}
+
+/**
+ * Refuses requests that would carry a credential of a variable or a file to another origin than that of the agent, to which
+ * only its card points. With an option, the user decides call by call.
+ */
+function keepingCredentials({ settings }: Context, reference: AgentReference, fetch: Fetch): Fetch {
+  const secrets = ['bearer', 'api-key'].flatMap((name) => {
+    const setting = settings.setting(name)
+    return setting && setting.source.type !== 'flag' ? setting.values : []
+  })
+  if (reference.type === 'file' || secrets.length === 0) return fetch
+  const { origin } = new URL(reference.url)
+  const allowed = settings.list('allow-host')
+  return async (url, init) => {
+    const target = new URL(url)
+    const isCarrying = (text: string) =>
+      secrets.some((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret)))
+    const isOther = target.origin !== origin && !allowed.includes(target.hostname)
+    if (isOther && [target.href, ...new Headers(init?.headers).values()].some(isCarrying)) {
+      throw new A2AError(
+        'unauthenticated',
+        `The card of ${origin} names an endpoint at ${target.origin}, and your credential does not go there.`,
+        { hint: `If that is right, pass --allow-host ${target.hostname}, or the credential by --bearer or --api-key.` },
+      )
+    }
+    return await fetch(url, init)
+  }
 }
 
 /** Outputs that have the warning about TLS. Some commands call several servers. */
@@ -282,7 +313,7 @@ export async function openGrpc(context: Context, reference: string): Promise<Exc
     loopback: isLoopback ? 'allow' : 'refuse',
     tls: tlsOf(context),
   })
-  return { ...transport, fetch: debugging(transport.fetch, context.output) }
+  return { ...transport, fetch: debugging(keepingCredentials(context, parsed, transport.fetch), context.output) }
 }
 
 function tlsOf({ settings }: Context): NonNullable<GuardedFetchOptions['tls']> {
@@ -308,8 +339,9 @@ export function credentialsOf(
 ): readonly CredentialProvider[] {
   const { settings, output } = context
   const [token, key, cert] = [settings.text('bearer'), settings.text('api-key'), settings.text('cert')]
-  for (const { name, path } of settings.unused) {
-    output.detail(`--${name} in ${path} is not used: the file belongs to another agent.`)
+  for (const { reason, isSurprising } of settings.unused) {
+    if (isSurprising) output.warn(reason)
+    else output.detail(reason)
   }
   const providers = [
     ...(token === undefined ? [] : [bearer(token)]),

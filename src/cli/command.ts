@@ -90,8 +90,8 @@ export interface Settings {
   integer(name: string): number | undefined
   /** Where the setting comes from. Undefined if nothing sets it. */
   setting(name: string): Setting | undefined
-  /** Credentials in files that belong to another agent, and are not used. */
-  readonly unused: readonly { readonly name: string; readonly path: string }[]
+  /** Credentials of the environment and of files that are not for this agent, and not used. */
+  readonly unused: readonly { readonly reason: string; readonly isSurprising: boolean }[]
 }
 
 /** What a command gets to run. */

@@ -110,8 +110,8 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
       clearProgress()
       process.stdout.write(redact(sanitize(text), minPayloadSecret))
     },
-    document: (value) => toStdout(JSON.stringify(value, undefined, 2)),
-    line: (value) => toStdout(JSON.stringify(value)),
+    document: (value) => toStdout(jsonText(value, 2)),
+    line: (value) => toStdout(jsonText(value)),
     note: (text) => toStderr(wrapLine(sanitize(text), process.stderr)),
     detail(text) {
       if (isVerbose) toStderr(stderrStyle(sanitize(text), 'dim'))
@@ -133,7 +133,7 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
       const hidden = { ...failure, message, hint }
       if (mode === 'json') {
         const envelope: JsonObject = toEnvelope(hidden)
-        toStdout(isStreaming ? JSON.stringify(envelope) : JSON.stringify(envelope, undefined, 2))
+        toStdout(jsonText(envelope, isStreaming ? undefined : 2))
       }
       toStderr(wrapLine(`${stderrStyle('error:', 'red')} ${message}`, process.stderr))
       toStderr(wrapLine(`${stderrStyle('hint:', 'cyan')} ${hint}`, process.stderr))
@@ -183,7 +183,15 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /** Control characters, and the marks that reverse the direction of text. */
-const controlCharacters = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+const controlCharacters = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/** JSON that a terminal can show: what it would obey, or show in another order, is escaped. A parser reads the same value. */
+function jsonText(value: Json, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replace(
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
 
 /** https://no-color.org */
 function usesColors(stream: NodeJS.WriteStream): boolean {

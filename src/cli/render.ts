@@ -123,18 +123,19 @@ export function describeFile(part: Extract<Part, { raw: string } | { url: string
 /** What the user can do next, for stderr. */
 export function nextSteps(task: Task, reference: string): readonly string[] {
   const agent = `--agent-card ${quote(reference)}`
+  const id = quote(task.id)
   const request = inputRequestIn(task.status.message)
   switch (task.status.state) {
     case 'input-required':
       return [
         `The agent needs an answer${request?.sensitive === true ? ', which it does not store' : ''}. Continue with:`,
-        `  parley send ${agent} --task-id ${task.id} --text "…"`,
+        `  parley send ${agent} --task-id ${id} --text "…"`,
       ]
     case 'auth-required':
       return [
         'The agent needs authorization. Grant it as the message says, then look at the task, or continue it:',
-        `  parley task get ${task.id} ${agent} --wait`,
-        `  parley send ${agent} --task-id ${task.id} --text "…"`,
+        `  parley task get ${id} ${agent} --wait`,
+        `  parley send ${agent} --task-id ${id} --text "…"`,
       ]
     case 'failed':
     case 'rejected':
@@ -142,7 +143,7 @@ export function nextSteps(task: Task, reference: string): readonly string[] {
       return [`The task ended as ${stateName(task)}.`]
     case 'submitted':
     case 'working':
-      return [`The task is still running. Look at it with:`, `  parley task get ${task.id} ${agent} --wait`]
+      return [`The task is still running. Look at it with:`, `  parley task get ${id} ${agent} --wait`]
     case 'completed':
     case 'unknown':
       return []

@@ -33,13 +33,26 @@ export function readSettings(
   }
   const files = settingsFiles(explicit('config')?.values[0])
   const agent = explicit('agent-card') ?? fromFiles('agent-card', options, files, undefined)
-  const unused: { name: string; path: string }[] = []
+  const unused: Settings['unused'][number][] = []
+  /** A folder that the user enters must not get the user's credentials sent to an agent of its choice. */
+  const isFoldersAgent = files.some(
+    ({ path, isFolders }) => isFolders && agent?.source.type === 'file' && agent.source.path === path,
+  )
+  const explicitFor = (name: string, option: Option): Setting | undefined => {
+    const setting = explicit(name)
+    if (!option.secret || !isFoldersAgent || setting?.source.type !== 'environment') return setting
+    const reason = `${setting.source.variable} is not used: the .env file of a folder names the agent. Name it by --agent-card to send it there.`
+    unused.push({ reason, isSurprising: true })
+    return undefined
+  }
+  const onUnused = (name: string) => (path: string) =>
+    void unused.push({ reason: `${name} in ${path} is not used: it is for another agent.`, isSurprising: false })
   const all = new Map<string, Setting>()
   for (const [name, option] of Object.entries(options)) {
     const setting =
       name === 'agent-card'
         ? agent
-        : (explicit(name) ?? fromFiles(name, options, files, agent, (path) => unused.push({ name, path })))
+        : (explicitFor(name, option) ?? fromFiles(name, options, files, agent, onUnused(name)))
     if (setting)
       all.set(name, { ...setting, values: setting.values.map((value) => checked(name, value, option, setting)) })
   }
@@ -82,6 +95,8 @@ function readDuration(name: string, text: string): number {
 
 interface SettingsFile {
   readonly path: string
+  /** Whether it was found in the working folder or above: whoever wrote the folder may have written it. */
+  readonly isFolders?: true
   /** The settings of each section. Those before the first section have the name ''. */
   readonly sections: ReadonlyMap<string, Readonly<Record<string, string | undefined>>>
 }
@@ -97,8 +112,9 @@ function settingsFiles(config: string | undefined): readonly SettingsFile[] {
 /** The nearest `.env` with settings of this program, from the working folder upwards. */
 function nearestEnvFile(folder: string): SettingsFile | undefined {
   const file = readSettingsFile(join(folder, '.env'))
+  if (file) return { ...file, isFolders: true }
   const parent = dirname(folder)
-  return file ?? (parent === folder ? undefined : nearestEnvFile(parent))
+  return parent === folder ? undefined : nearestEnvFile(parent)
 }
 
 function readSettingsFile(path: string): SettingsFile | undefined {
@@ -135,7 +151,8 @@ function fromFiles(
   if (!option || option.onlyFlag || name === 'config') return undefined
   const variable = variableOf(name)
   const key = agent?.values[0] === undefined ? undefined : agentKey(agent.values[0])
-  for (const { path, sections } of files) {
+  for (const { path, sections, isFolders } of files) {
+    if (name === 'insecure' && isFolders) refuseInsecure(path, sections)
     for (const [section, values] of sections) {
       const value = values[variable]
       if (section !== '' && agentKey(section) === key && value) {
@@ -152,6 +169,14 @@ function fromFiles(
     onUnused(path)
   }
   return undefined
+}
+
+function refuseInsecure(path: string, sections: SettingsFile['sections']): void {
+  if (![...sections.values()].some((values) => values[variableOf('insecure')])) return
+  throw usageError(
+    `${variableOf('insecure')} in ${path}: a folder cannot switch off the verification of certificates.`,
+    'Remove the line, and pass --insecure for a call that needs it.',
+  )
 }
 
 function split(value: string, { multiple }: Option): readonly string[] {

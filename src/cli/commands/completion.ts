@@ -36,9 +36,15 @@ export const complete: Command = {
     const candidates = await candidatesFor(words, context)
     const current = words.at(-1) ?? ''
     for (const { value, summary = '' } of candidates) {
-      if (value.startsWith(current) || value.startsWith(':')) context.output.print(`${value}\t${summary}`)
+      if (!isPlain(value) || !(value.startsWith(current) || value.startsWith(':'))) continue
+      context.output.print(`${value}\t${summary.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')}`)
     }
   },
+}
+
+/** Whether a shell takes a value as one word without a meaning of its own: ids come from agents, and shells insert them as they are. */
+function isPlain(value: string): boolean {
+  return /^[\w./:@+=%-]+$/.test(value)
 }
 
 interface Candidate {
@@ -163,7 +169,9 @@ async function tasksOf(
     const candidates: Candidate[] = []
     for await (const task of client.listTasks({ pageSize: 20 }, call)) {
       const summary = `${stateName(task)} ${task.status.timestamp ?? ''}`.trim()
-      candidates.push({ value: kind === 'task' ? task.id : task.contextId, summary })
+      const value = kind === 'task' ? task.id : task.contextId
+      // Not an option in disguise.
+      if (!value.startsWith('-')) candidates.push({ value, summary })
       if (candidates.length >= 20) break
     }
     return kind === 'task' ? candidates : [...new Map(candidates.map((each) => [each.value, each])).values()]

@@ -29,8 +29,7 @@ export const configShow: Command = {
         const setting = settings.setting(name)
         return { name, value: shownValue(setting, option), source: sourceOf(setting) }
       })
-    for (const { path, name } of settings.unused)
-      output.warn(`${name} in ${path} is not used: it is for another agent.`)
+    for (const { reason } of settings.unused) output.warn(reason)
     warnAboutReadableFiles(
       Object.keys(options).map((name) => [options[name]?.secret, settings.setting(name)]),
       output.warn,

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Artifact, Part } from '../../entries/client.ts'
 import { createFetch, openAgent } from '../agent.ts'
@@ -117,12 +117,22 @@ function fileName({ artifactId, name }: Artifact, part: Part, index: number): st
   return /\.\w{1,8}$/.test(base) ? base : `${base}${index === 0 ? '' : `-${index + 1}`}.${extension}`
 }
 
-/** An agent must not choose the folder, nor a hidden file. */
+/** Bytes of a file name. Most file systems allow 255, and a number may be added. */
+const maxNameBytes = 200
+
+/** An agent must not choose the folder, nor a hidden file, nor a name that looks like another one or that no system can store. */
 function safeName(name: string): string {
-  return basename(name.replaceAll('\\', '/'))
-    .replace(/[\p{Cc}<>:"|?*/]/gu, '_')
-    .replace(/^\.+/, '')
-    .slice(0, 200)
+  const plain = basename(name.replaceAll('\\', '/'))
+    .replace(/[\p{C}\p{Zl}\p{Zp}<>:"|?*/]/gu, '_')
+    .replace(/^[.\s-]+|[.\s]+$/g, '')
+  if (Buffer.byteLength(plain) <= maxNameBytes) return plain
+  const extension = /\.\w{1,8}$/.exec(plain)?.[0] ?? ''
+  let base = ''
+  for (const character of plain) {
+    if (Buffer.byteLength(base + character + extension) > maxNameBytes) break
+    base += character
+  }
+  return base + extension
 }
 
 function uniqueName(name: string, used: Set<string>): string {
@@ -135,7 +145,9 @@ function uniqueName(name: string, used: Set<string>): string {
 
 async function write(path: string, bytes: Uint8Array, isForced: boolean): Promise<void> {
   try {
-    await writeFile(path, bytes, { flag: isForced ? 'w' : 'wx' })
+    // Removed first, so that a symbolic link is replaced and the file that it leads to is not.
+    if (isForced) await rm(path, { force: true })
+    await writeFile(path, bytes, { flag: 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')

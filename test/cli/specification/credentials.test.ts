@@ -76,6 +76,52 @@ describe('credentials', () => {
     expect(stdout.replace(/\s+/g, ' ')).toContain('visible to other processes of this machine and stay in the history')
   })
 
+  it('a credential of a variable goes to no agent that the .env of a folder names', async () => {
+    const peer = await startRecordingPeer({ card: requiring('bearer') })
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, '.env'), `A2ACLI_AGENT_CARD=${peer.origin}\n`, { mode: 0o600 })
+    const env = { A2ACLI_BEARER: secret }
+    const refused = await cli.run(['send', 'x'], { cwd: folder, env })
+    expect(refused.stderr).toContain('A2ACLI_BEARER is not used')
+    expect(JSON.stringify(peer.requests)).not.toContain(secret)
+    const named = await Promise.all([
+      cli.run(['send', 'x', '-a', peer.origin], { cwd: folder, env }),
+      cli.run(['send', 'x'], { cwd: folder, env: { ...env, A2ACLI_AGENT_CARD: peer.origin } }),
+      cli.run(['send', 'x', '--config', join(folder, '.env')], { env }),
+    ])
+    for (const { code, stderr } of named) expect([code, stderr]).toEqual([0, ''])
+    expect(peer.calls().filter(({ headers }) => headers.authorization === `Bearer ${secret}`)).toHaveLength(3)
+  })
+
+  it('a credential of a variable does not follow a card to another origin', async () => {
+    const other = await startRecordingPeer()
+    const peer = await startRecordingPeer({ card: () => requiring('bearer')(other.origin) })
+    const args = ['send', '-a', peer.origin, 'x']
+    const refused = await cli.run(args, { env: { A2ACLI_BEARER: secret } })
+    expect(refused.code).toBe(4)
+    expect(refused.stderr).toContain(`names an endpoint at ${other.origin}`)
+    expect(refused.stderr).toContain('--allow-host')
+    expect(JSON.stringify(other.requests)).not.toContain(secret)
+    const decided = await Promise.all([
+      cli.run([...args, '--allow-host', '127.0.0.1', '--allow-host', 'localhost'], { env: { A2ACLI_BEARER: secret } }),
+      cli.run([...args, '--bearer', secret]),
+    ])
+    for (const { code } of decided) expect(code).toBe(0)
+    expect(other.calls()).toHaveLength(2)
+  })
+
+  it('the .env of a folder cannot switch off the verification of certificates', async () => {
+    const peer = await startRecordingPeer()
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, '.env'), 'A2ACLI_INSECURE=1\n')
+    const { code, stderr } = await cli.run(['send', '-a', peer.origin, 'x'], { cwd: folder })
+    expect(code).toBe(2)
+    expect(stderr).toContain('a folder cannot switch off the verification of certificates')
+    expect(peer.requests).toEqual([])
+    const chosen = await cli.run(['send', '-a', peer.origin, 'x'], { env: { A2ACLI_INSECURE: '1' } })
+    expect([chosen.code, chosen.stderr]).toEqual([0, expect.stringContaining('certificates are not verified')])
+  })
+
   it('AUTH_003: credentials over an unverified connection are warned about, and TLS is never switched off silently', async () => {
     const peer = await startRecordingPeer({ card: requiring('bearer') })
     const args = ['send', '-a', peer.origin, 'x', '--bearer', secret]

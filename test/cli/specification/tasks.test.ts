@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { demoAgent } from '../../../src/cli/serve/demo-agent.ts'
@@ -256,5 +256,58 @@ describe('webhooks', () => {
     const { code, lines } = await receiver.result
     expect(code).toBe(0)
     expect(lines().at(-1)).toMatchObject({ statusUpdate: { taskId: id, status: { state: 'TASK_STATE_CANCELED' } } })
+  })
+})
+
+describe('texts of a hostile agent', () => {
+  const hostileId = "x'; touch /tmp/owned; '\u202egpj"
+
+  it('printed commands can be pasted, and completion offers no id that a shell would obey', async () => {
+    const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'red \u009b31m\u202egpj' }] }
+    const state = { state: 'TASK_STATE_INPUT_REQUIRED', message }
+    const tasks = [hostileId, '$(id)', '--force', 'plain-1'].map((id) => ({ id, contextId: 'c-1', status: state }))
+    const peer = await startRecordingPeer({
+      result: ({ body }) =>
+        body.method === 'ListTasks' ? { tasks, nextPageToken: '', pageSize: 20, totalSize: 4 } : { task: tasks[0] },
+    })
+    const sent = await cli.run(['send', '-a', peer.origin, 'x'])
+    expect(sent.stderr).toContain(`--task-id 'x'\\''; touch /tmp/owned; '\\''`)
+    expect(sent.stderr).not.toMatch(/[\u0080-\u009f\u202a-\u202e]/)
+    const completed = await cli.run(['__complete', '--', 'task', 'get', '-a', peer.origin, ''], {
+      env: { A2ACLI_TIMEOUT: '30s' },
+    })
+    expect(
+      completed.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t')[0]),
+    ).toEqual(['plain-1'])
+    const json = await cli.run(['send', '-a', peer.origin, 'x', '-o', 'json'])
+    expect(json.stdout).not.toMatch(/[\u0080-\u009f\u202a-\u202e]/)
+    expect(JSON.stringify(json.json())).toContain('\u202egpj')
+  })
+
+  it('downloaded files have names that every system can store, and replace no file behind a link', async () => {
+    const parts = [
+      { raw: 'AA==', filename: `${'ü'.repeat(300)}.txt` },
+      { raw: 'AA==', filename: 'invoice\u202egpj.exe' },
+      { raw: 'AA==', filename: '../../.bashrc' },
+      { raw: 'AA==', filename: 'linked.txt' },
+    ]
+    const artifacts = [{ artifactId: 'a', parts }]
+    const peer = await startRecordingPeer({
+      result: () => ({ id: 't-1', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' }, artifacts }),
+    })
+    const folder = await temporaryDirectory()
+    await writeFile(join(folder, 'precious'), 'kept')
+    await mkdir(join(folder, 'in'))
+    await symlink(join(folder, 'precious'), join(folder, 'in', 'linked.txt'))
+    const args = ['task', 'download', 't-1', '-a', peer.origin, '--dir', join(folder, 'in'), '--force']
+    expect((await cli.run(args)).code).toBe(0)
+    const names = await readdir(join(folder, 'in'))
+    expect(names).toHaveLength(4)
+    expect(names.filter((name) => /[\u202a-\u202e]/.test(name) || Buffer.byteLength(name) > 250)).toEqual([])
+    expect(names).toContain('bashrc')
+    expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('kept')
   })
 })
