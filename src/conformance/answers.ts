@@ -39,6 +39,7 @@ const errors = {
   ContentTypeNotSupported: error(-32005, [400, 415], ['INVALID_ARGUMENT'], 'CONTENT_TYPE_NOT_SUPPORTED'),
   ExtensionSupportRequired: error(-32008, [400], ['FAILED_PRECONDITION'], 'EXTENSION_SUPPORT_REQUIRED'),
   VersionNotSupported: error(-32009, [400], refusals, 'VERSION_NOT_SUPPORTED'),
+  TaskGenerationMismatch: error(-32010, [409], ['ABORTED'], 'TASK_GENERATION_MISMATCH'),
   InvalidParams: error(-32602, [400, 422], ['INVALID_ARGUMENT']),
 }
 

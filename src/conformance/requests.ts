@@ -24,6 +24,8 @@ export interface MessageInput {
   readonly contextId?: string
   readonly returnImmediately?: boolean
   readonly historyLength?: number
+  /** The generation that the task must have. Only in 1.1. */
+  readonly ifGenerationMatch?: string
 }
 
 /** The codec of the suite is its own: it must not share the mistakes of the one that it judges. */
@@ -131,7 +133,9 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
     }
   }
   if (isCurrent(target.version)) {
-    const configuration = { ...defined({ returnImmediately: input.returnImmediately ? true : undefined }), ...history }
+    const { ifGenerationMatch } = input
+    const returnImmediately = input.returnImmediately ? true : undefined
+    const configuration = defined({ returnImmediately, ifGenerationMatch, historyLength })
     const message = { messageId, role: 'ROLE_USER', parts, ...ids }
     return defined({ message, configuration: Object.keys(configuration).length > 0 ? configuration : undefined })
   }

@@ -3,6 +3,7 @@ import { accessRules } from './rules/access.ts'
 import { cardRules } from './rules/card.ts'
 import { dataRules } from './rules/data.ts'
 import { envelopeRules } from './rules/envelopes.ts'
+import { generationRules } from './rules/generations.ts'
 import { webhookRules } from './rules/push.ts'
 import { sendRules } from './rules/send.ts'
 import { streamRules } from './rules/streams.ts'
@@ -18,4 +19,5 @@ export const rules: readonly Rule[] = [
   ...dataRules,
   ...streamRules,
   ...webhookRules,
+  ...generationRules,
 ]

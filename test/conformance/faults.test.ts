@@ -5,6 +5,7 @@ import { allBindings } from '../../src/conformance/rule.ts'
 import { rules } from '../../src/conformance/rules.ts'
 import { agent } from '../../src/core/agent/agent.ts'
 import { hashApiKey } from '../../src/core/auth/schemes/api-key.ts'
+import { releasedDialects } from '../../src/core/dialects/versions.ts'
 import { createHandler } from '../../src/core/server/handler.ts'
 import { apiKey, createKeyRing, newSigningKey } from '../../src/entries/auth.ts'
 import { createPushFetch, grpc } from '../../src/entries/node.ts'
@@ -16,7 +17,8 @@ import { type Fault, faultyFetch } from './faulty-agent.ts'
 import { faultyGrpcFetch } from './faulty-grpc.ts'
 
 const texts = { task: 'count', message: 'hello', inputRequired: 'ask', longRunning: 'wait' }
-const common = { logger: silentLogger, turns: { cancelGrace: 50 } }
+const dialects = { speak: [...releasedDialects, 'v1.1'] } as const
+const common = { logger: silentLogger, turns: { cancelGrace: 50 }, dialects }
 const full = createHandler(agent(profile, count), { ...common, auth: 'none', push: { fetch: createPushFetch() } })
 const plainProfile = { ...profile, extensions: [{ uri: requiredExtension, required: true }] }
 const plainOptions = {
@@ -30,7 +32,7 @@ afterAll(() => Promise.all([full.drain(0), plain.drain(0)]))
 
 /** gRPC needs HTTP/2, so its agents are real servers. */
 const transport = grpc({ loopback: 'allow' })
-const fullServer = shareTestServer(count, { profile, grpc: true, push: {} })
+const fullServer = shareTestServer(count, { profile, grpc: true, push: {}, dialects })
 const plainServer = shareTestServer(count, { profile: plainProfile, grpc: true, ...plainOptions })
 afterAll(() => transport.close())
 
@@ -69,7 +71,7 @@ function interfacesOf(id: string): readonly Pick<Run, 'version' | 'binding'>[] {
       versions.flatMap((version) => bindings.map((binding) => ({ version, binding }))),
     )
   return all
-    .filter(({ version, binding }) => binding !== 'HTTP+JSON' || version === '1.0' || version === '0.3')
+    .filter(({ version, binding }) => binding !== 'HTTP+JSON' || ['1.1', '1.0', '0.3'].includes(version))
     .filter(({ version, binding }) => binding !== 'GRPC' || version === '1.0')
     .map(({ version, binding }) => ({ version, binding: binding === 'CARD' ? 'JSONRPC' : binding }))
 }
@@ -83,8 +85,10 @@ it('every rule has a fault, and every fault a rule', () => {
 describe.each(['full', 'plain'] as const)('the %s agent without a fault', (name) => {
   it('the agent keeps every rule', async () => {
     const agent = name === 'plain' ? name : undefined
-    for (const binding of allBindings) {
-      expect(failedRules(await judge({ agent, version: '1.0', binding }))).toEqual([])
+    for (const version of agent ? (['1.0'] as const) : (['1.0', '1.1'] as const)) {
+      for (const binding of allBindings) {
+        expect([version, binding, ...failedRules(await judge({ agent, version, binding }))]).toEqual([version, binding])
+      }
     }
   })
 })

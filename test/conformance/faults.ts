@@ -24,6 +24,38 @@ export function createFaults(): Readonly<Record<string, Fault>> {
     ...dataFaults(),
     ...streamFaults(),
     ...pushFaults(),
+    ...generationFaults(),
+  }
+}
+
+function generationFaults(): Record<string, Fault> {
+  const isLongPoll = ({ params }: Call) => params.currentGeneration !== undefined
+  const onSend = (change: (configuration: Json) => void): Fault => ({
+    request: ({ operation, params }) => {
+      const { configuration } = params ?? {}
+      if (operation === 'send' && configuration?.ifGenerationMatch) change(configuration)
+    },
+  })
+  return {
+    'generation/task': onTask('get', (task, call) => {
+      if (!isLongPoll(call)) task.generation = 0
+    }),
+    'generation/stream': {
+      event: (event, index, { operation, isRpc }) => {
+        const [body] = Object.values<Json>(isRpc ? event.result : event)
+        if (operation === 'stream' && index > 0) body.generation = '1'
+        return [event]
+      },
+    },
+    'generation/long-poll': onTask('get', (task, call) => {
+      if (isLongPoll(call)) delete task.generation
+    }),
+    'generation/mismatch': onSend((configuration) => {
+      if (configuration.ifGenerationMatch === '999999') delete configuration.ifGenerationMatch
+    }),
+    'generation/match': onSend((configuration) => {
+      configuration.ifGenerationMatch = '999999'
+    }),
   }
 }
 

@@ -221,7 +221,9 @@ export class A2AError extends Error implements ErrorContext {
  * accepted.
  *
  * @example
- * if (error instanceof GenerationMismatch) console.log(`the task has moved on to ${error.current}`)
+ * client.send('Blue', { ifGeneration: 3 }).catch((error: unknown) => {
+ *   if (error instanceof GenerationMismatch) console.log(`the task has moved on to ${error.current}`)
+ * })
  */
 export class GenerationMismatch extends A2AError {
   /** The generation that the sender expected. */
