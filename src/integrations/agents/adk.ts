@@ -14,12 +14,12 @@ import {
 } from './as-tool.ts'
 import {
   type AdapterOptions,
-  type AgentTool,
   adapterChecks,
   adaptFramework,
   approvalOf,
   asJson,
   checkAdapter,
+  describeTools,
   type InputItem,
   type Pending,
   parseJson,
@@ -57,7 +57,7 @@ export function adk(source: AdkAgent, options: AdapterOptions = {}): AdaptedFunc
     {
       name: 'adk',
       agent: source.name,
-      tools: toolsOf(source),
+      tools: describeTools((source as { readonly tools?: unknown }).tools),
       async run(given, output) {
         const settled = await answerRemote(given, (name) => remoteTools(source).get(name), output)
         if ('pending' in settled) return settled
@@ -306,13 +306,4 @@ function partOf(item: InputItem): object {
   return item.type === 'url'
     ? { fileData: { fileUri: item.url, mimeType } }
     : { inlineData: { data: item.base64, mimeType } }
-}
-
-function toolsOf(source: AdkAgent): readonly AgentTool[] {
-  const { tools } = source as { readonly tools?: unknown }
-  return (isList(tools) ? tools : []).flatMap((tool) => {
-    const { name, description, parameters } = (tool ?? {}) as Partial<Record<string, unknown>>
-    if (typeof name !== 'string' || name === '') return []
-    return [{ name, description: typeof description === 'string' ? description : undefined, schema: parameters }]
-  })
 }

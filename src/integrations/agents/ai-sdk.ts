@@ -20,6 +20,7 @@ import {
   approvalOf,
   asJson,
   checkAdapter,
+  describeTools,
   type InputItem,
   type Pending,
   questionText,
@@ -76,10 +77,7 @@ export function aiSdk(source: AiSdkAgent | AiSdkStream, options: AiSdkOptions = 
     {
       name: 'aiSdk',
       agent: (source as { id?: string }).id ?? 'aiSdk',
-      tools: Object.entries(tools).map(([name, tool]) => {
-        const { description, inputSchema } = tool as { description?: string; inputSchema?: unknown }
-        return { name, description: typeof description === 'string' ? description : undefined, schema: inputSchema }
-      }),
+      tools: describeTools(tools),
       async run(given, output) {
         const settled = await answerRemote(given, (name) => remoteOf(tools[name]), output)
         if ('pending' in settled) return settled

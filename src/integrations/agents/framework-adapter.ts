@@ -3,7 +3,7 @@ import type { AdaptedFunction, ProfileDefaults } from '../../core/agent/agent-fu
 import type { Answer, Question } from '../../core/agent/ask.ts'
 import type { ArtifactWriter, Turn, TurnOutput } from '../../core/agent/turn.ts'
 import { sha256, toHex } from '../../core/base/hash.ts'
-import { defined, isObject, type Json, type JsonObject, toJson } from '../../core/base/json.ts'
+import { defined, isList, isObject, type Json, type JsonObject, toJson } from '../../core/base/json.ts'
 import { anObject, checkOptions, flag, listOf, type OptionChecks } from '../../core/base/options.ts'
 import type { AgentSkill } from '../../core/protocol/card.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
@@ -31,6 +31,31 @@ export interface AgentTool {
   readonly description?: string | undefined
   /** A JSON Schema, or a schema of a library that can be converted to one. */
   readonly schema?: unknown
+}
+
+/** The tools of an agent, as its framework has them: a list, or an object by their names. */
+export function describeTools(tools: unknown): readonly AgentTool[] {
+  const entries = Object.entries((tools ?? {}) as Readonly<Record<string, Partial<FrameworkTool> | undefined>>)
+  return entries.flatMap(([key, tool]) => {
+    const name = isList(tools) ? tool?.name : key
+    if (!tool || typeof name !== 'string' || name === '') return []
+    const { description, inputSchema, parameters, schema, toolSpec } = tool
+    return {
+      name,
+      description: typeof description === 'string' ? description : undefined,
+      schema: inputSchema ?? parameters ?? schema ?? toolSpec?.inputSchema,
+    }
+  })
+}
+
+/** Each framework has one of the schemas. */
+interface FrameworkTool {
+  readonly name: unknown
+  readonly description: unknown
+  readonly inputSchema: unknown
+  readonly parameters: unknown
+  readonly schema: unknown
+  readonly toolSpec: { readonly inputSchema?: unknown }
 }
 
 /** How one framework runs its agents. */

@@ -20,6 +20,7 @@ import {
   approvalOf,
   asJson,
   checkAdapter,
+  describeTools,
   type InputItem,
   type Pending,
   questionText,
@@ -325,10 +326,7 @@ function toolsOf(graph: LangGraphGraph): readonly AgentTool[] {
   const { nodes } = graph as {
     readonly nodes?: Readonly<Record<string, { readonly bound?: { readonly tools?: unknown } }>>
   }
-  const tools = nodes?.tools?.bound?.tools
-  return isList(tools)
-    ? (tools as readonly AgentTool[]).map(({ name, description, schema }) => ({ name, description, schema }))
-    : []
+  return describeTools(nodes?.tools?.bound?.tools)
 }
 
 /** The content of a `MemorySaver`: bytes by names. */

@@ -5,12 +5,12 @@ import type { RemoteTarget } from '../../core/client/remote-tool.ts'
 import { type AsToolOptions, drain, isRemoteQuestion, openRemoteAgent, type RemoteProgress } from './as-tool.ts'
 import {
   type AdapterOptions,
-  type AgentTool,
   adapterChecks,
   adaptFramework,
   approvalOf,
   asJson,
   checkAdapter,
+  describeTools,
   type InputItem,
   type Pending,
   parseJson,
@@ -73,7 +73,7 @@ export function mastra(source: MastraAgent, options: MastraOptions = {}): Adapte
     {
       name: 'mastra',
       agent: source.id,
-      tools: toolsOf(options),
+      tools: describeTools(options.tools),
       async run(input, output) {
         opened ??= openStore(source)
         const store = await opened
@@ -294,11 +294,4 @@ function contentOf(item: InputItem): object {
   const { mediaType, filename } = item
   const data = item.type === 'url' ? item.url : item.base64
   return defined({ type: 'file', data, mediaType, mimeType: mediaType, filename })
-}
-
-function toolsOf({ tools = {} }: MastraOptions): readonly AgentTool[] {
-  return Object.entries(tools).map(([name, tool]) => {
-    const { description, inputSchema } = tool as { readonly description?: string; readonly inputSchema?: unknown }
-    return { name, description, schema: inputSchema }
-  })
 }

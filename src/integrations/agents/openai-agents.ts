@@ -5,11 +5,11 @@ import type { RemoteTarget } from '../../core/client/remote-tool.ts'
 import { type AsToolOptions, isRemoteQuestion, openRemoteAgent, type RemoteResult } from './as-tool.ts'
 import {
   type AdapterOptions,
-  type AgentTool,
   adapterChecks,
   adaptFramework,
   approvalOf,
   checkAdapter,
+  describeTools,
   type InputItem,
   type Pending,
   parseJson,
@@ -52,7 +52,7 @@ export function openaiAgents(source: OpenAiAgent, options: OpenAiAgentsOptions =
     {
       name: 'openaiAgents',
       agent: source.name,
-      tools: toolsOf(source),
+      tools: describeTools(source.tools),
       async run(input, output) {
         const { Runner, RunState } = await import('@openai/agents')
         const runner = options.runner ?? new Runner({ tracingDisabled: true })
@@ -280,12 +280,4 @@ function contentOf(item: InputItem): object {
   const data = item.type === 'url' ? item.url : `data:${mediaType};base64,${item.base64}`
   if (mediaType.startsWith('image/')) return { type: 'input_image', image: data }
   return defined({ type: 'input_file', file: item.type === 'url' ? { url: data } : data, filename })
-}
-
-function toolsOf({ tools = [] }: OpenAiAgent): readonly AgentTool[] {
-  return tools.filter(isObject).flatMap((tool) => {
-    const { name, description, parameters } = tool as { name?: unknown; description?: unknown; parameters?: unknown }
-    if (typeof name !== 'string') return []
-    return [{ name, description: typeof description === 'string' ? description : undefined, schema: parameters }]
-  })
 }

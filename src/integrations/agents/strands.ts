@@ -16,6 +16,7 @@ import {
   adaptFramework,
   asJson,
   checkAdapter,
+  describeTools,
   type InputItem,
   questionText,
   type RemoteQuestion,
@@ -56,10 +57,7 @@ export function strands(create: () => StrandsAgent, options: AdapterOptions = {}
     {
       name: 'strands',
       agent: sample.name ?? 'strands',
-      tools: sample.tools.map((tool) => {
-        const { toolSpec } = tool as { readonly toolSpec?: { readonly inputSchema?: unknown } }
-        return { name: tool.name, description: tool.description, schema: toolSpec?.inputSchema }
-      }),
+      tools: describeTools(sample.tools),
       async run(input, output) {
         const agent = create()
         if (input.resume) agent.loadSnapshot(input.resume.state)
