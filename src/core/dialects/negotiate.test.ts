@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type MissingVersion, negotiate, operationOf, parseVersion } from './negotiate.ts'
+import { createNegotiation, type MissingVersion, operationOf, parseVersion } from './negotiate.ts'
 import { serverDialects } from './server-dialects.ts'
 import { v1_0 } from './v1.0/server.ts'
 
@@ -12,7 +12,10 @@ async function nameFor(
   params: unknown = {},
 ) {
   const features = { version: parseVersion(version), method, params, acceptsStream: false }
-  const { name } = await negotiate(features, { dialects: serverDialects({}), missingVersion }, async () => undefined)
+  const { name } = await createNegotiation({ dialects: serverDialects({}), missingVersion })(
+    features,
+    async () => undefined,
+  )
   return name
 }
 
@@ -45,7 +48,7 @@ describe('parseVersion', () => {
 
 describe('a server with 1.0 only', () => {
   const dialectFor = async (version: string | undefined, method: string) =>
-    await negotiate({ version, method, params: {}, acceptsStream: false }, only1_0, async () => undefined)
+    await createNegotiation(only1_0)({ version, method, params: {}, acceptsStream: false }, async () => undefined)
 
   it('a 1.0 server reads every request without a version as 1.0', async () => {
     expect(await dialectFor(undefined, 'message/send')).toBe(v1_0)

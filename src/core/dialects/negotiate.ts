@@ -4,9 +4,6 @@ import type { Operation, TaskAddress } from '../protocol/service.ts'
 import { excerpt } from '../schema/schema.ts'
 import type { CallFeatures, ServerDialect } from './dialect.ts'
 
-/** Candidates by dialect set, then by version and method: there are few of both, and every request looks them up. */
-const candidateCache = new WeakMap<DialectSet['dialects'], Map<string, readonly ServerDialect[]>>()
-
 const majorMinor = /^\d\.\d$/
 
 /**
@@ -24,17 +21,31 @@ export interface DialectSet {
 }
 
 /** Chooses the dialect of a call: by version, then method, then form, then the dialect of the caller's last call. */
-export function negotiate(
-  features: CallFeatures,
-  dialectSet: DialectSet,
-  recall: RecallDialect,
-): ServerDialect | Promise<ServerDialect> {
-  const version = claimedVersion(features.version, dialectSet)
-  const candidates = dialectsWithMethod(features.method, version, dialectSet)
-  const [preferred = dialectLike(features.method, version, dialectSet)] = candidates
-  if (candidates.length < 2) return preferred
-  const recognised = candidates.find((dialect) => dialect.recognises?.(features))
-  return recognised ?? previousDialect(features, candidates, preferred, recall)
+export type Negotiate = (features: CallFeatures, recall: RecallDialect) => ServerDialect | Promise<ServerDialect>
+
+/** Creates the negotiation of an endpoint. */
+export function createNegotiation(dialectSet: DialectSet): Negotiate {
+  /** Candidates by version and method: there are few of both, and every request looks them up. */
+  const cache = new Map<string, readonly ServerDialect[]>()
+
+  function candidatesFor(method: string, version: string | undefined): readonly ServerDialect[] {
+    const key = `${version} ${method}`
+    const cached = cache.get(key)
+    if (cached) return cached
+    const candidates = dialectsWithMethod(method, version, dialectSet)
+    // Unknown methods are not cached: callers could invent any number of them.
+    if (candidates.length > 0) cache.set(key, candidates)
+    return candidates
+  }
+
+  return (features, recall) => {
+    const version = claimedVersion(features.version, dialectSet)
+    const candidates = candidatesFor(features.method, version)
+    const [preferred = dialectLike(features.method, version, dialectSet)] = candidates
+    if (candidates.length < 2) return preferred
+    const recognised = candidates.find((dialect) => dialect.recognises?.(features))
+    return recognised ?? previousDialect(features, candidates, preferred, recall)
+  }
 }
 
 /** The operation of a call in its dialect. Throws `method-not-found` with advice if there is none. */
@@ -78,18 +89,9 @@ function dialectsWithMethod(
   version: string | undefined,
   dialectSet: DialectSet,
 ): readonly ServerDialect[] {
-  const { dialects } = dialectSet
-  const cache = candidateCache.get(dialects) ?? new Map<string, readonly ServerDialect[]>()
-  candidateCache.set(dialects, cache)
-  const key = `${version} ${method}`
-  const cached = cache.get(key)
-  if (cached) return cached
   const matching = dialectsOfVersion(version, dialectSet).filter((dialect) => dialect.operations.has(method))
   const implied = version === undefined ? matching.filter(({ mustBeNamed }) => !mustBeNamed) : matching
-  const candidates = implied.length > 0 ? implied : matching
-  // Unknown methods are not cached: callers could invent any number of them.
-  if (candidates.length > 0) cache.set(key, candidates)
-  return candidates
+  return implied.length > 0 ? implied : matching
 }
 
 function dialectsOfVersion(version: string | undefined, { dialects }: DialectSet): readonly ServerDialect[] {

@@ -22,10 +22,13 @@ export interface ErrorContext {
 /** Returns a copy of the error with more context, or other details. Members that `changes` leaves out keep their values. */
 export function withContext(error: A2AError, changes: ErrorChanges): A2AError {
   const { code = error.code, message = error.message } = changes
-  const options = Object.fromEntries(optionNames.map((name) => [name, changes[name] ?? error[name]]))
   // The stack of the original error, which begins with its message.
   const stack = error.stack?.replace(error.message, () => message)
-  return Object.assign(createError(code, message, options), { stack })
+  return Object.assign(createError(code, message, optionsOf(error, changes)), { stack })
+}
+
+function optionsOf(error: A2AError, changes: ErrorChanges = {}): A2AErrorOptions {
+  return Object.fromEntries(optionNames.map((name) => [name, changes[name] ?? error[name]]))
 }
 
 type ErrorChanges = A2AErrorOptions & Partial<Pick<A2AError, 'code' | 'message'>>
@@ -121,16 +124,14 @@ const rejections: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /** Makes any error one by which an agent rejects a message, if it is thrown before the agent has touched the task. */
 export function asRejection(error: A2AError): A2AError {
-  markedRejections.add(error)
-  return error
+  const { code, message, stack } = error
+  return Object.assign(new Rejection(code, message, optionsOf(error)), { stack })
 }
-
-const markedRejections = new WeakSet<A2AError>()
 
 /** Whether an agent that throws the error rejects the message. Errors of a call that the agent made have context. */
 export function isRejection(error: unknown): error is A2AError {
   if (!(error instanceof A2AError)) return false
-  if (markedRejections.has(error)) return true
+  if (error instanceof Rejection) return true
   if (!rejections.has(error.code)) return false
   return contextNames.every((name) => error[name] === undefined)
 }
@@ -151,16 +152,12 @@ export function toStoredError({ code, message, violations, metadata, retryAfter,
 }
 
 export function fromStoredError({ code, message, ...options }: StoredError): A2AError {
-  const error = new A2AError(code, message, options)
-  agentErrors.add(error)
-  return error
+  return new AgentError(code, message, options)
 }
-
-const agentErrors = new WeakSet<A2AError>()
 
 /** Whether an agent has written the error. Its text may repeat what a caller sent, so no log has it. */
 export function isAgentError(error: A2AError): boolean {
-  return agentErrors.has(error)
+  return error instanceof AgentError
 }
 
 /** A field of a request that is wrong. */
@@ -215,6 +212,12 @@ export class A2AError extends Error implements ErrorContext {
     for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
   }
 }
+
+/** An error by which an agent rejects a message, whatever its code. */
+class Rejection extends A2AError {}
+
+/** An error that an agent has written, read from the log. */
+class AgentError extends A2AError {}
 
 /**
  * The error of a message that was sent with `ifGeneration`, and whose task has changed since. The message was not

@@ -6,6 +6,7 @@ import { defined } from '../base/json.ts'
 import type { Connect } from '../client/connect.ts'
 import type { Authorize } from '../client/credentials/authorize.ts'
 import type { Target } from '../client/options.ts'
+import { isLocalRequest } from '../http/local-request.ts'
 import type { Credentials } from '../protocol/credentials.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
 import { createHandler, type Handler } from './handler.ts'
@@ -47,8 +48,7 @@ export function localAgent<const S extends readonly SkillProfile[]>(
   return {
     ...defined,
     async fetch(request) {
-      // The client marks its requests with a member of the object. A remote caller can set headers, but no members.
-      if (!('local' in request)) return notServed()
+      if (!isLocalRequest(request)) return notServed()
       // Created on first use, so that all clients share its tasks and an agent that is only served pays nothing.
       handler ??= createHandler(defined, { auth: { anonymous: { listAll: true } } })
       return await handler.fetch(request)

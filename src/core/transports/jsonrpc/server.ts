@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts'
 import type { CallFeatures, RequestFacts, ServerDialect, WireError } from '../../dialects/dialect.ts'
-import { negotiate, operationOf } from '../../dialects/negotiate.ts'
+import { createNegotiation, type Negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
@@ -48,6 +48,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
     httpErrors = false,
   } = options
   const { bodyLimit, jsonDepth, heartbeat, clock } = withWireDefaults(options)
+  const negotiate = createNegotiation(options)
 
   return async (incoming) => {
     let principal = anonymous
@@ -56,7 +57,10 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       // An `await` would cost every call, and most principals are known at once.
       principal = authenticated instanceof Promise ? await authenticated : authenticated
     } catch (error) {
-      return await rejectCall(toCallerError(error, { incoming, onError, onRejected }), incoming, options)
+      return await rejectCall(toCallerError(error, { incoming, onError, onRejected }), incoming, {
+        ...options,
+        negotiate,
+      })
     }
     let id: RequestId = null
     let dialect = options.dialects[0]
@@ -69,7 +73,7 @@ export function createJsonRpc(options: WireOptions): JsonRpcHandler {
       const requestId = readId(envelope)
       id = requestId ?? null
       features = readFeatures(envelope, incoming, lenientEnvelope)
-      const negotiated = negotiate(features, options, (address) => lastDialect(address, principal))
+      const negotiated = negotiate(features, (address) => lastDialect(address, principal))
       dialect = negotiated instanceof Promise ? await negotiated : negotiated
       operation = operationOf(dialect, features, options)
       const { params } = features
@@ -160,7 +164,11 @@ type Envelope = Readonly<Record<string, unknown>>
 type TextAnswer = Outgoing & { readonly body: string }
 
 /** Answers a call that was not authenticated, with its id and in its dialect if its body is short. */
-async function rejectCall(error: A2AError, incoming: Incoming, options: WireOptions): Promise<Outgoing> {
+async function rejectCall(
+  error: A2AError,
+  incoming: Incoming,
+  options: WireOptions & { readonly negotiate: Negotiate },
+): Promise<Outgoing> {
   let id: RequestId = null
   let dialect: ServerDialect = options.dialects[0]
   try {
@@ -168,7 +176,7 @@ async function rejectCall(error: A2AError, incoming: Incoming, options: WireOpti
     const limits = { bodyLimit: Math.min(bodyLimit, rejectedBodyLimit), jsonDepth }
     const envelope = readEnvelope(await readBody(incoming, limits))
     id = readId(envelope) ?? null
-    dialect = await negotiate(readFeatures(envelope, incoming, false), options, async () => undefined)
+    dialect = await options.negotiate(readFeatures(envelope, incoming, false), async () => undefined)
   } catch {
     // The call is rejected anyway, and this error would say less about why.
   }
