@@ -5,6 +5,7 @@ import { blockingSend } from './blocking-send.ts'
 import { consoleCost } from './console.ts'
 import { dialects } from './dialects.ts'
 import { discovery } from './discovery.ts'
+import { gateway } from './gateway.ts'
 import { grpc } from './grpc.ts'
 import { importTime } from './import-time.ts'
 import { longRead } from './long-read.ts'
@@ -31,6 +32,7 @@ const benchmarks = [
   consoleCost,
   dialects,
   discovery,
+  gateway,
   grpc,
   importTime,
   longRead,

@@ -12,6 +12,7 @@ const endings = {
   'provider.ts': 'It is noon in Bern.',
   'approval.ts': 'Each payment was prepared once, and only the approved one was made.',
   'sub-agents.ts': '2 of 3 agents answered.',
+  'gateway/start.ts': 'The old agent is gone, and its answer is still here.',
   'mcp.ts': "The MCP client, with the skill of an agent: { item: 'chair', price: 40 }",
 }
 

@@ -1,45 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import type { Mode } from '../../src/gateway/options.ts'
-import { collect, until } from '../support/async.ts'
-import { type SdkClient, taskOf } from '../support/sdk/sdk-client.ts'
 import { callers } from './callers.ts'
-import { startGateway } from './support.ts'
-import { upstreams } from './upstreams.ts'
+import { exerciseCallers, matrix } from './exercise.ts'
 
-const modes: readonly Mode[] = ['durable', 'pass-through']
-const cases = Object.entries(upstreams).flatMap(([upstream, start]) => modes.map((mode) => ({ upstream, mode, start })))
+const names = Object.keys(callers)
 
-describe.each(cases)('$upstream behind a $mode gateway', ({ upstream, mode, start }) => {
-  it('every client gets what the agent answers', { timeout: 60_000 }, async () => {
-    const gateway = await startGateway({ agents: { ada: { ...(await start()), mode } } })
-    const failures: string[] = []
-    for (const [caller, open] of Object.entries(callers)) {
-      try {
-        await exercise(await open(gateway.url), { isFirst: upstream === 'a 0.1 server' || caller.includes('v0.1') })
-      } catch (error) {
-        failures.push(`${caller}: ${error instanceof Error ? error.message : error}`)
-      }
-    }
-    expect(failures.join('\n')).toBe('')
+/** Three callers for each upstream and mode, in turn: together, all of them. `matrix.slow.test.ts` has every pair. */
+const selection = matrix.map((each, index) => ({
+  ...each,
+  names: [0, 1, 2].map((n) => names[(3 * index + n) % names.length] ?? ''),
+}))
+
+describe.each(selection)('$upstream behind a $mode gateway', (each) => {
+  it('clients get what the agent answers', { timeout: 60_000 }, async () => {
+    expect(await exerciseCallers(each, each.names)).toBe('')
   })
 })
-
-/** Every kind of answer. Version 0.1 has no messages without a task. */
-async function exercise(client: SdkClient, { isFirst }: { readonly isFirst: boolean }): Promise<void> {
-  expect(await client.card()).toMatchObject({ name: expect.stringMatching(/^Ada/), skills: [{ id: 'count' }] })
-  if (!isFirst) expect(await client.send('hello')).toEqual({ message: 'hi' })
-  const task = taskOf(await client.send('count'))
-  expect(task.state).toBe('completed')
-  expect(task.artifacts.flat().join('')).toBe('onetwothree')
-  expect(await client.get(task.id)).toMatchObject({ id: task.id, state: 'completed', artifacts: task.artifacts })
-  const words = (await collect(client.stream('count'))).map((event) => event.words)
-  expect(words.join('; ')).toMatch(/one.*two.*three.*completed: Counted/)
-  const question = taskOf(await client.send('ask'))
-  expect(question).toMatchObject({ state: 'input-required' })
-  const answered = taskOf(await client.send('count', { taskId: question.id }))
-  expect([answered.id, answered.state]).toEqual([question.id, 'completed'])
-  const waiting = taskOf(await client.send('wait', { blocking: false }))
-  await client.cancel(waiting.id)
-  // Older SDKs answer before the agent has stopped.
-  await until(async () => (await client.get(waiting.id)).state === 'canceled')
-}
