@@ -20,13 +20,13 @@ export const gateway: Benchmark = {
 }
 
 async function measure(directory: string): Promise<BenchmarkResult> {
-  const at = (name: string) => new URL(`./servers/${name}.ts`, import.meta.url)
-  const upstream = await startServer(at('parley'))
+  const gatewayScript = new URL('./servers/gateway.ts', import.meta.url)
+  const upstream = await startServer(new URL('./servers/parley.ts', import.meta.url))
   const port = `${upstream.port}`
   const servers = {
-    proxy: await startServer(at('proxy'), port),
-    passThrough: await startServer(at('gateway'), port, 'pass-through', join(directory, 'pass-through')),
-    durable: await startServer(at('gateway'), port, 'durable', join(directory, 'durable')),
+    proxy: await startServer(new URL('./servers/proxy.ts', import.meta.url), port),
+    passThrough: await startServer(gatewayScript, port, 'pass-through', join(directory, 'pass-through')),
+    durable: await startServer(gatewayScript, port, 'durable', join(directory, 'durable')),
   }
   const send = async (server: keyof typeof servers, version: '1.0' | '0.3' = '1.0', time = milliseconds) => {
     const body = version === '1.0' ? sendBody('Hello', 'SendMessage') : legacySendBody('0.3', 'Hello')

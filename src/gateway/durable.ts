@@ -190,8 +190,10 @@ class RelayTurn {
       const after = { taskId: link, after: earlier.number, includeEnded: true }
       return { events: service.subscribeToTask(after, call), isSnapshot: false }
     }
-    // Under the same key, the agent recognises a message that it has got before.
-    if (numbersEvents() && earlier.events.length === 0) return send()
+    // Under the same key, the agent recognises a message that it has got before. The message that started its task named no
+    // task then, so with one it would be another message.
+    const isRepeatable = link === undefined || !earlier.isFirstMessage
+    if (numbersEvents() && earlier.events.length === 0 && isRepeatable) return send()
     if (link === undefined) throw mayHaveRun(this.#parts.named.name)
     const task = await service.getTask({ taskId: link }, call)
     const { messageId } = request.message
@@ -341,11 +343,13 @@ class RelayTurn {
     const events: (StatusEvent | ArtifactEvent)[] = []
     let number = 0
     let isOfTurn = false
+    let firstMessage: string | undefined
     for (let seen = 0; ; ) {
       const page = await log.read(taskId, seen)
-      if (page.length === 0) return { events, number }
+      if (page.length === 0) return { events, number, isFirstMessage: firstMessage === message.messageId }
       for (const { generation, event } of page) {
         seen = generation
+        if (event.type === 'message') firstMessage ??= event.message.messageId
         if (event.type === 'message' && event.message.messageId === message.messageId) isOfTurn = true
         if (!isOfTurn || (event.type !== 'status' && event.type !== 'artifact')) continue
         const [, text] = /^relay (\d+)$/.exec(event.step ?? '') ?? []
@@ -399,6 +403,8 @@ interface OpenedStream {
 interface Relayed {
   readonly events: readonly (StatusEvent | ArtifactEvent)[]
   readonly number: number
+  /** Whether the message of the turn started the task. */
+  readonly isFirstMessage: boolean
 }
 
 /** Agents that do not number their events send the task as it is: only what is missing is stored. */

@@ -89,3 +89,32 @@ it('a stream goes on at another replica when its gateway is killed', { timeout: 
   expect(text).toBe(expected('go'))
   expect(contentOf(await other.task(id).get())).toBe(expected('go'))
 })
+
+it('1,000 tasks lose and double nothing when a replica is killed among them', { timeout: 300_000 }, async () => {
+  const [one, two] = await startPair(20)
+  const clients = await Promise.all([one, two].map(({ url }) => connect(url, { timeout: 120_000 })))
+  const ids = new Map<string, string>()
+  const names = Array.from({ length: 1_000 }, (_, n) => `t${n}`)
+  for (let at = 0; at < names.length; at += 50) {
+    await Promise.all(
+      names.slice(at, at + 50).map(async (name, n) => {
+        // After the kill, only the second replica takes new tasks.
+        const client = clients[at < 500 ? n % 2 : 1]
+        const { task } = (await client?.send(name, { returnImmediately: true })) ?? {}
+        ids.set(name, task?.id ?? '')
+      }),
+    )
+    if (at === 450) await one.kill()
+  }
+  const [, client] = clients
+  const open = new Set(names)
+  await until(async () => {
+    for (const name of [...open].slice(0, 50)) {
+      const task = await client?.task(ids.get(name) ?? '').get()
+      if (task?.status.state !== 'completed') return false
+      expect(contentOf(task)).toBe(expected(name))
+      open.delete(name)
+    }
+    return open.size === 0
+  }, 240_000)
+})
