@@ -10,6 +10,7 @@ import * as server0_3 from 'a2a-sdk-0-3-last/server'
 import * as express0_3 from 'a2a-sdk-0-3-last/server/express'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { demoAgent } from '../../src/cli/serve/demo-agent.ts'
+import type { Turn } from '../../src/core/agent/turn.ts'
 import { createCertificate } from '../support/auth/certificates.ts'
 import { shareCli } from '../support/processes/cli.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
@@ -278,6 +279,21 @@ describe('credentials', () => {
 })
 
 describe('streams', () => {
+  const answering = async (turn: Turn) => turn.status('working').then(() => 'Done')
+  const inArtifact = shareTestServer(answering)
+  const inStatus = shareTestServer(answering, { turns: { answers: 'status' } })
+
+  it('--send says that assistant-ui does not show an answer that is an artifact', async () => {
+    const { code, find } = await examine(inArtifact().server.url, '--send', 'hello')
+    expect(code).toBe(0)
+    expect(find('answer-in-artifact')).toMatchObject({
+      severity: 'info',
+      problem: expect.stringContaining('assistant-ui'),
+      fix: expect.stringContaining("turns: { answers: 'status' }"),
+    })
+    expect((await examine(inStatus().server.url, '--send', 'hello')).find('answer-in-artifact')).toBeUndefined()
+  })
+
   it('--send shows a proxy that holds events back', async () => {
     const status = (state: string, second: number) => ({
       state: `TASK_STATE_${state}`,

@@ -1,6 +1,7 @@
 import type { Notice } from '../../core/client/options.ts'
 import type { AgentInterface } from '../../core/protocol/card.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
+import type { TaskStatus } from '../../core/protocol/model.ts'
 import { attempt, openClient, type ProbeOptions } from './interface-calls.ts'
 import { collectFindings, type Finding } from './report.ts'
 
@@ -20,20 +21,24 @@ export async function probeSend(
   const client = await openClient(each, options, (notice) => notices.push(notice))
   const call = { signal, timeout: taskTimeout }
   let isCounted = true
+  let last: TaskStatus | undefined
+  let hasArtifacts = false
   const outcome = await attempt(async () => {
     if (card.capabilities.streaming !== true) {
       const { task } = await client.send(text, call)
       isCounted = task?.revision !== undefined
-      return task?.status.state
+      last = task?.status
+      hasArtifacts = task !== undefined && task.artifacts.length > 0
+      return last?.state
     }
-    let state: string | undefined
     for await (const event of client.stream(text, call)) {
-      if (event.type === 'task') state = event.task.status.state
-      if (event.type === 'status') state = event.status.state
+      if (event.type === 'task') last = event.task.status
+      if (event.type === 'status') last = event.status
+      hasArtifacts ||= event.type === 'artifact' || (event.type === 'task' && event.task.artifacts.length > 0)
       // The client removes the numbers of an agent that counts wrongly.
       if (event.type !== 'message') isCounted = (event.type === 'task' ? event.task : event).revision !== undefined
     }
-    return state
+    return last?.state
   })
   if (each.protocolVersion.startsWith('1.1') && outcome !== undefined && !isCounted) {
     const problem = 'The task has no generation, or its generation does not grow by one with every event.'
@@ -63,6 +68,13 @@ export async function probeSend(
   } else {
     const result = outcome === undefined ? 'a message' : `a task, which is now ${outcome}`
     add('info', 'message-answered', `The agent answered the message with ${result}.`)
+    // The client moves the answers of Parley agents to the status, and marks them.
+    if (outcome === 'completed' && (last?.isAnswer || (hasArtifacts && !last?.message))) {
+      const problem = 'The answer is an artifact of its task. assistant-ui shows only the texts of statuses.'
+      const fix =
+        "If callers use assistant-ui, put the answer into the last status: Parley does by turns: { answers: 'status' }."
+      add('info', 'answer-in-artifact', problem, fix)
+    }
   }
   return findings
 }

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../../src/core/agent/agent.ts'
+import type { Turn } from '../../../src/core/agent/turn.ts'
 import { connect } from '../../../src/core/client/connect.ts'
 import { createPushFetch } from '../../../src/core/node/guarded-fetch/push-fetch.ts'
 import { createHandler } from '../../../src/core/server/handler.ts'
@@ -317,10 +318,39 @@ it('a webhook that is registered for a paused task gets the later events', async
   await wire.result('CreateTaskPushNotificationConfig', { taskId, url: at })
   await wire.sendTask('this one', { taskId })
   await until(() => requests.length === 2)
-  expect(requests.map(({ body }) => JSON.parse(body).statusUpdate.status.state)).toEqual([
-    'TASK_STATE_WORKING',
-    'TASK_STATE_COMPLETED',
+  expect(requests.map(({ body }) => JSON.parse(body))).toMatchObject([
+    { statusUpdate: { status: { state: 'TASK_STATE_WORKING' } } },
+    { task: { status: { state: 'TASK_STATE_COMPLETED' } } },
   ])
   // A webhook can also be registered for an ended task; it gets nothing.
   expect(await wire.result('CreateTaskPushNotificationConfig', { taskId, url: at })).toMatchObject({ taskId })
+})
+
+it.each([
+  ['auto', 'the task has the answer as an artifact', false, true],
+  ['auto', 'the status has the remark beside an artifact', true, false],
+  ['status', 'the status has the answer', false, false],
+] as const)('in a webhook with one event per delivery and answers: %s, %s', async (answers, _, writes, isArtifact) => {
+  const { url: at, requests } = await startWebhookReceiver()
+  const run = async (turn: Turn) => {
+    await turn.status('working')
+    if (writes) await turn.artifact('text').close('A text')
+    return 'Done'
+  }
+  const { wire } = await startTestServer(run, { push: {}, turns: { answers } })
+  const configuration = { taskPushNotificationConfig: { url: at }, returnImmediately: true }
+  await wire.result('SendMessage', {
+    message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] },
+    configuration,
+  })
+  await until(() => requests.some(({ body }) => body.includes('TASK_STATE_COMPLETED')))
+  const { task, statusUpdate } = JSON.parse(requests.at(-1)?.body ?? '')
+  const message = { parts: [{ text: 'Done' }] }
+  if (isArtifact) {
+    expect(task).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ name: 'answer', ...message }],
+    })
+    expect(task.status.message).toBeUndefined()
+  } else expect(statusUpdate).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED', message } })
 })

@@ -57,7 +57,8 @@ export const pushFormat: PushFormat = {
   contentType: 'application/a2a+json',
   kinds: ['status', 'rest', 'artifact', 'message'],
   defaultKinds: ['status', 'artifact', 'message'],
-  sendsTask: () => false,
+  // An answer is an artifact and a status, and a notification is one event: the task has both.
+  sendsTask: (event) => event.type === 'status' && event.status.isAnswer === true,
   replacesUnnamed: false,
   encode(event) {
     const [wire = {}] = encodeEvent(event)

@@ -46,8 +46,6 @@ function countTasks(encoders: typeof v1_0.encodeResult): ServerDialect['encodeRe
 function countNotifications(format: PushFormat): PushFormat {
   return {
     ...format,
-    // An answer is two events, and a notification is one: the task has both.
-    sendsTask: (event) => event.type === 'status' && event.status.isAnswer === true,
     encode: (event) => encodeEvent(event)[0] ?? {},
   }
 }

@@ -54,7 +54,6 @@ export function createPayloadEncoder({ log, dialects, events }: PayloadEncoderOp
       const { pushFormat: form, hasInputRequests } = dialectOf(dialect)
       const event = await eventOf(form, target, stored)
       if (!event) return undefined
-      // One event is one notification, so an answer is an artifact only in notifications of the whole task.
       const reader = { hasPlainQuestions: !knowsRequests, hasAnswerArtifacts: true }
       const readable = hasInputRequests ? event : eventForReader(event, reader)
       return { contentType: form.contentType, body: JSON.stringify(form.encode(readable, alias)) }
