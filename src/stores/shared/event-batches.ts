@@ -12,6 +12,12 @@ const rowLimit = { events: 64, characters: 64 * 1024 }
  */
 const bytesPerTask = 64 * 1024
 
+/**
+ * Short events live shorter, so more of them can be cached: two windows of a writer. A reader of a fast stream is often a
+ * batch behind, and would read and parse every event again.
+ */
+const short = { bytesPerEvent: 1_024, bytesPerTask: 256 * 1024 }
+
 const maxBytes = 8 * 1024 * 1024
 
 /** Number of ended tasks to cache: their followers read the last events at once, and later readers are rare. */
@@ -172,9 +178,11 @@ function extend(task: CachedTask, after: number, { events, rows }: EventBatch): 
     }
     task.bytes += bytes * count
   }
-  if (task.bytes <= bytesPerTask) return
+  const isShort = task.bytes < short.bytesPerEvent * task.events.length
+  const limit = isShort ? short.bytesPerTask : bytesPerTask
+  if (task.bytes <= limit) return
   // Cut to half, so that the rest is not moved with every event, but keep the new events, which followers read next.
-  const rest = Math.max(bytesPerTask / 2, Math.min(task.bytes - before, readLimit.bytes))
+  const rest = Math.max(limit / 2, Math.min(task.bytes - before, readLimit.bytes))
   let cut = 0
   for (; task.bytes > rest; cut++) task.bytes -= task.events[cut]?.bytes ?? 0
   task.events.splice(0, cut)

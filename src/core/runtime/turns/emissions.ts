@@ -10,8 +10,7 @@ const maxBatch = 1_000
 /** How much of a task's output may wait to be stored before the agent waits too. */
 const maxWindow = { events: 256, characters: 1024 * 1024 }
 
-/** A promise that has resolved. */
-export const entered = Promise.resolve()
+const entered = Promise.resolve()
 
 /** The events of a task that are emitted and neither stored nor rejected. A class, because there is one for every run. */
 export class Emissions {
@@ -19,6 +18,8 @@ export class Emissions {
   #waiting: Emission[] = []
   #events = 0
   #characters = 0
+  /** One of those that are in no batch yet is beyond the window, and the agent waits for it. */
+  #isAwaited = false
   #expectedPhase: Phase
 
   constructor(phase: Phase) {
@@ -39,9 +40,16 @@ export class Emissions {
     return this.#waiting.length > 0
   }
 
-  /** Whether the agent may emit more without waiting for the store. */
-  get hasRoom(): boolean {
-    return this.#events <= maxWindow.events && this.#characters <= maxWindow.characters
+  /** Whether the agent is going to emit more as soon as they are stored. */
+  get isAwaited(): boolean {
+    return this.#isAwaited
+  }
+
+  /** Resolves when the agent may emit more: at once, or beyond the window, when the event is stored. */
+  enter(emission: Emission): Promise<void> {
+    if (this.#events < maxWindow.events && this.#characters <= maxWindow.characters) return entered
+    this.#isAwaited = true
+    return emission.stored()
   }
 
   add(event: TaskEvent): Emission {
@@ -60,6 +68,7 @@ export class Emissions {
   }
 
   takeBatch(): readonly Emission[] {
+    this.#isAwaited = false
     return this.#waiting.splice(0, maxBatch)
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../base/clock.ts'
+import { type Clock, nextTurn, sleep } from '../../base/clock.ts'
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
 import {
   endsWithoutSuccess,
@@ -12,7 +12,7 @@ import {
 } from '../../protocol/states.ts'
 import type { Appended, TaskLog } from '../../tasks/log.ts'
 import type { Durability } from '../options.ts'
-import { type Emission, Emissions, entered } from './emissions.ts'
+import { type Emission, Emissions } from './emissions.ts'
 import type { RunState } from './run-state.ts'
 import type { TaskCreation } from './task-creation.ts'
 
@@ -110,8 +110,7 @@ export class Writer {
     // The agent must learn what becomes of an event that ends or pauses a turn, or that is going to be rejected.
     const mustBeStored = this.#durability === 'each' || this.#loss || this.#emissions.isDecisive(event)
     if (mustBeStored) return this.emit(event)
-    const emission = this.post(event)
-    return this.#emissions.hasRoom ? entered : emission.stored()
+    return this.#emissions.enter(this.post(event))
   }
 
   /** Resolves when the event is stored. Events that wait together are stored together. */
@@ -185,8 +184,11 @@ export class Writer {
     for (;;) {
       if (this.#syncs?.length && !this.#creation?.isPending) await this.#catchUpFor(this.#syncs.splice(0))
       else if (this.#emissions.isWaiting || this.#creation?.isPending) {
+        const { isAwaited } = this.#emissions
         this.#storing = this.#store(this.#emissions.takeBatch())
         await this.#storing
+        // The agent fills its window first: otherwise every second write would hold a single event.
+        if (isAwaited) await nextTurn()
       } else break
     }
     this.#storing = undefined
