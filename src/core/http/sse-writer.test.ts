@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { describe, expect, it } from 'vitest'
-import { awaitFirst, coalesce, type EventStreamOptions, eventStream, eventText, oneLine } from './sse-writer.ts'
+import { awaitFirst, type EventStreamOptions, eventStream, eventText, oneLine } from './sse-writer.ts'
 
 describe('the text of an event', () => {
   it.each([
@@ -193,8 +193,12 @@ describe('awaitFirst', () => {
   })
 })
 
-describe('coalesce', () => {
-  it('coalesce joins items that are ready together', async () => {
+describe('the chunks of an event stream', () => {
+  function open(source: AsyncIterable<string>, limit: number) {
+    return eventStream(source, { heartbeat: 10_000, signal: new AbortController().signal, limit })
+  }
+
+  it('a chunk joins items that are ready together', async () => {
     async function* source() {
       yield 'a'
       await Promise.resolve()
@@ -204,17 +208,17 @@ describe('coalesce', () => {
       yield 'd'
       yield 'e'
     }
-    expect(await Array.fromAsync(coalesce(source(), 100))).toEqual(['abc', 'de'])
+    expect(await Array.fromAsync(open(source(), 100))).toEqual(['abc', 'de'])
   })
 
-  it('coalesce ends a chunk at its limit', async () => {
+  it('a chunk ends at its limit', async () => {
     async function* source() {
       for (let item = 0; item < 7; item++) yield 'xx'
     }
-    expect(await Array.fromAsync(coalesce(source(), 5))).toEqual(['xxxxxx', 'xxxxxx', 'xx'])
+    expect(await Array.fromAsync(open(source(), 5))).toEqual(['xxxxxx', 'xxxxxx', 'xx'])
   })
 
-  it('pulls at most one item ahead of the requested chunk', async () => {
+  it('an event stream pulls at most one item ahead of the requested chunk', async () => {
     let pulled = 0
     async function* source() {
       for (;;) {
@@ -222,30 +226,30 @@ describe('coalesce', () => {
         yield 'x'
       }
     }
-    const chunks = coalesce(source(), 10)
+    const chunks = open(source(), 10)
     expect((await chunks.next()).value).toBe('xxxxxxxxxx')
     await sleep(5)
     expect(pulled).toBeLessThanOrEqual(11)
   })
 
-  it('coalesce yields the items before a failure', async () => {
+  it('an event stream yields the items before a failure', async () => {
     async function* source() {
       yield 'a'
       yield 'b'
       throw new Error('lost')
     }
-    const chunks = coalesce(source(), 100)
+    const chunks = open(source(), 100)
     expect(await chunks.next()).toEqual({ done: false, value: 'ab' })
     await expect(chunks.next()).rejects.toThrow('lost')
   })
 
-  it('coalesce does not starve other work when its source is always ready', async () => {
+  it('an event stream does not starve other work when its source is always ready', async () => {
     async function* source() {
       for (;;) yield 'x'.repeat(1000)
     }
     let turns = 0
     const ticking = setInterval(() => turns++, 0)
-    const chunks = coalesce(source(), 10_000)
+    const chunks = open(source(), 10_000)
     for (let count = 0; count < 50_000 && turns <= 5; count++) await chunks.next()
     clearInterval(ticking)
     expect(turns).toBeGreaterThan(5)

@@ -41,49 +41,80 @@ export interface EventStreamOptions {
   readonly timers?: Timers
 }
 
-/** Joins event texts that are ready together into one chunk, and sends heartbeats while the source is silent. */
+/**
+ * Joins event texts that are ready together into one chunk, and sends heartbeats while the source is silent. After the
+ * first text of a chunk it keeps pulling until the turn of the event loop ends or the chunk is `limit` characters long. It
+ * pulls at most one text ahead of the chunk.
+ */
 export function eventStream(
   source: AsyncIterable<string>,
   { heartbeat, signal, limit = 64 * 1024, timers = systemClock }: EventStreamOptions,
 ): AsyncIterableIterator<string> {
   const iterator = source[Symbol.asyncIterator]()
+  /** The texts that were pulled and not sent. */
+  let chunk = ''
+  /** `one`: a text is being pulled. `many`: and others after it. */
+  let pulling: 'none' | 'one' | 'many' = 'none'
+  let sourceEnd: { readonly error?: unknown } | undefined
   let isOver = false
-  let wake = (): void => {}
+  let wake = ignore
 
+  const pull = (more: 'one' | 'many'): void => {
+    const isPulling = pulling !== 'none'
+    if (sourceEnd || isOver || (!isPulling && chunk.length >= limit)) return
+    pulling = more
+    if (!isPulling) iterator.next().then(take, fail)
+  }
+  const take = ({ done, value }: IteratorResult<string>): void => {
+    const more = pulling
+    pulling = 'none'
+    if (done) sourceEnd = {}
+    else {
+      chunk += value
+      if (more === 'many') pull(more)
+    }
+    wake()
+  }
+  const fail = (error: unknown): void => {
+    pulling = 'none'
+    sourceEnd = { error }
+    wake()
+  }
   const end = (): void => {
     if (isOver) return
     isOver = true
     signal.removeEventListener('abort', end)
     wake()
     // Not awaited: a generator that waits for its next event handles `return` only after that event.
-    iterator.return?.().catch(() => {})
+    iterator.return?.().catch(ignore)
   }
   signal.addEventListener('abort', end)
   if (signal.aborted) end()
+  const isWaiting = (): boolean => chunk === '' && !sourceEnd && !isOver
 
   async function* chunks(): AsyncGenerator<string> {
-    const joined = coalesce(iterator, limit)
     try {
       while (!isOver) {
-        const next = joined.next()
-        let isWaiting = true
-        const arrive = (): void => {
-          isWaiting = false
-          wake()
-        }
-        next.then(arrive, arrive)
-        while (isWaiting && !isOver) {
+        pull('one')
+        while (isWaiting()) {
           const timer = timers.setTimeout(() => wake(), heartbeat)
           await new Promise<void>((resolve) => {
             wake = resolve
           })
+          wake = ignore
           timers.clearTimeout(timer)
-          if (isWaiting && !isOver) yield ': keep-alive\n\n'
+          if (isWaiting()) yield ': keep-alive\n\n'
         }
+        if (chunk === '' && sourceEnd && 'error' in sourceEnd) throw sourceEnd.error
+        if (chunk === '' || isOver) return
+        pull('many')
+        // Also when the chunk is full: a source that is always ready must not starve other work.
+        await endOfTurn()
+        if (pulling === 'many') pulling = 'one'
         if (isOver) return
-        const { done, value } = await next
-        if (done) return
-        yield value
+        const text = chunk
+        chunk = ''
+        yield text
       }
     } finally {
       end()
@@ -140,41 +171,6 @@ export async function awaitFirst<T>(
     [Symbol.asyncIterator]: () => rest,
   }
   return rest
-}
-
-/**
- * Joins items that are ready together into one chunk: after an item it keeps pulling until the turn of the event loop
- * ends or the chunk is `limit` characters long. It pulls at most one item ahead of the chunk.
- */
-export async function* coalesce(source: AsyncIterator<string>, limit: number): AsyncGenerator<string> {
-  /** Pulled, but not part of a chunk yet. The next chunk handles its end or failure. */
-  let pending: Promise<IteratorResult<string>> | undefined
-  let chunk = ''
-  let isOpen = false
-
-  const pullMore = (): void => {
-    pending = source.next()
-    pending.then(append, ignore)
-  }
-  const append = ({ done, value }: IteratorResult<string>): void => {
-    if (!isOpen || done) return
-    chunk += value
-    pending = undefined
-    if (chunk.length < limit) pullMore()
-  }
-
-  for (;;) {
-    const first: IteratorResult<string> = await (pending ?? source.next())
-    pending = undefined
-    if (first.done) return
-    chunk = first.value
-    isOpen = true
-    if (chunk.length < limit) pullMore()
-    // Also when the chunk is full: a source that is always ready must not starve other work.
-    await endOfTurn()
-    isOpen = false
-    yield chunk
-  }
 }
 
 /** Unicode line separators beyond `\n` and `\r`. */

@@ -15,7 +15,6 @@ import {
   type TaskHead,
   type TaskLog,
 } from '../tasks/log.ts'
-import type { OpenStream } from './open-streams.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './turns/leased-runs.ts'
 
@@ -28,8 +27,6 @@ export interface OperationContext {
   readonly log: CallerLog
   /** Aborts when the server shuts down. */
   readonly closing: AbortSignal
-  /** The stream that the operation answers with. */
-  readonly stream?: OpenStream
 }
 
 export interface VisibleHead extends TaskHead {

@@ -12,6 +12,8 @@ export interface OpenStream {
   taskId: string | undefined
   /** The last event was sent, so whatever happens now does not concern the reader. */
   isOver: boolean
+  /** Called when the reader has disconnected before the last event. */
+  onDisconnect?: () => Promise<void>
 }
 
 /** The streams that are open in this process. */
@@ -27,7 +29,8 @@ export interface OpenStreams {
   failAll(error: unknown): void
 }
 
-export type Open<T> = (call: Call, stream: OpenStream) => AsyncGenerator<T, void>
+/** Opens the events of a stream, or rejects the call. */
+export type Open<T> = (call: Call, stream: OpenStream) => AsyncGenerator<T, void> | Promise<AsyncGenerator<T, void>>
 
 export function createOpenStreams(closing: AbortSignal, clock: Clock): OpenStreams {
   const streams = new SlotMap<OpenStream, (error: unknown) => void>()
@@ -45,11 +48,12 @@ export function createOpenStreams(closing: AbortSignal, clock: Clock): OpenStrea
       const timer = left === undefined ? undefined : clock.setTimeout(() => fail(credentialsExpired()), left)
       streams.set(stream, fail)
       try {
-        yield* open({ ...call, signal }, stream)
+        yield* await open({ ...call, signal }, stream)
       } finally {
         streams.delete(stream)
         clock.clearTimeout(timer)
         release()
+        if (call.signal.aborted && !stream.isOver) await stream.onDisconnect?.()
       }
       if (failure && !stream.isOver && !call.signal.aborted) throw failure.error
     },

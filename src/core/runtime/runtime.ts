@@ -82,11 +82,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       if (isDraining) return Promise.reject(closed())
       return sendMessage(request, call, contextOf(call, 'sendMessage'))
     },
-    async *streamMessage(request, call) {
-      if (isDraining) throw closed()
-      const context = contextOf(call, 'streamMessage')
-      yield* streams.open(call, (linked, stream) => streamMessage(request, linked, { ...context, stream }, call.signal))
-    },
+    streamMessage: (request, call) =>
+      streams.open(call, (linked, stream) => {
+        if (isDraining) throw closed()
+        return streamMessage(request, linked, { ...contextOf(call, 'streamMessage'), stream })
+      }),
     async getTask(request, call) {
       const callerLog = logOf(call.principal, 'getTask')
       if (request.afterRevision !== undefined) await longPolls.wait(request, call, callerLog)
@@ -94,10 +94,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     listTasks: async (request, call) => await listTasks(request, call, logOf(call.principal, 'listTasks')),
     cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
-    async *subscribeToTask(request, call) {
-      const context = contextOf(call, 'subscribeToTask')
-      yield* streams.open(call, (linked, stream) => subscribeToTask(request, linked, { ...context, stream }))
-    },
+    subscribeToTask: (request, call) =>
+      streams.open(call, (linked, stream) =>
+        subscribeToTask(request, linked, { ...contextOf(call, 'subscribeToTask'), stream }),
+      ),
     ...createPushOperations(push, (call, operation) => logOf(call.principal, operation)),
     async getExtendedCard() {
       throw new A2AError('unsupported-operation', 'This agent has no extended card: its public card says it all.')

@@ -2,29 +2,47 @@ import type { StoredEvent } from '../protocol/events.ts'
 import type { Mutable } from './fold.ts'
 import type { TaskLog } from './log.ts'
 
-/**
- * Reads the events after `after` in pages: first the stored ones, then new ones as they arrive, without gap or repeat. A
- * slow reader slows down only itself. Ends when the signal aborts or the events of the task are removed; the reader
- * decides which event is the last one.
- */
-export async function* followPages(
-  log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
-  taskId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<readonly StoredEvent[], void> {
+type FollowedLog = Pick<TaskLog, 'head' | 'read' | 'wait'>
+
+/** Reads the events of a task in pages: first the stored ones, then new ones as they arrive, without gap or repeat. */
+export interface PageReader {
+  /**
+   * Resolves with the next events, and with undefined when the signal has aborted or the events of the task were removed.
+   * The reader decides which event is the last one.
+   */
+  next(): Promise<readonly StoredEvent[] | undefined>
+}
+
+/** Reads the events after `after`. A slow reader slows down only itself. */
+export function createPageReader(log: FollowedLog, taskId: string, after: number, signal: AbortSignal): PageReader {
   let seen = after
-  let isWoken = false
-  while (!signal.aborted) {
-    const page = await log.read(taskId, seen)
-    const last = page.at(-1)
-    if (last) {
-      yield page
-      seen = last.generation
-    } else if (isWoken && (await hasNoEvents(log, taskId))) return
-    await log.wait(taskId, seen, signal)
-    isWoken = true
+  let hasRead = false
+  return {
+    async next() {
+      while (!signal.aborted) {
+        const isWoken = hasRead
+        if (isWoken) await log.wait(taskId, seen, signal)
+        if (signal.aborted) break
+        const page = await log.read(taskId, seen)
+        hasRead = true
+        const last = page.at(-1)
+        if (last) {
+          seen = last.generation
+          return page
+        }
+        if (isWoken && (await hasNoEvents(log, taskId))) break
+      }
+      return undefined
+    },
   }
+}
+
+/** The same as a stream of pages. */
+export async function* followPages(
+  ...args: Parameters<typeof createPageReader>
+): AsyncGenerator<readonly StoredEvent[], void> {
+  const reader = createPageReader(...args)
+  for (let page = await reader.next(); page; page = await reader.next()) yield page
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   loadFold,
   toClosingUpdate,
 } from '../../tasks/fold.ts'
-import { followPages } from '../../tasks/follow.ts'
+import { createPageReader } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { OperationContext } from '../caller-log.ts'
 import type { OpenStream } from '../open-streams.ts'
@@ -20,53 +20,45 @@ import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
 import type { AcceptedMessage } from './idempotency.ts'
 
+/** What the operation of a stream works with. */
+export interface StreamContext extends OperationContext {
+  readonly stream: OpenStream
+}
+
 /**
- * Stores a message and streams its task. The task continues when the reader stops, unless the request has
- * `cancelOnDisconnect` and `disconnected` is aborted.
+ * Stores a message and opens the stream of its task. The task continues when the reader stops, unless the request has
+ * `cancelOnDisconnect` and the reader has disconnected.
  */
-export async function* streamMessage(
+export async function streamMessage(
   request: SendRequest,
   call: Call,
-  context: OperationContext,
-  disconnected: AbortSignal = call.signal,
-): AsyncGenerator<StreamEvent, void> {
+  context: StreamContext,
+): Promise<AsyncGenerator<StreamEvent, void>> {
   const { log, stream } = context
   const message = await acceptMessage(request, call, { ...context, isStreamed: true })
   const { task, generation, isRepeated } = message
-  if (stream) stream.taskId = task.taskId
+  stream.taskId = task.taskId
+  if (request.cancelOnDisconnect) stream.onDisconnect = () => cancelAbandoned(task, context)
   const { after, quirks } = request
-  let isOver = false
-  try {
-    // A repeated message may resume its stream. A new one has nothing to resume.
-    if (isRepeated && after !== undefined && after >= generation) {
-      const rest = subscribeToTask({ taskId: task.taskId, after, quirks }, call, context)
-      for await (const event of rest) {
-        isOver = event.isLast === true
-        yield event
-      }
-      return
-    }
-    const historyLength = request.configuration?.historyLength
-    const options = { signal: call.signal, quirks, stream }
-    for await (const event of streamTask(log, task, await foldAccepted(message, log), options)) {
-      isOver = event.isLast === true
-      yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
-    }
-  } finally {
-    if (request.cancelOnDisconnect && disconnected.aborted && !isOver) await cancelAbandoned(task, context)
+  // A repeated message may resume its stream. A new one has nothing to resume.
+  if (isRepeated && after !== undefined && after >= generation) {
+    return await subscribeToTask({ taskId: task.taskId, after, quirks }, call, context)
   }
+  const historyLength = request.configuration?.historyLength
+  const options = { signal: call.signal, quirks, stream, historyLength }
+  return streamTask(log, task, await foldAccepted(message, log), options)
 }
 
-/** Streams the current task and its changes; with `after`, only the changes beyond that generation. */
-export async function* subscribeToTask(
+/** Opens the stream of the current task and its changes; with `after`, only of the changes beyond that generation. */
+export async function subscribeToTask(
   request: SubscribeRequest,
   call: Call,
-  { log, stream }: Pick<OperationContext, 'log' | 'stream'>,
-): AsyncGenerator<StreamEvent, void> {
+  { log, stream }: Pick<StreamContext, 'log' | 'stream'>,
+): Promise<AsyncGenerator<StreamEvent, void>> {
   const { after, includeEnded, quirks } = request
   const head = await log.task(request)
   const { phase, generation } = head
-  if (stream) stream.taskId = head.taskId
+  stream.taskId = head.taskId
   if (after !== undefined && after > generation) {
     throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
   }
@@ -76,7 +68,7 @@ export async function* subscribeToTask(
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
   const options = { signal: call.signal, quirks, stream }
-  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
+  return streamTask(log, head, seen ?? (await loadFold(log, head)), options)
 }
 
 /** The task when the message was accepted, with the status that was stored in the same write. */
@@ -92,6 +84,8 @@ export interface StreamOptions {
   readonly signal: AbortSignal
   readonly quirks?: Omit<SendQuirks, 'mayAnswer'> | undefined
   readonly stream?: OpenStream | undefined
+  /** How many messages the history of the task may have. */
+  readonly historyLength?: number | undefined
 }
 
 /**
@@ -115,12 +109,13 @@ export async function* streamTask(
   if (current) {
     const isLast = isEnded(current.status.state)
     if (isLast) markOver(options)
-    yield { type: 'task', task: current, isLast, follows: after }
+    yield { type: 'task', task: limitHistory(current, options.historyLength), isLast, follows: after }
     last = after
     if (isLast) return
     unsent = undefined
   }
-  for await (const page of followPages(log, taskId, after, options.signal)) {
+  const reader = createPageReader(log, taskId, after, options.signal)
+  for (let page = await reader.next(); page; page = await reader.next()) {
     for (const stored of options.quirks?.closesSeparately ? page.map(toClosingEvent) : markLastChunks(page)) {
       const { generation, event } = stored
       if (event.type === 'reply') {
@@ -134,7 +129,7 @@ export async function* streamTask(
       unsent?.apply(stored)
       const created: Task | undefined = unsent?.task()
       if (created) {
-        yield { type: 'task', task: created, isLast, follows: after }
+        yield { type: 'task', task: limitHistory(created, options.historyLength), isLast, follows: after }
         unsent = undefined
         last = generation
       } else if (event.type === 'status' || event.type === 'artifact') {

@@ -83,9 +83,10 @@ export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<
       const failure = dialect.errorInsteadOf?.(event, request)
       if (failure) throw failure
       const lines = linesOf(adapt ? adapt(event) : event, { dialect, request, rewrite })
-      for (const [n, line] of lines.entries()) {
+      let left = lines.length
+      for (const line of lines) {
         // If one event becomes several, the last carries its number: a reader resumes after all of them.
-        const id = n === lines.length - 1 ? generationOf(event) : undefined
+        const id = --left === 0 ? generationOf(event) : undefined
         const release = target && reserveAnswer({ bytes: line.length }, target)
         yield eventText({ id, follows: event.follows, data: `${start}${line}${end}` })
         // The next event is pulled when the reader has taken this one.
