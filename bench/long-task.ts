@@ -12,6 +12,12 @@ const short: Plan = { chunks: 500, bytes }
 /** This many short tasks have as many events as the longest one. */
 const shortTasks = longest.chunks / short.chunks
 
+/** Streams of a new process: those that are not measured, and those that are. The engine has compiled the bare writer then. */
+const newProcess = { skipped: 3, measured: 5 }
+
+const parley = new URL('./servers/parley.ts', import.meta.url)
+const bareServer = new URL('./servers/bare.ts', import.meta.url)
+
 /** A task of many artifact chunks, streamed to one reader. */
 export const longTask: Benchmark = {
   name: 'long-task',
@@ -19,12 +25,11 @@ export const longTask: Benchmark = {
 }
 
 async function measure(directory: string): Promise<BenchmarkResult> {
-  const parley = new URL('./servers/parley.ts', import.meta.url)
   const servers = {
     memory: await startServer(parley),
     sqlite: await startServer(parley, directory),
     sdk: await startServer(new URL('./servers/sdk.ts', import.meta.url)),
-    bare: await startServer(new URL('./servers/bare.ts', import.meta.url)),
+    bare: await startServer(bareServer),
   }
   const { memory, sqlite, sdk, bare } = servers
   try {
@@ -47,8 +52,15 @@ async function measure(directory: string): Promise<BenchmarkResult> {
       short: () => sample(sqlite, short, shortTasks),
       longest: () => sample(sqlite, longest),
     })
+    const inNewProcess = await interleave(5, {
+      memory: () => inProcess(sample, parley),
+      sqlite: () => withDirectory((own) => inProcess(sample, parley, own)),
+      bare: () => inProcess(sampleBare, bareServer),
+    })
     const cpu = (name: Measured) => measured.map((round) => sdkSample.cpu / round[name].cpu)
     const rate = (name: Measured) => measured.map((round) => round[name].rate / round.bare.rate)
+    const newRate = (name: Measured) => inNewProcess.map((round) => round[name].rate / round.bare.rate)
+    const newCpu = (name: Measured) => inNewProcess.map((round) => round.bare.cpu / round[name].cpu)
     const growth = (rounds: typeof flat) => rounds.map((round) => round.longest.cpu / round.short.cpu)
     const samples = (name: Name) => (name === 'sdk' ? [sdkSample] : measured.map((round) => round[name]))
     const detail = (name: Name) => ({
@@ -73,6 +85,15 @@ async function measure(directory: string): Promise<BenchmarkResult> {
           unit: 'x',
           target: { atLeast: 0.5 },
         },
+        { label: 'the same in a new process, memory log', values: newRate('memory'), unit: 'x' },
+        {
+          label: 'the same in a new process, SQLite log',
+          values: newRate('sqlite'),
+          unit: 'x',
+          target: { atLeast: 0.55 },
+        },
+        { label: 'the same by server CPU time, memory log', values: newCpu('memory'), unit: 'x' },
+        { label: 'the same by server CPU time, SQLite log', values: newCpu('sqlite'), unit: 'x' },
         {
           label: 'CPU per event, 16,000 : 500 chunks, memory log',
           values: growth(flat),
@@ -89,6 +110,7 @@ async function measure(directory: string): Promise<BenchmarkResult> {
       details: (Object.keys(labels) as Name[]).map(detail),
       notes: [
         'The agent awaits every chunk, and readers get only stored events. Chunks that wait for the disk together share a commit.',
+        `In a new process: streams ${newProcess.skipped + 1} to ${newProcess.skipped + newProcess.measured}, while the engine still compiles. [Decision 55](../decisions/0055-awaited-streams.md) says why that differs.`,
       ],
     }
   } finally {
@@ -119,6 +141,21 @@ function sample(server: ServerProcess, plan: Plan, tasks = 1): Promise<Sample> {
 
 function sampleBare(server: ServerProcess, plan: Plan, tasks: number): Promise<Sample> {
   return sampleStreams(server, { plan, tasks, path: '/stream', events: plan.chunks, end: 'artifactUpdate' })
+}
+
+/** Samples the streams of a process that has just started. */
+async function inProcess(
+  take: (server: ServerProcess, plan: Plan, tasks: number) => Promise<Sample>,
+  script: URL,
+  ...args: readonly string[]
+): Promise<Sample> {
+  const server = await startServer(script, ...args)
+  try {
+    await take(server, long, newProcess.skipped)
+    return await take(server, long, newProcess.measured)
+  } finally {
+    await server.stop()
+  }
 }
 
 interface Expected {

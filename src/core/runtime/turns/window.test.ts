@@ -65,6 +65,29 @@ describe('output that an agent awaits one by one', () => {
     expect(textOf(taskOf(await answer).artifacts[0] ?? { parts: [] })).toHaveLength(10 * 300_000)
   })
 
+  it('output that an agent awaits one by one is stored by full windows', async () => {
+    const memory = createMemoryLog()
+    const writes: number[] = []
+    const log: TaskLog = {
+      ...memory,
+      async append(taskId, after, events, options) {
+        writes.push(events.length)
+        await new Promise(setImmediate)
+        return await memory.append(taskId, after, events, options)
+      },
+    }
+    const { service } = createTestRuntime(
+      async (turn) => {
+        const out = turn.artifact('numbers')
+        for (let number = 0; number < 2_000; number++) await out.write(`${number} `)
+      },
+      { log },
+    )
+    await send(service, 'count')
+    expect(writes.filter((events) => events < 100).length).toBeLessThanOrEqual(2)
+    expect(writes.length).toBeLessThanOrEqual(10)
+  })
+
   it('output that an agent awaits one by one is invisible to callers until it is stored', async () => {
     const gated = createGatedLog()
     const isWritten = deferred()
