@@ -50,8 +50,9 @@ export async function countingAgent(turn: Turn): Promise<string | undefined> {
   }
   await turn.status('working', 'Counting')
   const numbers = turn.artifact('numbers')
-  for (const number of ['one', 'two', 'three']) await numbers.write(number)
-  await numbers.close()
+  for (const number of ['one', 'two']) await numbers.write(number)
+  // Closed without content, the artifact would end with an event of its own if its last chunk was read before.
+  await numbers.close('three')
   await turn.status('completed', 'Counted')
   return undefined
 }
