@@ -60,7 +60,9 @@ const lambdaChecks: OptionChecks<LambdaOptions> = sharedChecks
  * another invocation continues them. An event that is no request, such as that of a schedule, continues what is due.
  *
  * @example
- * export const handler = lambdaHandler(reporter, { auth, log })
+ * const reporter = agent({ name: 'Reporter' }, async (turn) => `A report about ${turn.text}`)
+ * const log = await createPostgresLog({ pool: new Pool(), schema: 'reporter' })
+ * export const handler = lambdaHandler(reporter, { auth: 'none', log })
  */
 export function lambdaHandler(agent: Agent, options: LambdaOptions): unknown {
   requireAgent(agent, 'lambdaHandler(): agent')
