@@ -39,7 +39,7 @@ describe('wrong usage', () => {
     ])
     expect(output).toMatchObject({ code: 2, stderr: expect.stringContaining('A2ACLI_OUTPUT') })
     expect(timeout).toMatchObject({ code: 2, stderr: expect.stringContaining('--timeout: expected a time') })
-    expect(version).toMatchObject({ code: 2, stderr: expect.stringContaining('expected one of 1.0') })
+    expect(version).toMatchObject({ code: 2, stderr: expect.stringContaining('expected one of 1.1') })
     expect(reference).toMatchObject({ code: 2, stderr: expect.stringContaining('expected http, https or file') })
   })
 })

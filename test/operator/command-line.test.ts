@@ -36,7 +36,7 @@ describe('parley operator', () => {
     await client.send('one')
     void client.send('ask').catch(() => {})
     const operator = createOperatorClient({ url: `${url}/console`, keyFile })
-    await expect.poll(async () => (await operator.inbox()).items.length).toBe(1)
+    await expect.poll(async () => (await operator.inbox()).items.length, { timeout: 10_000 }).toBe(1)
     const server = ['--server', url, '--key-file', keyFile]
     const tasks = await run(['operator', 'tasks', ...server, '-o', 'json'])
     expect([tasks.code, tasks.json().total]).toEqual([0, 2])
