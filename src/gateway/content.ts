@@ -227,7 +227,10 @@ function createRedactor(patterns: readonly RedactedPattern[]) {
   })
 
   return {
-    ...{ message, artifact, status, task },
+    message,
+    artifact,
+    status,
+    task,
     counts: () => counts,
 
     /** Redacts the events of a stream, and holds back the ends of texts that go on in a later chunk. */
