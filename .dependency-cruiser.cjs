@@ -71,6 +71,7 @@ const mayImportNode = [
 
 /** Optional peers, with the folders that may import them: everything else works without. */
 const mayImportPeers = {
+  '@ag-ui/client': ['integrations'],
   '@ai-sdk/provider': ['loop'],
   '@google/adk': ['integrations'],
   '@langchain/core': ['integrations'],
@@ -84,7 +85,8 @@ const mayImportPeers = {
   ai: ['integrations'],
   pg: ['stores', 'cli'],
   mysql2: [],
-  rxjs: ['loop'],
+  react: ['integrations'],
+  rxjs: ['loop', 'integrations'],
 }
 const peers = Object.keys(require('./package.json').peerDependencies)
 

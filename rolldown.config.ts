@@ -9,7 +9,7 @@ const names = readdirSync('src/entries')
   .map((file) => file.replace(/\.ts$/, ''))
 
 /** Entries that browsers load. Bundled apart, so that a page gets nothing that only servers need. */
-const web = ['client', 'client-auth', 'client-compat', 'operator']
+const web = ['client', 'client-auth', 'client-compat', 'operator', 'react', 'ai-sdk-chat', 'ag-ui']
 
 const sources = (entries: readonly string[]) =>
   Object.fromEntries(entries.map((name) => [name, resolve(`src/entries/${name}.ts`)]))

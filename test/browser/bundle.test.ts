@@ -14,3 +14,13 @@ it('the published client reaches neither the runtime nor node:*', async () => {
   expect([...reached].filter((folder) => !folders.has(`${folder}`))).toEqual([])
   expect(packages.filter((name) => name.startsWith('node:'))).toEqual([])
 })
+
+it.each(['react', 'ai-sdk-chat', 'ag-ui'])(
+  'the published %s reaches the client, and neither the runtime nor node:*',
+  async (entry) => {
+    const { sources, packages } = (await buildInto(await temporaryDirectory())).reachableFrom(`${entry}.js`)
+    const reached = sources.map((path) => /^src\/((?:core\/)?[^/]+(?:\/ui)?)\//.exec(path)?.[1])
+    expect(reached.filter((folder) => folder && !folders.has(folder) && folder !== 'integrations/ui')).toEqual([])
+    expect(packages.filter((name) => name.startsWith('node:'))).toEqual([])
+  },
+)

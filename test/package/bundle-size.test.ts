@@ -8,6 +8,9 @@ import { type Bundle, bundle } from '../support/package/bundle.ts'
  */
 const limits = { first: 35.6, allVersions: 58 }
 
+/** kB of `useAgent` beyond the client. React is not counted. */
+const hookLimit = 4
+
 /** Folders, files and packages that a client must not contain. */
 const serverSide =
   /^src\/(core\/(agent|node|push|runtime|server|tasks)|stores|operator|serve)\/|\/(grpc|requests|server)[./]|node_modules/
@@ -22,6 +25,12 @@ it(`the client is at most ${limits.first} kB at first and ${limits.allVersions} 
   expect(client.first).toBeLessThanOrEqual(limits.first * 1000)
   expect(totalOf(client)).toBeLessThanOrEqual(limits.allVersions * 1000)
   expect(client.modules.map(([path]) => path).filter((path) => serverSide.test(path))).toEqual([])
+})
+
+it(`useAgent adds at most ${hookLimit} kB to the client`, { timeout: 60_000 }, async () => {
+  const [client, hook] = [await bundle('client'), await bundle('react')]
+  console.info(`${kB(hook.first - client.first)}  of useAgent`)
+  expect(hook.first - client.first).toBeLessThanOrEqual(hookLimit * 1000)
 })
 
 function totalOf({ first, later }: Bundle): number {

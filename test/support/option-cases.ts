@@ -1,5 +1,9 @@
+import { createElement } from 'react'
+import { renderToString } from 'react-dom/server'
 import { adk } from '../../src/entries/adk.ts'
+import { A2AAgent } from '../../src/entries/ag-ui.ts'
 import { aiSdk, asTool } from '../../src/entries/ai-sdk.ts'
+import { A2AChatTransport } from '../../src/entries/ai-sdk-chat.ts'
 import * as auth from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import * as credentials from '../../src/entries/client-auth.ts'
@@ -32,6 +36,7 @@ import { openaiAgents } from '../../src/entries/openai-agents.ts'
 import { createOperatorClient } from '../../src/entries/operator.ts'
 import * as postgres from '../../src/entries/postgres.ts'
 import * as push from '../../src/entries/push.ts'
+import { useAgent } from '../../src/entries/react.ts'
 import * as registry from '../../src/entries/registry.ts'
 import * as sqlite from '../../src/entries/sqlite.ts'
 import { strands } from '../../src/entries/strands.ts'
@@ -60,6 +65,12 @@ const agentCard = { name: 'Echo', description: '', version: '1.0.0', skills: [],
 const link = { request() {} }
 const key = await auth.newSigningKey()
 
+/** A React component that passes its properties on as options. */
+function Conversation(more: object) {
+  useAgent({ agent: url, ...more })
+  return null
+}
+
 /** One case per exported function that takes options, by its name: `test/package/public-api.test.ts` compares the names. */
 export const optionCases: Readonly<Record<string, OptionCase>> = {
   adk: { create: (more) => adk({ name: 'assistant' }, more), wrong: { skills: 1 } },
@@ -71,6 +82,9 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
     create: (more) => strands(() => ({ tools: [], takeSnapshot() {} }) as never, more),
     wrong: { reasoning: 1 },
   },
+  A2AAgent: { create: (more) => new A2AAgent({ agent: url, ...more }), wrong: { storage: 1 } },
+  A2AChatTransport: { create: (more) => new A2AChatTransport({ agent: url, ...more }), wrong: { cancelOnStop: 1 } },
+  useAgent: { create: (more) => renderToString(createElement(Conversation, more)), wrong: { id: 1 } },
   aiSdk: { create: (more) => aiSdk({ stream: async () => ({}) }, more), wrong: { structured: 1 } },
   asTool: { create: (more) => asTool(link as never, more), wrong: { timeout: '1s' } },
   langgraph: {

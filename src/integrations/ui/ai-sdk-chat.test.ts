@@ -2,8 +2,8 @@ import { Chat } from '@ai-sdk/react'
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createLocalHandler } from '../../../test/support/servers/local-handler.ts'
 import { deferred, until } from '../../../test/support/async.ts'
+import { createLocalHandler } from '../../../test/support/servers/local-handler.ts'
 import type { AgentFunction } from '../../core/agent/agent-function.ts'
 import { connect } from '../../core/client/connect.ts'
 import { progressKey } from '../../core/protocol/extensions/progress.ts'
@@ -214,7 +214,7 @@ describe('A2AChatTransport with Chat of the AI SDK', () => {
       expect(second.messages.filter(({ role }) => role === 'assistant')).toHaveLength(1)
       const [tool, text] = outline(second.lastMessage)
       expect([tool, text]).toEqual([
-        ['weather', expect.any(String), {}, undefined],
+        ['weather', 'output-error', {}, 'The task ended before the tool did.'],
         ['text', 'one two three', 'done'],
       ])
       await abandoned
@@ -290,7 +290,7 @@ describe('A2AChatTransport with Chat of the AI SDK', () => {
   })
 
   it('wrong options are named', () => {
-    expect(() => new A2AChatTransport({} as never)).toThrow('A2AChatTransport: agent: expected a client')
+    expect(() => new A2AChatTransport({} as never)).toThrow('agent: expected a client, an address or a function')
     const misspelled: object = { agent: 'https://a.example', cancelOnStopp: true }
     expect(() => new A2AChatTransport(misspelled as never)).toThrow('cancelOnStopp')
   })

@@ -1,19 +1,23 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai'
 import { defined, isObject, type Json, type JsonObject, toJson } from '../../core/base/json.ts'
-import { anything, checkOptions, flag, type OptionChecks, valueThat } from '../../core/base/options.ts'
-import type { Part } from '../../core/protocol/model.ts'
+import { checkOptions, flag, type OptionChecks } from '../../core/base/options.ts'
+import type { Part, TaskStatus } from '../../core/protocol/model.ts'
+import { isEnded } from '../../core/protocol/states.ts'
 import {
   type AgentSource,
   type Conversations,
+  commonChecks,
   createConversations,
   errorText,
   type KeyValueStorage,
   pageStorage,
+  type Replay,
   type Run,
+  replay,
 } from './conversations.ts'
-import { type AgentQuestion, type Answer, encodeAnswer } from './questions.ts'
+import { type AgentQuestion, encodeAnswer, filePart, resultPart } from './questions.ts'
 import type { TaskView, ViewPart } from './task-view.ts'
-import { changesBetween, type ViewChange } from './view-changes.ts'
+import { changesBetween, parseShown, type ViewChange } from './view-changes.ts'
 
 /** The names of the tool parts in which questions appear, unless the agent names a tool. */
 const toolNames = { input: 'ask', approval: 'approve', tool: 'tool', credentials: 'authenticate' } as const
@@ -34,11 +38,7 @@ export interface A2AChatTransportOptions {
   readonly cancelOnStop?: boolean
 }
 
-const checks: OptionChecks<A2AChatTransportOptions> = {
-  agent: anything,
-  storage: valueThat('a storage with getItem and setItem, such as localStorage', hasStorageMethods),
-  cancelOnStop: flag,
-}
+const checks: OptionChecks<A2AChatTransportOptions> = { ...commonChecks, cancelOnStop: flag }
 
 /**
  * Connects `useChat` of the AI SDK to an agent of any A2A version. Texts stream, tools and reasoning of the agent are tool
@@ -59,10 +59,9 @@ export class A2AChatTransport<Message extends UIMessage = UIMessage> implements 
   readonly #runs = new Map<string, Run>()
 
   constructor(options: A2AChatTransportOptions) {
-    checkOptions('A2AChatTransport', options, checks)
+    checkOptions('A2AChatTransport', options, checks, ['agent'])
     const { agent, storage = pageStorage(), cancelOnStop = true } = options
-    if (!agent) throw new TypeError('A2AChatTransport: agent: expected a client, an address, or a function.')
-    this.#conversations = createConversations(agent, storage, 'parley-a2a/chats')
+    this.#conversations = createConversations(agent, storage, 'parley-a2a/chats', replayAnswered)
     this.#cancelOnStop = cancelOnStop
   }
 
@@ -82,7 +81,8 @@ export class A2AChatTransport<Message extends UIMessage = UIMessage> implements 
     if (!question || !answer) {
       throw new Error('There is nothing to send: the last message answers no open question of the agent.')
     }
-    const parts = encodeAnswer(question, answer)
+    const isFailure = 'failure' in answer
+    const parts = isFailure ? [resultPart(question, answer.failure, true)] : encodeAnswer(question, answer.value)
     const run = this.#conversations.send(chatId, { ...options, parts, continuesMessage: true })
     return this.#toStream(chatId, run, abortSignal, outcomeOf(question, answer))
   }
@@ -132,9 +132,20 @@ export class A2AChatTransport<Message extends UIMessage = UIMessage> implements 
   }
 }
 
-function hasStorageMethods(value: unknown): boolean {
-  const { getItem, setItem } = Object(value)
-  return typeof getItem === 'function' && typeof setItem === 'function'
+/** A message shows a task across its answered questions, at each of which a stream ends. */
+const replayAnswered: Replay = async function* (client, taskId, after, signal) {
+  for (let from = after; ; ) {
+    let last: TaskStatus | undefined
+    for await (const event of replay(client, taskId, from, signal)) {
+      yield event
+      if (event.type === 'message') return
+      if (event.type !== 'artifact') last = event.type === 'task' ? event.task.status : event.status
+      from = event.type === 'task' ? event.task.generation : event.generation
+    }
+    if (signal.aborted || last === undefined || isEnded(last.state)) return
+    const { status } = await client.task(taskId).get({ signal, historyLength: 0 })
+    if (status.state === last.state && status.message?.messageId === last.message?.messageId) return
+  }
 }
 
 async function* toChunks(run: Run, first: readonly UIMessageChunk[] = []): AsyncGenerator<UIMessageChunk> {
@@ -169,6 +180,12 @@ async function* toChunks(run: Run, first: readonly UIMessageChunk[] = []): Async
     return yield { type: 'error', errorText: errorText(error) }
   }
   if (!last) return
+  const running = last.question ? [] : shown.filter((part) => part.type === 'tool' && /called|working/.test(part.state))
+  for (const { id } of running) {
+    // A task that ended early leaves no tool running.
+    const errorText = 'The task ended before the tool did.'
+    yield { type: 'tool-output-error', toolCallId: id, errorText, dynamic: true, providerExecuted: true }
+  }
   yield { type: 'finish-step' }
   if (last.problem !== undefined) return yield { type: 'error', errorText: last.problem }
   yield { type: 'finish', finishReason: last.question ? 'tool-calls' : 'stop' }
@@ -186,7 +203,8 @@ function* chunksOf(change: ViewChange): Generator<UIMessageChunk> {
       if (change.type === 'update') yield { type: `${part.type}-end`, id }
       return
     case 'tool': {
-      const { name, input = {}, state, result = null } = part
+      const { name, state } = part
+      const [input = {}, result = null] = [parseShown(part.input), parseShown(part.result)]
       const common = { toolCallId: id, dynamic: true, providerExecuted: true }
       if (change.type === 'start') yield { type: 'tool-input-available', ...common, toolName: name, input }
       else if (state === 'failed') yield { type: 'tool-output-error', ...common, errorText: textOf(result) }
@@ -197,7 +215,9 @@ function* chunksOf(change: ViewChange): Generator<UIMessageChunk> {
       return
     }
     case 'file':
-      if (change.type === 'start') yield { type: 'file', url: part.url, mediaType: part.mediaType }
+      if (change.type === 'start') {
+        yield { type: 'file', url: part.url, mediaType: part.mediaType || 'application/octet-stream' }
+      }
       return
     case 'data': {
       const { source: artifactId, name, data } = part
@@ -222,6 +242,9 @@ function questionChunks(question: AgentQuestion): UIMessageChunk[] {
   const request: UIMessageChunk = { type: 'tool-approval-request', approvalId: id, toolCallId: id, reason: text }
   return [{ type: 'tool-input-available', ...call }, ...(kind === 'approval' ? [request] : [])]
 }
+
+/** An answer of the page, or why a tool failed that it should run. */
+type Answer = { readonly value: Json } | { readonly failure: string }
 
 /** The answer that the page has put into a tool part. */
 function answerIn(message: UIMessage, question: AgentQuestion): Answer | undefined {
@@ -258,19 +281,6 @@ function partsOf(message: UIMessage): readonly Part[] {
   })
   if (parts.length === 0) throw new Error('There is nothing to send: the message has no text, file or data.')
   return parts
-}
-
-/** The page has the bytes of its files in data URLs. */
-export function filePart({ url, mediaType, filename }: FileSource): Part {
-  const [, base64] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? []
-  const members = defined({ mediaType, filename })
-  return base64 === undefined ? { url, ...members } : { raw: base64, ...members }
-}
-
-interface FileSource {
-  readonly url: string
-  readonly mediaType: string
-  readonly filename?: string | undefined
 }
 
 function textOf(value: Json): string {

@@ -1,16 +1,13 @@
 import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
+import { type OptionChecks, object, valueThat } from '../../core/base/options.ts'
 import type { Client } from '../../core/client/client.ts'
 import { connect } from '../../core/client/connect.ts'
 import { type ClientEvent, toClientEvents } from '../../core/client/reply.ts'
-import { callOf } from '../../core/client/send-request.ts'
-import { A2AError, type ErrorCode } from '../../core/protocol/errors.ts'
-import type { Part, TaskStatus } from '../../core/protocol/model.ts'
+import { callOf, newId } from '../../core/client/send-request.ts'
+import type { Part } from '../../core/protocol/model.ts'
 import { isEnded, isInterrupted } from '../../core/protocol/states.ts'
-import { type AgentQuestion, readQuestion } from './questions.ts'
+import type { AgentQuestion } from './questions.ts'
 import { applyEvent, emptyView, type TaskView, type ViewPart } from './task-view.ts'
-
-/** Milliseconds in which a task that is stopped before its first event must appear, to be canceled. */
-const stopTimeout = 30_000
 
 /** Number of conversations whose positions are kept, and of parts that a position knows. */
 const maxPositions = 50
@@ -60,7 +57,7 @@ export interface Run {
   /** The view after each event. Ends when the task has ended or waits for the caller. */
   readonly views: AsyncGenerator<TaskView>
   /** The id of the message that shows the task. Known with the first view. */
-  messageId(): string | undefined
+  messageId(): string
   /** Cancels the task, also one that the agent has not announced yet. */
   cancel(): Promise<void>
   /** Stops reading. The task continues. */
@@ -72,75 +69,86 @@ export interface Conversations {
   send(id: string, message: Outgoing): Run
   /** Follows the task of a conversation from the start of its message. Undefined if there is none to follow. */
   follow(id: string): Run | undefined
+  /** Cancels the task that waits for an answer. */
+  abandon(id: string): Promise<void>
   forget(id: string): void
 }
 
+/** The checks of the options that every front end has. */
+export const commonChecks: OptionChecks<{ readonly agent: AgentSource; readonly storage?: KeyValueStorage }> = {
+  agent: /* @__PURE__ */ valueThat('a client, an address or a function', Boolean),
+  storage: object,
+}
+
+/** `replayMessage` emits all events that a message shows. */
 export function createConversations(
   agent: AgentSource,
   storage: KeyValueStorage | undefined,
   name: string,
+  replayMessage = replay,
 ): Conversations {
   const clientOf = createClientSource(agent)
-  const positions = createPositions(storage ?? createMemoryStorage(), name)
+  const cancel = async (taskId: string) => {
+    await (await clientOf()).task(taskId).cancel()
+  }
+  const positions = createPositions(name, storage)
 
-  /** `hidden` is shown already, in earlier messages. */
-  function run(id: string, start: Position, hidden: Position['seen'], open: Open): Run {
+  /** `hidden` is shown already, in earlier messages. `answered` is the question that the run answers. */
+  function run(id: string, start: Position, hidden: Position['seen'], open: Open, answered?: string): Run {
     const controller = new AbortController()
-    const { signal } = controller
+    const { promise: announced, resolve: announce } = Promise.withResolvers<unknown>()
+    const isFollowing = start.seen !== undefined
+    /** Of an answer without a task. */
+    const fallbackId = newId()
     let position = start
-    let announce = () => {}
-    const announced = new Promise<void>((resolve) => {
-      announce = resolve
-    })
+    let isWritten = false
 
     const update = (view: TaskView) => {
-      const { taskId, contextId, state, question, generation, isExact } = view
-      const isSettled = state !== undefined && (isEnded(state) || isInterrupted(state))
-      const isFirst = position.taskId !== taskId || position.messageId === undefined
-      if (!isFirst && !isSettled && position.question?.id === question?.id) return
-      const { question: _, ...rest } = position
-      const messageId = position.messageId ?? taskId
-      const after = position.after ?? (isExact && start.before === undefined ? 1 : undefined)
-      const members = { contextId, taskId, messageId, after, question, isOver: isSettled && !question }
-      position = defined({ ...rest, ...members, generation, seen: lengthsOf(view, hidden) })
+      const { taskId, contextId, state = 'working', question, generation } = view
+      const isSettled = isEnded(state) || isInterrupted(state)
+      if (isWritten && !isSettled && position.question?.id === question?.id) return
+      isWritten = true
+      const { messageId = taskId, before } = position
+      const after = position.after ?? (view.isExact && !before ? 1 : undefined)
+      const seen = lengthsOf(view, hidden)
+      const isOver = isSettled && !question
+      position = defined({ contextId, taskId, messageId, after, before, seen, generation, question, isOver })
       positions.write(id, position)
-      announce()
+      announce(undefined)
     }
 
     async function* views(): AsyncGenerator<TaskView> {
       const client = await clientOf()
       let view = emptyView
       try {
-        for await (const event of open(client, signal)) {
+        for await (const event of open(client, controller.signal)) {
           view = applyEvent(view, event)
+          // The task as it was before the answer.
+          if (view.question && view.question.id === answered) continue
           update(view)
           yield view.isWhole && hidden ? { ...view, parts: view.parts.flatMap((part) => unseen(part, hidden)) } : view
+          // Some agents keep the stream open. A replay goes on.
+          if (view.state === 'input-required' && !(isFollowing && start.after)) return
         }
       } catch (error) {
         // The next message starts a task of its own.
-        if (isGone(error) && position.contextId !== undefined) positions.write(id, { contextId: position.contextId })
-        throw error
+        if (isGone(error)) positions.write(id, defined({ contextId: position.contextId }))
+        // What the page has shown is all that is left of a task that it follows.
+        if (!isGone(error) || !isFollowing) throw error
       }
     }
 
     const iterator = views()
     return {
       views: iterator,
-      messageId: () => position.messageId,
+      messageId: () => position.messageId ?? fallbackId,
       async cancel() {
-        if (position.taskId === undefined) {
-          const timer = setTimeout(() => controller.abort(), stopTimeout)
-          // The front end may have stopped reading.
-          iterator.next().then(announce, announce)
-          await announced
-          clearTimeout(timer)
-        }
+        // The front end may have stopped reading.
+        if (position.taskId === undefined) iterator.next().then(announce, announce)
+        else announce(undefined)
+        await announced
         const { taskId, isOver } = position
-        if (taskId === undefined || isOver) return
-        const client = await clientOf()
-        await client.task(taskId).cancel()
-        const { question: _, ...rest } = position
-        positions.write(id, { ...rest, isOver: true })
+        if (taskId !== undefined && !isOver) await cancel(taskId)
       },
       leave: () => controller.abort(),
     }
@@ -148,34 +156,32 @@ export function createConversations(
 
   return {
     position: (id) => positions.read(id),
+    async abandon(id) {
+      const { question, ...position } = positions.read(id) ?? {}
+      if (question) await cancel(question.taskId)
+      positions.write(id, { ...position, isOver: true })
+    },
     forget: (id) => positions.write(id, undefined),
     send(id, { parts, isNew, continuesMessage, headers, metadata }) {
       const earlier = positions.read(id) ?? {}
       const { contextId, seen, generation, messageId } = earlier
       const taskId = earlier.question && !isNew ? earlier.taskId : undefined
-      const answered = taskId === undefined ? undefined : earlier.question?.id
+      const start: Position =
+        taskId === undefined ? defined({ contextId }) : defined({ contextId, taskId, before: seen })
       const open: Open = (client, signal) =>
-        untilQuestion(client.stream(parts, defined({ contextId, taskId, headers, metadata, signal })), answered)
-      if (taskId === undefined) return run(id, defined({ contextId }), undefined, open)
-      if (continuesMessage && messageId !== undefined) return run(id, earlier, seen, open)
-      const after = earlier.after === undefined ? undefined : generation
-      const members = { contextId, taskId, messageId: `${taskId}-${generation ?? newNumber()}`, after, before: seen }
-      return run(id, defined(members), seen, open)
+        client.stream(parts, defined({ contextId, taskId, headers, metadata, signal }))
+      if (taskId === undefined) return run(id, start, undefined, open)
+      const next = { messageId: `${taskId}-${generation || newId()}`, after: earlier.after && generation }
+      const { before, after } = earlier
+      const same = { messageId, after, before }
+      return run(id, defined({ ...start, ...(continuesMessage ? same : next) }), seen, open, earlier.question?.id)
     },
     follow(id) {
       const position = positions.read(id)
       const { taskId, isOver, after, before } = position ?? {}
       if (!position || taskId === undefined || isOver) return undefined
-      const open: Open = async function* (client, signal) {
-        try {
-          const isExact = after !== undefined
-          yield* isExact ? replay(client, taskId, after, signal) : untilQuestion(client.task(taskId).subscribe({ signal }))
-        } catch (error) {
-          if (!isGone(error)) throw error
-          // What the page has shown is all that is left.
-          positions.write(id, { ...position, isOver: true })
-        }
-      }
+      const open: Open = (client, signal) =>
+        after === undefined ? client.task(taskId).subscribe({ signal }) : replayMessage(client, taskId, after, signal)
       return run(id, position, before, open)
     },
   }
@@ -183,52 +189,16 @@ export function createConversations(
 
 type Open = (client: Client, signal: AbortSignal) => AsyncGenerator<ClientEvent>
 
-/** Ends with a question: some agents keep the stream open. The question that the stream answers is left out. */
-async function* untilQuestion(events: AsyncGenerator<ClientEvent>, answered?: string): AsyncGenerator<ClientEvent> {
-  for await (const event of events) {
-    const status = event.type === 'task' ? event.task.status : event.type === 'status' ? event.status : undefined
-    const taskId = event.type === 'task' ? event.task.id : ''
-    const question = status?.state === 'input-required' ? readQuestion(status, taskId, undefined) : undefined
-    // The task as it was before the answer.
-    if (question && question.id === answered) continue
-    yield event
-    if (question) return
-  }
-}
+/** Emits every event after a number, up to the end of the task or its next question. */
+export const replay: Replay = (client, taskId, after, signal) =>
+  toClientEvents(client.service.subscribeToTask({ taskId, after, includeEnded: true }, callOf({ signal })))
 
-/** Emits every event after a number, up to the end of the task or its open question. A stream ends at each question. */
-async function* replay(
-  client: Client,
-  taskId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<ClientEvent> {
-  for (let from = after; ; ) {
-    let last: TaskStatus | undefined
-    const events = client.service.subscribeToTask({ taskId, after: from, includeEnded: true }, callOf({ signal }))
-    for await (const event of toClientEvents(events)) {
-      yield event
-      if (event.type === 'message') return
-      if (event.type !== 'artifact') last = event.type === 'task' ? event.task.status : event.status
-      from = event.type === 'task' ? event.task.generation : event.generation
-    }
-    if (signal.aborted || last === undefined || isEnded(last.state)) return
-    const { status } = await client.task(taskId).get({ signal, historyLength: 0 })
-    if (status.state === last.state && status.message?.messageId === last.message?.messageId) return
-  }
-}
+export type Replay = (client: Client, taskId: string, after: number, signal: AbortSignal) => AsyncGenerator<ClientEvent>
 
-/** Whether the task cannot be continued: it was answered in another tab, has ended, or is forgotten. */
+/** Whether the task cannot be continued: it was answered in another tab, has ended (`task-ended`), or is not found. */
 function isGone(error: unknown): boolean {
-  return error instanceof A2AError && goneCodes.has(error.code)
+  return /^(task-[en]|unsupported-op)/.test(`${isObject(error) && error.code}`)
 }
-
-const goneCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'task-ended',
-  'task-expired',
-  'task-not-found',
-  'unsupported-operation',
-])
 
 /** What a part adds to what is shown already. */
 function unseen(part: ViewPart, seen: Readonly<Record<string, number>>): readonly ViewPart[] {
@@ -264,25 +234,24 @@ function createClientSource(agent: AgentSource): () => Promise<Client> {
 }
 
 /** The positions of the latest conversations, under one key. Another tab may write it as well. */
-function createPositions(storage: KeyValueStorage, name: string) {
-  const read = (): Readonly<Record<string, Position>> => {
+function createPositions(name: string, storage: KeyValueStorage | undefined) {
+  let text = '[]'
+  const readAll = (): Map<string, Position> => {
     try {
-      const positions: unknown = JSON.parse(storage.getItem(name) ?? '{}')
-      return isObject(positions) ? (positions as unknown as Record<string, Position>) : {}
+      return new Map(JSON.parse(storage?.getItem(name) ?? text))
     } catch {
-      return {}
+      return new Map()
     }
   }
   return {
-    read: (id: string): Position | undefined => {
-      const position = Object.hasOwn(read(), id) ? read()[id] : undefined
-      return isObject(position) ? position : undefined
-    },
+    read: (id: string) => readAll().get(id),
     write(id: string, position: Position | undefined) {
-      const { [id]: _, ...others } = read()
-      const entries = [...Object.entries(others), ...(position ? [[id, position] as const] : [])]
+      const positions = readAll()
+      positions.delete(id)
+      if (position) positions.set(id, position)
+      text = JSON.stringify([...positions].slice(-maxPositions))
       try {
-        storage.setItem(name, JSON.stringify(Object.fromEntries(entries.slice(-maxPositions))))
+        storage?.setItem(name, text)
       } catch {
         // A full or forbidden storage: the conversation continues, and cannot be resumed after a reload.
       }
@@ -299,19 +268,7 @@ export function pageStorage(): KeyValueStorage | undefined {
   }
 }
 
-function createMemoryStorage(): KeyValueStorage {
-  const values = new Map<string, string>()
-  return {
-    getItem: (key) => values.get(key) ?? null,
-    setItem: (key, value) => values.set(key, value),
-  }
-}
-
 /** An error as a person reads it. Its hint is for developers. */
 export function errorText(error: unknown): string {
-  return error instanceof Error && error.message !== '' ? error.message : 'The agent could not be reached.'
-}
-
-function newNumber(): string {
-  return crypto.getRandomValues(new Uint32Array(1)).join('')
+  return error instanceof Error ? error.message : `${error}`
 }

@@ -1,7 +1,7 @@
 import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
-import { inputRequestIn, toolResult, toolUse } from '../../core/protocol/extensions/client-tools.ts'
-import { type AuthRequired, credentialsPart } from '../../core/protocol/extensions/in-task-credentials.ts'
-import { type Message, type Part, type TaskStatus, textOf } from '../../core/protocol/model.ts'
+import { clientTools, toolResult } from '../../core/protocol/extensions/client-tools.ts'
+import { type AuthRequired, credentialsType } from '../../core/protocol/extensions/in-task-credentials.ts'
+import { type Part, type TaskStatus, textOf } from '../../core/protocol/model.ts'
 
 /** What a task waits for. */
 export interface AgentQuestion {
@@ -33,15 +33,16 @@ export interface AgentQuestion {
 /** Reads the question of a status that waits for the caller. */
 export function readQuestion(status: TaskStatus, taskId: string, auth: AuthRequired | undefined): AgentQuestion {
   const { state, message } = status
-  const request = inputRequestIn(message) ?? {}
-  const { requestId, tool, prompt } = request
+  const found = message?.metadata?.[clientTools]
+  const request = isObject(found) ? found : {}
+  const { requestId, tool } = request
   const isRequest = typeof requestId === 'string'
-  const input = request.arguments ?? argumentsIn(message)
+  const input = request.arguments
   const schema = [request.resultSchema, tool === undefined ? request.schema : undefined].find(isObject)
   const isCall = request.schema !== undefined || input !== undefined
   const ofTool = isCall ? 'tool' : 'approval'
   const ofInput = tool === undefined ? (isYesOrNo(schema) ? 'approval' : 'input') : ofTool
-  const text = (message && textOf(message)) || (typeof prompt === 'string' ? prompt : '') || 'The agent needs an answer.'
+  const text = (message && textOf(message)) || 'The agent needs an answer.'
   return defined({
     id: isRequest ? requestId : (message?.messageId ?? `question-${taskId}`),
     taskId,
@@ -57,65 +58,54 @@ export function readQuestion(status: TaskStatus, taskId: string, auth: AuthRequi
   })
 }
 
-/** What a caller answers: a value, a decision as `true` or `{ approved, reason }`, or why a tool failed. */
-export type Answer = { readonly value: Json } | { readonly failure: string }
-
-/** The parts that answer a question. Agents that ask without a request get text where the answer is one. */
-export function encodeAnswer(question: AgentQuestion, answer: Answer): readonly Part[] {
-  if ('failure' in answer) return [resultPart(question, answer.failure, true)]
-  const { value } = answer
+/** The parts that answer a question: by a value, or a decision as `true` or `{ approved, reason }`. */
+export function encodeAnswer(question: AgentQuestion, value: Json): readonly Part[] {
   switch (question.kind) {
     case 'credentials':
-      return isObject(value) && typeof value.credentials === 'string'
-        ? [credentialsPart(defined({ scheme: textIn(value.scheme), credentials: value.credentials }))]
-        : [plainPart(value)]
+      // `{ scheme, credentials }`, or the credentials alone.
+      return [{ data: typeof value === 'string' ? { credentials: value } : value, mediaType: credentialsType }]
     case 'approval':
-      return encodeDecision(question, value)
+      return [encodeDecision(question, value)]
     case 'input':
     case 'tool':
-      return [question.isRequest ? resultPart(question, value) : plainPart(value)]
+      return [resultPart(question, value)]
   }
 }
 
 /** A decision in the form that the agent asks for: by its schema, or as a word. */
-function encodeDecision(question: AgentQuestion, value: Json): readonly Part[] {
-  const approved = isObject(value) ? value.approved === true : value === true || /^\s*(yes|y|true|ok)\b/i.test(`${value}`)
-  const reason = isObject(value) ? textIn(value.reason) : undefined
-  if (question.schema?.type === 'boolean') return [resultPart(question, approved)]
-  if (question.schema) return [resultPart(question, defined({ approved, reason }))]
-  const word = approved ? 'yes' : 'no'
-  const comment = reason === undefined ? [] : [{ text: reason }]
-  return [question.isRequest ? resultPart(question, word) : { text: word }, ...comment]
+function encodeDecision(question: AgentQuestion, value: Json): Part {
+  const { schema } = question
+  const decision = isObject(value) ? value : { approved: value }
+  const approved = decision.approved === true || decision.approved === 'yes'
+  if (schema?.type === 'boolean') return resultPart(question, approved)
+  return resultPart(question, schema ? { ...decision, approved } : approved ? 'yes' : 'no')
 }
 
-function resultPart({ id, isRequest }: AgentQuestion, result: Json, isError = false): Part {
-  if (!isRequest) return plainPart(result)
-  return { data: { toolUseId: id, result, ...(isError && { isError }) }, mediaType: toolResult }
-}
-
-function plainPart(value: Json): Part {
-  return typeof value === 'string' ? { text: value } : { data: value, mediaType: 'application/json' }
+/** Refers to the request of the agent. Agents that do not name one get text where the answer is one. */
+export function resultPart({ id, isRequest }: AgentQuestion, result: Json, isError?: true): Part {
+  if (isRequest) return { data: defined({ toolUseId: id, result, isError }), mediaType: toolResult }
+  return typeof result === 'string' ? { text: result } : { data: result, mediaType: 'application/json' }
 }
 
 /** Whether a schema wants a decision: `true` or `false`, alone or as `approved`. */
 function isYesOrNo(schema: JsonObject | undefined): boolean {
-  if (schema?.type === 'boolean') return true
-  const { approved, reason: _, ...others } = isObject(schema?.properties) ? schema.properties : {}
-  return isObject(approved) && approved.type === 'boolean' && Object.keys(others).length === 0
+  return schema?.type === 'boolean' || (isObject(schema?.properties) && isObject(schema.properties.approved))
 }
 
-function argumentsIn(message: Message | undefined): Json | undefined {
-  for (const part of message?.parts ?? []) {
-    if ('data' in part && part.mediaType === toolUse && isObject(part.data)) return part.data.arguments
-  }
-  return undefined
+/** The page has the bytes of its files in data URLs. */
+export function filePart({ url, mediaType, filename }: FileSource): Part {
+  const [, base64] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? []
+  const members = defined({ mediaType, filename })
+  return base64 === undefined ? { url, ...members } : { raw: base64, ...members }
+}
+
+interface FileSource {
+  readonly url: string
+  readonly mediaType?: string | undefined
+  readonly filename?: string | undefined
 }
 
 /** Whether a page may link to the address: agents are not trusted. */
 export function isWebUrl(url: string): boolean {
-  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-}
-
-function textIn(value: Json | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
+  return /^https?:\/\//i.test(url)
 }

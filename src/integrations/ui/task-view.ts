@@ -3,7 +3,14 @@ import type { ClientEvent } from '../../core/client/reply.ts'
 import type { ArtifactEvent } from '../../core/protocol/events.ts'
 import { toolResult, toolUse } from '../../core/protocol/extensions/client-tools.ts'
 import { progressKey } from '../../core/protocol/extensions/progress.ts'
-import { type Message, type Part, type Task, type TaskState, type TaskStatus, textOf } from '../../core/protocol/model.ts'
+import {
+  type Message,
+  type Part,
+  type Task,
+  type TaskState,
+  type TaskStatus,
+  textOf,
+} from '../../core/protocol/model.ts'
 import { isEnded, isInterrupted } from '../../core/protocol/states.ts'
 import { type AgentQuestion, isWebUrl, readQuestion } from './questions.ts'
 
@@ -19,7 +26,7 @@ export type ViewPart =
       readonly mediaType?: string
       readonly isComplete: boolean
     }
-  | { readonly type: 'reasoning'; readonly id: string; readonly text: string; readonly isComplete: boolean }
+  | { readonly type: 'reasoning'; readonly id: string; readonly text: string }
   | ToolView
   | {
       readonly type: 'file'
@@ -27,6 +34,7 @@ export type ViewPart =
       readonly source: string
       /** An http, https or data URL. */
       readonly url: string
+      /** Empty if the agent does not name it. */
       readonly mediaType: string
       readonly name?: string
     }
@@ -39,6 +47,7 @@ export interface ToolView {
   readonly id: string
   readonly name: string
   readonly state: 'called' | 'working' | 'done' | 'failed'
+  /** JSON, or as much of it as a text as the agent shows. */
   readonly input?: Json
   readonly result?: Json
 }
@@ -51,9 +60,9 @@ export interface TaskView {
   /** The number of the last event. */
   readonly generation: number
   /** Whether the agent resumes streams exactly, after any event. */
-  readonly isExact: boolean
+  readonly isExact?: boolean
   /** Whether the view holds the whole task, and not only what followed an event. */
-  readonly isWhole: boolean
+  readonly isWhole?: boolean
   readonly parts: readonly ViewPart[]
   /** What the agent is doing, in its words. */
   readonly progress?: string
@@ -63,31 +72,40 @@ export interface TaskView {
   readonly problem?: string
 }
 
-export const emptyView: TaskView = { generation: 0, isExact: false, isWhole: false, parts: [] }
+/** The source of parts that are in a message, and in no artifact, begins so. */
+const messageSource = 'message/'
+
+export function isOfArtifact(part: ViewPart): part is Extract<ViewPart, { readonly source: string }> {
+  return 'source' in part && !part.source.startsWith(messageSource)
+}
+
+/** The parts of a message, such as one of the person. */
+export function viewOf(message: Message): readonly ViewPart[] {
+  return withMessage([], message)
+}
+
+export const emptyView: TaskView = { generation: 0, parts: [] }
 
 /** The view after an event. A task as a whole replaces its artifacts, so nothing is shown twice. */
 export function applyEvent(view: TaskView, event: ClientEvent): TaskView {
+  if (event.type === 'message') {
+    const { contextId = view.contextId } = event.message
+    const parts = completeParts(withMessage(view.parts, event.message))
+    return { ...view, ...defined({ contextId }), state: 'completed', parts }
+  }
   const isExact = view.isExact || event.follows !== undefined
+  const { contextId, generation } = event.type === 'task' ? event.task : event
+  const taskId = event.type === 'task' ? event.task.id : event.taskId
+  const next = { ...view, taskId, contextId, generation, isExact }
   switch (event.type) {
-    case 'message': {
-      const { message } = event
-      const parts = withMessage(view.parts, message)
-      const { contextId = view.contextId } = message
-      return { ...view, ...defined({ contextId }), state: 'completed', parts: completeParts(parts) }
-    }
+    case 'artifact':
+      return { ...next, parts: withArtifact(view.parts, event) }
+    case 'status':
+      return applyStatus(next, event.status, event)
     case 'task': {
-      const { id: taskId, contextId, generation, artifacts } = event.task
+      const { artifacts, status } = event.task
       const parts = artifacts.reduce((list, artifact) => withArtifact(list, { artifact }), view.parts)
-      const next = { ...view, taskId, contextId, generation, isExact, isWhole: true, parts }
-      return applyStatus(next, event.task.status, event, event.task)
-    }
-    case 'status': {
-      const { taskId, contextId, generation, status } = event
-      return applyStatus({ ...view, taskId, contextId, generation, isExact }, status, event)
-    }
-    case 'artifact': {
-      const { taskId, contextId, generation } = event
-      return { ...view, taskId, contextId, generation, isExact, parts: withArtifact(view.parts, event) }
+      return applyStatus({ ...next, parts, isWhole: true }, status, event, event.task)
     }
   }
 }
@@ -97,145 +115,101 @@ type StatusSource = Pick<ClientEvent, 'authRequired'> & { readonly metadata?: Js
 function applyStatus(view: TaskView, status: TaskStatus, event: StatusSource, task?: Task): TaskView {
   const { state, message } = status
   const { progress: _, question: __, problem: ___, ...rest } = view
-  const next: TaskView = { ...rest, state, parts: closeQuestions(view.parts) }
+  const parts = closeQuestions(view.parts)
+  const next: TaskView = { ...rest, state, parts }
+  const text = message ? textOf(message) : ''
   if (isInterrupted(state)) {
     const question = readQuestion(status, view.taskId ?? '', event.authRequired)
-    const spoken = message ? { ...message, parts: message.parts.filter((part) => 'text' in part) } : undefined
-    const parts = spoken ? withMessage(next.parts, spoken) : next.parts
+    const spoken = message && { ...message, parts: text === '' ? [] : [{ text }] }
     const part: ViewPart = { type: 'question', id: question.id, question, isOpen: true }
-    return { ...next, question, parts: withPart(completeParts(parts), part) }
+    return { ...next, question, parts: withPart(completeParts(withMessage(parts, spoken)), part) }
   }
-  if (!isEnded(state)) return withProgress(next, message, event.metadata)
-  const text = message ? textOf(message) : ''
-  if (state === 'failed' || state === 'rejected' || state === 'unknown') {
-    return { ...next, parts: failTools(completeParts(next.parts)), problem: text || problems[state] }
+  if (!isEnded(state)) return withProgress(next, message, text, event.metadata)
+  if (state !== 'completed' && state !== 'canceled') {
+    return { ...next, parts: completeParts(parts), problem: text || `Task ${state}.` }
   }
-  const spoken = message && withMessage(next.parts, message)
-  const parts = completeParts(spoken ?? next.parts)
-  if (state === 'canceled') return { ...next, parts: failTools(parts) }
-  return { ...next, parts: parts.some(isContent) ? parts : withMessage(parts, lastMessageOf(view, task)) }
-}
-
-const problems = {
-  failed: 'The agent failed and did not say why.',
-  rejected: 'The agent refused this request and did not say why.',
-  unknown: 'The agent lost track of this task.',
-} as const satisfies Partial<Record<TaskState, string>>
-
-function isContent({ type }: ViewPart): boolean {
-  return type === 'text' || type === 'file' || type === 'data'
+  const ended = completeParts(withMessage(parts, message))
+  const isSilent = state === 'completed' && !ended.some((part) => 'source' in part)
+  return { ...next, parts: isSilent ? withMessage(ended, lastMessageOf(view, task)) : ended }
 }
 
 /** Some agents put their answer into the history, or into a status before the last one. */
-function lastMessageOf({ progress, taskId = '' }: TaskView, task: Task | undefined): Message | undefined {
+function lastMessageOf({ progress: text, taskId = '' }: TaskView, task: Task | undefined): Message | undefined {
   const message = task?.history.findLast(({ role }) => role === 'agent')
-  if (message || progress === undefined) return message
-  return { messageId: `answer-${taskId}`, role: 'agent', parts: [{ text: progress }] }
+  return message ?? (text ? { messageId: taskId, role: 'agent', parts: [{ text }] } : undefined)
 }
 
 /** A status of a working agent: what it does, thinks, or calls. */
-function withProgress(view: TaskView, message: Message | undefined, metadata: JsonObject | undefined): TaskView {
+function withProgress(
+  view: TaskView,
+  message: Message | undefined,
+  text: string,
+  metadata: JsonObject | undefined,
+): TaskView {
   const details = metadata?.[progressKey] ?? message?.metadata?.[progressKey]
-  const text = message ? textOf(message) : ''
   if (!isObject(details)) return text === '' ? view : { ...view, progress: text }
   if (details.type === 'reasoning') {
     return { ...view, parts: withReasoning(view.parts, typeof details.text === 'string' ? details.text : text) }
   }
   const { tool, toolCallId } = details
   if (typeof tool !== 'string' || typeof toolCallId !== 'string') return view
-  return { ...view, parts: withTool(view.parts, toolCallId, tool, toolChange(details, message)) }
+  const part = { type: 'tool' as const, id: toolCallId, name: tool, ...toolChange(details, message, text) }
+  return { ...view, parts: withPart(view.parts, part) }
 }
 
 type ToolChange = Pick<ToolView, 'state' | 'input' | 'result'>
 
 /** Adapters of frameworks report calls in the metadata, the loop in parts. */
-function toolChange({ state, input, result }: JsonObject, message: Message | undefined): ToolChange {
-  const states = ['called', 'working', 'done', 'failed'] as const
-  const named = states.find((each) => each === state)
-  if (named) return defined({ state: named, input: parsed(input), result: parsed(result) })
+function toolChange({ state, input, result }: JsonObject, message: Message | undefined, text: string): ToolChange {
+  const named = (['called', 'working', 'done', 'failed'] as const).find((each) => each === state)
+  if (named) return defined({ state: named, input, result })
   for (const part of message?.parts ?? []) {
-    if (!('data' in part) || !isObject(part.data)) continue
-    if (part.mediaType === toolUse) return defined({ state: 'called', input: part.data.arguments })
-    const isFailed = part.data.isError === true
-    if (part.mediaType === toolResult) return { state: isFailed ? 'failed' : 'done', result: part.data.result ?? null }
+    const data = 'data' in part && isObject(part.data) ? part.data : {}
+    if (part.mediaType === toolUse) return defined({ state: 'called', input: data.arguments })
+    if (part.mediaType === toolResult) return defined({ state: data.isError ? 'failed' : 'done', result: data.result })
   }
-  return { state: 'working', result: message ? textOf(message) : '' }
+  return { state: 'working', result: text }
 }
 
-/** JSON in a text, or the text. */
-function parsed(value: Json | undefined): Json | undefined {
-  if (typeof value !== 'string') return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
-}
-
-function withTool(parts: readonly ViewPart[], id: string, name: string, change: ToolChange): readonly ViewPart[] {
-  const earlier = parts.find((part) => part.type === 'tool' && part.id === id) as ToolView | undefined
-  return withPart(completeReasoning(parts), { ...earlier, type: 'tool', id, name, ...change })
-}
-
+/** Reasoning is one part until something else follows it. */
 function withReasoning(parts: readonly ViewPart[], text: string): readonly ViewPart[] {
-  if (text === '') return parts
   const last = parts.at(-1)
-  if (last?.type === 'reasoning' && !last.isComplete) return parts.with(-1, { ...last, text: last.text + text })
-  const id = `reasoning-${parts.filter(({ type }) => type === 'reasoning').length + 1}`
-  return [...parts, { type: 'reasoning', id, text, isComplete: false }]
+  if (last?.type === 'reasoning') return parts.with(-1, { ...last, text: last.text + text })
+  return text === '' ? parts : [...parts, { type: 'reasoning', id: `reasoning-${parts.length}`, text }]
 }
 
-/** Adds a part, or replaces the one with the same id where it is. */
+/** Adds a part, or changes the one with the same id where it is. */
 function withPart(parts: readonly ViewPart[], part: ViewPart): readonly ViewPart[] {
   const index = parts.findIndex(({ id, type }) => id === part.id && type === part.type)
-  return index < 0 ? [...parts, part] : parts.with(index, part)
+  return index < 0 ? [...parts, part] : parts.with(index, { ...parts[index], ...part })
 }
 
 /** The parts of a message, unless an artifact has said the same: many agents repeat their answer in the last status. */
 function withMessage(parts: readonly ViewPart[], message: Message | undefined): readonly ViewPart[] {
   if (!message) return parts
-  const { messageId, parts: content } = message
+  const artifactId = messageSource + message.messageId
   const text = textOf(message).trim()
-  const isRepeated = text !== '' && textsOf(parts, messageId).includes(text)
-  const added = isRepeated ? content.filter((part) => !('text' in part)) : content
-  return withArtifact(parts, { artifact: { artifactId: messageId, parts: separateTexts(added) }, lastChunk: true })
-}
-
-/** The parts of a message are paragraphs; only artifacts come in pieces. */
-function separateTexts(parts: readonly Part[]): readonly Part[] {
-  const joined: Part[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if ('text' in part && last && 'text' in last) joined[joined.length - 1] = { text: `${last.text}\n${part.text}` }
-    else joined.push(part)
-  }
-  return joined
-}
-
-/** The text of each source but one, and of all together. */
-function textsOf(parts: readonly ViewPart[], except: string): readonly string[] {
-  const bySource = new Map<string, string>()
-  for (const part of parts) {
-    if (part.type !== 'text' || part.source === except) continue
-    bySource.set(part.source, (bySource.get(part.source) ?? '') + part.text)
-  }
-  const texts = [...bySource.values()]
-  return [...texts, texts.join('\n')].map((text) => text.trim())
+  const texts = parts.flatMap((part) => (part.type === 'text' && part.source !== artifactId ? [part.text] : []))
+  const isRepeated = [...texts, texts.join(''), texts.join('\n')].some((shown) => shown.trim() === text)
+  const content = message.parts.filter((part) => !isRepeated || !('text' in part))
+  // The parts of a message are paragraphs; only artifacts come in pieces.
+  return withArtifact(parts, { artifact: { artifactId, parts: content }, lastChunk: true }, '\n')
 }
 
 function withArtifact(
   parts: readonly ViewPart[],
   { artifact, append, lastChunk }: Pick<ArtifactEvent, 'artifact' | 'append' | 'lastChunk'>,
+  separator = '',
 ): readonly ViewPart[] {
   const { artifactId: source, name } = artifact
   const own = parts.filter((part) => 'source' in part && part.source === source)
-  const content = append ? own.slice() : []
+  const content = append ? own : []
   for (const part of artifact.parts) {
     const last = content.at(-1)
     const isText = 'text' in part
     if (isText && part.text === '') continue
     if (isText && last?.type === 'text' && last.mediaType === part.mediaType) {
-      content[content.length - 1] = { ...last, text: last.text + part.text, isComplete: false }
+      content[content.length - 1] = { ...last, text: last.text + separator + part.text, isComplete: false }
     } else content.push(toViewPart(part, { id: `${source}/${content.length}`, source, name: part.filename ?? name }))
   }
   const changed = lastChunk === true ? content.map(completePart) : content
@@ -247,7 +221,7 @@ function withArtifact(
     byId.delete(part.id)
     return next ? [next] : []
   })
-  return byId.size === 0 ? kept : [...completeReasoning(kept), ...byId.values()]
+  return [...kept, ...byId.values()]
 }
 
 interface PartNames {
@@ -257,40 +231,25 @@ interface PartNames {
 }
 
 function toViewPart(part: Part, names: PartNames): ViewPart {
+  const { mediaType = '' } = part
   if ('text' in part) {
     return defined({ type: 'text', ...names, text: part.text, mediaType: part.mediaType, isComplete: false })
   }
   if ('data' in part) return defined({ type: 'data', ...names, data: part.data })
-  const mediaType = part.mediaType ?? 'application/octet-stream'
-  if ('raw' in part) return defined({ type: 'file', ...names, url: `data:${mediaType};base64,${part.raw}`, mediaType })
-  if (isWebUrl(part.url)) return defined({ type: 'file', ...names, url: part.url, mediaType })
+  const url = 'raw' in part ? `data:${mediaType};base64,${part.raw}` : part.url
   // Nobody should follow the link of a foreign scheme, such as `javascript:`.
-  return defined({ type: 'data', ...names, data: { url: part.url, mediaType } })
+  const isSafe = 'raw' in part || isWebUrl(url)
+  return defined(isSafe ? { type: 'file', ...names, url, mediaType } : { type: 'data', ...names, data: { url } })
 }
 
 function completePart(part: ViewPart): ViewPart {
-  const isOpen = (part.type === 'text' || part.type === 'reasoning') && !part.isComplete
-  return isOpen ? { ...part, isComplete: true } : part
+  return part.type === 'text' && !part.isComplete ? { ...part, isComplete: true } : part
 }
 
 function completeParts(parts: readonly ViewPart[]): readonly ViewPart[] {
   return parts.map(completePart)
 }
 
-function completeReasoning(parts: readonly ViewPart[]): readonly ViewPart[] {
-  const last = parts.at(-1)
-  return last?.type === 'reasoning' && !last.isComplete ? parts.with(-1, { ...last, isComplete: true }) : parts
-}
-
 function closeQuestions(parts: readonly ViewPart[]): readonly ViewPart[] {
-  if (!parts.some((part) => part.type === 'question' && part.isOpen)) return parts
-  return parts.map((part) => (part.type === 'question' ? { ...part, isOpen: false } : part))
-}
-
-/** A task that ended early leaves no tool running. */
-function failTools(parts: readonly ViewPart[]): readonly ViewPart[] {
-  const isRunning = (part: ViewPart) => part.type === 'tool' && (part.state === 'called' || part.state === 'working')
-  return parts.map((part) =>
-    isRunning(part) ? { ...(part as ToolView), state: 'failed', result: 'The task ended before the tool did.' } : part,
-  )
+  return parts.map((part) => (part.type === 'question' && part.isOpen ? { ...part, isOpen: false } : part))
 }

@@ -1,3 +1,4 @@
+import type { Json } from '../../core/base/json.ts'
 import type { ViewPart } from './task-view.ts'
 
 /** What changed in the parts of a task, for front ends that take changes. */
@@ -17,12 +18,16 @@ export function* changesBetween(before: readonly ViewPart[], after: readonly Vie
   for (const [index, part] of after.entries()) {
     const earlier = shown[index]
     if (earlier === part) continue
+    // Reasoning is complete when something follows.
+    const previous = after[index - 1]
+    if (!earlier && previous?.type === 'reasoning') yield { type: 'update', part: previous }
     if (!earlier) yield { type: 'start', part }
     const text = 'text' in part ? part.text : ''
     const length = earlier && 'text' in earlier ? earlier.text.length : 0
     if (text.length > length) yield { type: 'delta', part, delta: text.slice(length) }
-    const isChanged = 'text' in part ? part.isComplete && !isComplete(earlier) : earlier !== undefined || isAhead(part)
-    if (isChanged) yield { type: 'update', part }
+    const isText = part.type === 'text'
+    const isChanged = isText ? part.isComplete && !isComplete(earlier) : earlier !== undefined || isAhead(part)
+    if (part.type !== 'reasoning' && isChanged) yield { type: 'update', part }
   }
 }
 
@@ -30,7 +35,7 @@ function continues(part: ViewPart, next: ViewPart | undefined): boolean {
   if (part === next) return true
   if (!next || part.id !== next.id || part.type !== next.type) return false
   if ('text' in part && 'text' in next) {
-    return part.isComplete ? part.text === next.text : next.text.startsWith(part.text)
+    return isComplete(part) ? part.text === next.text : next.text.startsWith(part.text)
   }
   return part.type !== 'file' || (next.type === 'file' && part.url === next.url)
 }
@@ -42,4 +47,14 @@ function isComplete(part: ViewPart | undefined): boolean {
 /** Whether a new part is beyond its first state: the events before are not known. */
 function isAhead(part: ViewPart): boolean {
   return (part.type === 'tool' && part.state !== 'called') || (part.type === 'question' && !part.isOpen)
+}
+
+/** JSON in a text, or the text: adapters of frameworks report what tools got and gave as text. */
+export function parseShown(value: Json | undefined): Json | undefined {
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
 }

@@ -24,6 +24,8 @@ export async function bundle(entry: string): Promise<Bundle> {
       ...quiet,
       input: join(root, 'dist', `${entry}.js`),
       plugins: [filesIn(published)],
+      // An application that uses React has it already.
+      external: ['react'],
       // As in an application, whose first chunk may contain what the others need.
       preserveEntrySignatures: 'allow-extension',
     },
