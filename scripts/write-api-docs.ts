@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { execPath } from 'node:process'
+import manifest from '../package.json' with { type: 'json' }
 
 /**
  * Writes docs/reference/api: one page per entry of the package, from the doc comments.
@@ -54,7 +55,9 @@ function rankOf(entry: string): number {
 
 /** `client-auth` is imported as `parley-a2a/client/auth`. */
 function importOf(entry: string): string {
-  return entry === 'index' ? 'parley-a2a' : `parley-a2a/${entry.replace('-', '/')}`
+  const isOf = (target: string | object) => JSON.stringify(target).includes(`"./dist/${entry}.js"`)
+  const [path = ''] = Object.entries(manifest.exports).find(([, target]) => isOf(target)) ?? []
+  return join('parley-a2a', path)
 }
 
 function fileOf(entry: string): string {

@@ -20,6 +20,7 @@ const isBuilt = existsSync(join(root, 'dist/index.js'))
 const runElsewhere: Readonly<Record<string, string>> = {
   'docs/guides/durable-turns.md': 'test/docs/durable-turns.test.ts',
   'docs/guides/frameworks.md': 'test/docs/frameworks.test.ts',
+  'docs/guides/front-ends.md': 'test/browser/front-ends.slow.test.ts',
   'docs/guides/lifetimes.md': 'test/docs/lifetimes.test.ts',
   'docs/guides/mesh.md': 'test/docs/mesh.test.ts',
   'docs/guides/registry.md': 'test/docs/registry.test.ts',

@@ -104,6 +104,7 @@ const packages: Readonly<Record<string, string>> = {
   createPool: "import { createPool } from 'mysql2/promise'",
   createServer: "import { createServer } from 'node:http'",
   mount: "import mount from 'koa-mount'",
+  useChat: "import { useChat } from '@ai-sdk/react'",
   z: "import { z } from 'zod'",
 }
 
@@ -135,4 +136,4 @@ function publicNames(file: string): readonly (readonly [string, string])[] {
 }
 
 const entryOf = (file: string) =>
-  `parley-a2a/${['ai-sdk', 'openai-agents'].includes(file) ? file : file.replace('-', '/')}`
+  `parley-a2a/${['ai-sdk', 'ag-ui', 'openai-agents'].includes(file) ? file : file.replace(/-(?!sdk)/, '/')}`
