@@ -8,7 +8,7 @@ import { type Bundle, bundle } from '../support/package/bundle.ts'
  */
 const limits = { first: 35.6, allVersions: 58 }
 
-/** kB of `useAgent` beyond the client. React is not counted. */
+/** kB of `useAgent` beyond the client, with what both load later: the hook needs some of it at first. React is not counted. */
 const hookLimit = 4
 
 /** Folders, files and packages that a client must not contain. */
@@ -29,8 +29,9 @@ it(`the client is at most ${limits.first} kB at first and ${limits.allVersions} 
 
 it(`useAgent adds at most ${hookLimit} kB to the client`, { timeout: 60_000 }, async () => {
   const [client, hook] = [await bundle('client'), await bundle('react')]
-  console.info(`${kB(hook.first - client.first)}  of useAgent`)
-  expect(hook.first - client.first).toBeLessThanOrEqual(hookLimit * 1000)
+  const added = totalOf(hook) - totalOf(client)
+  console.info(`${kB(added)}  of useAgent`)
+  expect(added).toBeLessThanOrEqual(hookLimit * 1000)
 })
 
 function totalOf({ first, later }: Bundle): number {

@@ -9,12 +9,12 @@ import {
 } from '@ag-ui/client'
 import { Observable } from 'rxjs'
 import { defined, isObject, type JsonObject, toJson } from '../../core/base/json.ts'
-import { anything, checkOptions, listOf, type OptionChecks, object, text } from '../../core/base/options.ts'
+import { anObject, anything, checkOptions, listOf, type OptionChecks, text } from '../../core/base/options.ts'
 import type { Part } from '../../core/protocol/model.ts'
+import { commonChecks } from './common-options.ts'
 import {
   type AgentSource,
   type Conversations,
-  commonChecks,
   createConversations,
   errorText,
   type KeyValueStorage,
@@ -41,7 +41,7 @@ const checks: OptionChecks<A2AAgentOptions> = {
   agentId: text,
   description: text,
   threadId: text,
-  initialMessages: listOf(object),
+  initialMessages: listOf(anObject),
   initialState: anything,
   debug: anything,
 }

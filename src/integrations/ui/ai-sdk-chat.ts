@@ -3,10 +3,10 @@ import { defined, isObject, type Json, type JsonObject, toJson } from '../../cor
 import { checkOptions, flag, type OptionChecks } from '../../core/base/options.ts'
 import type { Part, TaskStatus } from '../../core/protocol/model.ts'
 import { isEnded } from '../../core/protocol/states.ts'
+import { commonChecks } from './common-options.ts'
 import {
   type AgentSource,
   type Conversations,
-  commonChecks,
   createConversations,
   errorText,
   type KeyValueStorage,

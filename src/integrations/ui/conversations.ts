@@ -1,8 +1,7 @@
 import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
-import { type OptionChecks, object, valueThat } from '../../core/base/options.ts'
 import type { Client } from '../../core/client/client.ts'
 import { connect } from '../../core/client/connect.ts'
-import { type ClientEvent, toClientEvents } from '../../core/client/reply.ts'
+import { type ClientEvent, toClientEvents } from '../../core/client/events.ts'
 import { callOf, newId } from '../../core/client/send-request.ts'
 import type { Part } from '../../core/protocol/model.ts'
 import { isEnded, isInterrupted } from '../../core/protocol/states.ts'
@@ -72,12 +71,6 @@ export interface Conversations {
   /** Cancels the task that waits for an answer. */
   abandon(id: string): Promise<void>
   forget(id: string): void
-}
-
-/** The checks of the options that every front end has. */
-export const commonChecks: OptionChecks<{ readonly agent: AgentSource; readonly storage?: KeyValueStorage }> = {
-  agent: /* @__PURE__ */ valueThat('a client, an address or a function', Boolean),
-  storage: object,
 }
 
 /** `replayMessage` emits all events that a message shows. */

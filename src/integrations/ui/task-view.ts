@@ -1,5 +1,5 @@
 import { defined, isObject, type Json, type JsonObject } from '../../core/base/json.ts'
-import type { ClientEvent } from '../../core/client/reply.ts'
+import type { ClientEvent } from '../../core/client/events.ts'
 import type { ArtifactEvent } from '../../core/protocol/events.ts'
 import { toolResult, toolUse } from '../../core/protocol/extensions/client-tools.ts'
 import { progressKey } from '../../core/protocol/extensions/progress.ts'
