@@ -142,7 +142,9 @@ function limitsOf(options: HostedAgent['options']): AgentSummary['limits'] {
     'Duration of a turn': turnDeadline === undefined ? undefined : durationText(turnDeadline),
     'Silence of a turn': inactivityTimeout === undefined ? undefined : durationText(inactivityTimeout),
     'Messages while busy': whileBusy === 'queue' ? `${queueLimit} wait` : whileBusy,
-    ...Object.fromEntries(Object.entries(quotas).map(([name, quota]) => [name, JSON.stringify(quota)])),
+    ...Object.fromEntries(
+      Object.entries(quotas).map(([name, quota]) => [name, JSON.stringify(quota) ?? 'by principal']),
+    ),
   }
   return Object.entries(texts).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }

@@ -31,12 +31,15 @@ export interface CallerQuota extends Quota {
   readonly cost?: Budget
 }
 
+/** The quota of a caller, such as that of its plan. Undefined if the caller has no limit. Called for every call, so it must be fast. */
+export type QuotaOf = (principal: Principal) => CallerQuota | undefined
+
 /** How much callers may use. A quota that is not given is unlimited. */
 export interface LimitOptions {
   /** For each principal. Callers without credentials count as one. */
-  readonly perPrincipal?: CallerQuota
-  /** For all principals of a tenant together. */
-  readonly perTenant?: CallerQuota
+  readonly perPrincipal?: CallerQuota | QuotaOf
+  /** For all principals of a tenant together. A function must return the same for all of them. */
+  readonly perTenant?: CallerQuota | QuotaOf
   /** For all callers of a skill together, by its id. */
   readonly perSkill?: Readonly<Record<string, Quota>>
   /** The currency of `cost`, such as `EUR`. Defaults to `USD`. */
@@ -67,6 +70,11 @@ const checkQuota = group<Quota>(quotaChecks)
 
 const checkCallerQuota = group<CallerQuota>({ ...quotaChecks, tokens: checkBudget, cost: checkBudget })
 
+/** What a function returns is checked when it is called. */
+const checkCallerQuotas: OptionCheck = (value, name) => {
+  if (typeof value !== 'function') checkCallerQuota(value, name)
+}
+
 const checkCurrency: OptionCheck = (value, name) => {
   text(value, name)
   if (/^[A-Z]{3}$/.test(`${value}`)) return
@@ -75,8 +83,8 @@ const checkCurrency: OptionCheck = (value, name) => {
 
 /** Checks `limits` where a server is created. */
 export const checkLimits: OptionCheck = group<LimitOptions>({
-  perPrincipal: checkCallerQuota,
-  perTenant: checkCallerQuota,
+  perPrincipal: checkCallerQuotas,
+  perTenant: checkCallerQuotas,
   currency: checkCurrency,
   perSkill(value, name) {
     anObject(value, name)
@@ -109,7 +117,9 @@ export interface Limits {
 
 export function createLimits(options: LimitOptions, logger: Logger): Limits {
   const { perPrincipal, perTenant, perSkill = {}, currency = 'USD', store = createMemoryLimits() } = options
-  const hasBudgets = [perPrincipal, perTenant].some((quota) => quota?.tokens || quota?.cost)
+  const hasBudgets = [perPrincipal, perTenant].some(
+    (quota) => quota && (typeof quota === 'function' || quota.tokens || quota.cost),
+  )
   if (hasBudgets && !store.charge) {
     throw new TypeError('limits.store: this store cannot count tokens and cost; expected one with charge().')
   }
@@ -117,9 +127,25 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
   function policiesFor(principal: Principal): readonly (Policy & { readonly quota: CallerQuota })[] {
     const { tenant } = principal
     const policies: (Policy & { readonly quota: CallerQuota })[] = []
-    if (perPrincipal) policies.push({ name: 'principal', key: `p ${ownerOf(principal)}`, quota: perPrincipal })
-    if (perTenant && tenant !== undefined) policies.push({ name: 'tenant', key: `t ${tenant}`, quota: perTenant })
+    const own = quotaFor('perPrincipal', principal)
+    const common = tenant === undefined ? undefined : quotaFor('perTenant', principal)
+    if (own) policies.push({ name: 'principal', key: `p ${ownerOf(principal)}`, quota: own })
+    if (common) policies.push({ name: 'tenant', key: `t ${tenant}`, quota: common })
     return policies
+  }
+
+  /** A function that fails rejects the call: without a quota, no limit would hold. */
+  function quotaFor(name: 'perPrincipal' | 'perTenant', principal: Principal): CallerQuota | undefined {
+    const quota = { perPrincipal, perTenant }[name]
+    if (typeof quota !== 'function') return quota
+    try {
+      const plan = quota(principal)
+      if (plan !== undefined) checkCallerQuota(plan, `limits.${name}()`)
+      return plan
+    } catch (error) {
+      logger.error({ error: loggedError(error) }, 'limits could not be counted')
+      throw new A2AError('unavailable', 'This agent cannot count calls just now: try again.', { retryAfter: 1 })
+    }
   }
 
   function policiesForSkill(skill: string | undefined): readonly Policy[] {
@@ -174,7 +200,7 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
     async charge(principal, { inputTokens = 0, outputTokens = 0, cost = 0 }) {
       return (await chargeAll(principal, { tokens: inputTokens + outputTokens, cost }))?.text
     },
-    count: (principal) => countAll(policiesFor(principal)),
+    count: async (principal) => await countAll(policiesFor(principal)),
     async countSkill(skill) {
       requireAllowed(await countAll(policiesForSkill(skill)))
     },

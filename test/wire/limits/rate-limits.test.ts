@@ -68,6 +68,33 @@ describe('request limits', () => {
     expect((await send('bob')).status).toBe(200)
   })
 
+  it('a function returns the limits of each caller, and a wrong or failing one rejects the call', async () => {
+    const plans: Readonly<Record<string, object>> = {
+      free: two,
+      large: { requests: { limit: 5, per: 60_000 } },
+      wrong: { requests: { limit: 5 } },
+    }
+    const send = await open({
+      perPrincipal({ id }) {
+        if (id === 'broken') throw new Error('no plans')
+        return plans[id]
+      },
+    })
+    const statuses = async (name: string) => {
+      const answers = []
+      for (let n = 0; n < 6; n++) answers.push((await send(name)).status)
+      return answers
+    }
+    expect(await statuses('free')).toEqual([200, 200, 429, 429, 429, 429])
+    expect(await statuses('large')).toEqual([200, 200, 200, 200, 200, 429])
+    expect(await statuses('unlimited')).toEqual([200, 200, 200, 200, 200, 200])
+    for (const name of ['wrong', 'broken']) {
+      const answer = await send(name)
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+      expect(await answer.text()).not.toContain('plans')
+    }
+  })
+
   it('limits of tokens and cost stop the turn that exceeds them and reject the next one', async () => {
     const hour = 3_600_000
     const budgets = { tokens: { limit: 100, per: hour }, cost: { limit: 50, per: hour } }
@@ -308,6 +335,33 @@ describe('concurrency limits', () => {
 })
 
 describe('limits in PostgreSQL', () => {
+  it('two replicas share the limits of each plan', async () => {
+    const { url, drop } = await createDatabase()
+    onTestFinished(drop)
+    const replica = async () => {
+      const pool = new pg.Pool({ connectionString: url })
+      const store = createPostgresLimits({ pool })
+      onTestFinished(async () => {
+        await store.close()
+        await pool.end()
+      })
+      const hour = 3_600_000
+      const perPrincipal = ({ id }: { readonly id: string }) => ({
+        requests: { limit: id === 'ann' ? 4 : 2, per: hour },
+      })
+      return await open({ perPrincipal, store })
+    }
+    const replicas = [await replica(), await replica()] as const
+    for (const [name, allowed] of [
+      ['ann', 4],
+      ['bob', 2],
+    ] as const) {
+      const statuses = []
+      for (let n = 0; n < 6; n++) statuses.push((await replicas[n % 2 === 0 ? 0 : 1](name)).status)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(allowed)
+    }
+  }, 60_000)
+
   it('two replicas share their limits', async () => {
     const { url, drop } = await createDatabase()
     const replica = async (limits: LimitOptions, run = async () => 'hi' as string) => {
