@@ -59,7 +59,7 @@ describe('the proxy profile', () => {
     const url = await startProxy(server.url, (text, { url: path = '' }) =>
       path.includes('well-known') ? text.replace('"Ada"', '"Ada 2"') : text.replaceAll('"two"', '"zwei"'),
     )
-    const options = { texts, versions: ['1.0'], bindings: ['JSONRPC'], timeout: 2_000 } as const
+    const options = { texts, versions: ['1.0'], bindings: ['JSONRPC'], timeout: 5_000 } as const
     const named = ['card-addresses', 'card-content', 'task-content', 'stream-events', 'stream-live', 'foreign-task']
     const rules = named.map((name) => `proxy/${name}`)
     const report = await proxyConformance(url, server.url, { ...options, rules })
