@@ -4,7 +4,7 @@ import type { Binding, ClientDialect, FollowedAgent } from '../dialects/dialect.
 import { type Endpoint, type EndpointOptions, endpointsOf } from '../dialects/endpoints.ts'
 import type { DialectName } from '../dialects/versions.ts'
 import type { Fetch } from '../http/fetch.ts'
-import { LocalRequest } from '../http/local-request.ts'
+import { createLocalRequest } from '../http/local-request.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
@@ -152,7 +152,7 @@ function authorizeOf({ auth, authorize, fetch = globalThis.fetch }: ConnectOptio
 
 function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): Fetch {
   if (!isLocal(target)) return (url, init) => fetch(url, init)
-  return (url, init) => target.fetch(new LocalRequest(url, init))
+  return (url, init) => target.fetch(createLocalRequest(url, init))
 }
 
 /** A transport without a `fetch` uses the one of the client. */
