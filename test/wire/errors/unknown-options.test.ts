@@ -96,7 +96,7 @@ const calls: readonly (readonly [() => unknown, string])[] = [
   [() => grpc({ keepalive: 5 } as never), 'grpc: keepalive is not an option. Did you mean keepAlive?'],
   [
     () => connect('http://127.0.0.1:1', { dialects: ['v2.0'] } as never),
-    'connect: dialects[0]: expected one of "v0.1", "v0.2", "v0.3", "v0.3-house", "v0.3-proto", "v1.0", got "v2.0".',
+    'connect: dialects[0]: expected one of "v0.1", "v0.2", "v0.3", "v0.3-house", "v0.3-proto", "v1.0", "v1.1", got "v2.0".',
   ],
   [
     () => connect('http://127.0.0.1:1', { timout: 3 } as never),
