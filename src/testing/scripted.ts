@@ -80,8 +80,8 @@ export function scripted(
 
 async function write(turn: Turn, { artifact: name, chunks }: Extract<Step, { artifact: string }>): Promise<void> {
   const writer = turn.artifact(name)
-  for (const chunk of chunks.slice(0, -1)) await writer.write(chunk)
-  await writer.close(chunks.at(-1))
+  for (const chunk of chunks) await writer.write(chunk)
+  await writer.close()
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
