@@ -18,7 +18,7 @@ describe('options of serve', () => {
     [{ heartbeat: -1 }, 'serve: heartbeat is not an option. Did you mean http.heartbeat?'],
     [{ log: {} }, 'serve: log: expected a task log such as createMemoryLog() or createSqliteLog()'],
     [{ turns: { whileBusy: 'x' } }, 'serve: turns.whileBusy: expected one of "queue", "reject", "interrupt", got "x".'],
-    [{ dialects: ['v1.1'] }, 'serve: dialects: expected a list of versions'],
+    [{ dialects: ['v2.0'] }, 'serve: dialects: expected a list of versions'],
     [{ dialects: { stric: true } }, 'serve: dialects.stric is not an option. Did you mean strict?'],
     [{ dialects: { house: { code: true } } }, 'serve: dialects.house.code is not an option. Did you mean codes?'],
     [{ anonymous: { listAll: true } }, 'serve: anonymous is not an option. Did you mean auth.anonymous?'],
