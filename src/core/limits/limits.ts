@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts'
-import { anObject, group, having, isAbove, type OptionCheck, type OptionChecks, text } from '../base/options.ts'
+import { anObject, anyOf, group, having, isAbove, type OptionCheck, type OptionChecks, text } from '../base/options.ts'
 import { A2AError, loggedError } from '../protocol/errors.ts'
 import type { Usage } from '../protocol/extensions/usage.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
@@ -81,8 +81,7 @@ const checkCurrency: OptionCheck = (value, name) => {
   throw new TypeError(`${name}: expected a code of ISO 4217 such as EUR, got ${JSON.stringify(value)}.`)
 }
 
-/** Checks `limits` where a server is created. */
-export const checkLimits: OptionCheck = group<LimitOptions>({
+const checkLimitOptions = group<LimitOptions>({
   perPrincipal: checkCallerQuotas,
   perTenant: checkCallerQuotas,
   currency: checkCurrency,
@@ -92,6 +91,12 @@ export const checkLimits: OptionCheck = group<LimitOptions>({
   },
   store: having('a limit store such as createMemoryLimits()', 'take', 'hold'),
 })
+
+/** Checks `limits` where a server is created. Only quotas depend on the principal: skills, currency and store do not. */
+export const checkLimits: OptionCheck = anyOf(
+  'an object with perPrincipal, perTenant, perSkill, currency, store (for plans, make limits.perPrincipal a function of the principal)',
+  checkLimitOptions,
+)
 
 /** A counted rate, with the name of its policy. */
 export interface CountedRate extends RateState {

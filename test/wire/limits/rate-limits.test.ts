@@ -117,6 +117,12 @@ describe('request limits', () => {
     await expect(open(former)).rejects.toThrow('requests.window: expected per, in milliseconds')
   })
 
+  it('a function as limits is refused with the name of perPrincipal', async () => {
+    const plans = (() => ({ requests: { limit: 1, per: 60_000 } })) as never
+    await expect(open(plans)).rejects.toThrow('make limits.perPrincipal a function of the principal), got a function.')
+    await expect(open({ perPrincipel: {} } as never)).rejects.toThrow('Did you mean perPrincipal?')
+  })
+
   it('a limit of tokens needs a window and a store that counts amounts', async () => {
     const withTokens = (tokens: object, store?: object) =>
       startTestServer(async () => 'hi', {
