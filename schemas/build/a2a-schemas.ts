@@ -83,10 +83,8 @@ export function a2aSchemas(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     $id: `${base}/a2a/v1.0/a2a.json`,
-    $comment: 'Made by schemas/build.',
-    version: '1.0',
+    $comment: `Version 1.0, made by schemas/build. Changes: ${base}/CHANGELOG.md`,
     deprecated: false,
-    changelog: `${base}/CHANGELOG.md`,
     title: 'A2A 1.0',
     description: 'The objects of A2A 1.0 in JSON. Refer to one by its definition.',
     definitions: Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, toObject(name, text)])),

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { a2aSchemas } from './a2a-schemas.ts'
 import { generatedExamples } from './examples.ts'
-import { meshSchemas, versions } from './mesh-schemas.ts'
+import { standaloneSchemas, versions } from './mesh-schemas.ts'
 import { pythonModels } from './python-models.ts'
 import { typescriptTypes } from './typescript-types.ts'
 
@@ -9,7 +9,7 @@ import { typescriptTypes } from './typescript-types.ts'
 export function outputs(): ReadonlyMap<string, string> {
   return new Map([
     ...versions.flatMap((version) =>
-      [...meshSchemas(version)].map(([name, schema]) => [`json/v${version}/${name}`, toText(schema)] as const),
+      [...standaloneSchemas(version)].map(([name, schema]) => [`json/v${version}/${name}`, toText(schema)] as const),
     ),
     ['json/a2a/v1.0/a2a.json', toText(a2aSchemas())],
     ['typescript/types.ts', typescriptTypes()],

@@ -8,7 +8,39 @@ import { signature, specimens } from './specimens.ts'
 
 export const versions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
 
-/** The files of one version by name: the base, one for each message type of the version, and the signed envelope. */
+/**
+ * The files of one version by name, each with all definitions that it uses, so that a validator needs neither the other
+ * files nor a network.
+ */
+export function standaloneSchemas(version: SchemaVersion): ReadonlyMap<string, Schema> {
+  const files = meshSchemas(version)
+  const all = new Map<string, Schema>()
+  for (const { $schema, $id, $comment, deprecated, definitions = {}, ...body } of files.values()) {
+    all.set(String(body.title), body)
+    for (const [title, definition] of Object.entries(definitions as Schema)) all.set(title, definition as Schema)
+  }
+  return new Map(
+    [...files].map(([name, { definitions: _, ...file }]) => {
+      const definitions: Record<string, Schema> = {}
+      const visit = (value: unknown, key?: string): unknown => {
+        if (key === 'examples') return value
+        if (Array.isArray(value)) return value.map((item) => visit(item))
+        if (!isSchema(value)) return value
+        const members = Object.entries(value).map(([member, keyword]) => [member, visit(keyword, member)] as const)
+        if (typeof value.$ref !== 'string') return Object.fromEntries(members)
+        const title = value.$ref === baseReference.$ref ? 'BaseMessage' : value.$ref.replace(/^.*\//, '')
+        if (!(title in definitions)) {
+          definitions[title] = {}
+          definitions[title] = visit(all.get(title)) as Schema
+        }
+        return { ...Object.fromEntries(members), $ref: `#/definitions/${title}` }
+      }
+      return [name, { ...(visit(file) as Schema), definitions }]
+    }),
+  )
+}
+
+/** As files that refer to each other: the base, one for each message type of the version, and the signed envelope. */
 export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema> {
   const homes = new Map<string, string>()
   const file = (name: string, title: string, description: string, schema: Schema, examples: readonly Schema[]) => {
@@ -19,10 +51,8 @@ export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema>
       {
         $schema: 'http://json-schema.org/draft-07/schema#',
         $id: `${base}/v${version}/${name}`,
-        $comment: 'Made by schemas/build.',
-        version,
+        $comment: `Version ${version}, made by schemas/build. Changes: ${base}/CHANGELOG.md`,
         deprecated: false,
-        changelog: `${base}/CHANGELOG.md`,
         title,
         description,
         examples,

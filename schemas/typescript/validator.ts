@@ -100,8 +100,7 @@ export function schemaById(id: string): object | undefined {
 
 function createAjv(): Ajv {
   // Patterns define all formats, so that every language reads them alike.
-  const ajv = new Ajv({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: true })
-  return ajv.addVocabulary(['version', 'changelog'])
+  return new Ajv({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: true })
 }
 
 /** The patterns of ids and nonces in old traffic. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { findPython, runPython } from '../support/processes/python.ts'
 
@@ -127,5 +128,26 @@ for version in (v1_0, v1_1):
 print(count)`,
     )
     expect(Number(stdout)).toBeGreaterThan(40)
+  })
+
+  it('a Python program validates messages with each schema file alone, without a network', async () => {
+    const stdout = await runPython(
+      python ?? '',
+      `import json, sys
+from pathlib import Path
+import jsonschema
+for file in Path(sys.argv[1]).glob("v*/*-message.json"):
+    schema = json.loads(file.read_text())
+    message = schema["examples"][0]
+    jsonschema.validate(message, schema)
+    try:
+        jsonschema.validate({**message, "timestamp": "yesterday"}, schema)
+    except jsonschema.ValidationError as error:
+        print(error.message)`,
+      [fileURLToPath(new URL('../../schemas/json', import.meta.url))],
+    )
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines).toHaveLength(18)
+    for (const line of lines) expect(line).toContain("'yesterday' does not match")
   })
 })
