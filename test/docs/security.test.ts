@@ -21,6 +21,7 @@ import { byIntrospection } from './security/introspection.ts'
 import { byToken } from './security/jwt.ts'
 import { byCertificate } from './security/mutual-tls.ts'
 import { byOpenId } from './security/open-id.ts'
+import { withPolicy } from './security/policy.ts'
 
 const page = await readFile(new URL('../../docs/guides/security.md', import.meta.url), 'utf8')
 const recipes = new URL('./security/', import.meta.url)
@@ -28,7 +29,7 @@ const recipes = new URL('./security/', import.meta.url)
 it('the page shows every recipe file', async () => {
   const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
   const names = await readdir(recipes)
-  expect(names).toHaveLength(8)
+  expect(names).toHaveLength(9)
   for (const name of names) {
     expect(snippets).toContain(await readAsSnippet(new URL(name, recipes)))
   }
@@ -110,6 +111,23 @@ describe('recipes without a provider', () => {
     const url = await open({ auth: byKey([stored]) })
     expect((await (await connect(url, { auth: [apiKeyCredentials(key)] })).send('who?')).text).toBe('ci: reports:read')
     expect(await statusOf(url, { 'x-api-key': stored.hash })).toBe(401)
+  })
+
+  it('withPolicy shares tasks within a tenant, and with an administrator', async () => {
+    const issued = await Promise.all(['ann', 'bob', 'eve', 'root'].map(issueKey))
+    const changes = [{}, {}, { tenant: 'other' }, { tenant: 'other', scopes: ['reports:read', 'admin'] }]
+    const keys = issued.map(({ stored }, at) => ({ ...stored, ...changes[at] }))
+    const { server } = await startTestServer(async (turn) => await turn.status('input-required', 'Which report?'), {
+      auth: withPolicy(byKey(keys)),
+    })
+    const as = (at: number) => connect(server.url, { auth: [apiKeyCredentials(issued[at]?.key ?? '')] })
+    const [ann, bob, eve, root] = await Promise.all([as(0), as(1), as(2), as(3)])
+    const { task } = await ann.send('a report')
+    const id = task?.id ?? ''
+    expect((await bob.task(id).get()).id).toBe(id)
+    await expect(bob.task(id).cancel()).rejects.toMatchObject({ code: 'task-not-found' })
+    await expect(eve.task(id).get()).rejects.toMatchObject({ code: 'task-not-found' })
+    expect((await root.task(id).cancel()).status.state).toBe('canceled')
   })
 
   it('byPassword accepts the password', async () => {
