@@ -231,8 +231,8 @@ async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise
   const cached = cache.get(requestUrl)
   const headers = defined({
     accept: 'application/json',
-    // Some servers have a card for each version.
-    'a2a-version': clientDialects[0].version,
+    // Some servers have a card for each version. They need not know one that is not released.
+    'a2a-version': clientDialects.find(({ extendsVersion }) => !extendsVersion)?.version,
     'if-none-match': cached?.etag,
   })
   const response = await fetch(requestUrl, { method: 'GET', headers, signal })

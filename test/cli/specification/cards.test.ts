@@ -276,10 +276,13 @@ describe('transports and versions', () => {
       const { code } = await cli.run(['send', '-a', agent.origin, 'x'])
       return [code, ...new Set(agent.calls().map(({ headers }) => headers['a2a-version']))]
     }
-    // A newer 1.x agent is called as 1.0; a 2.0 agent and a 0.3 agent are not called.
+    // An unknown 1.x agent is called as 1.0; a 2.0 agent and a 0.3 agent are not called.
     expect(
-      await Promise.all([versions('1.1', '0.3'), versions('0.3', '1.0'), versions('2.0'), versions('0.3')]),
-    ).toEqual([[0, '1.0'], [0, '1.0'], [1], [1]])
+      await Promise.all([
+        ...[versions('1.1', '0.3'), versions('1.2', '0.3'), versions('0.3', '1.0')],
+        ...[versions('2.0'), versions('0.3')],
+      ]),
+    ).toEqual([[0, '1.1'], [0, '1.0'], [0, '1.0'], [1], [1]])
   })
 
   it('VER_002: an extension that the card requires must be declared, and is sent then', async () => {
