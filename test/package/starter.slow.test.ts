@@ -37,7 +37,7 @@ describe.skipIf(!hasPrograms)('a project that npm create parley-a2a starts', () 
     await npm(['install', ...tarballs], packages, process.env)
     const node = dirname(await programPath('node-22.18'))
     // Without the variables of the npm that runs these tests, which would choose its own Node.
-    const own = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))
+    const own = Object.entries(process.env).filter(([name, value]) => !/^npm_/i.test(name) && value !== '')
     const quiet = { WRANGLER_SEND_METRICS: 'false', NEXT_TELEMETRY_DISABLED: '1' }
     env = { ...Object.fromEntries(own), ...quiet, PATH: `${node}${delimiter}${process.env.PATH}` }
   }, 300_000)

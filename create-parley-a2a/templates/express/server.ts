@@ -5,12 +5,10 @@ import { createHandler } from 'parley-a2a/server'
 import { createSqliteLog } from 'parley-a2a/sqlite'
 import { reporter } from './agent.ts'
 
-const {
-  API_KEY: key,
-  HOST: host = '127.0.0.1',
-  PORT: port = '4000',
-  PARLEY_DIRECTORY: directory = '.parley',
-} = process.env
+const key = process.env.API_KEY
+const host = process.env.HOST || '127.0.0.1'
+const port = process.env.PORT || '4000'
+const directory = process.env.PARLEY_DIRECTORY || '.parley'
 if (!key && host !== '127.0.0.1') throw new Error('Set API_KEY: the agent can be called from other machines.')
 
 const log = createSqliteLog({ file: `${directory}/reporter.db` })

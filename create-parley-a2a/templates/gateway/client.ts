@@ -1,7 +1,7 @@
 import { connect } from 'parley-a2a/client'
 
 const headers: Record<string, string> = process.env.CALLER_KEY ? { 'x-api-key': process.env.CALLER_KEY } : {}
-const reporter = await connect(process.env.AGENT_URL ?? 'http://localhost:4000/reporter', {
+const reporter = await connect(process.env.AGENT_URL || 'http://localhost:4000/reporter', {
   authorize: async () => ({ headers }),
 })
 for await (const event of reporter.stream('Sales')) {

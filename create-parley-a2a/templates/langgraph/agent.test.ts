@@ -8,8 +8,9 @@ for (const [answer, result] of [
   ['yes', 'Paid 120.'],
   ['no', 'Not paid.'],
 ] as const) {
-  test(`the cashier asks before it pays: ${answer}`, async () => {
-    await using pair = await createPair(cashier)
+  test(`the cashier asks before it pays: ${answer}`, async (context) => {
+    const pair = await createPair(cashier)
+    context.after(() => pair.close())
     const conversation = pair.client.conversation()
     const question = await conversation.send('Pay my bill')
     assert.equal(question.task?.status.state, 'input-required')

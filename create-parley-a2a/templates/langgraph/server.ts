@@ -4,6 +4,6 @@ import { cashier } from './agent.ts'
 
 const key = process.env.API_KEY
 await serve(cashier, {
-  port: Number(process.env.PORT ?? 4000),
+  port: Number(process.env.PORT || 4000),
   auth: key ? { schemes: { key: apiKey({ keys: [{ id: 'caller', hash: await hashApiKey(key) }] }) } } : undefined,
 })

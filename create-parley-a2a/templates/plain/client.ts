@@ -1,7 +1,7 @@
 import { connect } from 'parley-a2a/client'
 
 const headers: Record<string, string> = process.env.API_KEY ? { 'x-api-key': process.env.API_KEY } : {}
-const reporter = await connect(process.env.AGENT_URL ?? `http://localhost:${process.env.PORT ?? 4000}`, {
+const reporter = await connect(process.env.AGENT_URL || `http://localhost:${process.env.PORT || 4000}`, {
   authorize: async () => ({ headers }),
 })
 const conversation = reporter.conversation()

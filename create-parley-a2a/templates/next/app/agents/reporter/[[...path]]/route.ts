@@ -7,7 +7,7 @@ import { reporter } from '../../../../agent.ts'
 export const dynamic = 'force-dynamic'
 
 const key = process.env.API_KEY
-const log = createSqliteLog({ file: `${process.env.PARLEY_DIRECTORY ?? '.parley'}/reporter.db` })
+const log = createSqliteLog({ file: `${process.env.PARLEY_DIRECTORY || '.parley'}/reporter.db` })
 const handler = createHandler(reporter, {
   log,
   path: '',
