@@ -18,7 +18,7 @@ export interface RateState {
   readonly retryAfter: number
 }
 
-export type Release = () => void
+export type Release = () => void | Promise<void>
 
 /** Counts uses, in one process or for several. */
 export interface LimitStore {

@@ -211,8 +211,8 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
     },
     async hold(resource, principal, skill) {
       const releases: Release[] = []
-      const releaseAll = () => {
-        for (const release of releases.splice(0)) release()
+      const releaseAll = async () => {
+        await Promise.all(releases.splice(0).map((release) => release()))
       }
       for (const { name, key, quota } of [...policiesFor(principal), ...policiesForSkill(skill)]) {
         const slots = quota[resource]

@@ -62,7 +62,7 @@ export type AcquireSlot = (
   call: Call,
   /** The first message of the task that the request continues. */
   opening?: SendRequest,
-) => Promise<(() => void) | undefined>
+) => Promise<(() => void | Promise<void>) | undefined>
 
 /** How an agent gets tokens on behalf of its callers. */
 export interface DelegationOptions {

@@ -95,11 +95,11 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
 
   function releaseOf(name: string, place: number): Release {
     let isHeld = true
-    return () => {
+    return async () => {
       if (!isHeld) return
       isHeld = false
       // If this fails, the place is free when its time is over.
-      counters()
+      await counters()
         .then(({ leave }) => leave({ key: name, place, holder }))
         .catch(() => {})
     }

@@ -296,7 +296,8 @@ async function appendMessage(
   const events = isAnswer ? [event, { ...continued, implied: true, withAnswer: true } as const] : [event]
   const storing = log.append(taskId, head.generation, events, { lease: { holder, ttl: leaseTtl }, claims })
   const appended = await (release ? releaseOnError(storing, release) : storing)
-  if (appended.type !== 'stored') release?.()
+  // The next attempt takes a slot again, and must not find this one taken.
+  if (appended.type !== 'stored') await release?.()
   if (appended.type === 'gone') throw taskNotFound(address.taskId)
   if (appended.type !== 'stored') return undefined
   const generation = head.generation + 1
