@@ -1,3 +1,4 @@
+import { type CertificateFault, certificateFaultOf } from '../conformance/doctor/certificates.ts'
 import { defined, type JsonObject } from '../core/base/json.ts'
 import { A2AError, type ErrorCode } from '../core/protocol/errors.ts'
 
@@ -88,7 +89,9 @@ function oneLine(text: string): string {
 }
 
 /** The hints of the client are for programmers; some need other words on the command line. */
-function hintFor({ reason, hint, code }: A2AError): string | undefined {
+function hintFor(error: A2AError): string | undefined {
+  const { reason, hint, code } = error
+  if (reason === 'certificate') return certificateHints[certificateFaultOf(error)]
   const own = reason === undefined ? undefined : commandLineHints[reason]
   if (own !== undefined) return own
   if (code === 'unauthenticated' && reason?.startsWith('credentials-')) return loginHint
@@ -105,12 +108,18 @@ const commandLineHints: Readonly<Record<string, string>> = {
   'credentials-unfit': loginHint,
   'credentials-refused': 'The credentials are wrong or expired. Check them, or log in again: parley auth login.',
   guarded: 'The card names a private address. If you trust it, allow it: --allow-host <host>.',
-  certificate: 'Trust its authority by --ca-cert <file>. For tests only: --insecure.',
   deadline: 'Raise --timeout, or use --async and look at the task later: parley task get <task-id>.',
   'extension-missing': 'Declare that you support the extension: --extension <uri>.',
   'answer-too-large': 'The answer is larger than the command line accepts.',
   'may-have-run': 'Look for the task before you send again: parley task list.',
   'no-common-interface': 'See what the agent offers: parley card get.',
+}
+
+const certificateHints: Readonly<Record<CertificateFault, string>> = {
+  expired: 'The certificate of the agent has expired: its operator must renew it. For tests only: --insecure.',
+  'not-yet-valid': 'The certificate is not valid yet: check the clock of this machine. For tests only: --insecure.',
+  'other-host': 'The certificate is for another host: use the name that it has. For tests only: --insecure.',
+  'unknown-authority': 'Trust its authority by --ca-cert <file>. For tests only: --insecure.',
 }
 
 const unreachable: ReadonlySet<string> = new Set([

@@ -5,6 +5,7 @@ import type { Fetch } from '../core/http/fetch.ts'
 import { readLimited } from '../core/http/read-limited.ts'
 import { A2AError } from '../core/protocol/errors.ts'
 import { networkError } from '../core/transports/client/failures.ts'
+import { probeFirstVersion } from './first-version.ts'
 import { type Interface, interfacesOf, type Version } from './interface.ts'
 import type { ServedCard } from './session.ts'
 
@@ -32,11 +33,15 @@ export async function findCards(url: string, request: CardRequest): Promise<read
   }
   const declared: Declared[] = []
   let seen: ServedCard | undefined
+  const probed = new Map<string, Promise<Version | undefined>>()
   for (const version of protocolVersions) {
     const served = await findCard(url, version, request)
     if (!served) continue
     seen ??= served
-    const interfaces = interfacesOf(served.json, served.url).filter((each) => each.version === version)
+    const probe = probed.get(served.text) ?? probeFirstVersion(served.json, request)
+    probed.set(served.text, probe)
+    const all = interfacesOf(served.json, served.url, await probe)
+    const interfaces = all.filter((each) => each.version === version)
     if (interfaces.length > 0) declared.push({ version, served, interfaces })
   }
   if (!seen) {
@@ -45,7 +50,7 @@ export async function findCards(url: string, request: CardRequest): Promise<read
   return declared
 }
 
-async function findCard(url: string, version: Version, request: CardRequest): Promise<ServedCard | undefined> {
+async function findCard(url: string, version: Version, request: CardRequest) {
   for (const candidate of cardUrls(url, version)) {
     const headers: Record<string, string> = isOld(version) ? {} : { 'a2a-version': version }
     const response = await requestCard(candidate, headers, request).catch((error) => {

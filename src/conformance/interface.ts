@@ -22,9 +22,9 @@ export interface Interface {
   readonly tenant?: string
 }
 
-/** The interfaces of a card that the suite can judge, once each. Cards of 0.x may be older than they say. */
-export function interfacesOf(card: JsonObject, cardUrl: string): readonly Interface[] {
-  const all = [...currentInterfaces(card), ...legacyInterfaces(card)].map((each) => ({
+/** The interfaces of a card that the suite can judge, once each. `probed` is the version of a card that fits two. */
+export function interfacesOf(card: JsonObject, cardUrl: string, probed?: Version): readonly Interface[] {
+  const all = [...currentInterfaces(card), ...legacyInterfaces(card, probed)].map((each) => ({
     ...each,
     url: absolute(each, cardUrl),
   }))
@@ -54,11 +54,11 @@ function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interf
   })
 }
 
-function legacyInterfaces(card: JsonObject): readonly Interface[] {
+function legacyInterfaces(card: JsonObject, probed: Version | undefined): readonly Interface[] {
   const { url, protocolVersion, preferredTransport, additionalInterfaces, authentication } = card
   if (typeof url !== 'string') return []
   const oldest: Version = authentication !== undefined || !('defaultInputModes' in card) ? '0.1' : '0.2'
-  const version = protocolVersion === undefined ? oldest : versionOf(protocolVersion)
+  const version = protocolVersion === undefined ? (probed ?? oldest) : versionOf(protocolVersion)
   if (version === undefined || isCurrent(version)) return []
   const others = isList(additionalInterfaces) ? additionalInterfaces.filter(isObject) : []
   return [{ url, transport: preferredTransport ?? 'JSONRPC' }, ...others].flatMap((each) => {

@@ -73,7 +73,7 @@ describe('bad servers', () => {
     expect(html.json().error.message).toContain('web page')
     expect(certificate.json().error).toMatchObject({
       code: 'A2ACLI_ERR_UNREACHABLE',
-      hint: expect.stringContaining('--ca-cert'),
+      hint: expect.stringContaining('renew it'),
     })
     expect(insecure.stderr).toContain('warning: TLS certificates are not verified')
     expect(stall.lines().at(-1)).toMatchObject({ error: { code: 'A2ACLI_ERR_TIMEOUT' } })

@@ -154,6 +154,52 @@ describe('broken agents', () => {
     expect(find('version-ignored')).toBeUndefined()
   })
 
+  it('an agent that knows no method to follow a task is not said to refuse streams', async () => {
+    const peer = await startPeer({
+      card: (origin) => rpcCard(origin, { ...validMembers, capabilities: { streaming: true } }),
+      result: (request) =>
+        request.body.method === 'SubscribeToTask'
+          ? { error: { code: -32601, message: 'Method not found' } }
+          : workingResult(request),
+    })
+    const { code, find, report } = await examine(peer.origin)
+    expect(code).toBe(0)
+    expect(find('resubscribe-missing')).toMatchObject({ severity: 'warning' })
+    expect([find('streaming-refused'), report.interfaces[0].streaming]).toEqual([undefined, undefined])
+  })
+
+  it('an agent whose card fits 0.1 and 0.2 is examined as the version that it speaks', async () => {
+    const methods = new Set(['tasks/send', 'tasks/get', 'tasks/resubscribe', 'tasks/pushNotification/get'])
+    const peer = await startPeer({
+      card: (origin) => ({ ...validMembers, name: 'Old', url: `${origin}/` }),
+      result: ({ body: { method } }) => {
+        if (!methods.has(method)) return { error: { code: -32601, message: 'Method not found' } }
+        return method === 'tasks/send' ? { error: { code: -32602, message: 'Invalid params' } } : notFound
+      },
+    })
+    const { report } = await examine(peer.origin)
+    expect(report.interfaces).toMatchObject([{ version: '0.1', works: true }])
+    expect(report.losses[0]).toMatchObject({ version: '0.1' })
+  })
+
+  it('every violation of a broken card is listed, and the agent is examined all the same', async () => {
+    const peer = await startPeer({
+      card: (origin) => ({
+        ...rpcCard(origin, { ...validMembers, name: 7, defaultInputModes: 'text/plain' }),
+        version: 1,
+      }),
+    })
+    const [{ code, report, findings }, text] = await Promise.all([
+      examine(peer.origin),
+      cli.run(['card', 'get', peer.origin, '--validate']),
+    ])
+    expect(code).toBe(1)
+    expect(report.interfaces).toMatchObject([{ works: true }])
+    const places = findings.filter(({ id }) => id === 'card-schema').map(({ problem }) => /: (\w+):/.exec(problem)?.[1])
+    expect(places.toSorted()).toEqual(['defaultInputModes', 'name', 'version'])
+    expect([text.code, text.field('Schema'), text.stdout.match(/^Violation: /gm)?.length]).toEqual([1, 'broken', 3])
+  })
+
   it('an agent that ignores A2A-Version and has no list gets warnings, which --fail-on turns into a failure', async () => {
     const peer = await startPeer({
       result: ({ body }) => (body.method === 'ListTasks' ? { error: { code: -32601, message: 'No list' } } : notFound),
@@ -210,7 +256,7 @@ describe('broken agents', () => {
     const url = `https://127.0.0.1:${await listenOnFreePort(server)}`
     const [expired, insecure] = await Promise.all([examine(url), examine(url, '--insecure')])
     expect(expired.code).toBe(3)
-    expect(expired.findings).toMatchObject([{ id: 'certificate' }])
+    expect(expired.findings).toMatchObject([{ id: 'certificate', fix: expect.stringContaining('renew it') }])
     expect(insecure.code).toBe(1)
     expect(insecure.find('plain-http')).toMatchObject({ severity: 'error', fix: expect.stringContaining('https://') })
     expect(insecure.report.interfaces[0].works).toBe(true)

@@ -32,15 +32,23 @@ export const cardGet: Command = {
     const done = output.progress('Fetching the card…')
     const wire = settings.flag('extended') ? await fetchExtendedCard(context) : (await fetchCard(context)).wire
     done()
-    const problems = settings.flag('validate') ? await violationsOf(wire) : undefined
+    const { validateCard } = await import('../../conformance/doctor/validate-card.ts')
+    const { violations, readable } = settings.flag('validate')
+      ? await validateCard(wire)
+      : { violations: undefined, readable: wire }
     const signature = await signatureOf(wire, context)
-    const isValid = problems && problems.length === 0
-    if (output.mode === 'text') printCard((await readPeerCard(wire)).card, { signature, output, isValid })
-    else output.detail(`Signature: ${signature}`)
+    const isValid = violations && violations.length === 0
+    if (output.mode === 'text') {
+      const { card } = await readPeerCard(wire).catch(() => readPeerCard(readable))
+      printCard(card, { signature, output, isValid })
+      for (const violation of violations ?? []) output.field('Violation', violation)
+    } else output.detail(`Signature: ${signature}`)
     // The error is the only document of a card that breaks the schema.
     if (output.mode === 'json' && isValid !== false) output.document(wire)
-    if (problems && problems.length > 0) {
-      throw new CliError('A2ACLI_ERR_CARD_INVALID', `The card breaks the schema: ${problems.join('; ')}.`, {
+    if (violations && violations.length > 0) {
+      const problem =
+        output.mode === 'json' ? violations.join('; ') : `${violations.length} of its members are not as they must be`
+      throw new CliError('A2ACLI_ERR_CARD_INVALID', `The card breaks the schema: ${problem}.`, {
         hint: 'Correct the members that are named, or look for what else is wrong: parley doctor <url>.',
       })
     }
@@ -63,10 +71,6 @@ function requireScheme({ name, capabilities, securitySchemes = {} }: AgentCard, 
   throw new CliError('A2ACLI_ERR_AUTH_FAILED', `${name} declares no security scheme, so it gets no credentials.`, {
     hint: 'The card must declare a scheme for its extended card.',
   })
-}
-
-async function violationsOf(wire: JsonObject): Promise<readonly string[]> {
-  return await (await import('../../conformance/doctor/check-card.ts')).validateCard(wire)
 }
 
 /** Keys come from `--jwks`, or from the origin of the card itself if the signature names a key set there. */

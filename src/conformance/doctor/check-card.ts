@@ -1,7 +1,5 @@
 import { isList, isObject, type JsonObject } from '../../core/base/json.ts'
-import { clientDialects } from '../../core/dialects/client-dialects.ts'
 import type { AgentCard, AgentInterface } from '../../core/protocol/card.ts'
-import { A2AError } from '../../core/protocol/errors.ts'
 import type { Finding, RecordedExchange, Severity } from './report.ts'
 
 export interface CardInput {
@@ -14,6 +12,8 @@ export interface CardInput {
   readonly evidence: readonly RecordedExchange[]
   /** Violations of the schema. */
   readonly violations: readonly string[]
+  /** Whether clients cannot read the card in spite of them. */
+  readonly isUnreadable?: boolean
   /** `verified`, `absent`, or why it cannot be verified. */
   readonly signature: string
 }
@@ -23,7 +23,7 @@ const knownVersions = /^(1\.\d+|0\.[123])(\.\d+)?$/
 
 /** Findings that follow from the card itself, without a call. */
 export function checkCard(input: CardInput): readonly Finding[] {
-  const { wire, card, cardUrl, evidence, violations, signature } = input
+  const { wire, card, cardUrl, evidence, violations, signature, isUnreadable = false } = input
   const subject = cardUrl ?? 'the card'
   const finding = (severity: Severity, id: string, problem: string, fix: string): Finding => ({
     severity,
@@ -34,10 +34,7 @@ export function checkCard(input: CardInput): readonly Finding[] {
     evidence: severity === 'info' ? [] : evidence.slice(-1),
   })
   const findings: Finding[] = []
-  if (violations.length > 0) {
-    const fix = 'Correct these members. Clients that validate cards reject this one.'
-    findings.push(finding('warning', 'card-schema', `The card breaks its schema: ${violations.join('; ')}.`, fix))
-  }
+  findings.push(...schemaFindings(violations, isUnreadable ? 'error' : 'warning', finding))
   findings.push(...checkDelivery(input, finding), ...checkHybrid(wire, card, finding), ...checkSecurity(card, finding))
   for (const each of card.interfaces) findings.push(...checkInterface(each, cardUrl, finding))
   if (card.interfaces.some(({ binding, url }) => binding === 'GRPC' && !/^https?:/.test(url))) {
@@ -57,6 +54,13 @@ export function checkCard(input: CardInput): readonly Finding[] {
 }
 
 type CreateFinding = (severity: Severity, id: string, problem: string, fix: string) => Finding
+
+/** A finding for each violation of the schema. */
+function schemaFindings(violations: readonly string[], severity: Severity, finding: CreateFinding): readonly Finding[] {
+  const readers = severity === 'error' ? 'Clients' : 'Clients that validate cards'
+  const fix = `Correct this member. ${readers} reject the card.`
+  return violations.map((each) => finding(severity, 'card-schema', `The card breaks its schema: ${each}.`, fix))
+}
 
 /** Where and how the card is served. */
 function* checkDelivery({ cardUrl, evidence, wire }: CardInput, finding: CreateFinding): Generator<Finding> {
@@ -212,26 +216,4 @@ export function requiresCredentials({ security = [] }: Pick<AgentCard, 'security
   return (
     security.length > 0 && security.every((requirement) => isObject(requirement) && Object.keys(requirement).length > 0)
   )
-}
-
-/** The violations of the schema of the card's version. */
-export async function validateCard(wire: JsonObject): Promise<readonly string[]> {
-  const isCurrent = Array.isArray(wire.supportedInterfaces)
-  const version = isCurrent
-    ? '1.0'
-    : typeof wire.protocolVersion === 'string'
-      ? wire.protocolVersion.slice(0, 3)
-      : '0.2'
-  const info = clientDialects.find((dialect) => dialect.version === version && dialect.bindings.includes('JSONRPC'))
-  if (!info) return [`protocolVersion: ${version} is no version of A2A`]
-  const { decodeCard } = await info.load()
-  try {
-    decodeCard(wire)
-    return []
-  } catch (error) {
-    if (!(error instanceof A2AError)) throw error
-    return error.violations.length > 0
-      ? error.violations.map(({ field, description }) => `${field}: ${description}`)
-      : [error.message.replace(/\.$/, '')]
-  }
 }

@@ -5,15 +5,25 @@ import type { ConnectOptions } from '../../core/client/options.ts'
 import { readPeerCard } from '../../core/dialects/peer-card.ts'
 import type { AgentCard } from '../../core/protocol/card.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
-import { checkCard, claimsOf, requiresCredentials, validateCard } from './check-card.ts'
+import { probeFirstVersion } from '../first-version.ts'
+import { certificateFaultOf, certificateRemedy } from './certificates.ts'
+import { checkCard, claimsOf, requiresCredentials } from './check-card.ts'
 import { verifySignature } from './check-signature.ts'
 import type { ProbeOptions } from './interface-calls.ts'
 import { lossesOf } from './losses.ts'
 import { probeInterface } from './probe-interface.ts'
-import { type InspectTls, probeCors, probeFormerCard, probeTls, probeUnknownVersion } from './probe-network.ts'
+import {
+  type InspectTls,
+  probeCors,
+  probeFormerCard,
+  probeTls,
+  probeUnknownVersion,
+  tlsAddress,
+} from './probe-network.ts'
 import { probeSend } from './probe-send.ts'
 import { createRecorder, failureOf } from './recorder.ts'
 import type { DoctorObserver, Finding, InterfaceReport, Report } from './report.ts'
+import { validateCard } from './validate-card.ts'
 
 type Fetch = NonNullable<ConnectOptions['fetch']>
 type Transport = Exclude<NonNullable<ConnectOptions['bindings']>[number], string>
@@ -64,7 +74,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const found = await findCard(options, fetch)
   if (found instanceof A2AError) {
     const evidence = recorder.since(0).slice(-4)
-    const fix = options.remedyFor ? options.remedyFor(found) : found.hint
+    const general = options.remedyFor ? options.remedyFor(found) : found.hint
+    const fix = found.reason === 'certificate' ? await certificateFix(found, options) : general
     const cause = found.reason === 'certificate' ? ` (${failureOf(found)})` : ''
     const problem = `${found.message}${cause}`
     add([defined({ severity: 'error', id: found.reason ?? found.code, subject: reference, problem, fix, evidence })])
@@ -75,9 +86,13 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   }
   const { wire, cardUrl } = found
   const cardEvidence = recorder.since(0)
-  const { card } = await readPeerCard(wire)
+  const { violations, readable } = await validateCard(wire)
+  const { card: claimed, isUnreadable } = await readCard(wire, readable)
+  const protocolVersion = await probeFirstVersion(readable, { fetch, signal })
+  const interfaces = claimed.interfaces.map((each) => (protocolVersion ? { ...each, protocolVersion } : each))
+  const card: AgentCard = { ...claimed, interfaces }
   const signature = await (options.verifySignature?.(wire) ?? verifySignature(wire, { origin: originOf(reference) }))
-  add(checkCard({ wire, card, cardUrl, evidence: cardEvidence, violations: await validateCard(wire), signature }))
+  add(checkCard({ wire, card, cardUrl, evidence: cardEvidence, violations, isUnreadable, signature }))
   const namesGrpc = card.interfaces.some(({ binding }) => /grpc/i.test(binding))
   const grpc = namesGrpc ? await options.openGrpc?.() : undefined
   const probeOptions: ProbeOptions = {
@@ -92,16 +107,16 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   options.onCard?.(card)
   // The card, its interfaces, and the network.
   const total = card.interfaces.length + 2
-  const interfaces: InterfaceReport[] = []
+  const reports: InterfaceReport[] = []
   for (const each of card.interfaces) {
     const begin = (what = '') =>
-      observer?.onProbe({ title: `${each.binding} ${each.protocolVersion}${what}`, done: interfaces.length + 1, total })
+      observer?.onProbe({ title: `${each.binding} ${each.protocolVersion}${what}`, done: reports.length + 1, total })
     const before = findings.length
     begin()
     const probe = await probeInterface(each, probeOptions)
     add(probe.findings)
     // Interfaces of several versions share an address; one preflight request is enough.
-    const isNew = !interfaces.some(({ url, cors }) => url === each.url && cors !== undefined)
+    const isNew = !reports.some(({ url, cors }) => url === each.url && cors !== undefined)
     const needsCors = probe.report.works && isNew && each.binding !== 'GRPC'
     if (needsCors) begin(', requests of browsers')
     const cors = needsCors ? await probeCors(each, requiresCredentials(card), probeOptions) : { findings: [] }
@@ -111,29 +126,29 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
       add(await probeUnknownVersion(each, probeOptions))
     }
     const report = { ...probe.report, ...defined({ cors: 'cors' in cors ? cors.cors : undefined }) }
-    interfaces.push(report)
+    reports.push(report)
     observer?.onInterface(report, findings.slice(before))
   }
   observer?.onProbe({ title: 'the network', done: total - 1, total })
   if (inspectTls) {
     // An old version of TLS may be the reason why an interface does not work. Private addresses are left alone.
     const isGuarded = (url: string) => findings.some(({ id, subject }) => id === 'guarded' && subject.endsWith(url))
-    const urls = [cardUrl ?? '', ...interfaces.map(({ url }) => url).filter((url) => !isGuarded(url))]
+    const urls = [cardUrl ?? '', ...reports.map(({ url }) => url).filter((url) => !isGuarded(url))]
     const origins = new Set(urls.filter((url) => /^https:/.test(url)).map((url) => new URL(url).origin))
     for (const origin of origins) add(await probeTls(origin, inspectTls, signal))
   }
   const versions = [...new Set(card.interfaces.map(({ protocolVersion }) => protocolVersion.slice(0, 3)))]
   const isOld = versions.some((version) => version === '0.1' || version === '0.2')
   if (isOld && cardUrl !== undefined) add(await probeFormerCard(cardUrl, probeOptions))
-  const working = card.interfaces.find((_, index) => interfaces[index]?.works)
+  const working = card.interfaces.find((_, index) => reports[index]?.works)
   if (send !== undefined && working) add(await probeSend(working, send, probeOptions))
   return {
     report: defined({
       reference,
       cardUrl,
-      name: card.name,
+      name: card.name || undefined,
       claims: claimsOf(card),
-      interfaces,
+      interfaces: reports,
       findings,
       requests: recorder.count(),
       losses: lossesOf(versions.toSorted().at(-1) ?? ''),
@@ -174,6 +189,34 @@ async function findCard(
     if (wire === undefined) throw error
   }
   return { wire: wire ?? {}, cardUrl }
+}
+
+/** A card that no client can read is read without its broken members, so that the rest of the agent can be examined. */
+async function readCard(wire: JsonObject, readable: JsonObject) {
+  const read = (card: JsonObject) => readPeerCard(card).catch(() => undefined)
+  const original = await read(wire)
+  const { card = nameless } = original ?? (await read(readable)) ?? {}
+  return { card, isUnreadable: original === undefined }
+}
+
+/** Stands for a card that names no interface. */
+const nameless: AgentCard = {
+  name: '',
+  description: '',
+  version: '',
+  interfaces: [],
+  capabilities: {},
+  skills: [],
+  defaultInputModes: [],
+  defaultOutputModes: [],
+}
+
+/** A certificate of an unknown authority may have expired as well, which its end shows. */
+async function certificateFix(failure: A2AError, { inspectTls, signal }: DiagnoseOptions): Promise<string> {
+  const url = failure.url === undefined || !URL.canParse(failure.url) ? undefined : new URL(failure.url)
+  const session = url && (await inspectTls?.(...tlsAddress(url), signal))
+  const hasEnded = session !== undefined && Date.parse(session.validTo) < Date.now()
+  return certificateRemedy(hasEnded ? 'expired' : certificateFaultOf(failure))
 }
 
 function originOf(url: string): string | undefined {

@@ -2,6 +2,7 @@ import { defined } from '../../core/base/json.ts'
 import type { Notice } from '../../core/client/options.ts'
 import type { AgentInterface } from '../../core/protocol/card.ts'
 import { A2AError, type ErrorCode } from '../../core/protocol/errors.ts'
+import { certificateFaultOf, certificateRemedy } from './certificates.ts'
 import { requiresCredentials } from './check-card.ts'
 import { findAddress } from './find-address.ts'
 import {
@@ -110,14 +111,13 @@ async function explainFailure(
     }
   }
   const other = await findAddress(each, outcome, options)
-  const fix = other ?? fixes[reason ?? ''] ?? hint ?? 'See the request and the answer.'
+  const certificate = reason === 'certificate' ? certificateRemedy(certificateFaultOf(outcome)) : undefined
+  const fix = other ?? certificate ?? fixes[reason ?? ''] ?? hint ?? 'See the request and the answer.'
   return { severity: 'error', id: reason ?? code, problem: `The interface does not work: ${message}`, fix, evidence }
 }
 
 /** The hints of the client are for its callers; these are for the operator of the agent. */
 const fixes: Readonly<Record<string, string>> = {
-  certificate:
-    'Install a certificate that is valid for this host and whose authority callers trust, and renew it in time.',
   guarded: 'The card names a private address. Set the public URL of the agent; to probe it anyway, pass --allow-host.',
   'no-common-interface': 'Write the binding as JSONRPC, HTTP+JSON or GRPC, and a version that the binding has.',
   'version-skew':
@@ -143,12 +143,19 @@ async function probeFeatures(
   })
   const { response } = options.recorder.since(0).at(-1) ?? {}
   const isStream = response?.headers['content-type']?.startsWith('text/event-stream') === true
-  const streaming = (isNotFound(subscribed) || isStream) && !notices.some(({ type }) => type === 'polling')
-  if (capabilities.streaming === true && !streaming) {
+  const isMissing = subscribed instanceof A2AError && subscribed.code === 'method-not-found'
+  const isRefused = !(isNotFound(subscribed) || isStream) || notices.some(({ type }) => type === 'polling')
+  // An agent without this method may still stream messages.
+  const streaming = isMissing ? undefined : !isRefused
+  if (isMissing && capabilities.streaming === true) {
+    const method = /^1\./.test(each.protocolVersion) ? 'SubscribeToTask' : 'tasks/resubscribe'
+    const problem = `The agent has no ${method}: callers whose connection breaks cannot follow their task, and poll it.`
+    add('warning', 'resubscribe-missing', problem, `Implement ${method}. Whether messages stream is seen with --send.`)
+  } else if (capabilities.streaming === true && streaming === false) {
     const answer = subscribed instanceof A2AError && !isNotFound(subscribed) ? `: ${subscribed.message}` : '.'
     const problem = `The card claims streaming, but the agent refuses a stream${answer}`
     add('error', 'streaming-refused', problem, 'Implement streams, or set capabilities.streaming to false.')
-  } else if (capabilities.streaming !== true && streaming) {
+  } else if (capabilities.streaming !== true && streaming === true) {
     const problem = 'The agent accepts streams, but the card does not claim streaming: callers poll.'
     add('info', 'streaming-undeclared', problem, 'Set capabilities.streaming to true.')
   }

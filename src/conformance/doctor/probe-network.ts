@@ -106,8 +106,8 @@ export async function probeFormerCard(cardUrl: string, options: NetworkOptions):
 
 /** How long the certificate of an https address is valid, and which TLS it speaks. Failures show up in the calls. */
 export async function probeTls(url: string, inspectTls: InspectTls, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { hostname, port, host } = new URL(url)
-  const session = await inspectTls(hostname.replace(/^\[|\]$/g, ''), Number(port || 443), signal)
+  const { host } = new URL(url)
+  const session = await inspectTls(...tlsAddress(new URL(url)), signal)
   if (!session) return []
   const finding = (id: string, problem: string, fix: string): Finding => ({
     severity: 'warning',
@@ -127,6 +127,11 @@ export async function probeTls(url: string, inspectTls: InspectTls, signal: Abor
     findings.push(finding('old-tls', `${host} speaks ${session.protocol}.`, 'Serve TLS 1.2 or 1.3.'))
   }
   return findings
+}
+
+/** The host and the port of a TLS connection to a URL. */
+export function tlsAddress({ hostname, port }: URL): readonly [host: string, port: number] {
+  return [hostname.replace(/^\[|\]$/g, ''), Number(port || 443)]
 }
 
 /** What a TLS handshake shows. */
