@@ -131,6 +131,8 @@ export interface TaskRow extends TaskKey {
   readonly changed: number
   /** The number of its events, and its current generation. */
   readonly events: number
+  /** The first line of the message that began it, at most 200 characters. */
+  readonly request?: string
   /** The first line of the status message, at most 200 characters. */
   readonly summary?: string
   /** The process that works on it, and until when. */

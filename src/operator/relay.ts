@@ -5,7 +5,7 @@ import { createHostCheck } from '../core/http/host-check.ts'
 import type { AgentCard } from '../core/protocol/card.ts'
 import { A2AError, loggedError } from '../core/protocol/errors.ts'
 import type { TaskEvent } from '../core/protocol/events.ts'
-import { anonymous, parseTimestamp, type Task } from '../core/protocol/model.ts'
+import { anonymous, parseTimestamp, type Task, textOf } from '../core/protocol/model.ts'
 import type { Call, Service } from '../core/protocol/service.ts'
 import { errorPage } from '../core/server/http-endpoint.ts'
 import type { OperatorLog, OperatorTask } from '../core/tasks/operator-log.ts'
@@ -174,7 +174,7 @@ function createRemoteLog(service: Service): OperatorLog {
 }
 
 function headOf(task: Task): OperatorTask {
-  const { id: taskId, contextId, status } = task
+  const { id: taskId, contextId, status, history } = task
   const changed = status.timestamp === undefined ? 0 : parseTimestamp(status.timestamp)
   const generation = eventsOf(task).length
   return {
@@ -187,6 +187,7 @@ function headOf(task: Task): OperatorTask {
     created: changed,
     changed,
     key: 0,
+    request: history[0] ? textOf(history[0]) : '',
   }
 }
 

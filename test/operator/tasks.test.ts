@@ -103,6 +103,7 @@ describe.each(stores)('tasks in %s', (_name, options) => {
     expect(done).toMatchObject({
       agent: 'worker',
       principal: { id: 'anonymous' },
+      request: 'write',
       summary: 'Done <b>here</b>',
     })
     expect(done.skill).toBeUndefined()

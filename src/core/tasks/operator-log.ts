@@ -43,6 +43,8 @@ export interface OperatorQuery {
 export interface OperatorTask extends ListedHead {
   /** The skill that its first message names. */
   readonly skill?: string | undefined
+  /** The text of its first message, of logs that read it with the task. In others, its first event has it. */
+  readonly request?: string | undefined
   /** The process that works on it. `expires` is in milliseconds since 1970, by the clock of this machine. */
   readonly lease?: { readonly holder: string; readonly expires: number } | undefined
 }

@@ -45,7 +45,7 @@ export async function describeTask(agent: ConsoleAgent, taskId: string): Promise
   const waiting = waitingOf(head, all)
   const traced = all.find((event) => event.type === 'message' && event.trace)
   return {
-    ...rowOf(agent, head),
+    ...(await rowOf(agent, head)),
     task,
     isShortened: isShortened || events.length < head.generation,
     ...defined({ metadata: task.metadata }),

@@ -8,9 +8,7 @@ import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.
 import type { TaskChange, TaskRow, TaskRows } from '../contract.ts'
 import { invalid } from '../failures.ts'
 import { readInteger } from '../routes.ts'
-
-/** Characters of the status message in a row. */
-const maxSummary = 200
+import { firstLine, requestOf } from './requests.ts'
 
 const maxFilter = 500
 
@@ -94,17 +92,16 @@ export async function listTasks({ agents, filters, limit, cursor }: ListRequest)
   const isLast = pages.every(({ agent }) => next[agent.id] === null)
   const total = pages.reduce((sum, page) => sum + page.total, 0)
   return defined({
-    tasks: merged.map(({ agent, task }) => rowOf(agent, task)),
+    tasks: await Promise.all(merged.map(({ agent, task }) => rowOf(agent, task))),
     next: isLast ? undefined : encodeCursor(next),
     total: Math.min(total, maxCounted),
   })
 }
 
-export function rowOf({ id }: ConsoleAgent, task: OperatorTask): TaskRow {
+export async function rowOf(agent: ConsoleAgent, task: OperatorTask): Promise<TaskRow> {
   const { taskId, contextId, phase, owner, skill, dialect, created, changed, generation, status, lease } = task
-  const [line = ''] = (status?.message ? textOf(status.message) : '').trimStart().split('\n', 1)
   return defined({
-    agent: id,
+    agent: agent.id,
     taskId,
     contextId,
     phase,
@@ -114,7 +111,8 @@ export function rowOf({ id }: ConsoleAgent, task: OperatorTask): TaskRow {
     created,
     changed,
     events: generation,
-    summary: line === '' ? undefined : [...line].slice(0, maxSummary).join(''),
+    request: await requestOf(operatorLogOf(agent), task),
+    summary: status?.message && firstLine(textOf(status.message)),
     lease,
   })
 }

@@ -34,6 +34,7 @@ it('an operator answers, chooses and approves for the callers of all agents', as
   const free = await assistant.send('ask', now)
   const item = page.getByRole('article', { name: 'Question of Sales assistant' })
   await item.getByText('What is your name?').waitFor()
+  await item.getByText('Request: ask').waitFor()
   expect(await seriousViolations(page)).toEqual([])
   await item.getByLabel('Your answer').fill('Ada')
   await item.getByRole('button', { name: 'Answer' }).click()

@@ -33,6 +33,8 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
   const { page } = await openConsole(browser, `${url}/tasks`)
   await page.getByRole('link', { name: `${task?.id}` }).click()
   await eventually(() => eventLines(page).count()).toBeGreaterThan(4)
+  await page.getByRole('heading', { name: `call ${server.url}/`, level: 1 }).waitFor()
+  expect(await page.title()).toContain('call http')
   await eventLines(page).first().focus()
   await page.keyboard.press('Enter')
   await page.getByRole('figure', { name: 'Event 1' }).getByText('"message"').first().waitFor()
@@ -47,7 +49,7 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
   expect(page.url()).toMatch(/\/replay$/)
 
   await openTab(page, 'Messages')
-  await page.getByText(`call ${server.url}/`).waitFor()
+  await page.getByRole('tabpanel').getByText(`call ${server.url}/`).waitFor()
   await page.getByText('The warehouse has answered').waitFor()
   await openTab(page, 'Calls')
   await page.getByRole('list', { name: 'Calls to other agents' }).getByRole('link', { name: 'Sales assistant' }).click()

@@ -36,6 +36,12 @@ it('the list shows tasks of all agents, follows them, and its filters are in the
   await page.getByText('The warehouse does not answer').waitFor()
   await page.getByText('The order is packed').waitFor()
   await page.getByText('3 tasks').waitFor()
+  // A task is named by its request, and its last status stands beside it.
+  expect(
+    await lines(page)
+      .getByRole('link', { name: /^choose ?Which region\?/ })
+      .count(),
+  ).toBe(1)
   expect(await seriousViolations(page)).toEqual([])
 
   // A new task comes first, and changes where it is.

@@ -5,6 +5,7 @@ import { agentName } from '../../api/agents.ts'
 import { setInboxCount } from '../../api/inbox-count.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
+import { taskName } from '../../api/task-name.ts'
 import { useResource, useStream } from '../../api/use-resource.ts'
 import { type PendingQuestion, type QuestionAnswer, resultPart } from '../../components/answers/answer.ts'
 import { AnswerForm } from '../../components/answers/answer-form.tsx'
@@ -153,6 +154,9 @@ function InboxItem({ item, onDone }: { readonly item: Item; readonly onDone: () 
           </a>
         )}
       </header>
+      <p class="muted small inbox-request">
+        Request: <bdi class="breakable">{taskName(item)}</bdi>
+      </p>
       <Parts parts={[{ text: waiting.text }]} />
       {waiting.tool && <ToolCall {...waiting.tool} />}
       {problem && <Notice kind="error">{problem}</Notice>}

@@ -4,6 +4,7 @@ import { useLocation, useRoute } from 'preact-iso/router'
 import { agentName } from '../../api/agents.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
+import { taskName } from '../../api/task-name.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
 import { useResource } from '../../api/use-resource.ts'
 import { ActionButton } from '../../components/action-button.tsx'
@@ -73,8 +74,8 @@ function TaskView({ detail, tab, error, reload }: TaskViewProps) {
   const shown = tabs.filter(({ id }) => id !== 'webhooks' || hasFeature('webhooks'))
   return (
     <Page
-      title={`Task ${taskId.slice(0, 13)}${taskId.length > 13 ? '…' : ''}`}
-      fullTitle={taskId}
+      title={taskName(detail)}
+      fullTitle={taskName(detail)}
       isFixed
       lead={<TaskFacts detail={detail} />}
       actions={<TaskActions detail={detail} onChange={reload} />}
@@ -159,6 +160,7 @@ function TaskFacts({ detail }: { readonly detail: TaskDetail }) {
         {isOpen(detail) ? <Ago at={created} /> : `took ${formatDuration(Math.max(0, changed - created))}`}
       </span>
       {lease && lease.expires > Date.now() && <span>on {lease.holder}</span>}
+      <code class="breakable">{taskId}</code>
       <CopyButton label="Copy id" text={taskId} />
       <a href={linkWithQuery(['tasks'], { search: contextId })}>Same context</a>
       <a href={linkWithQuery(['wire', agent], { left: '1.0 JSONRPC getTask', leftTask: taskId })}>Open in Wire</a>

@@ -1,5 +1,6 @@
 import type { TaskRow } from 'parley-a2a/operator'
 import { agentName } from '../../api/agents.ts'
+import { lastStatus, taskName } from '../../api/task-name.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
 import { Badge, StateBadge } from '../../components/state-badge.tsx'
 import { Ago, Elapsed, formatDuration } from '../../components/time.tsx'
@@ -13,7 +14,8 @@ interface TaskLineProps {
 
 /** One task of the list. On a narrow screen its cells stack. */
 export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
-  const { agent, taskId, principal, skill, created, changed, events, summary } = task
+  const { agent, taskId, principal, skill, created, changed, events } = task
+  const status = lastStatus(task)
   return (
     <div class="task-line">
       <input
@@ -27,12 +29,11 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
         <StateBadge state={isStuck(task) ? 'stuck' : task.phase} />
       </span>
       <span class="task-name">
-        <a href={link('tasks', agent, taskId)} title={summary ?? taskId}>
-          {summary === undefined ? (
-            <span class="muted">No status message</span>
-          ) : (
-            <bdi class="task-summary truncate">{plainText(summary)}</bdi>
-          )}
+        <a href={link('tasks', agent, taskId)} title={status ? `${taskName(task)}\n${status}` : taskName(task)}>
+          <span class="task-about">
+            <bdi class="task-request truncate">{taskName(task)}</bdi>
+            {status && <bdi class="muted small truncate">{status}</bdi>}
+          </span>
           <span class="task-id mono truncate">{taskId}</span>
         </a>
         {skill && (
@@ -58,12 +59,4 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
       </span>
     </div>
   )
-}
-
-/** A line of Markdown without its marks. */
-function plainText(line: string): string {
-  return line
-    .replace(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+/, '')
-    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replaceAll(/[*_]{2}|`/g, '')
 }

@@ -117,8 +117,8 @@ export function taskKey({ positionals }: Context) {
   return { agent, taskId }
 }
 
-export function rowText({ agent, taskId, phase, principal, changed, events, summary }: TaskRow): string {
-  const about = summary === undefined ? '' : `: ${summary}`
+export function rowText({ agent, taskId, phase, principal, changed, events, request, summary }: TaskRow): string {
+  const about = [request, summary].flatMap((text) => (text === undefined ? [] : [`: ${text}`])).join('')
   return `${agent} ${taskId} ${phase} of ${principal.id}, ${events} events, ${timeText(changed)}${about}`
 }
 
