@@ -34,7 +34,7 @@ const clientFiles = withImports(resolve('src/entries/client.node.ts'))
 
 /** What an agent on a platform without Node can load. Never in a chunk with a file that imports `node:*`. */
 const portableFiles = new Set(
-  ['server', 'cloudflare', 'auth', 'push', 'telemetry'].flatMap((name) => [
+  ['server', 'server.workerd', 'cloudflare', 'auth', 'push', 'telemetry'].flatMap((name) => [
     ...withImports(resolve(`src/entries/${name}.ts`)),
   ]),
 )

@@ -81,7 +81,7 @@ describe.skipIf(!isBuilt)('the entries for web frameworks', () => {
 })
 
 describe.skipIf(!isBuilt)('the entries for platforms without Node', () => {
-  it.each(['server', 'cloudflare', 'auth', 'push', 'telemetry'])(
+  it.each(['server', 'server.workerd', 'cloudflare', 'auth', 'push', 'telemetry'])(
     '%s imports no module of Node, not even on demand',
     async (entry) => {
       const files = await loadedFiles(new URL(`../../dist/${entry}.js`, import.meta.url))

@@ -12,6 +12,7 @@ const entries = readdirSync(folder)
 /** Entries that must run where there is no Node: browsers, Workers, Deno without flags. */
 const nodeFree = [
   'server.ts',
+  'server.workerd.ts',
   'client.ts',
   'client-auth.ts',
   'client-compat.ts',
@@ -32,9 +33,10 @@ describe('the public API', () => {
 
   it('a name means the same in every entry', () => {
     expect(ambiguousNames()).toEqual({
-      // The same function, with the guarded `fetch` of Node.
-      agent: ['core/node/local-agent.node.ts', 'core/server/local-agent.ts'],
+      // The same function, with the guarded `fetch` of Node, and without the client in a Worker.
+      agent: ['core/node/local-agent.node.ts', 'core/server/local-agent.ts', 'integrations/cloudflare/agent.ts'],
       connect: ['core/client/connect.ts', 'core/node/guarded-fetch/connect.ts'],
+      reachAgents: ['core/node/local-agent.node.ts', 'core/server/local-agent.ts'],
       // The same function, whose links send by `node:http`.
       createMeshPeer: ['mesh/peer.ts', 'serve/mesh-peer.ts'],
       // The same function, which reads the key of a server on this machine.

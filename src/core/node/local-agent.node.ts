@@ -1,5 +1,6 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import type { AgentImplementation } from '../agent/agent-function.ts'
+import type { ResolveAgent } from '../agent/call-agent.ts'
 import type { SkillProfile, SkillTypes } from '../agent/skill.ts'
 import { type LocalAgent, localAgent, resolveAgentBy } from '../server/local-agent.ts'
 
@@ -23,4 +24,9 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   work?: AgentImplementation,
 ): LocalAgent<SkillTypes<S>> {
   return localAgent(profile, work, resolveAgent)
+}
+
+/** Connects to the agents that an agent calls by address, as every agent does on Node. */
+export function reachAgents(): ResolveAgent {
+  return resolveAgent
 }

@@ -30,18 +30,14 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   profile: AgentProfile<S>,
   work?: AgentImplementation,
 ): LocalAgent<SkillTypes<S>> {
-  return localAgent(
-    profile,
-    work,
-    resolveAgentBy(async () => (await import('../client/connect.ts')).connect),
-  )
+  return localAgent(profile, work, reachAgents())
 }
 
-/** Makes `agent()` for one platform: `resolveAgent` connects to the agents that it calls. */
+/** Makes `agent()` for one platform: `resolveAgent` connects to the agents that it calls by address. */
 export function localAgent<const S extends readonly SkillProfile[]>(
   profile: AgentProfile<S>,
   work: AgentImplementation | undefined,
-  resolveAgent: ResolveAgent,
+  resolveAgent?: ResolveAgent,
 ): LocalAgent<SkillTypes<S>> {
   const defined = { ...defineAgent(profile, work), reach: resolveAgent }
   let handler: Handler | undefined
@@ -54,6 +50,17 @@ export function localAgent<const S extends readonly SkillProfile[]>(
       return await handler.fetch(request)
     },
   }
+}
+
+/**
+ * Connects to the agents that an agent calls by address, for `calls.reach`. Only Cloudflare Workers need it: there, an agent that
+ * calls no other comes without the client.
+ *
+ * @example
+ * const worker = createWorker(planner, { auth: 'none', calls: { reach: reachAgents() } })
+ */
+export function reachAgents(): ResolveAgent {
+  return resolveAgentBy(async () => (await import('../client/connect.ts')).connect)
 }
 
 /** Resolves called agents with a `connect` that is loaded on the first call to another agent. */

@@ -1,6 +1,6 @@
 import { apiKey } from 'parley-a2a/auth'
 import { createWorker } from 'parley-a2a/cloudflare'
-import { agent } from 'parley-a2a/server'
+import { agent, reachAgents } from 'parley-a2a/server'
 
 const delay = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
@@ -8,7 +8,8 @@ const delay = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const worker = agent(
   { name: 'Worker', description: 'Shows what runs in a Worker', recovery: 'resume' },
   async (turn) => {
-    switch (turn.text) {
+    const [word, address = ''] = turn.text.split(' ')
+    switch (word) {
       case 'pauses': {
         const report = turn.artifact('report.txt')
         for (const word of ['one ', 'two ', 'three']) {
@@ -32,6 +33,8 @@ const worker = agent(
         await turn.step('pause', () => delay(6_000))
         return `Finished ${id}`
       }
+      case 'call':
+        return (await turn.call(address, 'hello')).text
       default:
         return `You said: ${turn.text}`
     }
@@ -52,6 +55,7 @@ const { TaskObject, fetch: answer } = createWorker(worker, {
     anonymous: true,
   },
   turns: { leaseTtl: 5_000 },
+  calls: { reach: reachAgents() },
   push: {
     // The receiver of the test is on this machine, which a Worker elsewhere could not call.
     fetch: Object.assign((url: string, init: RequestInit) => fetch(url, init), { check: async () => {} }),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
+import { type Plugin, rolldown } from 'rolldown'
 import { programPath } from '../programs/programs.ts'
 
 /** A Worker that runs in workerd, with the Durable Object class `TaskObject` as the binding `TASKS`. */
@@ -24,6 +24,7 @@ export async function bundleWorker(file: string): Promise<string> {
     tsconfig: 'tsconfig.json',
     platform: 'neutral',
     external: /^(cloudflare|node):/,
+    plugins: [resolveWorkerd],
     resolve: {
       alias: { vitest: fileURLToPath(new URL('vitest-in-worker.ts', import.meta.url)) },
       mainFields: ['module', 'main'],
@@ -33,6 +34,15 @@ export async function bundleWorker(file: string): Promise<string> {
   const { output } = await bundle.generate({ format: 'esm', codeSplitting: false, minify: true })
   await bundle.close()
   return output[0].code
+}
+
+/** The condition `workerd` of package.json, which the paths of tsconfig.json do not know. */
+const resolveWorkerd: Plugin = {
+  name: 'resolve-workerd',
+  resolveId: {
+    filter: { id: /^parley-a2a\/server$/ },
+    handler: () => fileURLToPath(new URL('../../../src/entries/server.workerd.ts', import.meta.url)),
+  },
 }
 
 /** Runs a bundled Worker, with its storage in a directory. */

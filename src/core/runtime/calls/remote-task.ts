@@ -57,7 +57,9 @@ export function openRemoteTask(
   function resolveAgent(): Promise<CalledAgent> {
     if (isCalledAgent(target)) return Promise.resolve(target)
     if (!reach) {
-      const advice = 'Make the agent by agent() of parley-a2a, hand in a connected client, or give calls.reach.'
+      const advice =
+        'Make the agent by agent() of parley-a2a, hand in a connected client, or give calls.reach: in a Worker, reachAgents() ' +
+        'of parley-a2a/server.'
       return Promise.reject(new TypeError(`turn.call(): this agent has no way to find others. ${advice}`))
     }
     const providers = options.auth ?? auth
