@@ -2,6 +2,7 @@
 
 export { createPostgresAdmin } from '../stores/postgres/admin.ts'
 export type { PostgresPool } from '../stores/postgres/connection.ts'
+export { createFailoverPool } from '../stores/postgres/failover-pool.ts'
 export { createPostgresLimits, type PostgresLimits } from '../stores/postgres/limit-store.ts'
 export { createPostgresOwnership } from '../stores/postgres/ownership-store.ts'
 export { createPostgresLog, type PostgresLog } from '../stores/postgres/postgres-log.ts'

@@ -199,6 +199,10 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
     create: (more) => postgres.createPostgresLog({ pool, ...more } as never),
     wrong: { patience: 'x' },
   },
+  createFailoverPool: {
+    create: async (more) => postgres.createFailoverPool({ pools: [pool], ...more } as never),
+    wrong: { pools: 'x' },
+  },
   createPostgresAdmin: {
     create: (more) => postgres.createPostgresAdmin({ pool, ...more } as never),
     wrong: { patience: 'x' },

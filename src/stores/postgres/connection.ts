@@ -199,7 +199,7 @@ function resultOf({ rows, rowCount }: PostgresResult): SqlResult {
 }
 
 /** Whether the connection broke or the server is not ready: the statement may have been executed or not. */
-function isDisconnected(error: unknown): boolean {
+export function isDisconnected(error: unknown): boolean {
   const code = sqlState(error)
   // An error that does not come from the server is a connection error, unless the application ended the pool.
   if (code === undefined) return !isOwnError(error) && !/after calling end/.test(messageOf(error))

@@ -1,6 +1,14 @@
 import { defined } from '../../core/base/json.ts'
 import type { Logger } from '../../core/base/logger.ts'
-import { checkOptions, group, loggerCheck, milliseconds, type OptionChecks, text } from '../../core/base/options.ts'
+import {
+  checkOptions,
+  group,
+  listOf,
+  loggerCheck,
+  milliseconds,
+  type OptionChecks,
+  text,
+} from '../../core/base/options.ts'
 import type { Database } from '../shared/database.ts'
 import { createFindHead, createListHeads } from '../shared/heads.ts'
 import type { LogEngine } from '../shared/log-engine.ts'
@@ -13,6 +21,7 @@ import { createAppendByWriter } from './append-fast-path.ts'
 import { type PostgresPool, poolCheck, subjectIn } from './connection.ts'
 import { createCreateAll, createFindClaim } from './create.ts'
 import { createEvents, createSnapshots } from './events.ts'
+import { createFailoverPool } from './failover-pool.ts'
 import { headSyntax } from './heads.ts'
 import { createLeases } from './leases.ts'
 import { createListener } from './listener.ts'
@@ -25,7 +34,9 @@ import { openDatabase } from './schema.ts'
 /** Options of `createPostgresLog`. */
 export interface PostgresLogOptions {
   /** A `Pool` of the package `pg`. The log keeps one of its connections for notifications, and does not end the pool. */
-  readonly pool: PostgresPool
+  readonly pool?: PostgresPool
+  /** In place of `pool`, a pool for each of several servers, such as a primary and its standbys: the log uses the primary. */
+  readonly pools?: readonly PostgresPool[]
   /** The schema of the tables, created if missing. Logs in different schemas are independent. Defaults to `parley`. */
   readonly schema?: string
   /** Name of the agent whose tasks the schema holds. Defaults to that of the first agent that uses it. */
@@ -50,6 +61,7 @@ export interface PostgresLogOptions {
 
 const optionChecks: OptionChecks<PostgresLogOptions> = {
   pool: poolCheck,
+  pools: listOf(poolCheck),
   schema: text,
   agent: text,
   patience: milliseconds(),
@@ -70,8 +82,9 @@ export interface PostgresLog extends ServerLog {}
  * @example await serve(echo, { log: await createPostgresLog({ pool: new Pool() }) })
  */
 export async function createPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  checkOptions('createPostgresLog', options, optionChecks, ['pool'])
-  const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
+  checkOptions('createPostgresLog', options, optionChecks, options.pools ? [] : ['pool'])
+  const { schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
+  const pool = poolOf(options)
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
   const closing = new AbortController()
   const { signal: closed } = closing
@@ -110,6 +123,12 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     onClose: () => closing.abort(),
   })
   return log
+}
+
+function poolOf({ pool, pools = [], logger }: PostgresLogOptions): PostgresPool {
+  if (pool && pools.length > 0) throw new TypeError('createPostgresLog: expected pool or pools, got both.')
+  if (pool) return pool
+  return createFailoverPool(defined({ pools, logger }))
 }
 
 interface EngineOptions {

@@ -112,14 +112,14 @@ async function openLog({ postgres, crashPoint }: ScriptOptions): Promise<OpenedL
     return { log, push: crashingPush(log.webhooks, crashPoint), close: () => log.close() }
   }
   if (!postgres) return undefined
-  const { url, ...settings } = postgres
-  const pool = new pg.Pool({ connectionString: url })
-  const log = await createPostgresLog({ pool, ...settings })
+  const { url, standbyUrl, ...settings } = postgres
+  const pools = [url, standbyUrl].flatMap((each) => (each ? new pg.Pool({ connectionString: each }) : []))
+  const log = await createPostgresLog({ pools, ...settings })
   return {
     log,
     async close() {
       await log.close()
-      await pool.end()
+      for (const pool of pools) await pool.end()
     },
   }
 }

@@ -24,7 +24,10 @@ export interface ServerProcess {
 
 export interface ProcessOptions extends Omit<ServeOptions, 'log' | 'logger' | 'directory'> {
   /** Stores tasks in PostgreSQL instead of a file in the directory. */
-  readonly postgres?: { readonly url: string } & Omit<PostgresLogOptions, 'pool'>
+  readonly postgres?: { readonly url: string; readonly standbyUrl?: string } & Omit<
+    PostgresLogOptions,
+    'pool' | 'pools'
+  >
   /** The process kills itself at this step of a delivery. */
   readonly crashPoint?: CrashPoint
 }
