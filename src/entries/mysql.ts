@@ -1,4 +1,8 @@
-/** Stores in MySQL and MariaDB, for any number of replicas: the task log with its webhooks. */
+/** Stores in MySQL and MariaDB, for any number of replicas: task log, limits, registry, replay cache. */
 
 export type { MysqlPool } from '../stores/mysql/connection.ts'
+export { createMysqlLimits, type MysqlLimits } from '../stores/mysql/limit-store.ts'
 export { createMysqlLog, type MysqlLog } from '../stores/mysql/mysql-log.ts'
+export { createMysqlOwnership } from '../stores/mysql/ownership-store.ts'
+export { createMysqlRegistryStore } from '../stores/mysql/registry-store.ts'
+export { createMysqlReplayCache, type MysqlReplayCache } from '../stores/mysql/replay-cache.ts'

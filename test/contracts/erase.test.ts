@@ -1,14 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { RowDataPacket } from 'mysql2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Principal } from '../../src/core/protocol/model.ts'
 import type { LogWithWebhooks } from '../../src/core/push/push.ts'
 import type { EraseRequest } from '../../src/core/runtime/operations/erase.ts'
 import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
+import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { callOf, createTestRuntime, messageOf, taskOf } from '../support/agents/test-runtime.ts'
 import { until } from '../support/async.ts'
+import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -30,6 +33,7 @@ const logs: readonly (readonly [string, () => Promise<OpenedLog>])[] = [
   ['memory', async () => ({ log: createMemoryLog(), dump: async () => 'kept' })],
   ['SQLite', openSqlite],
   ['PostgreSQL', openPostgres],
+  ...(hasMariadb ? [['MySQL', openMysql] as const] : []),
 ]
 
 async function openSqlite(): Promise<OpenedLog> {
@@ -54,6 +58,21 @@ async function openPostgres(): Promise<OpenedLog> {
       const { rows } = await pool.query(`SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'parley'`)
       const texts = rows.map(({ relname }) => pool.query(`SELECT t::text AS text FROM parley.${relname} AS t`))
       return (await Promise.all(texts)).flatMap(({ rows: all }) => all.map(({ text }) => text)).join('\n')
+    },
+  }
+}
+
+async function openMysql(): Promise<OpenedLog> {
+  const pool = await openMariadbPool()
+  const log = await createMysqlLog({ pool })
+  onTestFinished(() => log.close())
+  return {
+    log,
+    async dump() {
+      const [tables] = await pool.query<RowDataPacket[]>('SHOW TABLES')
+      const names = tables.flatMap((row) => Object.values(row) as string[])
+      const contents = await Promise.all(names.map((name) => pool.query<RowDataPacket[]>(`SELECT * FROM ${name}`)))
+      return JSON.stringify(contents.map(([rows]) => rows))
     },
   }
 }

@@ -1,16 +1,26 @@
+import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { LimitStore } from '../../src/core/limits/limit-store.ts'
 import { createMemoryLimits } from '../../src/core/limits/limit-store.ts'
+import { createMysqlLimits, type MysqlLimits, type MysqlPool } from '../../src/entries/mysql.ts'
 import { createPostgresLimits } from '../../src/entries/postgres.ts'
 import type { PostgresLimits } from '../../src/stores/postgres/limit-store.ts'
 import { migrations } from '../../src/stores/postgres/schema.ts'
+import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
 
 const stores: Readonly<Record<string, () => Promise<LimitStore>>> = {
   memory: async () => createMemoryLimits(),
   PostgreSQL: async () => (await openPostgres()).store,
+  ...(hasMariadb && { MySQL: async () => openMysql(await openMariadbPool()) }),
+}
+
+function openMysql(pool: MysqlPool, placeTtl = 30): MysqlLimits {
+  const store = createMysqlLimits({ pool, placeTtl })
+  onTestFinished(() => store.close())
+  return store
 }
 
 async function openPostgres(placeTtl = 30) {
@@ -148,6 +158,30 @@ describe('limits in PostgreSQL', () => {
     const store = createPostgresLimits({ pool })
     await expect(store.take('a', { limit: 1, window: 1 })).rejects.toThrow()
     await expect(store.hold('a', 1)).rejects.toThrow()
+    await store.close()
+  })
+})
+
+describe.runIf(hasMariadb)('limits in MySQL', () => {
+  it('the places of a crashed process become free after a while, and unused keys are removed', async () => {
+    const pool = await openMariadbPool()
+    const store = openMysql(pool, 0.6)
+    await store.take('a', { limit: 10, window: 0.1 })
+    await pool.query(`INSERT INTO parley_limit_places VALUES ('a', 1, 'crashed', ${Date.now() + 600_000})`)
+    expect(await store.hold('a', 1)).toBeUndefined()
+    await pool.query(`UPDATE parley_limit_places SET until = ${Date.now() - 1_000}`)
+    expect(await store.hold('a', 1)).toBeDefined()
+    expect(await store.hold('a', 1)).toBeUndefined()
+    const rows = async () => (await pool.query<[]>('SELECT 1 FROM parley_limit_rates'))[0].length
+    await expect.poll(rows, { timeout: 5_000 }).toBe(0)
+  })
+
+  it('an invalid prefix is rejected at once, and calls fail while the database is unreachable', async () => {
+    const pool = createPool('mysql://nobody@127.0.0.1:1/none')
+    onTestFinished(() => pool.end())
+    expect(() => createMysqlLimits({ pool, prefix: 'a`; DROP' })).toThrow('The prefix must be at most 30')
+    const store = createMysqlLimits({ pool })
+    await expect(store.take('a', { limit: 1, window: 1 })).rejects.toThrow()
     await store.close()
   })
 })

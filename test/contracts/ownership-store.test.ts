@@ -2,8 +2,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createMemoryOwnership, type OwnershipRecord, type OwnershipStore } from '../../src/core/tasks/ownership.ts'
+import { createMysqlOwnership } from '../../src/entries/mysql.ts'
 import { createPostgresOwnership } from '../../src/stores/postgres/ownership-store.ts'
 import { createSqliteOwnership } from '../../src/stores/sqlite/ownership-store.ts'
+import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -21,6 +23,13 @@ const stores: Readonly<Record<string, () => Promise<OwnershipStore>>> = {
     })
     return store
   },
+  ...(hasMariadb && {
+    async MySQL() {
+      const store = await createMysqlOwnership({ pool: await openMariadbPool(), prefix: 'parley_' })
+      onTestFinished(() => store.close())
+      return store
+    },
+  }),
 }
 
 const task = (id: string, owner: string, more: Partial<OwnershipRecord> = {}): OwnershipRecord => ({

@@ -1,13 +1,40 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createMysqlRegistryStore } from '../../src/entries/mysql.ts'
 import { createPostgresRegistryStore } from '../../src/entries/postgres.ts'
 import { createMemoryRegistryStore } from '../../src/entries/registry.ts'
 import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
-import type { PostgresRegistryStoreOptions } from '../../src/stores/postgres/registry-store.ts'
+import type { RegistryStore } from '../../src/registry/entry.ts'
+import type { ServerRegistryOptions } from '../../src/stores/shared/registry-store.ts'
+import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { entryOf, latestOf, put, registryEntriesContract } from './registry-entries.ts'
+
+type OpenEntries = (options?: ServerRegistryOptions) => Promise<RegistryStore>
+
+/** Each returns a function that opens stores of several replicas on one database. */
+const databases: readonly (readonly [string, () => Promise<OpenEntries>])[] = [
+  [
+    'PostgreSQL',
+    async () => {
+      const pool = await openMigratedPool()
+      return (options) => createPostgresRegistryStore({ pool: secondPool(pool), ...options })
+    },
+  ],
+  ...(hasMariadb
+    ? [
+        [
+          'MySQL',
+          async () => {
+            const pool = await openMariadbPool()
+            return (options?: ServerRegistryOptions) => createMysqlRegistryStore({ pool, ...options })
+          },
+        ] as const,
+      ]
+    : []),
+]
 
 startServerFirst()
 
@@ -40,14 +67,20 @@ describe('registry entries: SQLite', () => {
   })
 })
 
-describe('registry entries: PostgreSQL', () => {
-  registryEntriesContract(
-    async (options) => await createPostgresRegistryStore({ pool: await openMigratedPool(), ...options }),
-  )
+describe.each(databases)('registry entries: %s', (_, openDatabase) => {
+  registryEntriesContract(async (options) => (await openDatabase())(options))
+
+  async function openReplicas(): Promise<readonly [RegistryStore, RegistryStore]> {
+    const open = await openDatabase()
+    const replicas = [await open(), await open()] as const
+    onTestFinished(async () => {
+      for (const replica of replicas) await replica.close()
+    })
+    return replicas
+  }
 
   it('two replicas share one registry and are notified of changes at once', async () => {
-    const pool = await openMigratedPool()
-    const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
+    const [one, two] = await openReplicas()
     const startedAt = performance.now()
     const before = await latestOf(two)
     const waiting = two.wait(before, AbortSignal.timeout(10_000))
@@ -62,8 +95,7 @@ describe('registry entries: PostgreSQL', () => {
   })
 
   it('concurrent changes of replicas are numbered without a gap', async () => {
-    const pool = await openMigratedPool()
-    const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
+    const [one, two] = await openReplicas()
     const before = await latestOf(one)
     const ids = Array.from({ length: 40 }, (_, at) => `agent-${at}`)
     await Promise.all(ids.map((id, at) => put(at % 2 ? one : two, entryOf(id))))
@@ -75,17 +107,10 @@ describe('registry entries: PostgreSQL', () => {
   })
 
   it('only one replica at a time holds a lease', async () => {
-    const pool = await openMigratedPool()
-    const [one, two] = [await openEntries({ pool }), await openEntries({ pool: secondPool(pool) })]
+    const [one, two] = await openReplicas()
     expect(await one.lease('maintenance', 'one', 60_000)).toBe(true)
     expect(await two.lease('maintenance', 'two', 60_000)).toBe(false)
     expect(await one.lease('maintenance', 'one', -1)).toBe(true)
     expect(await two.lease('maintenance', 'two', 60_000)).toBe(true)
   })
 })
-
-async function openEntries(options: PostgresRegistryStoreOptions) {
-  const entries = await createPostgresRegistryStore(options)
-  onTestFinished(() => entries.close())
-  return entries
-}

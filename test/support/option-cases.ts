@@ -56,6 +56,7 @@ interface OptionCase {
 const echo = agent({ name: 'Echo' }, ({ text }) => text)
 const ruledCall = { principal: { id: 'ada' }, agent: 'one', operation: 'getTask' } as const
 const pool = { query() {}, connect() {}, on() {} }
+const mysqlPool = { execute() {}, getConnection() {} } as never
 const file = '/tmp/never-created.db'
 const url = 'http://127.0.0.1:1'
 const input = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
@@ -191,9 +192,22 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   servePeer: { create: (more) => node.servePeer({ card, ...more } as never), wrong: { port: 'x' } },
   serveRegistry: { create: (more) => node.serveRegistry(more), wrong: { port: 'x' } },
   createOperatorClient: { create: (more) => createOperatorClient({ url, ...more }), wrong: { headers: 1 } },
-  createMysqlLog: {
-    create: (more) => mysql.createMysqlLog({ pool: { execute() {}, getConnection() {} }, ...more } as never),
-    wrong: { patience: 'x' },
+  createMysqlLog: { create: (more) => mysql.createMysqlLog({ pool: mysqlPool, ...more }), wrong: { patience: 'x' } },
+  createMysqlLimits: {
+    create: (more) => mysql.createMysqlLimits({ pool: mysqlPool, ...more }),
+    wrong: { placeTtl: 'x' },
+  },
+  createMysqlOwnership: {
+    create: (more) => mysql.createMysqlOwnership({ pool: mysqlPool, ...more }),
+    wrong: { prefix: 1 },
+  },
+  createMysqlRegistryStore: {
+    create: (more) => mysql.createMysqlRegistryStore({ pool: mysqlPool, ...more }),
+    wrong: { pollInterval: 'x' },
+  },
+  createMysqlReplayCache: {
+    create: (more) => mysql.createMysqlReplayCache({ pool: mysqlPool, ...more }),
+    wrong: { capacity: 'x' },
   },
   createPostgresLog: {
     create: (more) => postgres.createPostgresLog({ pool, ...more } as never),

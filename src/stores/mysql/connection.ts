@@ -13,6 +13,7 @@ import {
 } from '../shared/database.ts'
 import { messageOf } from '../shared/outage.ts'
 import type { SqlValue } from '../shared/statement.ts'
+import { mysqlSyntax } from './sql-text.ts'
 
 /** Runs statements: a connection or a pool of the package `mysql2`. */
 interface MysqlRunner {
@@ -28,7 +29,7 @@ type RunTransactionQuery = (text: string, values: SqlValue[]) => Promise<SqlResu
 /** The number of the error that ends one of several transactions that wait for each other. */
 const deadlock = 1213
 
-/** How often a transaction is tried that ends in a deadlock. */
+/** How often a statement or transaction is tried that ends in a deadlock. */
 const maxAttempts = 5
 
 export interface MysqlConnection extends MysqlRunner {
@@ -63,24 +64,16 @@ export function createMysqlDatabase(options: DatabaseOptions): Database {
   return createDatabase({
     subject,
     errors,
+    syntax: mysqlSyntax,
     statementTimeout,
     patience,
     closed,
     logger,
     name: (table) => `${prefix}${table}`,
     compile,
-    query: (prepared, values) => run(pool, prepared, values),
+    query: (prepared, values) => repeatDeadlocks(() => run(pool, prepared, values)),
     probe: () => withTimeout(probeTimeout, pool.query('SELECT 1')),
-    async transaction(work) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await runTransaction(work)
-        } catch (error) {
-          // The server has rolled back one of several transactions that waited for each other.
-          if (serverError(error) !== deadlock || attempt === maxAttempts) throw error
-        }
-      }
-    },
+    transaction: (work) => repeatDeadlocks(() => runTransaction(work)),
   })
 
   async function runTransaction<T>(work: (query: RunTransactionQuery) => Promise<T>): Promise<T> {
@@ -97,6 +90,17 @@ export function createMysqlDatabase(options: DatabaseOptions): Database {
     } catch (error) {
       await giveBack(connection, error)
       throw error
+    }
+  }
+}
+
+/** The server rolls back one of several transactions, or single statements, that wait for each other. */
+async function repeatDeadlocks<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (serverError(error) !== deadlock || attempt === maxAttempts) throw error
     }
   }
 }

@@ -174,7 +174,7 @@ function createMinutes(db: Database, query: RunWork): Pick<OperatorLog, 'activit
 }
 
 /** What operators share, beside a log. */
-function createMysqlOperatorState(db: Database, query: RunWork): OperatorState {
+export function createMysqlOperatorState(db: Database, query: RunWork): OperatorState {
   const [values, records] = [db.name('operator_values'), db.name('operator_records')]
   const selectValue = db.prepare<{ readonly value: string }, { readonly name: string }>(
     ({ name }) => `SELECT value FROM ${values} WHERE name = ${name} AND expires > ${clockSql}`,

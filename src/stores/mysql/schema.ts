@@ -31,7 +31,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 }
 
 /** Rejects names that are not safe to insert into a statement. */
-function requirePrefix(prefix: string): void {
+export function requirePrefix(prefix: string): void {
   if (/^[a-z_][a-z0-9_]{0,29}$/.test(prefix)) return
   throw new Error(`The prefix must be at most 30 lower-case letters, digits and _, got "${prefix}".`)
 }
@@ -93,7 +93,7 @@ async function applyMigrations(connection: MysqlConnection, prefix: string): Pro
     for (const [index, { sql, breaksOlder }] of migrations.entries()) {
       if (index < format) continue
       for (const statement of statementsOf(sql, prefix).split(';\n')) {
-        if (statement.trim() !== '') await connection.query(statement).catch(ignoreRepetition)
+        if (statement.trim() !== '') await connection.query(statement)
       }
       if (breaksOlder) oldestCompatible = index + 1
     }
@@ -104,11 +104,6 @@ async function applyMigrations(connection: MysqlConnection, prefix: string): Pro
   } finally {
     await connection.query(`SELECT RELEASE_LOCK(${lock})`)
   }
-}
-
-/** An index that exists, or is gone: an earlier attempt has executed the statement, for which MySQL has no `IF EXISTS`. */
-function ignoreRepetition(error: { readonly errno?: number }): void {
-  if (error.errno !== 1061 && error.errno !== 1091) throw error
 }
 
 function statementsOf(sql: string, prefix: string): string {
@@ -141,7 +136,7 @@ export const migrations: readonly Migration[] = [
       lease_until DOUBLE,
       lease_holder VARCHAR(255),
       skill VARCHAR(1000),
-      INDEX of_owner (owner, changed, task_key),
+      INDEX of_phase (owner, phase, changed, task_key),
       INDEX of_context (owner, context_id, changed, task_key),
       INDEX leased (lease_until),
       INDEX by_phase (phase, changed, task_key)
@@ -201,12 +196,6 @@ export const migrations: readonly Migration[] = [
       UNIQUE (kind, list, number),
       INDEX by_kind (kind, id)
     ) $options;
-    `,
-  },
-  {
-    // Replicas of older versions do not count.
-    breaksOlder: true,
-    sql: `
     CREATE TABLE IF NOT EXISTS $task_counts (
       owner VARCHAR(255) NOT NULL,
       phase VARCHAR(32) NOT NULL,
@@ -214,11 +203,77 @@ export const migrations: readonly Migration[] = [
       total BIGINT NOT NULL,
       PRIMARY KEY (owner, phase, token)
     ) $options;
-    DELETE FROM $task_counts;
-    INSERT INTO $task_counts (owner, phase, token, total)
-      SELECT owner, phase, 0, COUNT(*) FROM $tasks WHERE status_generation IS NOT NULL GROUP BY owner, phase;
-    CREATE INDEX of_phase ON $tasks (owner, phase, changed, task_key);
-    DROP INDEX of_owner ON $tasks;
+    CREATE TABLE IF NOT EXISTS $registry_agents (
+      id VARCHAR(255) PRIMARY KEY,
+      kind VARCHAR(8) NOT NULL,
+      name VARCHAR(255) NOT NULL,
+      owner VARCHAR(255),
+      seen DOUBLE NOT NULL,
+      trouble VARCHAR(64),
+      is_failing BOOLEAN GENERATED ALWAYS AS (trouble IS NOT NULL) STORED,
+      \`rank\` DOUBLE NOT NULL,
+      due DOUBLE,
+      entry LONGTEXT NOT NULL,
+      INDEX by_name (name, id),
+      INDEX by_kind (kind, name, id),
+      INDEX by_rank (is_failing, \`rank\`, name, id),
+      INDEX by_health (kind, trouble, seen),
+      INDEX by_age (kind, seen),
+      INDEX by_due (due),
+      INDEX by_owner (owner)
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $registry_terms (
+      term VARCHAR(255) NOT NULL, name VARCHAR(255) NOT NULL, id VARCHAR(255) NOT NULL,
+      PRIMARY KEY (term, name, id),
+      INDEX of_entry (id, term)
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $registry_term_counts (
+      term VARCHAR(255) NOT NULL, kind VARCHAR(8) NOT NULL, total BIGINT NOT NULL, PRIMARY KEY (term, kind)
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $registry_changes (
+      number BIGINT PRIMARY KEY, type VARCHAR(32) NOT NULL, id VARCHAR(255) NOT NULL
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $registry_state (
+      one INT PRIMARY KEY, number BIGINT NOT NULL, mesh BIGINT NOT NULL, a2a BIGINT NOT NULL
+    ) $options;
+    INSERT IGNORE INTO $registry_state VALUES (1, FLOOR(UNIX_TIMESTAMP(NOW(3)) * 1000), 0, 0);
+    CREATE TABLE IF NOT EXISTS $registry_leases (
+      name VARCHAR(255) PRIMARY KEY, holder VARCHAR(255) NOT NULL, until DOUBLE NOT NULL
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $registry_catalogs (url VARCHAR(255) PRIMARY KEY, catalog LONGTEXT NOT NULL) $options;
+    CREATE TABLE IF NOT EXISTS $mesh_sightings (
+      message_id VARCHAR(255) PRIMARY KEY,
+      nonce VARCHAR(255) UNIQUE,
+      digest VARCHAR(255) NOT NULL,
+      until DOUBLE NOT NULL,
+      settled BOOLEAN NOT NULL,
+      reply LONGTEXT,
+      INDEX by_until (until)
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $limit_rates (
+      \`key\` VARCHAR(255) PRIMARY KEY, full_at DOUBLE NOT NULL, INDEX by_full_at (full_at)
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $limit_places (
+      \`key\` VARCHAR(255) NOT NULL, place INT NOT NULL, holder VARCHAR(255) NOT NULL, until DOUBLE NOT NULL,
+      PRIMARY KEY (\`key\`, place),
+      INDEX of_holder (holder),
+      INDEX by_until (until)
+    ) $options;
+    CREATE TABLE IF NOT EXISTS $ownership (
+      number BIGINT AUTO_INCREMENT PRIMARY KEY,
+      agent VARCHAR(255) NOT NULL,
+      kind VARCHAR(16) NOT NULL,
+      id VARCHAR(255) NOT NULL,
+      owner VARCHAR(255) NOT NULL,
+      remote_id VARCHAR(255) NOT NULL,
+      context_id VARCHAR(255),
+      data LONGTEXT,
+      created DOUBLE NOT NULL,
+      UNIQUE (agent, kind, id),
+      INDEX of_remote (agent, kind, remote_id),
+      INDEX of_owner (agent, kind, owner, number),
+      INDEX by_created (created)
+    ) $options;
     `,
   },
 ]

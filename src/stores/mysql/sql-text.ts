@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { A2AError } from '../../core/protocol/errors.ts'
+import type { RowSql, SqlSyntax } from '../shared/sql-syntax.ts'
 import { encodeText } from '../shared/sql-text.ts'
 
 /** The longest text of a column with an index, in characters: InnoDB indexes at most 3,072 bytes. */
@@ -52,4 +53,37 @@ export function encodeKey(text: string): string {
 
 function encodePadded(text: string): string {
   return encodeText(text).replace(/ $/, '\\0020')
+}
+
+export const mysqlSyntax: SqlSyntax = {
+  encodeId,
+  encodeKey,
+  quote: (name) => `\`${name}\``,
+  double: (placeholder) => placeholder,
+  clock: clockSql,
+  now: clockSql,
+  after: (milliseconds) => `${clockSql} + ${milliseconds}`,
+  timeOf: (milliseconds) => milliseconds,
+  encodeList: (texts) => rowsOf(texts, (text) => ({ text })),
+  isOneOf: (column, list) => `${column} IN (SELECT text FROM ${textsSql(list)} AS one)`,
+  startsWithOneOf: (column, list) =>
+    `EXISTS (SELECT 1 FROM ${textsSql(list)} AS start WHERE LEFT(${column}, CHAR_LENGTH(start.text)) = start.text)`,
+  deleteListed: (table, column, list) => `
+    DELETE gone FROM ${textsSql(list)} AS old STRAIGHT_JOIN ${table} AS gone ON gone.${column} = old.text`,
+  deleteSome: (table, _, condition, limit) => `DELETE FROM ${table} WHERE ${condition} LIMIT ${limit}`,
+  insertNew: (table, row) => `INSERT IGNORE INTO ${valuesSql(table, row)}`,
+  upsert(table, _, row) {
+    const updates = Object.keys(row).map((name) => `\`${name}\` = VALUES(\`${name}\`)`)
+    return `INSERT INTO ${valuesSql(table, row)} ON DUPLICATE KEY UPDATE ${updates.join(', ')}`
+  },
+}
+
+/** SQL for the texts of `SqlSyntax.encodeList`. */
+function textsSql(list: string): string {
+  return rowsSql(list, { text: 'id' })
+}
+
+function valuesSql(table: string, row: RowSql): string {
+  const names = Object.keys(row).map((name) => `\`${name}\``)
+  return `${table} (${names.join(', ')}) VALUES (${Object.values(row).join(', ')})`
 }

@@ -27,7 +27,6 @@ export function selectHeads(db: Database, columns = '', from = `${db.name('tasks
 }
 
 export function headSyntax(db: Database): HeadSyntax {
-  const texts = (placeholder: string) => rowsSql(placeholder, { text: 'id' })
   return {
     select: (keys) =>
       selectHeads(
@@ -36,11 +35,6 @@ export function headSyntax(db: Database): HeadSyntax {
         keys && `(${keys}) AS page STRAIGHT_JOIN ${db.name('tasks')} AS task ON task.task_key = page.task_key`,
       ),
     key: 'task_key',
-    encode: encodeId,
-    encodeAll: (all) => rowsOf(all, (text) => ({ text: encodeId(text) })),
-    isOneOf: (column, all) => `${column} IN (SELECT text FROM ${texts(all)} AS one)`,
-    startsWithOneOf: (column, all) =>
-      `EXISTS (SELECT 1 FROM ${texts(all)} AS start WHERE LEFT(${column}, CHAR_LENGTH(start.text)) = start.text)`,
   }
 }
 
@@ -254,9 +248,10 @@ export function createRetention(db: Database): Retention {
     return { rows, keys: rowsOf(rows, ({ task_key }) => ({ task_key })), taskIds }
   }
 
+  // As a text, because the driver parses JSON.
   const columns = `task.task_key AS \`key\`, task.task_id, task.context_id, task.owner, task.phase,
     IF(task.phase = 'expired', 0, task.generation) AS events,
-    (SELECT JSON_ARRAYAGG(JSON_ARRAY(hook.owner, hook.id)) FROM ${db.name('webhooks')} AS hook
+    (SELECT CAST(JSON_ARRAYAGG(JSON_ARRAY(hook.owner, hook.id)) AS CHAR) FROM ${db.name('webhooks')} AS hook
       WHERE hook.task_id = task.task_id) AS webhooks`
   const select = db.prepare<OwnedRow, SelectionValues>(
     ({ owner, contextId, limit }) => `

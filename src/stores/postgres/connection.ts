@@ -14,6 +14,7 @@ import {
 } from '../shared/database.ts'
 import { messageOf } from '../shared/outage.ts'
 import type { SqlValue } from '../shared/statement.ts'
+import { postgresSyntax } from './sql-text.ts'
 
 /** The server is shutting down, crashing or starting up, has too many connections, or has become a standby. */
 const transientStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
@@ -166,6 +167,7 @@ export function createPostgresDatabase(options: DatabaseOptions): Database {
   return createDatabase({
     subject,
     errors,
+    syntax: postgresSyntax,
     statementTimeout,
     patience,
     closed,

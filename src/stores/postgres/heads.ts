@@ -1,7 +1,5 @@
 import type { Database } from '../shared/database.ts'
 import type { HeadSyntax } from '../shared/heads.ts'
-import { encodeText } from '../shared/sql-text.ts'
-import { lines, linesSql } from './sql-text.ts'
 
 /** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
 export function selectHeads(db: Database, columns = '', from = `${db.name('tasks')} AS task`): string {
@@ -17,10 +15,5 @@ export function headSyntax(db: Database): HeadSyntax {
     select: (keys) =>
       selectHeads(db, '', keys && `(${keys}) AS page JOIN ${db.name('tasks')} AS task ON task.key = page.key`),
     key: 'key',
-    encode: encodeText,
-    encodeAll: lines,
-    isOneOf: (column, texts) => `${column} = ANY (${linesSql(texts)})`,
-    startsWithOneOf: (column, texts) =>
-      `EXISTS (SELECT FROM unnest(${linesSql(texts)}) AS start WHERE starts_with(${column}, start))`,
   }
 }

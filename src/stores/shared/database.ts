@@ -4,6 +4,7 @@ import { BoundedMap } from '../../core/base/bounded-map.ts'
 import type { Logger } from '../../core/base/logger.ts'
 import { StoreUnavailable } from '../../core/protocol/errors.ts'
 import { createOutages, lostText, type Outages } from './outage.ts'
+import type { SqlSyntax } from './sql-syntax.ts'
 import {
   type Call,
   numberPlaceholders,
@@ -58,6 +59,7 @@ export type RunQuery = <Row = unknown, V extends Values<V> = NoValues>(
 
 /** A database on a server, as the stores see it. */
 export interface Database {
+  readonly syntax: SqlSyntax
   /** The qualified name of a table. */
   name(table: string): string
   readonly prepare: Prepare
@@ -86,6 +88,7 @@ export interface DriverOptions<Prepared> {
   /** What is stored where, for log lines and errors: "The task log in schema parley of PostgreSQL". */
   readonly subject: string
   readonly errors: StoreErrors
+  readonly syntax: SqlSyntax
   readonly name: (table: string) => string
   /** Prepares a statement with the placeholders `$1`, `$2`, … */
   readonly compile: (text: string) => Prepared
@@ -135,6 +138,7 @@ export function createDatabase<Prepared>(options: DriverOptions<Prepared>): Data
 
   return {
     name: options.name,
+    syntax: options.syntax,
     errors,
     closed,
     outages,

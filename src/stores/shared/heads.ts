@@ -5,6 +5,7 @@ import { withoutMessage } from '../../core/tasks/fold.ts'
 import type { ListQuery, Scope, TaskHead } from '../../core/tasks/log.ts'
 import type { Database } from './database.ts'
 import type { LogEngine } from './log-engine.ts'
+import type { SqlSyntax } from './sql-syntax.ts'
 import { decodeText } from './sql-text.ts'
 import { type AddValue, createValues } from './statement.ts'
 
@@ -17,12 +18,6 @@ export interface HeadSyntax {
   readonly select: (keys?: string) => string
   /** The column that holds the key of the row. */
   readonly key: string
-  readonly encode: (text: string) => string
-  /** Encodes texts as one value, so that their number does not change the statement. */
-  readonly encodeAll: (texts: readonly string[]) => string
-  /** Conditions on a column and the placeholder of such a value. */
-  readonly isOneOf: (column: string, texts: string) => string
-  readonly startsWithOneOf: (column: string, texts: string) => string
 }
 
 export interface HeadRow {
@@ -44,8 +39,8 @@ export function createFindHead(db: Database, syntax: HeadSyntax): LogEngine['fin
   return async (taskId, scope) => {
     const { values, add } = createValues(numbered)
     const where = [
-      ...(scope ? ownerConditions(scope, syntax, add) : []),
-      `task.task_id = ${add(syntax.encode(taskId))}`,
+      ...(scope ? ownerConditions(scope, db.syntax, add) : []),
+      `task.task_id = ${add(db.syntax.encodeId(taskId))}`,
     ]
     const [row] = await db.run<HeadRow>({ text: `${syntax.select()} WHERE ${where.join(' AND ')}`, values })
     return row && decodeHead(row)
@@ -58,8 +53,8 @@ export function createListHeads(db: Database, syntax: HeadSyntax): LogEngine['li
   /** The conditions of a query on any table with the owners of tasks. */
   function conditionsOf({ owner, also, contextId, changedSince }: ListQuery) {
     const { values, add } = createValues(numbered)
-    const where = ['1 = 1', ...ownerConditions({ owner, also }, syntax, add)]
-    if (contextId !== undefined) where.push(`task.context_id = ${add(syntax.encode(contextId))}`)
+    const where = ['1 = 1', ...ownerConditions({ owner, also }, db.syntax, add)]
+    if (contextId !== undefined) where.push(`task.context_id = ${add(db.syntax.encodeId(contextId))}`)
     if (changedSince !== undefined) where.push(`task.changed >= ${add(Math.ceil(changedSince))}`)
     return { values, add, where }
   }
@@ -132,11 +127,11 @@ function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | 
 /** The placeholders of a statement whose text depends on the request. */
 export const numbered = (index: number) => `$${index}`
 
-function ownerConditions({ owner, also }: Scope, syntax: HeadSyntax, add: AddValue): readonly string[] {
-  if (also === undefined) return [`task.owner = ${add(syntax.encode(owner))}`]
+function ownerConditions({ owner, also }: Scope, syntax: SqlSyntax, add: AddValue): readonly string[] {
+  if (also === undefined) return [`task.owner = ${add(syntax.encodeId(owner))}`]
   if (also === 'everyone') return []
   const { owners = [], tenants = [] } = also
-  const isOwner = syntax.isOneOf('task.owner', add(syntax.encodeAll([owner, ...owners])))
-  const isInTenant = syntax.startsWithOneOf('task.owner', add(syntax.encodeAll(tenants.map(tenantPrefix))))
-  return [`(${isOwner} OR ${isInTenant})`]
+  const list = (texts: readonly string[]) => add(syntax.encodeList(texts.map(syntax.encodeId)))
+  const isOwner = syntax.isOneOf('task.owner', list([owner, ...owners]))
+  return [`(${isOwner} OR ${syntax.startsWithOneOf('task.owner', list(tenants.map(tenantPrefix)))})`]
 }

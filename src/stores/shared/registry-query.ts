@@ -72,6 +72,12 @@ export interface EntryTables {
   readonly join: string
   /** Prefix of a column whose index must not be used, because the page would have to be sorted then. */
   readonly unindexed: string
+  /** The word by which a common table expression is computed once, where that needs one. */
+  readonly materialized: string
+  /** Whether an entry has a trouble, as the index of the best entries has it. */
+  readonly isFailing: string
+  /** Whether the database finds the place in an index by comparing rows, or only by comparing their first column. */
+  readonly seek: 'row' | 'column'
 }
 
 export type EntryStatement = Statement<string | number>
@@ -83,8 +89,9 @@ export function pageStatement({ query, access }: QueryPlan, tables: EntryTables)
   const { values, add: value } = createValues<string | number>(tables.placeholder)
   const { before, from, conditions, name, id } = sourceOf(query, access, tables, value, tables.unindexed)
   const { after, order = 'name', limit } = query
+  if (after && tables.seek === 'column') conditions.push(`${name} >= ${value(after.name)}`)
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
-  const sorted = order === 'best' ? `(e.trouble IS NOT NULL), e.rank, e.name, e.id` : `${name}, ${id}`
+  const sorted = order === 'best' ? `${tables.isFailing}, e.rank, e.name, e.id` : `${name}, ${id}`
   return {
     text: `${before}SELECT ${columns} ${from} WHERE ${allOf(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
     values,
@@ -192,7 +199,7 @@ function sourceOf(
       const some = healthClassesOf(query).map(
         (healthClass) => `SELECT e.id FROM ${byHealth} WHERE ${healthClassCondition(healthClass, query, value)}`,
       )
-      before = `WITH matched AS MATERIALIZED (${some.join(' UNION ALL ')}) `
+      before = `WITH matched AS ${tables.materialized} (${some.join(' UNION ALL ')}) `
       from = `FROM matched t ${join} ${agents} e ON e.id = t.id`
       break
     }

@@ -7,6 +7,7 @@ import {
   createCountCache,
   type EntrySizes,
   type EntryStatement,
+  type EntryTables,
   healthSizeStatement,
   needsHealthSize,
   pageStatement,
@@ -157,7 +158,7 @@ interface SizeRow {
   readonly total: number | null
 }
 
-const tables = {
+const tables: EntryTables = {
   agents: 'registry_agents',
   byHealth: 'registry_agents e INDEXED BY registry_by_health',
   terms: 'registry_terms',
@@ -165,4 +166,7 @@ const tables = {
   placeholder: () => '?',
   join: 'CROSS JOIN',
   unindexed: '+',
+  materialized: 'MATERIALIZED',
+  isFailing: '(e.trouble IS NOT NULL)',
+  seek: 'row',
 }

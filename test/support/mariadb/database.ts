@@ -42,9 +42,10 @@ async function createMariadbDatabase(): Promise<MariadbDatabase> {
       const [tables] = await pool.query('SHOW TABLES')
       const names = (tables as object[]).flatMap((row) => Object.values(row) as string[])
       for (const name of names) {
-        if (!/_(format|retention)$/.test(name)) await pool.query(`DELETE FROM ${name}`)
+        if (!/_(format|retention|registry_state)$/.test(name)) await pool.query(`DELETE FROM ${name}`)
       }
       await pool.query('UPDATE parley_retention SET last_run = NULL, expired = 0, forgotten = 0')
+      await pool.query('UPDATE parley_registry_state SET mesh = 0, a2a = 0')
       free.push(database)
     },
   }
@@ -52,7 +53,7 @@ async function createMariadbDatabase(): Promise<MariadbDatabase> {
 }
 
 /** A pool on a new, empty database. */
-async function createMariadbPool(): Promise<mysql.Pool> {
+export async function createMariadbPool(): Promise<mysql.Pool> {
   server ??= startMariadb(program ?? '')
   const { url } = await server
   const database = `test_${crypto.randomUUID().replaceAll('-', '')}`
