@@ -93,26 +93,6 @@ describe('a list of four times as many tasks reads no more rows', () => {
   })
 })
 
-test.runIf(hasMariadb)(
-  'an upgrade of MySQL tables counts the tasks that exist, also after an interrupted one',
-  async () => {
-    const pool = await openMariadbPool()
-    const old = await createMysqlLog({ pool })
-    for (const n of upTo(5)) await createTask(old, {}, status(n > 2 ? 'completed' : 'working'))
-    await old.close()
-    // Format 1, as after an upgrade that ended before its last statement.
-    await pool.query('UPDATE parley_format SET format = 1, oldest = 1')
-    await pool.query('DELETE FROM parley_task_counts WHERE phase = "working"')
-    await pool.query('CREATE INDEX of_owner ON parley_tasks (owner, changed, task_key)')
-    const log = await createMysqlLog({ pool })
-    onTestFinished(() => log.close())
-    expect((await log.list({ owner: 'alice', limit: 1 })).total).toBe(5)
-    expect((await log.list({ owner: 'alice', phase: 'working', limit: 1 })).total).toBe(2)
-    await log.erase({ owner: 'alice' }, 10)
-    expect((await pool.query('SELECT 1 FROM parley_task_counts'))[0]).toEqual([])
-  },
-)
-
 test.each(queries)('SQLite finds %s by an index, in the order of the page', async (_, query) => {
   const statements: string[] = []
   const file = join(await temporaryDirectory(), 'tasks.db')
