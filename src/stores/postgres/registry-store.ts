@@ -3,10 +3,9 @@ import type { EntryKind, RegistryStore } from '../../registry/entry.ts'
 import type { Database } from '../shared/database.ts'
 import { numbered } from '../shared/heads.ts'
 import { commonSize } from '../shared/registry-query.ts'
-import { type EntryRow, entryColumns } from '../shared/registry-search.ts'
+import { type EntryKinds, type EntryRow, entryColumns } from '../shared/registry-search.ts'
 import {
   createServerRegistry,
-  type EntryKinds,
   type RecordedChange,
   type RegistryEngine,
   registryChecks,

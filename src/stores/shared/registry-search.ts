@@ -1,15 +1,17 @@
 import { defined } from '../../core/base/json.ts'
-import type { EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
+import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
+import type { Database } from './database.ts'
 import {
   countStatements,
   createCountCache,
+  type EntrySizes,
+  type EntryTables,
   healthSizeStatement,
   needsHealthSize,
   pageStatement,
   planQuery,
   type QueryPlan,
 } from './registry-query.ts'
-import type { RegistryEngine } from './registry-store.ts'
 import type { SqlSyntax } from './sql-syntax.ts'
 import { decodeText } from './sql-text.ts'
 import type { Statement } from './statement.ts'
@@ -42,12 +44,21 @@ export function decodeEntry({ owner, seen, trouble, entry }: EntryRow): Registry
   return { ...JSON.parse(entry), ...ownedBy, seen, ...defined({ trouble: trouble || undefined }) }
 }
 
+export interface EntryKinds {
+  readonly mesh: EntryKind
+  readonly a2a: EntryKind
+}
+
+/** How an engine searches entries. */
+export interface EntrySearch {
+  readonly db: Database
+  readonly tables: EntryTables
+  /** The number of entries with each term, and with a term that begins with each prefix. */
+  sizesOf(terms: readonly string[], prefixes: readonly string[], kinds: EntryKinds): Promise<EntrySizes>
+}
+
 /** Finds a page of entries and their total number, by two concurrent statements. */
-export function createFindEntries({
-  db,
-  tables,
-  sizesOf,
-}: Pick<RegistryEngine, 'db' | 'tables' | 'sizesOf'>): (query: EntryQuery) => Promise<EntryPage> {
+export function createFindEntries({ db, tables, sizesOf }: EntrySearch): (query: EntryQuery) => Promise<EntryPage> {
   const state = db.prepare<{ readonly number: number | string }>(() => `SELECT number FROM ${tables.state}`)
   const cache = createCountCache()
   const countColumns = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }

@@ -13,8 +13,14 @@ import type {
 } from '../../registry/entry.ts'
 import type { Database, RunQuery } from './database.ts'
 import { createPolledWakeups } from './polled-wakeups.ts'
-import type { EntrySizes, EntryTables } from './registry-query.ts'
-import { createFindEntries, decodeEntry, type EntryRow, encodeEntry, entryColumns } from './registry-search.ts'
+import {
+  createFindEntries,
+  decodeEntry,
+  type EntryRow,
+  type EntrySearch,
+  encodeEntry,
+  entryColumns,
+} from './registry-search.ts'
 import { decodeText } from './sql-text.ts'
 import type { StatementText } from './statement.ts'
 
@@ -57,9 +63,7 @@ export interface EntryTerms {
 }
 
 /** Statements of a registry that an engine writes in its own way. */
-export interface RegistryEngine {
-  readonly db: Database
-  readonly tables: EntryTables
+export interface RegistryEngine extends EntrySearch {
   /** Polling interval for changes of other replicas while a reader waits, in milliseconds. */
   readonly pollInterval: number
   /** Numbers a change, stores it for readers and notifies the replicas. */
@@ -69,18 +73,11 @@ export interface RegistryEngine {
   addTerms(query: RunQuery, entry: EntryTerms): Promise<void>
   /** Removes the terms of entries of one kind. */
   removeTerms(query: RunQuery, kind: EntryKind, ids: readonly string[]): Promise<void>
-  /** The number of entries with each term, and with a term that begins with each prefix. */
-  sizesOf(terms: readonly string[], prefixes: readonly string[], kinds: EntryKinds): Promise<EntrySizes>
   /** Called when a reader begins to wait. */
   readonly onWait?: () => void
   /** Called after an entry was added to this many. */
   readonly onAdded?: (total: number) => Promise<void>
   readonly operator: NonNullable<RegistryStore['operator']>
-}
-
-export interface EntryKinds {
-  readonly mesh: EntryKind
-  readonly a2a: EntryKind
 }
 
 export interface EngineContext {
