@@ -40,7 +40,7 @@ const productImports = {
   integrations: [['base', 'protocol', 'http', 'agent', 'client', 'server', 'node'], ['stores']],
   gateway: [
     ['base', 'protocol', 'http', 'dialects', 'tasks', 'auth', 'limits', 'push', 'agent', 'client', 'server', 'node'],
-    ['stores', 'serve'],
+    ['stores', 'serve', 'registry', 'loop'],
   ],
   testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], []],
 }

@@ -6,5 +6,12 @@ export { gatewaySchema } from '../gateway/config-schema.ts'
 export type { ContentContext, ContentRules, RedactedPattern } from '../gateway/content.ts'
 export { createGateway, explainRule, type Gateway, type GatewayAgent } from '../gateway/gateway.ts'
 export type { Loss } from '../gateway/losses.ts'
-export type { GatewayOptions, UpstreamOptions } from '../gateway/options.ts'
-export type { Rule } from '../gateway/rules.ts'
+export type {
+  FromFilter,
+  FromOptions,
+  GatewayOptions,
+  ListedOptions,
+  McpUpstreamOptions,
+  UpstreamOptions,
+} from '../gateway/options.ts'
+export type { Decision, Rule, RuledCall } from '../gateway/rules.ts'

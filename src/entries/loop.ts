@@ -2,6 +2,7 @@
 
 export { type AgentLoop, type AgentLoopOptions, createAgentLoop } from '../loop/agent-loop.ts'
 export type { ModelSettings } from '../loop/call-model.ts'
+export { type McpAgent, type McpAgentOptions, mcpAgent } from '../loop/mcp/mcp-agent.ts'
 export { type McpTools, mcpTools } from '../loop/mcp/mcp-tools.ts'
 export type { LoopModel } from '../loop/model-stream.ts'
 export type { ObservableEvents } from '../loop/observable-events.ts'

@@ -8,6 +8,7 @@ const texts = { type: 'array', items: text } as const
 const flag = { type: 'boolean' } as const
 const time = { type: 'number', exclusiveMinimum: 0, description: 'Milliseconds.' } as const
 const names = { anyOf: [text, texts] } as const
+const textsByName = { type: 'object', additionalProperties: text } as const
 
 function objectSchema(properties: JsonObject, required: readonly string[] = []): JsonObject {
   return defined({
@@ -26,17 +27,12 @@ const content: JsonObject = objectSchema({
   },
 })
 
-const upstream: JsonObject = objectSchema({
-  url: { ...url, description: 'Where the agent is: its endpoint if card is set too, else where its card is searched.' },
-  urls: { type: 'array', items: url, description: 'Further addresses of the same agent.' },
-  card: { anyOf: [url, { type: 'object' }], description: 'The URL of the card, or the card itself.' },
+/** What every agent may have, also one that a catalog lists. */
+const listed: JsonObject = {
   mode: {
     enum: ['durable', 'pass-through'],
     description: 'Whether the gateway stores the tasks. Defaults to durable.',
   },
-  path: { type: 'string', pattern: '^/', description: 'Where the agent is served. Defaults to its name.' },
-  hostname: text,
-  tenant: text,
   auth: objectSchema({
     bearer: text,
     apiKey: {
@@ -55,7 +51,6 @@ const upstream: JsonObject = objectSchema({
     mode: { enum: ['require', 'prefer', 'ignore'] },
     jwks: url,
     trustedOrigins: { type: 'array', items: url },
-    keys: { type: 'array', items: { type: 'object' } },
   }),
   allow: texts,
   dialects: texts,
@@ -65,6 +60,33 @@ const upstream: JsonObject = objectSchema({
   concurrency: { type: 'integer', minimum: 1, description: 'Calls that may be open at once.' },
   patience: time,
   deduplicates: flag,
+}
+
+const upstream: JsonObject = objectSchema({
+  url: { ...url, description: 'Where the agent is: its endpoint if card is set too, else where its card is searched.' },
+  urls: { type: 'array', items: url, description: 'Further addresses of the same agent.' },
+  card: { anyOf: [url, { type: 'object' }], description: 'The URL of the card, or the card itself.' },
+  mcp: objectSchema({
+    url: { ...url, description: 'An MCP server over Streamable HTTP.' },
+    headers: textsByName,
+    command: { ...text, description: 'A program that speaks MCP over its standard input and output.' },
+    args: texts,
+    env: textsByName,
+    cwd: text,
+  }),
+  path: { type: 'string', pattern: '^/', description: 'Where the agent is served. Defaults to its name.' },
+  hostname: text,
+  tenant: text,
+  ...listed,
+})
+
+const from: JsonObject = objectSchema({
+  catalog: { ...url, description: 'An AI catalog, or an origin that has one.' },
+  registry: { ...url, description: 'A Parley registry.' },
+  filter: objectSchema({ name: names, host: names, tag: names, skill: names, capability: names, text }),
+  options: objectSchema(listed),
+  refresh: time,
+  limit: { type: 'integer', minimum: 1, maximum: 10_000 },
 })
 
 const rule: JsonObject = objectSchema({
@@ -87,51 +109,49 @@ export const gatewaySchema: JsonObject = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: 'https://parley.dev/schemas/gateway.json',
   title: 'Configuration of a Parley gateway',
-  ...objectSchema(
-    {
-      port: { type: 'integer', minimum: 0, maximum: 65_535 },
-      host: text,
-      publicUrl: url,
-      trustProxy: flag,
-      name: text,
-      directory: { ...text, description: 'The folder of task logs and ownership records. Defaults to .parley.' },
-      database: { ...text, description: 'A PostgreSQL URL, for several replicas.' },
-      grpc: flag,
-      push: flag,
-      metrics: flag,
-      console: flag,
-      keepRecords: time,
-      tls: objectSchema({ cert: text, key: text }, ['cert', 'key']),
-      signingKey: { ...text, description: 'A private JWK that signs cards, best by a reference to a file.' },
-      auth: {
-        anyOf: [
-          { enum: ['none'] },
-          objectSchema({
-            apiKeys: {
-              type: 'object',
-              additionalProperties: {
-                anyOf: [text, objectSchema({ key: text, tenant: text, scopes: texts, groups: texts }, ['key'])],
-              },
-              description: 'Keys by the principals that they identify.',
+  ...objectSchema({
+    port: { type: 'integer', minimum: 0, maximum: 65_535 },
+    host: text,
+    publicUrl: url,
+    trustProxy: flag,
+    name: text,
+    directory: { ...text, description: 'The folder of task logs and ownership records. Defaults to .parley.' },
+    database: { ...text, description: 'A PostgreSQL URL, for several replicas.' },
+    grpc: flag,
+    push: flag,
+    metrics: flag,
+    console: flag,
+    keepRecords: time,
+    tls: objectSchema({ cert: text, key: text }, ['cert', 'key']),
+    signingKey: { ...text, description: 'A private JWK that signs cards, best by a reference to a file.' },
+    auth: {
+      anyOf: [
+        { enum: ['none'] },
+        objectSchema({
+          apiKeys: {
+            type: 'object',
+            additionalProperties: {
+              anyOf: [text, objectSchema({ key: text, tenant: text, scopes: texts, groups: texts }, ['key'])],
             },
-            jwt: objectSchema({ issuer: names, audience: names, jwks: url }, ['issuer', 'audience', 'jwks']),
-            openId: objectSchema({ issuer: url, audience: names }, ['issuer', 'audience']),
-            exchange: objectSchema({ tokenUrl: url, clientId: text, clientSecret: text }, [
-              'tokenUrl',
-              'clientId',
-              'clientSecret',
-            ]),
-            anonymous: flag,
-          }),
-        ],
-      },
-      content,
-      cards: objectSchema({ refresh: time, origin: { enum: ['reference', 'include'] } }),
-      agents: { type: 'object', additionalProperties: { anyOf: [url, upstream] }, minProperties: 1 },
-      rules: { type: 'array', items: rule },
+            description: 'Keys by the principals that they identify.',
+          },
+          jwt: objectSchema({ issuer: names, audience: names, jwks: url }, ['issuer', 'audience', 'jwks']),
+          openId: objectSchema({ issuer: url, audience: names }, ['issuer', 'audience']),
+          exchange: objectSchema({ tokenUrl: url, clientId: text, clientSecret: text }, [
+            'tokenUrl',
+            'clientId',
+            'clientSecret',
+          ]),
+          anonymous: flag,
+        }),
+      ],
     },
-    ['agents'],
-  ),
+    content,
+    cards: objectSchema({ refresh: time, origin: { enum: ['reference', 'include'] } }),
+    agents: { type: 'object', additionalProperties: { anyOf: [url, upstream] } },
+    from: { type: 'array', items: from, description: 'Catalogs and registries whose agents are served too.' },
+    rules: { type: 'array', items: rule },
+  }),
 }
 
 /** What is wrong at a place of a document. */

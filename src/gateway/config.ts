@@ -7,9 +7,10 @@ import { defined, isObject, type Json, type JsonObject } from '../core/base/json
 import { clientCredentials } from '../core/client/credentials/oauth-flows.ts'
 import { apiKeyCredentials, basicCredentials, bearer } from '../core/client/credentials/static-credentials.ts'
 import type { CredentialProvider } from '../core/protocol/credentials.ts'
+import { anonymous, type Principal } from '../core/protocol/model.ts'
 import type { AuthChoice } from '../core/server/authentication.ts'
 import { checkSchema, gatewaySchema, type SchemaProblem } from './config-schema.ts'
-import type { GatewayOptions, UpstreamOptions } from './options.ts'
+import { type FromOptions, type GatewayOptions, readAgents, type UpstreamOptions } from './options.ts'
 
 /** The text that replaces a secret where a configuration is printed. */
 const hidden = '***'
@@ -43,6 +44,8 @@ export interface GatewayConfig {
   readonly options: GatewayOptions
   /** The configuration with its references resolved and its secrets hidden. */
   readonly printed: JsonObject
+  /** The caller of this name, with the tenant, scopes and groups of its key if it has one. */
+  principal(id: string): Principal
 }
 
 /**
@@ -87,10 +90,27 @@ export async function readGatewayConfig(yaml: string, sources: ConfigSources): P
   }
   if (problems.length > 0) throw new ConfigError(problems)
   try {
-    return { options: await optionsOf(value), printed: hide(value, secrets) as JsonObject }
+    const options = await optionsOf(value)
+    readAgents(options)
+    const printed = hide(value, secrets) as JsonObject
+    return { options, printed, principal: (id) => principalOf(id, value.auth) }
   } catch (error) {
-    throw new ConfigError([`${sources.file}: ${error instanceof Error ? error.message : error}`])
+    const message = `${error instanceof Error ? error.message : error}`.replace(/^createGateway: /, '')
+    const [, where = ''] = /^([^\s:]+): /.exec(message) ?? []
+    throw new ConfigError([`${placeAt(offsetOf({ path: pathOf(where, value), message }))}: ${message}`])
   }
+}
+
+/** The longest part of a path such as `agents.old.signature.mode` or `from[0].filter` that the document has. */
+function pathOf(where: string, value: JsonObject): readonly (string | number)[] {
+  const path: (string | number)[] = []
+  let at: Json | undefined = value
+  for (const name of where.split(/[.[\]]+/).filter((each) => each !== '')) {
+    at = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined
+    if (at === undefined) break
+    path.push(/^\d+$/.test(name) ? Number(name) : name)
+  }
+  return path
 }
 
 interface YamlNode {
@@ -123,7 +143,7 @@ function resolve(text: string, { env, readFile }: ConfigSources, secrets: Set<st
 function hide(value: Json, secrets: ReadonlySet<string>, name = ''): Json {
   if (Array.isArray(value)) return value.map((item) => hide(item, secrets, name))
   if (isObject(value)) {
-    const hidesAll = name === 'apiKeys'
+    const hidesAll = name === 'apiKeys' || name === 'headers' || name === 'env'
     const entries = Object.entries(value).map(([member, item]): [string, Json] => [
       member,
       hidesAll && typeof item === 'string' ? hidden : hide(item, secrets, member),
@@ -158,9 +178,10 @@ async function optionsOf(config: JsonObject): Promise<GatewayOptions> {
       readonly database?: string
       readonly grpc?: boolean
     }
-  const agents = Object.entries(config.agents as Readonly<Record<string, string | JsonObject>>).map(
+  const agents = Object.entries((config.agents ?? {}) as Readonly<Record<string, string | JsonObject>>).map(
     ([agent, given]) => [agent, typeof given === 'string' ? given : upstreamOf(given)] as const,
   )
+  const from = config.from as readonly (JsonObject & Omit<FromOptions, 'options'>)[] | undefined
   return defined({
     port,
     host,
@@ -181,6 +202,9 @@ async function optionsOf(config: JsonObject): Promise<GatewayOptions> {
     keys: typeof config.signingKey === 'string' ? keysOf(config.signingKey) : undefined,
     auth: config.auth === undefined ? undefined : await authOf(config.auth),
     agents: Object.fromEntries(agents),
+    from: from?.map(({ options, ...source }) =>
+      defined({ ...source, options: isObject(options) ? upstreamOf(options) : undefined }),
+    ),
   })
 }
 
@@ -240,15 +264,24 @@ function jwtOf({ issuer, audience, jwks }: JsonObject) {
 }
 
 async function storedKey([id, given]: readonly [string, Json]): Promise<StoredKey> {
-  if (!isObject(given)) return { id, hash: await hashApiKey(`${given}`) }
-  const { key, tenant, scopes, groups } = given
+  const key = isObject(given) ? given.key : given
+  return { ...identityOf(id, given), hash: await hashApiKey(`${key}`) }
+}
+
+function identityOf(id: string, given: Json | undefined) {
+  const { tenant, scopes, groups } = isObject(given) ? given : {}
   return defined({
     id,
-    hash: await hashApiKey(`${key}`),
     tenant: typeof tenant === 'string' ? tenant : undefined,
     scopes: scopes as readonly string[] | undefined,
     claims: groups === undefined ? undefined : { groups },
   })
+}
+
+function principalOf(id: string, auth: Json | undefined): Principal {
+  if (id === '') return anonymous
+  const keys = isObject(auth) && isObject(auth.apiKeys) ? auth.apiKeys : {}
+  return identityOf(id, Object.hasOwn(keys, id) ? keys[id] : undefined)
 }
 
 function keysOf(text: string) {

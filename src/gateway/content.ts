@@ -64,6 +64,8 @@ export interface Content {
   /** Applies the rules to what the agent answers. Its streams have no numbers then: events are held back and changed. */
   around(service: Service): Service
   event(event: StreamEvent): Promise<StreamEvent>
+  /** Applies the rules to an answer that is not an event yet. */
+  parts(parts: readonly Part[]): Promise<readonly Part[]>
   /** How often each pattern was replaced. */
   counts(): Readonly<Record<string, number>>
 }
@@ -140,6 +142,11 @@ export function createContent(agent: string, rules: ContentRules): Content {
     },
     around: (service) => intercept(service, [answers]),
     event: changeEvent,
+    async parts(parts) {
+      const message: Message = { messageId: crypto.randomUUID(), role: 'agent', parts }
+      const changed = await changeEvent({ type: 'message', message })
+      return changed.type === 'message' ? changed.message.parts : parts
+    },
     counts: redactor.counts,
   }
 }

@@ -9,6 +9,7 @@ import { createMemoryLimits } from '../core/limits/limit-store.ts'
 import { createPushFetch } from '../core/node/guarded-fetch/push-fetch.ts'
 import { createLogger } from '../core/node/logger.ts'
 import { A2AError, loggedError } from '../core/protocol/errors.ts'
+import type { Interceptor } from '../core/protocol/intercept.ts'
 import type { Principal } from '../core/protocol/model.ts'
 import type { PushFetch } from '../core/push/options.ts'
 import type { AuthChoice } from '../core/server/authentication.ts'
@@ -19,11 +20,13 @@ import { type AddOptions, type ServeOptions, type ServePushOptions, serveChecks 
 import { startServer } from '../serve/serve.ts'
 import { createSqliteOwnership } from '../stores/sqlite/ownership-store.ts'
 import type { AddressState } from './addresses.ts'
-import { createContent } from './content.ts'
+import { type Content, createContent } from './content.ts'
+import { createSource, type Source } from './discovery.ts'
 import { durableAgent } from './durable.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import type { Loss } from './losses.ts'
-import { type GatewayOptions, gatewayChecks, type NamedUpstream, readAgents } from './options.ts'
+import { createMcpUpstream, type LocalUpstream } from './mcp-upstream.ts'
+import { type GatewayOptions, gatewayChecks, type NamedUpstream, readAgents, type UpstreamOptions } from './options.ts'
 import { forwardAudience } from './outgoing.ts'
 import { passThroughAgent } from './pass-through.ts'
 import { createPushRelay, pushPath } from './push-relay.ts'
@@ -58,8 +61,8 @@ export interface Gateway {
    * Takes new agents, rules and cards options without closing a connection: agents whose options are unchanged stay, and
    * open streams of others end by themselves. Rejects, and changes nothing, if the options are wrong.
    */
-  update(options: Pick<GatewayOptions, 'agents' | 'rules'>): Promise<void>
-  /** Fetches all cards again, now. */
+  update(options: Pick<GatewayOptions, 'agents' | 'from' | 'rules'>): Promise<void>
+  /** Fetches all catalogs and cards again, now. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -67,9 +70,12 @@ export interface Gateway {
 /** An agent of a gateway, for operators. */
 export interface GatewayAgent {
   readonly name: string
+  /** `local`: an agent of this process, or an MCP server. */
   readonly mode: 'durable' | 'pass-through' | 'local'
   readonly url: string
   readonly state: 'ready' | 'unreachable'
+  /** The catalog or registry that lists the agent. Undefined for a configured one. */
+  readonly source: string | undefined
   /** Why the card could not be fetched. */
   readonly failure: string | undefined
   readonly signature: string | undefined
@@ -85,6 +91,9 @@ export interface GatewayAgent {
 interface ServedUpstream {
   readonly named: NamedUpstream
   readonly upstream: Upstream | undefined
+  /** Instead of an upstream: an agent of this process. */
+  readonly local: LocalUpstream | undefined
+  readonly content: Content | undefined
   hosted: HostedAgent | undefined
   log: TaskLog | undefined
 }
@@ -101,15 +110,16 @@ const checks: OptionChecks<GatewayOptions> = { ...serveChecks, ...gatewayChecks 
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   checkOptions('createGateway', options, checks)
-  const { agents, rules, content: _, cards = {}, name, databaseUrl, ownership: given, ...rest } = options
+  const { agents, rules, from = [], content: _, cards = {}, name, databaseUrl, ownership: given, ...rest } = options
   const { keepRecords = 30 * day, ...serving } = rest
-  const named = readAgents(agents)
+  let configured = readAgents(options)
   const logger = options.logger ?? createLogger()
-  for (const problem of unknownAgents(rules, Object.keys(agents))) logger.warn({ problem }, 'a rule matches no call')
+  warnOfRules(options)
   const ownership = given ?? (await openOwnership(options))
   const via = name ?? `parley-${crypto.randomUUID().slice(0, 8)}`
   const limits = options.limits?.store ?? createMemoryLimits()
   let current = createRules(rules)
+  let sources = from.map((each) => createSource(each, logger))
   const upstreams = new Map<string, Upstream>()
   const pushFetch = options.push && pushFetchOf(options.push)
   const context: GatewayContext = {
@@ -143,7 +153,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const report = (error: unknown) => logger.error({ error: loggedError(error) }, 'the gateway could not refresh itself')
   let served: readonly ServedUpstream[] = []
+  let reconciling: Promise<void> = Promise.resolve()
+  let sourceTimers: readonly NodeJS.Timeout[] = []
   const closing = new AbortController()
+
+  function warnOfRules({ agents: known, from: others = [], rules: checked }: Parameters<Gateway['update']>[0]): void {
+    // Rules may name agents that a catalog lists later.
+    if (others.length > 0) return
+    for (const problem of unknownAgents(checked, Object.keys(known))) logger.warn({ problem }, 'a rule matches no call')
+  }
 
   /** The agents that the caller may call. */
   async function catalogPage(incoming: Parameters<Exchange>[0]): Promise<Outgoing> {
@@ -186,16 +204,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       outputModes: 'unchecked',
     })
     const origin = upstream?.origin()
-    if (upstream && !origin) return
+    const localAgent = entry.local?.agent()
+    if (!origin && !localAgent) return
     const isDurable = (of.mode ?? 'durable') === 'durable' && upstream !== undefined
     const isNew = entry.hosted === undefined
-    if (isNew && (isDurable || of.agent)) {
+    if (isNew && (isDurable || localAgent)) {
       // The log belongs to the name in the configuration: the agent may rename itself.
       const owner = { profile: { name: each.name } } as Agent
       entry.log ??= await server.openLog(owner, mountOptions)
     }
-    const agent = of.agent
-      ? { ...of.agent, serving: { ...of.agent.serving, interceptors: () => context.interceptorsFor(each.name) } }
+    const agent = localAgent
+      ? { ...localAgent, serving: { ...localAgent.serving, interceptors: () => interceptorsOf(entry) } }
       : upstream && origin
         ? isDurable && entry.log
           ? durableAgent(origin, upstream, each, { ...context, log: withoutReservation(entry.log) })
@@ -215,38 +234,76 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     )
   }
 
-  function openUpstream({ name: agent, options: of }: NamedUpstream): Upstream {
-    const contentRules = of.content ?? options.content
-    return createUpstream(agent, of, { logger, ownership, content: contentRules && createContent(agent, contentRules) })
+  function interceptorsOf({ named: { name: agent }, content }: ServedUpstream): readonly Interceptor[] {
+    return [...context.interceptorsFor(agent), ...(content ? [content.messages] : [])]
   }
 
   async function open(each: NamedUpstream): Promise<ServedUpstream> {
-    const upstream = each.options.agent ? undefined : openUpstream(each)
-    const entry: ServedUpstream = { named: each, upstream, hosted: undefined, log: undefined }
-    if (upstream) upstreams.set(each.name, upstream)
+    const { name: agent, options: of, isForeign = false } = each
+    const contentRules = of.agent ? undefined : (of.content ?? options.content)
+    const content = contentRules && createContent(agent, contentRules)
+    const local = of.agent ? sameAgent(of.agent) : of.mcp && createMcpUpstream(each, of.mcp, { logger, content })
+    const upstream = local ? undefined : createUpstream(agent, of, { logger, ownership, content, isForeign })
+    const entry: ServedUpstream = { named: each, upstream, local, content, hosted: undefined, log: undefined }
+    if (upstream) upstreams.set(agent, upstream)
     // An agent that does not answer keeps the others from starting for a moment only.
-    const refreshed = upstream?.refresh(closing.signal) ?? Promise.resolve(true)
+    const refreshed = (local ?? upstream)?.refresh(closing.signal) ?? Promise.resolve(false)
     const isDone = await withTimeout(refreshed, startPatience, () => new Error('late')).catch(() => false)
     if (isDone || upstream?.origin()) await mount(entry)
     else void refreshed.then((isFound) => (isFound ? mountLater(entry) : undefined)).catch(report)
     return entry
   }
 
-  async function closeEntry({ hosted, upstream, log, named: { name: agent } }: ServedUpstream): Promise<void> {
+  async function closeEntry({ hosted, upstream, local, log, named: { name: agent } }: ServedUpstream): Promise<void> {
     if (hosted) await server.remove(hosted, replacementDrain)
     if (upstreams.get(agent) === upstream) upstreams.delete(agent)
     upstream?.close()
+    local?.close()
     await log?.close()
   }
 
   /** Each agent by itself: one that does not answer delays no other. */
-  async function refreshAll(isDue: (upstream: Upstream) => boolean = () => true): Promise<void> {
+  async function refreshAll(isDue: (upstream: Upstream | LocalUpstream) => boolean = () => true): Promise<void> {
     await Promise.all(
       served.map(async (entry) => {
-        const { upstream } = entry
-        if (upstream && isDue(upstream) && (await upstream.refresh(closing.signal))) await mountLater(entry)
+        const each = entry.upstream ?? entry.local
+        if (each && isDue(each) && (await each.refresh(closing.signal))) await mountLater(entry)
       }),
     )
+  }
+
+  /** Mounts what is configured and listed now. One at a time: a catalog may change while the configuration does. */
+  function reconcile(): Promise<void> {
+    const next = reconciling.then(async () => {
+      if (closing.signal.aborted) return
+      const wanted = withListed(configured, sources)
+      const kept = served.filter((entry) => wanted.some((each) => isSameUpstream(each, entry.named)))
+      const dropped = served.filter((entry) => !kept.includes(entry))
+      const added = wanted.filter((each) => !kept.some((entry) => isSameUpstream(each, entry.named)))
+      // An address is free before another agent gets it.
+      const removed = dropped.map(closeEntry)
+      served = [...kept, ...(await Promise.all(added.map(open)))]
+      if (added.length + dropped.length > 0) {
+        const counts = { kept: kept.length, added: added.length, removed: dropped.length }
+        logger.info(counts, 'gateway configuration changed')
+      }
+      void Promise.all(removed).catch(report)
+    })
+    reconciling = next.catch(() => {})
+    return next
+  }
+
+  async function refreshSources(due: readonly Source[]): Promise<void> {
+    const changes = await Promise.all(due.map((source) => source.refresh()))
+    if (changes.includes(true)) await reconcile()
+  }
+
+  function watchSources(): void {
+    for (const timer of sourceTimers) clearInterval(timer)
+    sourceTimers = sources.map((source) => {
+      const { refresh = 60_000 } = source.options
+      return setInterval(() => void refreshSources([source]).catch(report), refresh).unref()
+    })
   }
 
   async function mountLater(entry: ServedUpstream): Promise<void> {
@@ -257,7 +314,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     while ((await ownership.expire(Date.now() - keepRecords, 1_000)) === 1_000);
   }
 
-  served = await Promise.all(named.map(open))
+  const listed = Promise.all(sources.map((source) => source.refresh()))
+  await withTimeout(listed, startPatience, () => new Error('late')).catch(() => {})
+  // What it lists later is mounted then.
+  void listed.then(() => reconcile()).catch(report)
+  await reconcile()
+  watchSources()
   const timers = [
     setInterval(() => void refreshAll().catch(report), cards.refresh ?? 60_000).unref(),
     // Addresses that failed are checked more often.
@@ -270,42 +332,49 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     port: server.port,
     consoleUrl: server.consoleUrl,
     agents: () =>
-      served.map(({ named: { name: agent, options: of }, upstream, hosted }) => ({
+      served.map(({ named: { name: agent, options: of, source }, upstream, local, content, hosted }) => ({
         name: agent,
         mode: upstream ? (of.mode ?? 'durable') : 'local',
         url: urlOf(hosted),
         state: hosted ? 'ready' : 'unreachable',
-        failure: upstream?.failure(),
+        source,
+        failure: (upstream ?? local)?.failure(),
         signature: upstream?.origin()?.signature.result,
         endpoint: upstream?.endpoint(),
         addresses: upstream?.addresses() ?? [],
         losses: upstream?.losses.list() ?? [],
-        redactions: upstream?.content?.counts() ?? {},
+        redactions: content?.counts() ?? {},
       })),
     explain: (call) => current.decide(call),
     async update(next) {
-      checkOptions('createGateway', next, { agents: gatewayChecks.agents, rules: gatewayChecks.rules })
-      const wanted = readAgents(next.agents)
-      for (const problem of unknownAgents(next.rules, Object.keys(next.agents))) {
-        logger.warn({ problem }, 'a rule matches no call')
-      }
-      const kept = served.filter((entry) => wanted.some((each) => isSameUpstream(each, entry.named)))
-      const dropped = served.filter((entry) => !kept.includes(entry))
-      const added = wanted.filter((each) => !kept.some((entry) => isSameUpstream(each, entry.named)))
-      // An address is free before another agent gets it.
-      const removed = dropped.map(closeEntry)
-      served = [...kept, ...(await Promise.all(added.map(open)))]
+      const { agents: agentsCheck, from: fromCheck, rules: ruleCheck } = gatewayChecks
+      checkOptions('createGateway', next, { agents: agentsCheck, from: fromCheck, rules: ruleCheck })
+      const wanted = readAgents(next)
+      warnOfRules(next)
+      const former = sources
+      const wantedSources = (next.from ?? []).map(
+        (each) => former.find((source) => sameJson(source.options, each)) ?? createSource(each, logger),
+      )
+      await Promise.all(wantedSources.filter((each) => !former.includes(each)).map((source) => source.refresh()))
+      configured = wanted
+      sources = wantedSources
       current = createRules(next.rules)
-      logger.info({ kept: kept.length, added: added.length, removed: dropped.length }, 'gateway configuration changed')
-      void Promise.all(removed).catch(report)
+      for (const source of former) if (!sources.includes(source)) source.close()
+      watchSources()
+      await reconcile()
     },
-    refresh: () => refreshAll(),
+    async refresh() {
+      await refreshSources(sources)
+      await refreshAll()
+    },
     async close() {
       closing.abort('closing')
-      for (const timer of timers) clearInterval(timer)
+      for (const timer of [...timers, ...sourceTimers]) clearInterval(timer)
       await server.close()
-      for (const { upstream, log } of served) {
+      for (const source of sources) source.close()
+      for (const { upstream, local, log } of served) {
         upstream?.close()
+        local?.close()
         await log?.close()
       }
       if (!given) await ownership.close()
@@ -314,10 +383,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Says which rule of a configuration decides about a call, without starting the gateway. */
-export function explainRule(options: Pick<GatewayOptions, 'agents' | 'rules'>, call: RuledCall): Decision {
-  checkOptions('explainRule', options, { agents: gatewayChecks.agents, rules: gatewayChecks.rules })
-  const { agents, rules } = options
-  if (!Object.hasOwn(agents, call.agent)) {
+export function explainRule(options: Pick<GatewayOptions, 'agents' | 'from' | 'rules'>, call: RuledCall): Decision {
+  const { agents: agentsCheck, from: fromCheck, rules: ruleCheck } = gatewayChecks
+  checkOptions('explainRule', options, { agents: agentsCheck, from: fromCheck, rules: ruleCheck })
+  const { agents, from = [], rules } = options
+  if (from.length === 0 && !Object.hasOwn(agents, call.agent)) {
     throw new TypeError(`There is no agent ${call.agent}: expected one of ${Object.keys(agents).join(', ')}.`)
   }
   if (!operationNames.includes(call.operation)) {
@@ -359,8 +429,9 @@ function pushFetchOf({
 }
 
 /** Tokens of callers are kept for agents that are called in their name. */
-function authOf({ auth, agents, host = '127.0.0.1' }: GatewayOptions): AuthChoice | undefined {
-  const all = Object.values(agents).filter(isObject) as readonly { readonly identity?: unknown }[]
+function authOf({ auth, agents, from = [], host = '127.0.0.1' }: GatewayOptions): AuthChoice | undefined {
+  const given = Object.values(agents).filter(isObject) as readonly Pick<UpstreamOptions, 'identity'>[]
+  const all = [...given, ...from.map((source) => source.options ?? {})]
   const needsTokens = all.some(({ identity }) => identity !== undefined)
   if (!needsTokens) return auth ?? (isLoopback(host) ? { anonymous: { listAll: true } } : undefined)
   if (auth === undefined || auth === 'none' || !auth.schemes) {
@@ -401,6 +472,30 @@ async function identify(hosted: HostedAgent, incoming: Parameters<Exchange>[0]):
 /** An agent without a card that the caller may not call at all is not listed; one that needs a skill is. */
 function isListed({ isAllowed, rule }: Decision): boolean {
   return isAllowed || (rule?.skill !== undefined && rule.effect !== 'deny')
+}
+
+/** Configured agents, and those of catalogs whose names and paths are free: a catalog cannot take the name of another agent. */
+function withListed(configured: readonly NamedUpstream[], sources: readonly Source[]): readonly NamedUpstream[] {
+  const all = [...configured]
+  for (const each of sources.flatMap((source) => source.agents())) {
+    if (!all.some(({ name, path }) => name === each.name || path === each.path)) all.push(each)
+  }
+  return all
+}
+
+/** An agent of the options: always the same one. */
+function sameAgent(agent: Agent): LocalUpstream {
+  let isNew = true
+  return {
+    agent: () => agent,
+    async refresh() {
+      const wasNew = isNew
+      isNew = false
+      return wasNew
+    },
+    failure: () => undefined,
+    close() {},
+  }
 }
 
 function isSameUpstream(one: NamedUpstream, other: NamedUpstream): boolean {

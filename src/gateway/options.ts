@@ -35,6 +35,8 @@ export interface GatewayOptions
   extends Omit<ServeOptions, 'log' | 'mesh' | 'tenant' | 'path' | 'recovery' | 'extendedCard'> {
   /** The agents behind the gateway by their names. A text is the URL of an agent. */
   readonly agents: Readonly<Record<string, UpstreamOptions | string>>
+  /** Catalogs and registries whose agents are behind the gateway too, for as long as they are listed. */
+  readonly from?: readonly FromOptions[]
   /** Who may call what, and how much. The first rule that matches decides; without rules, every caller may call all agents. */
   readonly rules?: readonly Rule[]
   /** Rules about the content of messages and answers, for agents that have none of their own. */
@@ -51,6 +53,56 @@ export interface GatewayOptions
   readonly keepRecords?: number
 }
 
+/** A catalog or registry whose agents are behind a gateway. */
+export interface FromOptions {
+  /** URL of an AI catalog, or an origin that has one at `/.well-known/ai-catalog.json`. */
+  readonly catalog?: string
+  /** URL of a Parley registry. */
+  readonly registry?: string
+  /** Which of its agents. Defaults to all of them. */
+  readonly filter?: FromFilter
+  /** Options of each agent. Credentials need `filter.host`, because the catalog says where the agents are. */
+  readonly options?: ListedOptions
+  /** Milliseconds after which it is read again. Defaults to 60,000. */
+  readonly refresh?: number
+  /** Maximum number of agents. Defaults to 100. */
+  readonly limit?: number
+}
+
+/** A listed agent matches if every condition holds. `*` in a name or host stands for any characters. */
+export interface FromFilter {
+  /** The display name; any of them. */
+  readonly name?: string | readonly string[]
+  /** The host of the agent's card; any of them. */
+  readonly host?: string | readonly string[]
+  /** Tags; all of them. */
+  readonly tag?: string | readonly string[]
+  /** Skills by id or name; all of them. Only for a registry, as are `capability` and `text`. */
+  readonly skill?: string | readonly string[]
+  readonly capability?: string | readonly string[]
+  readonly text?: string
+}
+
+/** Options of the agents that a catalog or registry lists. */
+export type ListedOptions = Omit<
+  UpstreamOptions,
+  'url' | 'urls' | 'card' | 'agent' | 'mcp' | 'service' | 'cardModel' | 'path' | 'hostname' | 'tenant'
+>
+
+/** An MCP server behind a gateway: at a URL, or a program to start. */
+export interface McpUpstreamOptions {
+  /** Where it speaks Streamable HTTP. */
+  readonly url?: string
+  /** Headers of requests to `url`, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** A program that speaks MCP over its standard input and output. */
+  readonly command?: string
+  readonly args?: readonly string[]
+  /** Environment of the program, in addition to a few harmless variables. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
 /** An agent behind a gateway: at a URL, in this process, or any other service with its card. */
 export interface UpstreamOptions {
   /** The URL of the agent: its endpoint if `card` is set too, otherwise where its card is searched. */
@@ -64,6 +116,8 @@ export interface UpstreamOptions {
   readonly card?: string | JsonObject
   /** An agent in this process. It is served as it is, with the rules of the gateway. */
   readonly agent?: Agent
+  /** An MCP server, which becomes an agent without a model: one typed skill for each of its tools. */
+  readonly mcp?: McpUpstreamOptions
   /** The operations of an agent that is reached otherwise, such as `meshService(…)`. `cardModel` describes it. */
   readonly service?: Service
   readonly cardModel?: AgentCard
@@ -127,17 +181,9 @@ export interface CardsOptions {
   readonly origin?: 'reference' | 'include'
 }
 
-const upstreamChecks: OptionChecks<UpstreamOptions> = {
-  url: httpUrl,
-  urls: listOf(httpUrl),
-  card: anyOf('the URL of a card, or a card', httpUrl, anObject),
-  agent: having("an agent such as agent({ name: 'Echo' }, …)", 'profile', 'run'),
-  service: having('a service such as meshService(…)', 'sendMessage', 'getTask'),
-  cardModel: anObject,
+/** Checks of what every agent may have, also one that a catalog lists. */
+const listedChecks: OptionChecks<ListedOptions> = {
   mode: oneOf('durable', 'pass-through'),
-  path,
-  hostname: text,
-  tenant: text,
   auth: listOf(having('credentials such as bearer(…) of parley-a2a/client/auth', 'credentialsFor')),
   identity: anyOf("'forward' or { audience }", oneOf('forward'), group<{ audience: string }>({ audience: text })),
   tls: anObject,
@@ -157,6 +203,27 @@ const upstreamChecks: OptionChecks<UpstreamOptions> = {
   concurrency: integer({ min: 1 }),
   patience: milliseconds({ min: 1, infinite: false }),
   deduplicates: flag,
+}
+
+const upstreamChecks: OptionChecks<UpstreamOptions> = {
+  ...listedChecks,
+  url: httpUrl,
+  urls: listOf(httpUrl),
+  card: anyOf('the URL of a card, or a card', httpUrl, anObject),
+  agent: having("an agent such as agent({ name: 'Echo' }, …)", 'profile', 'run'),
+  mcp: group<McpUpstreamOptions>({
+    url: httpUrl,
+    headers: recordOf(text),
+    command: text,
+    args: listOf(text),
+    env: recordOf(text),
+    cwd: text,
+  }),
+  service: having('a service such as meshService(…)', 'sendMessage', 'getTask'),
+  cardModel: anObject,
+  path,
+  hostname: text,
+  tenant: text,
 }
 
 /** Headers that the gateway sets itself, and that name or authenticate the caller. */
@@ -184,8 +251,20 @@ const agentCheck: OptionCheck = anyOf(
   group(upstreamChecks),
 )
 
+const names: OptionCheck = anyOf('a text, or a list of texts', text, listOf(text))
+
+const fromChecks: OptionChecks<FromOptions> = {
+  catalog: httpUrl,
+  registry: httpUrl,
+  filter: group<FromFilter>({ name: names, host: names, tag: names, skill: names, capability: names, text }),
+  options: group<ListedOptions>(listedChecks),
+  refresh: milliseconds({ min: 100, infinite: false }),
+  limit: integer({ min: 1, max: 10_000 }),
+}
+
 export const gatewayChecks = {
   agents: recordOf(agentCheck),
+  from: listOf(group<FromOptions>(fromChecks)),
   rules: rulesCheck,
   content: contentCheck,
   cards: group<CardsOptions>({ refresh: milliseconds({ min: 100 }), origin: oneOf('reference', 'include') }),
@@ -196,9 +275,12 @@ export const gatewayChecks = {
 } satisfies Partial<OptionChecks<GatewayOptions>>
 
 /** The agents with their options and addresses. Throws for an agent that cannot be served. */
-export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpstream[] {
+export function readAgents({ agents, from = [] }: AgentSources): readonly NamedUpstream[] {
   const entries = Object.entries(agents)
-  if (entries.length === 0) throw new TypeError('createGateway: agents: expected at least one agent, got none.')
+  if (entries.length + from.length === 0) {
+    throw new TypeError('createGateway: agents: expected at least one agent, got none.')
+  }
+  for (const [index, source] of from.entries()) requireSource(`createGateway: from[${index}]`, source)
   const named = entries.map(([name, given]): NamedUpstream => {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) {
       const expected = 'a name of letters, digits, dots, dashes and underscores'
@@ -206,11 +288,15 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
     }
     const options: UpstreamOptions = typeof given === 'string' ? { url: given } : given
     checkOptions(`createGateway: agents.${name}`, options, upstreamChecks)
-    const sources = [options.url ?? options.card, options.agent, options.service].filter(
+    const sources = [options.url ?? options.card, options.agent, options.mcp, options.service].filter(
       (source) => source !== undefined,
     )
     if (sources.length !== 1) {
-      throw new TypeError(`createGateway: agents.${name}: expected one of url, card, agent and service.`)
+      throw new TypeError(`createGateway: agents.${name}: expected one of url, card, agent, mcp and service.`)
+    }
+    const { mcp } = options
+    if (mcp && (mcp.url === undefined) === (mcp.command === undefined)) {
+      throw new TypeError(`createGateway: agents.${name}.mcp: expected one of url and command.`)
     }
     if (options.urls && (options.url === undefined || typeof options.card === 'string')) {
       throw new TypeError(
@@ -229,7 +315,7 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
     if (options.service && !options.cardModel) {
       throw new TypeError(`createGateway: agents.${name}: a service needs cardModel, which describes it.`)
     }
-    const isAlone = entries.length === 1 || options.hostname !== undefined || options.tenant !== undefined
+    const isAlone = entries.length + from.length === 1 || options.hostname !== undefined || options.tenant !== undefined
     return { name, options, path: options.path ?? (isAlone ? '' : `/${name}`) }
   })
   const addresses = named.map(({ path, options: { hostname = '', tenant = '' } }) => `${hostname} ${path} ${tenant}`)
@@ -242,6 +328,27 @@ export function readAgents(agents: GatewayOptions['agents']): readonly NamedUpst
   return named
 }
 
+/** Throws for a source that cannot be read, or that could make the gateway send credentials anywhere. */
+function requireSource(where: string, { catalog, registry, filter = {}, options = {} }: FromOptions): void {
+  if ((catalog === undefined) === (registry === undefined)) {
+    throw new TypeError(`${where}: expected one of catalog and registry.`)
+  }
+  const unsupported = (['skill', 'capability', 'text'] as const).find((member) => filter[member] !== undefined)
+  if (catalog !== undefined && unsupported) {
+    throw new TypeError(`${where}.filter.${unsupported}: a catalog does not say so: filter by tag, or use registry.`)
+  }
+  const sent = (['auth', 'identity', 'tls', 'forwardHeaders'] as const).find((member) => options[member] !== undefined)
+  if (sent && filter.host === undefined) {
+    const text = `a catalog could name any host and get it: say in filter.host which hosts may.`
+    throw new TypeError(`${where}.options.${sent}: ${text}`)
+  }
+  if (needsKeys(options.signature)) {
+    throw new TypeError(
+      `${where}.options.signature.mode: ${options.signature?.mode} needs keys, jwks or trustedOrigins.`,
+    )
+  }
+}
+
 function needsKeys({ mode = 'ignore', ...trusted }: SignatureOptions = {}): boolean {
   return mode !== 'ignore' && Object.values(trusted).every((each) => each === undefined)
 }
@@ -251,4 +358,11 @@ export interface NamedUpstream {
   readonly options: UpstreamOptions
   /** Empty at the root. */
   readonly path: string
+  /** The catalog or registry that lists the agent. Undefined for a configured agent. */
+  readonly source?: string
+  /** Whether its address is not the operator's choice, so that it must be public or in `allow`. */
+  readonly isForeign?: boolean
 }
+
+/** The options that say which agents there are. */
+export type AgentSources = Pick<GatewayOptions, 'agents' | 'from'>

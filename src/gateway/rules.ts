@@ -260,7 +260,7 @@ function listOfNames(value: string | readonly string[] | undefined): readonly st
 }
 
 /** An absent condition holds for every value. */
-function isAmong(condition: string | readonly string[] | undefined, value: string): boolean {
+export function isAmong(condition: string | readonly string[] | undefined, value: string): boolean {
   return condition === undefined || listOfNames(condition).some((pattern) => isLike(pattern, value))
 }
 

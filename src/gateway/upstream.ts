@@ -66,16 +66,18 @@ export interface UpstreamContext {
   /** Where the addresses of tasks are stored. */
   readonly ownership: OwnershipStore
   readonly content: Content | undefined
+  /** Whether a catalog names the address, so that it must be public or in `allow`. */
+  readonly isForeign: boolean
 }
 
 export function createUpstream(name: string, options: UpstreamOptions, context: UpstreamContext): Upstream {
-  const { logger, ownership, content } = context
+  const { logger, ownership, content, isForeign } = context
   const { service: given, cardModel, deduplicates, url, urls = [], concurrency = 2_000 } = options
   const connections = given
     ? []
     : urls.length === 0
-      ? [createConnection(name, options, logger)]
-      : [url, ...urls].map((each) => createConnection(name, defined({ ...options, url: each }), logger))
+      ? [createConnection(name, options, logger, isForeign)]
+      : [url, ...urls].map((each) => createConnection(name, defined({ ...options, url: each }), logger, isForeign))
   let origin: OriginCard | undefined =
     given && cardModel ? { card: cardModel, wire: undefined, hash: undefined, signature: unchecked } : undefined
   let numbers = false
@@ -152,10 +154,10 @@ interface Connection extends CallableAddress {
 }
 
 /** Connects by the client. Only the configured host is called, and hosts that `allow` lists; others must be public. */
-function createConnection(name: string, options: UpstreamOptions, logger: Logger): Connection {
+function createConnection(name: string, options: UpstreamOptions, logger: Logger, isForeign: boolean): Connection {
   const { url, urls, card, tls, auth, dialects, timeout = 60_000, idleTimeout, deduplicates } = options
-  const configured = [url, typeof card === 'string' ? card : undefined].filter((each) => each !== undefined)
-  const hosts = configured.map((each) => new URL(each))
+  const addresses = [url, typeof card === 'string' ? card : undefined].filter((each) => each !== undefined)
+  const hosts = isForeign ? [] : addresses.map((each) => new URL(each))
   const loopback = hosts.some(isThisMachine) ? 'allow' : 'refuse'
   const names = hosts.filter((each) => !isThisMachine(each)).map(({ hostname }) => hostname.replace(/^\[|\]$/g, ''))
   const guard = { loopback, allow: [...names, ...(options.allow ?? [])], ...defined({ tls }) } as const

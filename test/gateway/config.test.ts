@@ -64,6 +64,30 @@ agents:
     const error = await read(yaml).catch((each) => each)
     expect(error.problems[0]).toBe('gateway.yaml:2:6: the environment variable HOST is not set.')
     expect(error.problems[1]).toMatch(/^gateway\.yaml:3:.*the file none cannot be read\.$/)
-    await expect(read('port: 1')).rejects.toThrow('agents is missing')
+    await expect(read('port: 1')).rejects.toThrow('agents: expected at least one agent, got none.')
+  })
+
+  it('takes catalogs and MCP servers, and says where agents cannot be served', async () => {
+    const yaml = `
+agents:
+  tools:
+    mcp: { url: https://mcp.example/mcp, headers: { authorization: "Bearer literal-secret" } }
+  files:
+    mcp: { command: node, args: [server.js], env: { KEY: literal-secret } }
+from:
+  - catalog: https://catalog.example
+    filter: { tag: [public], host: "*.example" }
+    options: { mode: pass-through, auth: { bearer: literal-secret } }
+    refresh: 30000
+`
+    const { options, printed } = await read(yaml)
+    expect(options.from).toMatchObject([
+      { catalog: 'https://catalog.example', options: { mode: 'pass-through', auth: [{ fits: expect.any(Function) }] } },
+    ])
+    expect(JSON.stringify(printed)).not.toContain('literal-secret')
+    const unsafe = 'from:\n  - catalog: https://catalog.example\n    options: { auth: { bearer: x } }\n'
+    await expect(read(unsafe)).rejects.toThrow(/^gateway\.yaml:3:22: from\[0\]\.options\.auth: a catalog could/)
+    const twice = 'agents:\n  a: { url: https://a.example, path: /x }\n  b: { url: https://b.example, path: /x }\n'
+    await expect(read(twice)).rejects.toThrow(/^gateway\.yaml:3:6: agents\.b: another agent has the same path/)
   })
 })

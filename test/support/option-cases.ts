@@ -160,6 +160,7 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   },
   clientTool: { create: (more) => loop.clientTool({ name: 'a', input, ...more } as never), wrong: { sensitive: 1 } },
   remoteAgent: { create: (more) => loop.remoteAgent(url, more), wrong: { relay: 'x' } },
+  mcpAgent: { create: (more) => loop.mcpAgent({ url }, more), wrong: { maxTools: 'x' } },
   mcpTools: { create: (more) => loop.mcpTools({ url }, more), wrong: { maxTools: 'x' } },
   partsResult: { create: (more) => loop.partsResult([], more), wrong: { isError: 1 } },
   createMcpServer: { create: (more) => createMcpServer(echo, more), wrong: { maxResult: 'x' } },

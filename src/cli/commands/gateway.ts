@@ -1,9 +1,8 @@
 import { readFileSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { defined } from '../../core/base/json.ts'
-import { anonymous } from '../../core/protocol/model.ts'
+import { defined, type JsonObject, sameJson } from '../../core/base/json.ts'
 import type { Operation } from '../../core/protocol/service.ts'
-import type { GatewayConfig, GatewayOptions } from '../../entries/gateway.ts'
+import type { Decision, GatewayConfig, GatewayOptions } from '../../entries/gateway.ts'
 import type { Command, Context } from '../command.ts'
 import { CliError, usageError } from '../errors.ts'
 import { callLogger, printServer, untilStopped } from '../serve/serving.ts'
@@ -41,8 +40,8 @@ export const gatewayCommand: Command = {
     print: { type: 'flag', summary: 'Print the configuration without its secrets, and end.', onlyFlag: true },
     explain: {
       type: 'text',
-      value: 'principal,agent,operation',
-      summary: 'Say which rule decides about such a call, and end.',
+      value: 'principal,agent,operation,skill',
+      summary: 'Say which rule decides about such a call, and end. The skill may be left out.',
       onlyFlag: true,
     },
   },
@@ -53,14 +52,14 @@ export const gatewayCommand: Command = {
   ],
   async run(context) {
     const [target = ''] = context.positionals
-    if (/^https?:\/\//.test(target)) return await runGateway(context, agentAt(target, context), undefined)
+    if (/^https?:\/\//.test(target)) return await runGateway(context, agentAt(target, context))
     const config = await readConfig(target)
     const { settings, output } = context
     if (settings.flag('check')) return output.print(`${target} is valid.`)
     if (settings.flag('print')) return output.document(config.printed)
     const explained = settings.text('explain')
     if (explained !== undefined) return await explain(explained, config, context)
-    await runGateway(context, config.options, target)
+    await runGateway(context, config.options, { file: target, config })
   },
 }
 
@@ -85,19 +84,27 @@ async function readConfig(file: string): Promise<GatewayConfig> {
   }
 }
 
-async function explain(text: string, { options }: GatewayConfig, { output }: Context): Promise<void> {
-  const [id = '', agent = '', operation = ''] = text.split(',')
+async function explain(text: string, { options, principal }: GatewayConfig, { output }: Context): Promise<void> {
+  const [id = '', agent = '', operation = '', skill] = text.split(',').map((each) => each.trim())
   const { explainRule } = await import('../../entries/gateway.ts')
-  const decision = explainRule(defined({ agents: options.agents, rules: options.rules }), {
-    principal: id === '' ? anonymous : { id },
-    agent,
-    operation: operation as Operation,
-  })
+  const { agents, from, rules } = options
+  const call = { principal: principal(id), agent, operation: operation as Operation, ...defined({ skill }) }
+  let decision: Decision
+  try {
+    decision = explainRule(defined({ agents, from, rules }), call)
+  } catch (error) {
+    throw usageError(error instanceof Error ? error.message : String(error))
+  }
   const verb = decision.isAllowed ? 'allowed' : 'denied'
   output.print(`${id || 'anonymous'} → ${agent} ${operation}: ${verb} by ${decision.name}`)
 }
 
-async function runGateway(context: Context, given: GatewayOptions, file: string | undefined): Promise<void> {
+interface ConfigFile {
+  readonly file: string
+  readonly config: GatewayConfig
+}
+
+async function runGateway(context: Context, given: GatewayOptions, source?: ConfigFile): Promise<void> {
   const { settings, output } = context
   const { createGateway } = await import('../../entries/gateway.ts')
   const [host, directory, port] = [settings.text('host'), settings.text('directory'), settings.integer('port')]
@@ -111,20 +118,23 @@ async function runGateway(context: Context, given: GatewayOptions, file: string 
     throw error instanceof TypeError ? usageError(error.message) : error
   })
   const unreachable = gateway.agents().find(({ state }) => state === 'unreachable')
-  if (file === undefined && unreachable) {
+  if (!source && unreachable) {
     await gateway.close()
     throw new CliError('A2ACLI_ERR_INTERNAL', unreachable.failure ?? 'The agent cannot be reached.')
   }
   const agents = gateway.agents().map(({ name, url }) => ({ name, url }))
   printServer(context, { agents, consoleUrl: gateway.consoleUrl })
-  const stopWatching = file === undefined ? () => {} : watchConfig(file, reload)
+  const stopWatching = source ? watchConfig(source.file, () => reload(source)) : () => {}
 
   let reloading = Promise.resolve()
-  function reload(): void {
+  function reload({ file, config }: ConfigFile): void {
     reloading = reloading.then(async () => {
       try {
-        await gateway.update((await readConfig(file ?? '')).options)
-        output.note('Reloaded.')
+        const next = await readConfig(file)
+        const { agents, from, rules } = next.options
+        await gateway.update(defined({ agents, from, rules }))
+        const others = changedMembers(config.printed, next.printed)
+        output.note(others.length > 0 ? `Reloaded. A change of ${others.join(', ')} needs a restart.` : 'Reloaded.')
       } catch (error) {
         output.warn(
           `The file is not used, and the gateway goes on as before: ${error instanceof Error ? error.message : error}`,
@@ -139,6 +149,14 @@ async function runGateway(context: Context, given: GatewayOptions, file: string 
     stopWatching()
     await gateway.close()
   }
+}
+
+/** The members that changed and that a running gateway does not take. */
+function changedMembers(before: JsonObject, after: JsonObject): readonly string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].filter(
+    (name) => !['agents', 'from', 'rules'].includes(name) && !sameJson(before[name], after[name]),
+  )
 }
 
 /** Watches the folder, because editors replace files instead of writing them. */

@@ -17,6 +17,13 @@ import { type McpAddress, type McpProblem, type McpToolsOptions, mcpToolsChecks 
 /** The longest delay of a timer: the loop has its own timeout for calls. */
 const noTimeout = 2 ** 31 - 1
 
+const definitions = new WeakMap<Tool, McpTool>()
+
+/** What the MCP server says about a tool of `mcpTools`. */
+export function definitionOf(tool: Tool): McpTool | undefined {
+  return definitions.get(tool)
+}
+
 /** The current tools of an MCP server. */
 export interface McpTools extends ToolSource, AsyncDisposable {
   /** Stops the started program or ends the session. A client that was passed in stays open. */
@@ -82,7 +89,7 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
   function toTool(tool: McpTool, fromJsonSchema: FromJsonSchema): LocalTool {
     const { name, description, inputSchema } = tool
     const { needsApproval = false, timeout } = options
-    return localTool({
+    const made = localTool({
       name: toolName(name, options.prefix),
       ...defined({ description }),
       input: compileSchema(tool, fromJsonSchema),
@@ -91,6 +98,8 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
       ...defined({ timeout }),
       run: (input, context) => call(tool, input, context),
     })
+    definitions.set(made, tool)
+    return made
   }
 
   async function call(tool: McpTool, input: unknown, context: ToolContext, isRetry = false): Promise<unknown> {

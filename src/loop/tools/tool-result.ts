@@ -20,6 +20,10 @@ export function partsResult(parts: readonly Part[], options: { readonly isError?
   return { [resultParts]: parts, isError }
 }
 
+export function partsOf(result: ToolResult): readonly Part[] {
+  return result[resultParts]
+}
+
 /** Encodes the value that a tool has returned for the journal. */
 export function encodeResult(value: unknown): JsonObject {
   if (isToolResult(value))
@@ -103,7 +107,7 @@ function cut(text: string, limit: number): string {
   return `${kept}\n[Cut: ${text.length - limit} of ${text.length} characters are left out. Request a smaller part.]`
 }
 
-function isToolResult(value: unknown): value is ToolResult {
+export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && resultParts in value
 }
 

@@ -1,4 +1,4 @@
-import { defined, isObject, type JsonObject } from '../../core/base/json.ts'
+import { defined, isList, isObject, type JsonObject } from '../../core/base/json.ts'
 
 export const catalogType = 'application/ai-catalog+json'
 
@@ -7,6 +7,8 @@ export const cardType = 'application/a2a-agent-card+json'
 /** An artifact that a catalog lists. */
 export interface CatalogEntry {
   readonly identifier: string
+  readonly displayName: string
+  readonly tags: readonly string[]
   readonly mediaType: string
   /** A URL or the inline document. */
   readonly artifact: { readonly url: string } | { readonly data: JsonObject }
@@ -95,7 +97,7 @@ function comparePrereleases(one: readonly string[], other: readonly string[]): n
 /** Returns the entry, or a string that says why it is refused. */
 function readEntry(value: unknown, base: string): CatalogEntry | string {
   if (!isObject(value)) return 'expected an object'
-  const { identifier, displayName, mediaType, url, data, version, updatedAt, trustManifest } = value
+  const { identifier, displayName, mediaType, url, data, version, updatedAt, tags, trustManifest } = value
   if (typeof identifier !== 'string' || !/^[a-z][a-z0-9+.-]*:\S+$/i.test(identifier) || identifier.length > 2_000) {
     return 'identifier: expected a URN or URI'
   }
@@ -110,6 +112,8 @@ function readEntry(value: unknown, base: string): CatalogEntry | string {
   if (typeof artifact === 'string') return artifact
   return defined({
     identifier,
+    displayName,
+    tags: isList(tags) ? tags.filter((tag) => typeof tag === 'string') : [],
     mediaType: mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '',
     artifact,
     version: typeof version === 'string' ? version : undefined,

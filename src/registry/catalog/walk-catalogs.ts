@@ -32,10 +32,13 @@ export interface CatalogLimits {
   readonly timeout?: number
 }
 
+type ListedAgent = Pick<CatalogEntry, 'identifier' | 'displayName' | 'tags'>
+
 export type CatalogItem =
-  | { readonly type: 'card'; readonly identifier: string; readonly url: string }
-  | { readonly type: 'inline'; readonly identifier: string; readonly id: string; readonly card: JsonObject }
-  | ({ readonly type: 'refused' } & RefusedEntry)
+  | ({ readonly type: 'card'; readonly url: string } & ListedAgent)
+  | ({ readonly type: 'inline'; readonly id: string; readonly card: JsonObject } & ListedAgent)
+  /** `isUnread`: a nested catalog that could not be read, perhaps only this time. */
+  | ({ readonly type: 'refused'; readonly isUnread?: boolean } & RefusedEntry)
   /** An artifact other than an agent or a catalog, such as an MCP server. */
   | { readonly type: 'skipped'; readonly identifier: string; readonly mediaType: string }
   /** A catalog that is inline in another one has no headers. */
@@ -80,7 +83,7 @@ export async function* walkCatalogs(
       catalog = readCatalog(data ?? response?.document, url, entriesLeft)
     } catch (error) {
       if (isFirst) throw error
-      yield refuse(publicMessage(error))
+      yield { ...refuse(publicMessage(error)), isUnread: true }
       continue
     }
     yield defined({ type: 'catalog', url, headers })
@@ -111,11 +114,12 @@ interface PendingCatalog {
   readonly data?: JsonObject
 }
 
-function itemOf({ identifier, mediaType, artifact }: CatalogEntry, catalogUrl: string): CatalogItem {
+function itemOf({ identifier, displayName, tags, mediaType, artifact }: CatalogEntry, catalogUrl: string): CatalogItem {
   if (mediaType !== cardType) return { type: 'skipped', identifier, mediaType: mediaType.slice(0, 100) }
-  if ('url' in artifact) return { type: 'card', identifier, url: artifact.url }
+  const listed = { identifier, displayName, tags }
+  if ('url' in artifact) return { type: 'card', ...listed, url: artifact.url }
   // The id starts with the catalog's own URL, so that a catalog cannot take the id of an agent that it does not host.
-  return { type: 'inline', identifier, id: `${catalogUrl}#${encodeURIComponent(identifier)}`, card: artifact.data }
+  return { type: 'inline', ...listed, id: `${catalogUrl}#${encodeURIComponent(identifier)}`, card: artifact.data }
 }
 
 interface FetchOptions {
