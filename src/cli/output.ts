@@ -36,7 +36,7 @@ export interface Output {
   warn(text: string): void
   debug(text: string): void
   /** Shows on stderr what the command waits for, after a second. Returns a function that removes it. */
-  progress(text: string): () => void
+  progress(text: string | (() => string)): () => void
   failure(failure: Failure, isStreaming: boolean): void
   /** Registers a credential. Nothing prints it from now on. */
   hide(secret: string | undefined): void
@@ -219,7 +219,7 @@ const resets: Readonly<Record<Format, number>> = {
 }
 
 /** On a terminal, the line is rewritten every second and removed at the end. Otherwise it is printed once. */
-function showProgress(text: string, style: Style): { clear(): void; end(): void } {
+function showProgress(text: string | (() => string), style: Style): { clear(): void; end(): void } {
   const { stderr } = process
   const start = Date.now()
   let isShown = false
@@ -228,15 +228,17 @@ function showProgress(text: string, style: Style): { clear(): void; end(): void 
     isShown = false
   }
   const show = () => {
-    if (!stderr.isTTY) return void stderr.write(`${text}\n`)
+    const now = typeof text === 'string' ? text : text()
+    if (!stderr.isTTY) return void stderr.write(`${now}\n`)
     const seconds = Math.round((Date.now() - start) / 1000)
-    stderr.write(`\r\u001b[K${style(`${text} ${seconds} s`, 'dim')}`)
+    const line = `${now} ${seconds} s`.slice(0, (stderr.columns || 80) - 1)
+    stderr.write(`\r\u001b[K${style(line, 'dim')}`)
     isShown = true
   }
   let interval: NodeJS.Timeout | undefined
   const first = setTimeout(() => {
     show()
-    if (stderr.isTTY) interval = setInterval(show, 1_000).unref()
+    if (stderr.isTTY) interval = setInterval(show, typeof text === 'string' ? 1_000 : 200).unref()
   }, progressDelay).unref()
   return {
     clear,

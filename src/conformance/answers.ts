@@ -187,9 +187,9 @@ export function eventTaskId(event: StreamEvent, target: Interface): unknown {
   return eventTypeOf(event, target) === 'task' || target.version === '0.1' ? id : taskId
 }
 
-/** Whether the objects have the names of the proto file: A2A 1.0, and 0.3 over REST. */
+/** Whether the objects have the names of the proto file: A2A 1.0, and 0.3 over REST and gRPC. */
 export function isProto({ version, binding }: Interface): boolean {
-  return isCurrent(version) || (version === '0.3' && binding === 'HTTP+JSON')
+  return isCurrent(version) || (version === '0.3' && binding !== 'JSONRPC')
 }
 
 export function listOf(value: unknown): readonly JsonObject[] {

@@ -21,7 +21,7 @@ import { type Binding, type Interface, isCurrent, requiredExtensions, type Subje
 import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
 import { appliesTo, type Rule } from './rule.ts'
 import { rules } from './rules.ts'
-import { type ConformanceSession, createSession, probeTexts, type Texts } from './session.ts'
+import { type ConformanceSession, createSession, probeTexts, type Texts, type WebhookReceiver } from './session.ts'
 import { NotMeasured, RuleViolation } from './verdict.ts'
 import { createWire, type Wire, type WireExchange, type WireOptions } from './wire.ts'
 
@@ -48,8 +48,18 @@ export interface ConformanceOptions {
   /** Calls gRPC: `grpc()` of `parley-a2a/node`. Without it, gRPC is not judged. */
   readonly grpc?: { readonly fetch: Fetch }
   readonly signal?: AbortSignal
+  /** Headers of a second caller, such as its credentials: it must not see the tasks of the first. */
+  readonly otherHeaders?: Readonly<Record<string, string>>
+  /** Receives webhooks at an address that the agent can reach. Without it, deliveries are not judged. */
+  readonly webhooks?: WebhookReceiver
   /** Called after each check. */
-  readonly onCheck?: (check: Check) => void
+  readonly onCheck?: (check: Check, progress: ConformanceProgress) => void
+}
+
+/** How many checks are done, of how many. */
+export interface ConformanceProgress {
+  readonly done: number
+  readonly total: number
 }
 
 export const conformanceChecks: OptionChecks<ConformanceOptions> = {
@@ -63,6 +73,8 @@ export const conformanceChecks: OptionChecks<ConformanceOptions> = {
   fetch: aFunction,
   grpc: having('a transport such as grpc()', 'fetch'),
   signal: having('an AbortSignal', 'aborted'),
+  otherHeaders: recordOf(text),
+  webhooks: having('a receiver of webhooks', 'url', 'receive'),
   onCheck: aFunction,
 }
 
@@ -100,7 +112,7 @@ export async function openOrigin(address: string, options: ConformanceOptions): 
       { target, ...request, headers: { ...extensionHeaders(each), ...request.headers } },
       options,
     )
-    return openSession(wire, each, await textsFor([wire], each, options), request)
+    return openSession(wire, each, await textsFor([wire], each, options), { ...options, ...request })
   }
   throw new A2AError('version-not-supported', `The card of ${url} declares no interface that can be judged.`)
 }
@@ -119,26 +131,45 @@ export async function judge(
   const targets = declared.flatMap(({ interfaces }) => interfaces).filter((each) => isWanted(each, options))
   if (targets.length === 0) {
     throw new A2AError('version-not-supported', `The card of ${url} declares no interface that can be judged.`, {
-      hint: 'Judged are JSONRPC, HTTP+JSON, and GRPC of 1.0. Versions below 1.0 are judged with --a2a-version or --legacy.',
+      hint: 'Judged are JSONRPC, HTTP+JSON and GRPC. Versions below 1.0 are judged with --a2a-version or --legacy.',
     })
   }
   const checks: Check[] = []
+  const cards = declared.flatMap(({ version, served }) =>
+    targets.some((target) => target.version === version) ? [cardTarget(version, served.url)] : [],
+  )
+  const total = [...cards, ...targets].reduce(
+    (sum, target) => sum + chosen.filter((rule) => appliesTo(rule, target)).length,
+    0,
+  )
   const add = (check: Check) => {
     checks.push(check)
-    options.onCheck?.(check)
+    options.onCheck?.(check, { done: checks.length, total })
   }
+  let needsCredentials = false
   for (const each of declared) {
     const own = targets.filter(({ version }) => version === each.version)
     const [first] = own
     if (!first) continue
-    const card: Interface = { version: each.version, binding: 'CARD', url: each.served.url }
+    const card = cardTarget(each.version, each.served.url)
     const cardWire = createWire({ target: card, ...request })
-    await runChecks({ session: openSession(cardWire, each, {}, request), target: card, chosen, signal, add })
+    const sessionOptions = { ...options, ...request }
+    await runChecks({ session: openSession(cardWire, each, {}, sessionOptions), target: card, chosen, signal, add })
     const allHeaders = { ...extensionHeaders(each), ...headers }
     const wires = await Promise.all(own.map((target) => openWire({ target, ...request, headers: allHeaders }, options)))
-    const texts = await textsFor(wires, each, options)
-    for (const wire of wires) {
-      const session = openSession(wire, each, texts, request)
+    const refusals = await Promise.all(wires.map((wire) => refusalOf(wire, headers)))
+    const isOpen = (_: unknown, index: number) => refusals[index] === undefined
+    const texts = await textsFor(wires.filter(isOpen), each, options)
+    for (const [index, wire] of wires.entries()) {
+      const session = openSession(wire, each, texts, sessionOptions)
+      const refusal = refusals[index]
+      if (refusal !== undefined) {
+        needsCredentials = true
+        for (const rule of chosen.filter((each) => appliesTo(each, wire.target))) {
+          add({ ...aboutCheck(rule, wire.target), outcome: 'not measured', problem: refusal })
+        }
+        continue
+      }
       try {
         await runChecks({ session, target: wire.target, chosen, signal, add })
       } finally {
@@ -147,7 +178,24 @@ export async function judge(
     }
   }
   const { name } = declared[0]?.served.json ?? {}
-  return toReport(typeof name === 'string' ? name : '', url, checks)
+  return toReport({ agent: typeof name === 'string' ? name : '', url, needsCredentials }, checks)
+}
+
+function cardTarget(version: Version, url: string): Interface {
+  return { version, binding: 'CARD', url }
+}
+
+/** Why no rule of an interface can be judged: the agent wants credentials before all else. */
+async function refusalOf(wire: Wire, headers: Readonly<Record<string, string>>): Promise<string | undefined> {
+  const answer = await wire.call('get', { id: `conformance-${crypto.randomUUID()}` }).catch(() => undefined)
+  const isRefused =
+    answer?.grpcStatus === undefined
+      ? answer?.status === 401 || answer?.status === 403
+      : answer.grpcStatus === 'UNAUTHENTICATED' || answer.grpcStatus === 'PERMISSION_DENIED'
+  if (!isRefused) return undefined
+  return Object.keys(headers).length === 0
+    ? 'The agent requires credentials.'
+    : 'The agent refuses the credentials of the suite.'
 }
 
 /** The suite announces every extension that the card requires: otherwise all calls would be refused. */
@@ -174,7 +222,9 @@ async function textsFor(wires: readonly Wire[], { served }: Declared, options: C
   return wire && probe ? await probeTexts(wire, served.json, texts) : texts
 }
 
-function openSession(wire: Wire, { served }: Declared, texts: Texts, request: CardRequest): ConformanceSession {
+type SessionSettings = CardRequest & Pick<ConformanceOptions, 'otherHeaders' | 'webhooks'>
+
+function openSession(wire: Wire, { served }: Declared, texts: Texts, request: SessionSettings): ConformanceSession {
   return createSession({
     wire,
     served,
@@ -182,6 +232,8 @@ function openSession(wire: Wire, { served }: Declared, texts: Texts, request: Ca
     texts,
     fetchCard: (headers) => requestCard(served.url, { ...served.selectedBy, ...headers }, request),
     credentialNames: Object.keys(request.headers),
+    otherHeaders: request.otherHeaders,
+    webhooks: request.webhooks,
   })
 }
 
@@ -202,13 +254,11 @@ async function runChecks({ session, target, chosen, signal, add }: Run): Promise
 }
 
 async function runCheck(rule: Rule, session: ConformanceSession, signal: AbortSignal): Promise<Check> {
-  const { id, level, title, sends, expects } = rule
-  const { version, binding } = session.wire.target
-  const about = { rule: id, version, binding, level, title, sends, expects }
+  const about = aboutCheck(rule, session.wire.target)
   const before = session.wire.last()
   try {
-    await rule.check(session)
-    return { ...about, outcome: 'passed' }
+    const note = (await rule.check(session)) || undefined
+    return defined({ ...about, outcome: 'passed' as const, note })
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof NotMeasured) return { ...about, outcome: 'not measured', problem: error.message }
@@ -221,6 +271,10 @@ async function runCheck(rule: Rule, session: ConformanceSession, signal: AbortSi
       ...defined({ evidence: last && last !== before ? evidenceOf(last) : undefined }),
     }
   }
+}
+
+function aboutCheck({ id, level, title, sends, expects }: Rule, { version, binding }: Interface) {
+  return { rule: id, version, binding, level, title, sends, expects }
 }
 
 function messageOf(error: unknown): string {

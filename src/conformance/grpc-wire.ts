@@ -4,21 +4,22 @@ import type { JsonObject } from '../core/base/json.ts'
 import { trailersOf } from '../core/http/fetch.ts'
 import { messageNamed, methodNamed, pathOf, registry, serviceNamed } from '../core/transports/grpc/proto-registry.ts'
 import { type StatusName, statusCodes } from '../core/transports/grpc/status.ts'
-import { methodOf, type Operation } from './requests.ts'
+import { isCurrent } from './interface.ts'
+import { grpcCallOf, type Operation } from './requests.ts'
 import type { RequestChanges, StreamEvent, Wire, WireExchange, WireOptions } from './wire.ts'
 
 /** Maximum length of a message, in bytes. */
 const maxMessage = 10 * 1024 * 1024
 
-const service = serviceNamed('lf.a2a.v1.A2AService')
-
-/** Speaks gRPC to an agent of A2A 1.0. Messages are converted by the official proto file, from and to ProtoJSON. */
+/** Speaks gRPC to an agent of A2A 1.0 or 0.3. Messages are converted by the official proto files, from and to ProtoJSON. */
 export function createGrpcWire({ target, fetch, headers, timeout, signal }: WireOptions): Wire {
+  const service = serviceNamed(isCurrent(target.version) ? 'lf.a2a.v1.A2AService' : 'a2a.v1.A2AService')
   let last: WireExchange | undefined
 
   async function request(operation: Operation, params: JsonObject, changes: RequestChanges) {
-    const method = methodNamed(service, methodOf(operation, target) ?? operation)
-    const named = target.tenant === undefined ? params : { tenant: target.tenant, ...params }
+    const call = grpcCallOf(operation, params, target)
+    const method = methodNamed(service, call.method)
+    const named = target.tenant === undefined ? call.request : { tenant: target.tenant, ...call.request }
     const url = `${new URL(target.url).origin}${pathOf(method)}`
     const abort = new AbortController()
     const all: Record<string, string | undefined> = {

@@ -43,11 +43,10 @@ export function requiredExtensions({ capabilities }: JsonObject): readonly strin
 function currentInterfaces({ supportedInterfaces }: JsonObject): readonly Interface[] {
   if (!isList(supportedInterfaces)) return []
   return supportedInterfaces.filter(isObject).flatMap(({ url, protocolBinding, protocolVersion, tenant }) => {
-    const version = versionOf(protocolVersion)
+    // An interface without a version breaks a rule of cards, and is judged as what its form says.
+    const version = protocolVersion === undefined ? '1.0' : versionOf(protocolVersion)
     const binding = bindingOf(protocolBinding)
-    if (!version || !binding || typeof url !== 'string') return []
-    // Before 1.0, the services of gRPC differ between the text, the proto file and the implementations.
-    if (binding === 'GRPC' && !isCurrent(version)) return []
+    if (!version || !binding || typeof url !== 'string' || !hasBinding(version, binding)) return []
     return [
       defined({ version, binding, url, tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined }),
     ]
@@ -63,16 +62,14 @@ function legacyInterfaces(card: JsonObject, probed: Version | undefined): readon
   const others = isList(additionalInterfaces) ? additionalInterfaces.filter(isObject) : []
   return [{ url, transport: preferredTransport ?? 'JSONRPC' }, ...others].flatMap((each) => {
     const binding = bindingOf(each.transport)
-    // REST came with 0.3: what older cards call so has no common form.
-    if (
-      !binding ||
-      binding === 'GRPC' ||
-      typeof each.url !== 'string' ||
-      (binding === 'HTTP+JSON' && version !== '0.3')
-    )
-      return []
+    if (!binding || typeof each.url !== 'string' || !hasBinding(version, binding)) return []
     return [{ version, binding, url: each.url }]
   })
+}
+
+/** REST and gRPC came with 0.3: what older cards call so has no common form. */
+function hasBinding(version: Version, binding: Binding): boolean {
+  return binding === 'JSONRPC' || (version !== '0.2' && version !== '0.1')
 }
 
 function versionOf(text: unknown): Version | undefined {

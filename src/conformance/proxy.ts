@@ -52,8 +52,8 @@ export async function proxyConformance(
       if (check.outcome !== 'failed' || !broken.has(check.rule)) return check
       return { ...check, outcome: 'not measured', problem: 'The agent itself breaks this rule.' }
     })
-    for (const check of checks) onCheck?.(check)
-    return toReport(report.agent, report.url, checks)
+    for (const [index, check] of checks.entries()) onCheck?.(check, { done: index + 1, total: checks.length })
+    return toReport(report, checks)
   } finally {
     await direct.close()
   }

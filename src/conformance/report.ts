@@ -23,6 +23,8 @@ export interface Check {
   readonly outcome: Outcome
   /** The violation, or the reason why the rule was not measured. */
   readonly problem?: string
+  /** What is worth knowing about a rule that passed. */
+  readonly note?: string
   readonly evidence?: Evidence
 }
 
@@ -34,8 +36,10 @@ export interface ConformanceReport {
   readonly agent: string
   readonly url: string
   readonly checks: readonly Check[]
-  /** Whether no MUST failed. Rules that were not measured do not count. */
+  /** Whether no MUST failed. Rules that were not measured do not count, unless the agent required credentials. */
   readonly isConformant: boolean
+  /** Whether interfaces were not measured, because the agent required credentials or refused those of the suite. */
+  readonly needsCredentials: boolean
   /** One line, such as `A2A 1.0: 98/98 MUST, 20/21 SHOULD, 1/1 MAY, 4 not measured`. */
   readonly summary: string
   counts(level: Level, version?: Version, binding?: Subject): Counts
@@ -48,7 +52,13 @@ export interface ConformanceReport {
 
 const levels: readonly Level[] = ['MUST', 'SHOULD', 'MAY']
 
-export function toReport(agent: string, url: string, checks: readonly Check[]): ConformanceReport {
+export interface ReportSubject {
+  readonly agent: string
+  readonly url: string
+  readonly needsCredentials: boolean
+}
+
+export function toReport({ agent, url, needsCredentials }: ReportSubject, checks: readonly Check[]): ConformanceReport {
   const versions = [...new Set(checks.map(({ version }) => version))]
   const failed = (level?: Level) =>
     checks.filter((check) => check.outcome === 'failed' && (level === undefined || check.level === level))
@@ -62,7 +72,7 @@ export function toReport(agent: string, url: string, checks: readonly Check[]): 
     const count = (outcome: Outcome) => own.filter((check) => check.outcome === outcome).length
     return { passed: count('passed'), failed: count('failed'), 'not measured': count('not measured') }
   }
-  const isConformant = failed('MUST').length === 0
+  const isConformant = failed('MUST').length === 0 && !needsCredentials
   const summary = summaryOf(
     versions,
     levels.map((level) => [level, counts(level)] as const),
@@ -72,6 +82,7 @@ export function toReport(agent: string, url: string, checks: readonly Check[]): 
     url,
     checks,
     isConformant,
+    needsCredentials,
     summary,
     counts,
     failed,
@@ -79,13 +90,14 @@ export function toReport(agent: string, url: string, checks: readonly Check[]): 
       agent,
       url,
       isConformant,
+      needsCredentials,
       summary,
       // The form that shields.io reads.
       badge: {
         schemaVersion: 1,
         label: `A2A ${versions.join(', ')}`,
         message: summary.slice(summary.indexOf(': ') + 2),
-        color: isConformant ? 'brightgreen' : 'red',
+        color: isConformant ? 'brightgreen' : needsCredentials ? 'lightgrey' : 'red',
       },
       counts: Object.fromEntries(levels.map((level) => [level, { ...counts(level) }])),
       checks: checks.map(({ evidence, ...check }) => ({

@@ -120,7 +120,7 @@ function queryOf(params: JsonObject): string {
 /** The params of send and stream. */
 export function messageParams(input: MessageInput, target: Interface): JsonObject {
   const { text = '', messageId = crypto.randomUUID(), taskId, contextId, historyLength } = input
-  const isProto = isCurrent(target.version) || target.binding === 'HTTP+JSON'
+  const isProto = isCurrent(target.version) || target.binding !== 'JSONRPC'
   const ids = defined({ taskId, contextId })
   const history: JsonObject = historyLength === undefined ? {} : { historyLength }
   const parts = input.parts ?? [textPart(text, target)]
@@ -150,7 +150,21 @@ export function messageParams(input: MessageInput, target: Interface): JsonObjec
 
 function textPart(text: string, { version, binding }: Interface): JsonObject {
   if (version === '0.1') return { type: 'text', text }
-  return isCurrent(version) || binding === 'HTTP+JSON' ? { text } : { kind: 'text', text }
+  return isCurrent(version) || binding !== 'JSONRPC' ? { text } : { kind: 'text', text }
+}
+
+/** A gRPC call of an operation: the method, and its request as ProtoJSON. 0.3 names tasks by their paths. */
+export function grpcCallOf(operation: Operation, params: JsonObject, target: Interface) {
+  if (isCurrent(target.version)) return { method: methodOf(operation, target) ?? operation, request: params }
+  const method = protoMethods[operation] ?? currentMethods[operation]
+  const { id, ...rest } = params
+  return { method, request: id === undefined ? params : { name: `tasks/${id}`, ...rest } }
+}
+
+const protoMethods: Readonly<Partial<Record<Operation, string>>> = {
+  subscribe: 'TaskSubscription',
+  'push-list': 'ListTaskPushNotificationConfig',
+  'extended-card': 'GetAgentCard',
 }
 
 /** The params that register a webhook. */

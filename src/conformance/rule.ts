@@ -15,8 +15,9 @@ export interface Rule {
   readonly title: string
   readonly sends: string
   readonly expects: string
-  /** Resolves if the agent keeps the rule. Throws a `RuleViolation` or a `NotMeasured`. */
-  check(session: ConformanceSession): Promise<void>
+  /** Resolves if the agent keeps the rule, with a note if one is due. Throws a `RuleViolation` or a `NotMeasured`. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most checks return nothing.
+  check(session: ConformanceSession): Promise<string | void>
 }
 
 export const allBindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC']

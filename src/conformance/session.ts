@@ -18,6 +18,21 @@ export interface Texts {
   readonly longRunning?: string
 }
 
+/** Receives the webhooks of an agent for the suite. */
+export interface WebhookReceiver {
+  /** The address that is registered with the agent. The suite appends a path of its own for each webhook. */
+  readonly url: string
+  /** The first delivery to a path. Undefined if none has come in this time, in milliseconds. */
+  receive(path: string, timeout: number): Promise<ReceivedWebhook | undefined>
+}
+
+/** A request of an agent to a webhook. */
+export interface ReceivedWebhook {
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 /** A card as the agent served it. */
 export interface ServedCard {
   readonly url: string
@@ -37,6 +52,9 @@ export interface ConformanceSession {
   fetchCard(headers: Readonly<Record<string, string>>): Promise<{ readonly status: number; readonly text: string }>
   /** The headers that carry the credentials of the caller. */
   readonly credentialNames: readonly string[]
+  /** The credentials of a second caller, and the receiver of webhooks, if the user has any. */
+  readonly otherHeaders: Readonly<Record<string, string>> | undefined
+  readonly webhooks: WebhookReceiver | undefined
   has(capability: 'streaming' | 'pushNotifications' | 'extendedAgentCard'): boolean
   send(input: MessageInput): Promise<WireExchange>
   /** The text for a kind of answer. Throws a `NotMeasured` if it is not known. */
@@ -72,7 +90,10 @@ export async function probeTexts(wire: Wire, card: JsonObject, texts: Texts): Pr
 }
 
 export interface SessionOptions
-  extends Pick<ConformanceSession, 'wire' | 'card' | 'served' | 'fetchCard' | 'credentialNames'> {
+  extends Omit<
+    ConformanceSession,
+    'has' | 'send' | 'text' | 'completedTask' | 'runningTask' | 'waitingTask' | 'close'
+  > {
   readonly texts: Texts
 }
 

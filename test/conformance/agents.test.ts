@@ -9,6 +9,8 @@ import { afterAll, expect, it } from 'vitest'
 import { conformance } from '../../src/conformance/conformance.ts'
 import { allBindings } from '../../src/conformance/rule.ts'
 import { rules } from '../../src/conformance/rules.ts'
+import { hashApiKey } from '../../src/core/auth/schemes/api-key.ts'
+import { apiKey } from '../../src/entries/auth.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
 import { grpcTransport } from '../support/grpc/grpc-transport.ts'
 import { shareCli } from '../support/processes/cli.ts'
@@ -53,19 +55,25 @@ it('an agent of Parley keeps every rule that can be measured, in all versions an
   expect(report.isConformant).toBe(true)
   const judged = new Set(report.checks.map(({ version, binding }) => `${version} ${binding}`))
   expect([...judged].toSorted()).toEqual([
-    ...['0.1 CARD', '0.1 JSONRPC', '0.2 CARD', '0.2 JSONRPC', '0.3 CARD', '0.3 HTTP+JSON', '0.3 JSONRPC'],
-    ...['1.0 CARD', '1.0 GRPC', '1.0 HTTP+JSON', '1.0 JSONRPC'],
+    ...['0.1 CARD', '0.1 JSONRPC', '0.2 CARD', '0.2 JSONRPC', '0.3 CARD', '0.3 GRPC', '0.3 HTTP+JSON'],
+    ...['0.3 JSONRPC', '1.0 CARD', '1.0 GRPC', '1.0 HTTP+JSON', '1.0 JSONRPC'],
   ])
   const open = report.checks.filter(({ outcome }) => outcome === 'not measured').map(({ rule }) => rule)
-  // They need an agent with a signed card, credentials or an extension, or one without streams and webhooks.
+  // They need an agent with a signed card, credentials or an extension, one without streams and webhooks, or a receiver.
   expect([...new Set(open)].toSorted()).toEqual([
     ...[
       'auth/challenge',
       'auth/invalid',
+      'auth/other-cancel',
+      'auth/other-get',
+      'auth/other-list',
       'auth/refused',
       'card/signatures',
       'extended-card/fetched',
       'extensions/required',
+      'push/delivery',
+      'push/payload',
+      'push/token',
       'push/unsupported',
       'stream/unsupported',
     ],
@@ -135,7 +143,6 @@ it('an agent of @a2a-js/sdk 1.3.0 breaks the rules that it does not check', asyn
   expect(failures(report, 'MUST')).toEqual([
     '1.0 JSONRPC jsonrpc/invalid-request',
     '1.0 JSONRPC jsonrpc/version',
-    '1.0 JSONRPC jsonrpc/params-type',
     '1.0 JSONRPC version/patch',
     '1.0 JSONRPC send/content-type',
     '1.0 JSONRPC send/no-parts',
@@ -187,11 +194,7 @@ it('an agent of @a2a-js/sdk 0.3.14 breaks the rules that it does not check', asy
   })
   const report = await conformance(origin, { texts })
   reports.set('`@a2a-js/sdk` 0.3.14', report)
-  expect(failures(report, 'MUST')).toEqual([
-    '0.3 CARD card/preferred-transport',
-    '0.3 JSONRPC jsonrpc/params-type',
-    '0.3 JSONRPC send/no-message',
-  ])
+  expect(failures(report, 'MUST')).toEqual(['0.3 CARD card/preferred-transport', '0.3 JSONRPC send/no-message'])
 })
 
 function startLegacyAgent(): Promise<string> {
@@ -207,11 +210,7 @@ it('an agent of @a2a-js/sdk 0.2.5 breaks the rules that it does not check', asyn
   const origin = await startLegacyAgent()
   const report = await conformance(origin, { texts })
   reports.set('`@a2a-js/sdk` 0.2.5', report)
-  expect(failures(report, 'MUST')).toEqual([
-    '0.2 JSONRPC jsonrpc/parse-error',
-    '0.2 JSONRPC jsonrpc/params-type',
-    '0.2 JSONRPC send/no-message',
-  ])
+  expect(failures(report, 'MUST')).toEqual(['0.2 JSONRPC jsonrpc/parse-error', '0.2 JSONRPC send/no-message'])
 })
 
 it('parley conformance prints a table, JSON and JUnit', async () => {
@@ -236,6 +235,44 @@ it('parley conformance prints a table, JSON and JUnit', async () => {
   expect(junit.stdout).toMatch(/^<\?xml/)
   expect(junit.stdout).toContain('<testsuite name="A2A 1.0 JSONRPC" tests="1" failures="0" skipped="0">')
   expect(wrong.stderr).toContain('There is no rule "no/such-rule"')
+})
+
+it('an agent that wants credentials is not measured, with one message', async () => {
+  const { server } = await startTestServer(count, {
+    profile,
+    auth: { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('secret-of-ada-0123456789') }] }) } },
+  })
+  const { code, stdout, stderr, field } = await cli.run(['conformance', server.url, ...flags])
+  expect([code, field('Conformant')]).toEqual([4, 'not measured'])
+  expect(stdout).not.toContain('FAIL')
+  expect(stdout.match(/The agent requires credentials/g)).toHaveLength(1)
+  expect(stderr.match(/requires credentials/g)).toHaveLength(1)
+})
+
+it('the table comes first, and each reason why rules were not measured once', async () => {
+  const { server } = await startTestServer(count, { profile })
+  const { stdout } = await cli.run(['conformance', server.url, '--task-text', 'count', '--no-probe'])
+  const positions = ['Version  Binding', 'Summary:', 'Notes:', 'Not measured:'].map((text) => stdout.indexOf(text))
+  expect(positions.every((position, index) => position > (positions[index - 1] ?? -1))).toBe(true)
+  expect(stdout.match(/--long-running-text/g)).toHaveLength(1)
+})
+
+it('an interface without a version is judged, and breaks a rule of cards', async () => {
+  const { server } = await startTestServer(count, { profile })
+  const withoutVersion = async (url: string, init: RequestInit) => {
+    const response = await fetch(url, init)
+    if (!url.endsWith('.json')) return response
+    const { supportedInterfaces, ...card } = (await response.json()) as Record<string, object[]>
+    const [first] = supportedInterfaces ?? []
+    const only = { ...first, protocolVersion: undefined }
+    return Response.json({ ...card, supportedInterfaces: [only] })
+  }
+  const rules = ['card/interfaces', 'get/unknown']
+  const { checks } = await conformance(server.url, { fetch: withoutVersion, versions: ['1.0'], rules, probe: false })
+  expect(checks.map(({ rule, outcome }) => [rule, outcome])).toEqual([
+    ['card/interfaces', 'failed'],
+    ['get/unknown', 'passed'],
+  ])
 })
 
 it('parley conformance exits with 1 if the agent breaks a MUST, and shows the evidence', async () => {

@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { openWebhookReceiver } from '../../src/cli/webhook-receiver.ts'
 import { conformance } from '../../src/conformance/conformance.ts'
 import type { Binding, Version } from '../../src/conformance/interface.ts'
 import { allBindings } from '../../src/conformance/rule.ts'
 import { rules } from '../../src/conformance/rules.ts'
+import type { WebhookReceiver } from '../../src/conformance/session.ts'
 import { agent } from '../../src/core/agent/agent.ts'
 import { hashApiKey } from '../../src/core/auth/schemes/api-key.ts'
 import { releasedDialects } from '../../src/core/dialects/versions.ts'
@@ -12,17 +14,27 @@ import { createPushFetch, grpc } from '../../src/entries/node.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
 import { silentLogger } from '../support/logger.ts'
 import { shareTestServer } from '../support/servers/test-server.ts'
-import { createFaults, plainKey, requiredExtension } from './faults.ts'
+import { createFaults, otherKey, plainKey, requiredExtension } from './faults.ts'
 import { type Fault, faultyFetch } from './faulty-agent.ts'
 import { faultyGrpcFetch } from './faulty-grpc.ts'
 
 const texts = { task: 'count', message: 'hello', inputRequired: 'ask', longRunning: 'wait' }
 const dialects = { speak: [...releasedDialects, 'v1.1'] } as const
 const common = { logger: silentLogger, turns: { cancelGrace: 50 }, dialects }
-const full = createHandler(agent(profile, count), { ...common, auth: 'none', push: { fetch: createPushFetch() } })
+const pushFetch = createPushFetch({ loopback: 'allow' })
+const full = createHandler(agent(profile, count), { ...common, auth: 'none', push: { fetch: pushFetch } })
 const plainProfile = { ...profile, extensions: [{ uri: requiredExtension, required: true }] }
 const plainOptions = {
-  auth: { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey(plainKey) }] }) } },
+  auth: {
+    schemes: {
+      key: apiKey({
+        keys: [
+          { id: 'ada', hash: await hashApiKey(plainKey) },
+          { id: 'eve', hash: await hashApiKey(otherKey) },
+        ],
+      }),
+    },
+  },
   capabilities: { streaming: false },
   keys: createKeyRing(await newSigningKey('ES256')),
   extendedCard: { description: 'More for callers with a key.' },
@@ -32,9 +44,22 @@ afterAll(() => Promise.all([full.drain(0), plain.drain(0)]))
 
 /** gRPC needs HTTP/2, so its agents are real servers. */
 const transport = grpc({ loopback: 'allow' })
-const fullServer = shareTestServer(count, { profile, grpc: true, push: {}, dialects })
+const fullServer = shareTestServer(count, { profile, grpc: true, push: { loopback: 'allow' }, dialects })
 const plainServer = shareTestServer(count, { profile: plainProfile, grpc: true, ...plainOptions })
 afterAll(() => transport.close())
+
+const receiver = await openWebhookReceiver()
+afterAll(() => receiver.close())
+
+function webhooksWith({ webhook }: Fault): WebhookReceiver {
+  return {
+    url: receiver.url,
+    async receive(path, timeout) {
+      const delivery = await receiver.receive(path, timeout)
+      return delivery && webhook ? webhook(delivery) : delivery
+    },
+  }
+}
 
 interface Run {
   readonly fault?: Fault
@@ -56,7 +81,8 @@ async function judge({ fault = {}, agent = fault.agent, version, binding, only }
     probe: false,
     versions: [version],
     bindings: [binding],
-    ...(agent === 'plain' && { headers: { 'x-api-key': plainKey } }),
+    webhooks: webhooksWith(fault),
+    ...(agent === 'plain' && { headers: { 'x-api-key': plainKey }, otherHeaders: { 'x-api-key': otherKey } }),
     ...(only && { rules: only }),
   })
 }
@@ -72,7 +98,7 @@ function interfacesOf(id: string): readonly Pick<Run, 'version' | 'binding'>[] {
     )
   return all
     .filter(({ version, binding }) => binding !== 'HTTP+JSON' || ['1.1', '1.0', '0.3'].includes(version))
-    .filter(({ version, binding }) => binding !== 'GRPC' || version === '1.0')
+    .filter(({ version, binding }) => binding !== 'GRPC' || ['1.1', '1.0', '0.3'].includes(version))
     .map(({ version, binding }) => ({ version, binding: binding === 'CARD' ? 'JSONRPC' : binding }))
 }
 

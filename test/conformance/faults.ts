@@ -136,7 +136,7 @@ function envelopeFaults(): Record<string, Fault> {
     },
     'jsonrpc/unknown-method': code(-32601, -32603),
     'jsonrpc/params-type': onAnswer('get', ({ json }, { params }) => {
-      if (params.id === 7) json.error.code = -32001
+      if (params.id === 7) json.error.code = -32603
     }),
     'errors/message': onAnswer('get', ({ json }) => {
       if (json.error) json.error.message = ''
@@ -196,6 +196,16 @@ function envelopeFaults(): Record<string, Fault> {
     },
     'version/unsupported': version('9.9', '1.0'),
     'version/patch': version('1.0.1', '9.9'),
+    'version/absent': {
+      answer: (answer, { headers, operation }) => {
+        if (operation !== 'get' || headers.has('a2a-version')) return
+        answer.status = 200
+        answer.json = { jsonrpc: '2.0', id: answer.json?.id ?? null, result: {} }
+      },
+    },
+    'auth/other-get': asOwner('get'),
+    'auth/other-cancel': asOwner('cancel'),
+    'auth/other-list': asOwner('list'),
     'auth/refused': {
       agent: 'plain',
       request: ({ headers }) => {
@@ -212,11 +222,28 @@ function envelopeFaults(): Record<string, Fault> {
   }
 }
 
+/** Reads the credentials of the second caller as those of the first. */
+function asOwner(operation: Call['operation']): Fault {
+  return {
+    agent: 'plain',
+    request: (call) => {
+      if (call.operation === operation && call.headers.get('x-api-key') === otherKey)
+        call.headers.set('x-api-key', plainKey)
+    },
+  }
+}
+
 /** The extension that the agent without streams requires. */
 export const requiredExtension = 'https://example.com/required/v1'
 
+/** Whether a 1.0 request names no version. */
+function isWithoutVersion({ headers, body }: Call): boolean {
+  return !headers.has('a2a-version') && !/\//.test(body?.method ?? '')
+}
+
 /** The credentials of the agent without streams. */
 export const plainKey = 'conformance-key-of-the-plain-agent'
+export const otherKey = 'conformance-key-of-a-second-caller'
 
 function version(from: string, to: string): Fault {
   return {
@@ -305,14 +332,17 @@ function sendFaults(): Record<string, Fault> {
   }
 }
 
-const dataRules = ['data/states', 'data/roles', 'data/message-members', 'data/artifact-members', 'data/parts']
+const dataRules = ['data/roles', 'data/message-members', 'data/artifact-members', 'data/parts']
 
 function taskFaults(): Record<string, Fault> {
   return {
     'get/current': onTask('get', (task) => {
       task.id = 'another'
     }),
-    'get/unknown': succeed('get', (call) => isUnknownTask(call) && call.body?.jsonrpc !== '1.0'),
+    'get/unknown': succeed(
+      'get',
+      (call) => isUnknownTask(call) && call.body?.jsonrpc !== '1.0' && !isWithoutVersion(call),
+    ),
     'get/history-limit': onTask('get', (task, { params }) => {
       if (`${params.historyLength}` === '1') task.history = [{}, {}]
     }),
@@ -321,6 +351,10 @@ function taskFaults(): Record<string, Fault> {
     'list/shape': onAnswer('list', (answer, call) => {
       const result = resultOf(answer, call)
       if (result?.tasks?.length === 0) delete result.nextPageToken
+    }),
+    'list/total-size': onAnswer('list', (answer, call) => {
+      const result = resultOf(answer, call)
+      if (result) delete result.totalSize
     }),
     'list/context': onTasks((tasks, { params }) => {
       if (params.pageSize || params.status || tasks.length === 0) return

@@ -1,4 +1,5 @@
 import { methodOf, type Operation } from '../../src/conformance/requests.ts'
+import type { ReceivedWebhook } from '../../src/conformance/session.ts'
 import { createEventParser } from '../../src/core/http/sse-reader.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: faults change the members that they name.
@@ -38,6 +39,8 @@ export interface Fault {
   answer?(answer: Answer, call: Call): void
   /** The results that are sent instead of one event. */
   event?(envelope: Json, index: number, call: Call): readonly Json[]
+  /** What arrives at a webhook. Undefined loses it. */
+  webhook?(delivery: ReceivedWebhook): ReceivedWebhook | undefined
 }
 
 type Handle = (request: Request) => Promise<Response>

@@ -1,18 +1,20 @@
 import { type DescMessage, type DescMethod, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import { base64Decode, base64Encode } from '@bufbuild/protobuf/wire'
-import { methodOf } from '../../src/conformance/requests.ts'
+import { grpcCallOf } from '../../src/conformance/requests.ts'
 import { type Fetch, trailersOf, withTrailers } from '../../src/core/http/fetch.ts'
 import { messageNamed, methodNamed, registry, serviceNamed } from '../../src/core/transports/grpc/proto-registry.ts'
 import { type Answer, type Call, type Fault, type Json, operations } from './faulty-agent.ts'
 
-const service = serviceNamed('lf.a2a.v1.A2AService')
+const services = [serviceNamed('lf.a2a.v1.A2AService'), serviceNamed('a2a.v1.A2AService')] as const
 const Status = messageNamed('google.rpc.Status')
 
 /** A `fetch` for gRPC that reaches the agent through a proxy with a fault. The fault changes the messages as JSON. */
 export function faultyGrpcFetch(send: Fetch, fault: Fault): Fetch {
   return async (address, init) => {
     const url = new URL(address)
-    const method = methodNamed(service, url.pathname.split('/').at(-1) ?? '')
+    const [, serviceName, methodName = ''] = url.pathname.split('/')
+    const [current, legacy] = services
+    const method = methodNamed(serviceName === legacy.typeName ? legacy : current, methodName)
     const call = readCall(url, method, init)
     fault.request?.(call)
     const response = await send(address, { ...init, headers: call.headers, body: frame(method.input, call.params) })
@@ -27,9 +29,9 @@ export function faultyGrpcFetch(send: Fetch, fault: Fault): Fetch {
 function readCall(url: URL, { input, name }: DescMethod, init: RequestInit): Call {
   const bytes = init.body as Uint8Array
   const params: Json = toJson(input, fromBinary(input, bytes.slice(5)), { registry })
-  const target = { version: '1.0', binding: 'GRPC', url: '' } as const
-  const operation = operations.find((each) => methodOf(each, target) === name)
-  const pathId = params.taskId ?? params.id
+  const targets = (['1.0', '0.3'] as const).map((version) => ({ version, binding: 'GRPC', url: '' }) as const)
+  const operation = operations.find((each) => targets.some((target) => grpcCallOf(each, {}, target).method === name))
+  const pathId = params.taskId ?? params.id ?? params.name?.replace('tasks/', '')
   return {
     operation,
     isRpc: false,

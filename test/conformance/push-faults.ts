@@ -37,6 +37,9 @@ export function pushFaults(): Record<string, Fault> {
       answer.status = call.isRpc ? 200 : 404
       answer.json = { jsonrpc: '2.0', id: answer.json?.id ?? null, error: { code: -32001, message: 'Not found' } }
     }),
+    'push/delivery': { webhook: () => undefined },
+    'push/payload': { webhook: (delivery) => ({ ...delivery, body: '{"changed":true}' }) },
+    'push/token': { webhook: ({ body }) => ({ headers: {}, body }) },
     'push/unknown-task': succeed('push-create'),
     'push/unsupported': { ...succeed('push-create'), agent: 'plain' },
   }

@@ -7,6 +7,9 @@ import { agentOptions, type Command, type Context } from '../command.ts'
 import { usageError } from '../errors.ts'
 import { type Output, wrapLine } from '../output.ts'
 
+/** Rules that are named beside the reason why they were not measured. */
+const maxNames = 12
+
 type ConformanceOptions = NonNullable<Parameters<typeof conformance>[1]>
 type Version = NonNullable<ConformanceOptions['versions']>[number]
 type Binding = NonNullable<ConformanceOptions['bindings']>[number]
@@ -30,6 +33,12 @@ export const conformanceCommand: Command = {
     'input-required-text': { type: 'text', value: 'text', summary: 'A message after which the task waits for input.' },
     'long-running-text': { type: 'text', value: 'text', summary: 'A message whose task works until it is canceled.' },
     'no-probe': { type: 'flag', summary: 'Do not send the examples of the skills to find missing texts.' },
+    'other-bearer': {
+      type: 'text',
+      value: 'token',
+      secret: true,
+      summary: 'Bearer token of a second caller, who must not see the tasks of the first.',
+    },
     through: {
       type: 'text',
       value: 'url',
@@ -59,8 +68,17 @@ export const conformanceCommand: Command = {
     const reference = readAgentReference(through ?? requireReference(context))
     if (reference.type !== 'url') throw usageError('conformance needs the URL of an agent that runs.')
     const { conformance, proxyConformance } = await import('../../entries/testing.ts')
-    const endProgress = output.progress(origin === undefined ? 'Checking the agent' : 'Checking the gateway')
-    const options = await optionsOf(context, through ?? requireReference(context))
+    const subject = origin === undefined ? 'the agent' : 'the gateway'
+    let progress = `Checking ${subject}…`
+    const endProgress = output.progress(() => progress)
+    const receiver = isLoopback(reference.url) ? await openReceiver() : undefined
+    const options: ConformanceOptions = defined({
+      ...(await optionsOf(context, through ?? requireReference(context))),
+      webhooks: receiver,
+      onCheck({ rule, version, binding }: Check, { done, total }: { done: number; total: number }) {
+        progress = `Checking ${subject}: ${done} of ${total}, ${version} ${binding} ${rule}…`
+      },
+    })
     const judged =
       origin === undefined ? conformance(reference.url, options) : proxyConformance(reference.url, origin, options)
     const report = await judged
@@ -69,18 +87,35 @@ export const conformanceCommand: Command = {
           ? usageError(error.message, 'See the rules in docs/reference/conformance.md.')
           : error
       })
-      .finally(endProgress)
+      .finally(() => {
+        endProgress()
+        receiver?.close()
+      })
     const format = settings.text('output')
     if (format === 'json') output.document(report.toJSON())
     else if (format === 'junit') output.print(report.toJUnit())
     else printReport(report, output)
     if (!report.isConformant) process.exitCode = 1
+    if (!report.needsCredentials) return
+    process.exitCode = 4
+    output.warn(
+      'The agent requires credentials, so its interfaces were not measured. Pass them by A2ACLI_BEARER or A2ACLI_API_KEY.',
+    )
   },
+}
+
+async function openReceiver() {
+  return await (await import('../webhook-receiver.ts')).openWebhookReceiver()
+}
+
+/** Agents on other machines cannot reach a receiver on this one. */
+function isLoopback(url: string): boolean {
+  return /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname)
 }
 
 async function optionsOf(context: Context, agent: string): Promise<ConformanceOptions> {
   const { settings, signal } = context
-  const [version, rules] = [settings.text('a2a-version'), settings.list('rule')]
+  const [version, rules, other] = [settings.text('a2a-version'), settings.list('rule'), settings.text('other-bearer')]
   const bindings = settings.list('transport').map((name) => transportName(name) as Binding)
   const mayUseGrpc = bindings.length === 0 || bindings.includes('GRPC')
   const texts = {
@@ -94,6 +129,7 @@ async function optionsOf(context: Context, agent: string): Promise<ConformanceOp
     grpc: mayUseGrpc ? await openGrpc(context, agent) : undefined,
     signal,
     headers: await credentialHeaders(context),
+    otherHeaders: other === undefined ? undefined : { authorization: `Bearer ${other}` },
     probe: !settings.flag('no-probe'),
     texts: defined(texts),
     bindings: bindings.length > 0 ? bindings : undefined,
@@ -123,18 +159,11 @@ function headerOf(schemes: JsonObject): string | undefined {
   return undefined
 }
 
+/** The table first, then what to do: each broken rule and each reason why rules were not measured, once. */
 function printReport(report: ConformanceReport, output: Output): void {
-  const { checks, summary, isConformant, agent, url } = report
+  const { checks, summary, isConformant, needsCredentials, agent, url } = report
   output.field('Agent', agent)
   output.field('URL', url)
-  for (const check of checks) {
-    if (check.outcome !== 'passed' || output.isVerbose) {
-      output.print(wrapLine(checkLine(check, output), process.stdout, 5))
-    }
-    if (check.outcome === 'failed' && check.evidence && output.isVerbose) {
-      output.print(`         > ${check.evidence.request}\n         < ${check.evidence.answer}`)
-    }
-  }
   output.print('')
   output.print(tableRow(['Version', 'Binding', 'MUST', 'SHOULD', 'MAY', 'Not measured']))
   for (const [name, own] of Map.groupBy(checks, ({ version, binding }) => `${version} ${binding}`)) {
@@ -146,14 +175,59 @@ function printReport(report: ConformanceReport, output: Output): void {
     output.print(tableRow([...name.split(' '), cell('MUST'), cell('SHOULD'), cell('MAY'), `${open}`]))
   }
   output.print('')
-  output.field('Conformant', isConformant ? 'yes' : 'no')
+  output.field('Conformant', needsCredentials ? 'not measured' : isConformant ? 'yes' : 'no')
   output.field('Summary', summary)
+  const failed = checks.filter(({ outcome }) => outcome === 'failed')
+  printSection(
+    'Broken rules',
+    failed.flatMap((check) => checkLines(check, output)),
+    output,
+  )
+  if (output.isVerbose) {
+    const passed = checks.filter(({ outcome }) => outcome === 'passed')
+    printSection(
+      'Kept rules',
+      passed.map((check) => checkLine(check, output)),
+      output,
+    )
+  }
+  const notes = checks.flatMap(({ note, version, binding }) =>
+    note === undefined ? [] : [{ text: note, about: `${version} ${binding}` }],
+  )
+  printSection('Notes', grouped(notes), output)
+  const open = checks.flatMap(({ outcome, problem = '', rule }) =>
+    outcome === 'not measured' ? [{ text: problem, about: rule }] : [],
+  )
+  printSection('Not measured', grouped(open), output)
+}
+
+function printSection(title: string, lines: readonly string[], output: Output): void {
+  if (lines.length === 0) return
+  output.print('')
+  output.print(output.style(`${title}:`, 'bold'))
+  for (const line of lines) output.print(wrapLine(line, process.stdout, 5))
+}
+
+/** Each text once, with what it is about. */
+function grouped(items: readonly { readonly text: string; readonly about: string }[]): readonly string[] {
+  return [...Map.groupBy(items, ({ text }) => text)].map(([text, own]) => {
+    const names = [...new Set(own.map(({ about }) => about))]
+    return `  ${text} ${names.length > maxNames ? `${names.length} rules` : names.join(', ')}`
+  })
+}
+
+function checkLines(check: Check, output: Output): readonly string[] {
+  const { evidence } = check
+  const line = checkLine(check, output)
+  return evidence && output.isVerbose
+    ? [line, `         > ${evidence.request}`, `         < ${evidence.answer}`]
+    : [line]
 }
 
 function checkLine({ outcome, level, version, binding, rule, title, problem }: Check, { style }: Output): string {
-  const mark = { passed: style('pass', 'green'), failed: style('FAIL', 'red'), 'not measured': style('open', 'yellow') }
+  const mark = outcome === 'failed' ? style('FAIL', 'red') : style('pass', 'green')
   const text = problem === undefined ? title : `${title} ${problem}`
-  return `${mark[outcome]} ${level.padEnd(6)} ${version} ${binding.padEnd(9)} ${rule}: ${text}`
+  return `${mark} ${level.padEnd(6)} ${version} ${binding.padEnd(9)} ${rule}: ${text}`
 }
 
 function tableRow(cells: readonly string[]): string {

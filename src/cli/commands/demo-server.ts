@@ -38,7 +38,7 @@ export const demoServer: Command = {
       host,
       directory,
       grpc: true,
-      push: {},
+      push: { loopback: isLocal ? 'allow' : 'refuse' },
       signals: false,
       drainDeadline: 1_000,
       logger: callLogger(output),

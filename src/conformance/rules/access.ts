@@ -1,5 +1,5 @@
 import { isList, isObject } from '../../core/base/json.ts'
-import { describe, expectError } from '../answers.ts'
+import { describe, expectError, listOf, rpcErrorOf } from '../answers.ts'
 import { isCurrent, requiredExtensions, type Version } from '../interface.ts'
 import { messageParams } from '../requests.ts'
 import { jsonBindings, type Rule } from '../rule.ts'
@@ -96,6 +96,66 @@ export const accessRules: readonly Rule[] = [
     },
   },
   {
+    id: 'version/absent',
+    level: 'MAY',
+    versions: ['1.0'],
+    title: 'A request without A2A-Version is read as one of 0.3.',
+    sends: 'a get for an unknown task, without A2A-Version',
+    expects: 'an error of A2A; an agent that reads the request as 1.0 is noted (§3.6.2)',
+    async check({ wire }) {
+      const answer = await wire.call('get', { id: unknownId() }, { headers: { 'a2a-version': undefined } })
+      const { status, grpcStatus, isError } = answer
+      const code = rpcErrorOf(answer)?.code
+      const isFault = status >= 500 || code === -32603 || ['INTERNAL', 'UNKNOWN'].includes(`${grpcStatus}`)
+      expectThat(isError && !isFault, `Expected an error of A2A, got ${describe(answer)}.`)
+      const isRead = code === -32001 || status === 404 || grpcStatus === 'NOT_FOUND'
+      if (isRead) return 'The agent reads a request without A2A-Version as 1.0. A2A 1.0 §3.6.2 reads it as 0.3.'
+    },
+  },
+  {
+    id: 'auth/other-get',
+    level: 'MUST',
+    versions: all,
+    title: "A caller cannot read another caller's task.",
+    sends: "a get for a completed task, with a second caller's credentials",
+    expects: 'an error, as for a task that does not exist',
+    async check(session) {
+      const { id } = await session.completedTask()
+      const answer = await session.wire.call('get', { id }, { headers: otherCaller(session) })
+      expectThat(answer.isError, `Expected an error, got ${describe(answer)}.`)
+    },
+  },
+  {
+    id: 'auth/other-cancel',
+    level: 'MUST',
+    versions: ['1.0', '0.3', '0.2'],
+    title: "A caller cannot cancel another caller's task.",
+    sends: "a cancel for a waiting task, with a second caller's credentials",
+    expects: 'an error',
+    async check(session) {
+      const headers = otherCaller(session)
+      const { id } = await session.waitingTask()
+      const answer = await session.wire.call('cancel', { id }, { headers })
+      expectThat(answer.isError, `Expected an error, got ${describe(answer)}.`)
+    },
+  },
+  {
+    id: 'auth/other-list',
+    level: 'MUST',
+    versions: ['1.0'],
+    title: 'A list has no task of another caller.',
+    sends: "a list for the context of a completed task, with a second caller's credentials",
+    expects: 'no task of this context, or an error',
+    async check(session) {
+      const headers = otherCaller(session)
+      const { contextId } = await session.completedTask()
+      measureIf(contextId !== undefined, 'The agent sends no context ids.')
+      const { result } = await session.wire.call('list', { contextId }, { headers })
+      const tasks = listOf(isObject(result) ? result.tasks : [])
+      expectThat(tasks.length === 0, `The list has ${tasks.length} tasks of another caller.`)
+    },
+  },
+  {
     id: 'auth/refused',
     level: 'MUST',
     versions: all,
@@ -135,6 +195,12 @@ export const accessRules: readonly Rule[] = [
     },
   },
 ]
+
+/** The headers of the second caller, in place of those of the suite. */
+function otherCaller({ credentialNames, otherHeaders }: ConformanceSession) {
+  measureIf(otherHeaders, 'The suite has no credentials of a second caller (--other-bearer).')
+  return { ...Object.fromEntries(credentialNames.map((name) => [name, undefined])), ...otherHeaders }
+}
 
 async function sendAs(session: ConformanceSession, version: string): Promise<WireExchange> {
   const params = messageParams({ text: await someText(session) }, session.wire.target)

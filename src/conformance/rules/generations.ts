@@ -1,14 +1,14 @@
 import { isObject } from '../../core/base/json.ts'
 import { describe, expectError, requireTask, sentTask } from '../answers.ts'
 import { messageParams } from '../requests.ts'
-import { jsonBindings, type Rule } from '../rule.ts'
+import type { Rule } from '../rule.ts'
 import type { ConformanceSession } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 
 /** A generation that no task reaches. */
 const unreached = '999999'
 
-const rule = { versions: ['1.1'], bindings: jsonBindings } as const
+const rule = { versions: ['1.1'] } as const
 
 /** Rules about the generation of a task, which came with 1.1. */
 export const generationRules: readonly Rule[] = [

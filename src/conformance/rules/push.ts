@@ -1,9 +1,9 @@
 import { isList, isObject } from '../../core/base/json.ts'
-import { describe, expectError, listOf } from '../answers.ts'
+import { describe, eventTaskId, eventTypeOf, expectError, listOf } from '../answers.ts'
 import { isCurrent, type Version } from '../interface.ts'
 import { pushParams, pushReference } from '../requests.ts'
 import type { Rule } from '../rule.ts'
-import type { ConformanceSession } from '../session.ts'
+import type { ConformanceSession, ReceivedWebhook } from '../session.ts'
 import { expectThat, measureIf } from '../verdict.ts'
 
 const all: readonly Version[] = ['1.0', '0.3', '0.2', '0.1']
@@ -11,6 +11,9 @@ const withLists: readonly Version[] = ['1.0', '0.3']
 
 /** A webhook that is never called: the task has ended, and the host does not exist (RFC 2606). */
 const webhook = 'https://conformance.invalid/webhook'
+
+/** Milliseconds in which a delivery must come. */
+const deliveryTimeout = 10_000
 
 /** Rules about registered webhooks. */
 const pushRules: readonly Rule[] = [
@@ -115,6 +118,52 @@ const pushRules: readonly Rule[] = [
     },
   },
   {
+    id: 'push/delivery',
+    level: 'MUST',
+    versions: all,
+    title: 'A registered webhook gets the changes of its task.',
+    sends: 'a webhook for a waiting task, and an answer to the task',
+    expects: 'a POST to the webhook within 10 seconds',
+    async check(session) {
+      expectThat((await deliveryTo(session)).delivery, 'No delivery came within 10 seconds.')
+    },
+  },
+  {
+    id: 'push/payload',
+    level: 'MUST',
+    versions: all,
+    title: 'A delivery names its task in the JSON of its version.',
+    sends: 'a webhook for a waiting task, and an answer to the task',
+    expects: 'a StreamResponse with one object of this task (0.x: the task)',
+    async check(session) {
+      const { taskId, delivery } = await deliveryTo(session)
+      measureIf(delivery, 'No delivery came.')
+      const result = parse(delivery.body)
+      const event = { json: result, result, isError: false }
+      const { target } = session.wire
+      const isTask = isObject(result) && result.id === taskId && isObject(result.status)
+      const isEvent = eventTypeOf(event, target) !== undefined && eventTaskId(event, target) === taskId
+      expectThat(
+        isCurrent(target.version) ? isEvent : isTask || isEvent,
+        `The delivery is ${delivery.body.slice(0, 200)}`,
+      )
+    },
+  },
+  {
+    id: 'push/token',
+    level: 'SHOULD',
+    versions: all,
+    title: 'A delivery carries the token of its webhook.',
+    sends: 'a webhook with a token for a waiting task, and an answer to the task',
+    expects: 'the token in the header X-A2A-Notification-Token',
+    async check(session) {
+      const { delivery } = await deliveryTo(session)
+      measureIf(delivery, 'No delivery came.')
+      const token = delivery.headers['x-a2a-notification-token']
+      expectThat(token === 'conformance', `The header is ${token === undefined ? 'missing' : JSON.stringify(token)}.`)
+    },
+  },
+  {
     id: 'push/unsupported',
     level: 'MUST',
     versions: all,
@@ -153,6 +202,44 @@ async function register(session: ConformanceSession): Promise<{ readonly taskId:
   const answer = await wire.call('push-create', pushParams(taskId, id, webhook, wire.target))
   measureIf(!answer.isError, `The agent did not register the webhook: ${describe(answer)}.`)
   return { taskId, id: idOf(answer.result) ?? id }
+}
+
+interface Delivered {
+  readonly taskId: string
+  readonly delivery: ReceivedWebhook | undefined
+}
+
+/** One delivery serves all rules about deliveries. */
+const deliveries = new WeakMap<ConformanceSession, Promise<Delivered>>()
+
+function deliveryTo(session: ConformanceSession): Promise<Delivered> {
+  const known = deliveries.get(session)
+  if (known) return known
+  const delivering = deliver(session)
+  deliveries.set(session, delivering)
+  return delivering
+}
+
+async function deliver(session: ConformanceSession): Promise<Delivered> {
+  const { wire, webhooks } = session
+  measureIf(session.has('pushNotifications'), 'The card declares no push notifications.')
+  measureIf(webhooks, 'The suite has no receiver for webhooks that the agent could reach.')
+  const text = await session.text('task')
+  const { id: taskId } = await session.waitingTask()
+  const path = `/${crypto.randomUUID()}`
+  const params = pushParams(taskId, 'conformance-delivery', `${webhooks.url}${path}`, wire.target)
+  const answer = await wire.call('push-create', params)
+  measureIf(!answer.isError, `The agent did not register the webhook: ${describe(answer)}.`)
+  await session.send({ text, taskId })
+  return { taskId, delivery: await webhooks.receive(path, deliveryTimeout) }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 async function webhookIds({ wire }: ConformanceSession, taskId: string): Promise<readonly unknown[]> {

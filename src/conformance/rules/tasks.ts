@@ -93,6 +93,22 @@ export const taskRules: readonly Rule[] = [
     },
   },
   {
+    id: 'list/total-size',
+    level: 'MUST',
+    versions: current,
+    title: 'A list says how many tasks there are on all pages.',
+    sends: 'a list with pageSize 1, in a context of two tasks',
+    expects: 'a totalSize of at least 2',
+    async check(session) {
+      const contextId = await contextOfTwo(session)
+      const answer = await session.wire.call('list', { contextId, pageSize: 1 })
+      expectThat(isObject(answer.result), `Expected a list, got ${describe(answer)}.`)
+      const { totalSize } = answer.result
+      const isRight = Number.isInteger(totalSize) && Number(totalSize) >= 2
+      expectThat(isRight, `totalSize is ${JSON.stringify(totalSize) ?? 'missing'}.`)
+    },
+  },
+  {
     id: 'list/context',
     level: 'MUST',
     versions: current,
