@@ -7,11 +7,15 @@ export type {
   AgentSummary,
   Answer as OperatorAnswer,
   CallNode,
+  EventChunks,
+  EventPage,
+  EventQuery,
   EventRow,
   Feature,
   Inbox,
   Login,
   LoginScheme,
+  Rerun,
   SeenAsDialect,
   Session,
   TaskDetail,
@@ -36,3 +40,4 @@ export type {
   WireFrame,
   WireRequest,
 } from '../operator/contract-tools.ts'
+export { mergeChunks } from '../operator/event-chunks.ts'

@@ -12,10 +12,12 @@ import type {
   CancelTasks,
   ErrorBody,
   EventPage,
+  EventQuery,
   EventRow,
   Inbox,
   Login,
   LoginScheme,
+  Rerun,
   SeenAs,
   SeenAsDialect,
   Session,
@@ -186,6 +188,7 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
     seenAs: (key: TaskKey, dialect: SeenAsDialect) => call<SeenAs>('GET', `${taskPath(key)}/as/${dialect}`),
     calls: (key: TaskKey) => call<CallTree>('GET', `${taskPath(key)}/calls`),
     log: (key: TaskKey) => call<TaskLogLines>('GET', `${taskPath(key)}/log`),
+    rerun: (key: TaskKey, body: Rerun = {}) => call<TaskKey>('POST', `${taskPath(key)}/rerun`, { body }),
     answer: (key: TaskKey, body: Answer) => call<TaskDetail>('POST', `${taskPath(key)}/answer`, { body }),
     inbox: (cursor?: string) => call<Inbox>('GET', '/inbox', { query: { cursor } }),
 
@@ -211,12 +214,6 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
     probe: (id: string) => call<RegistryRow>('POST', `/registry/agents/${segment(id)}/probe`),
     mesh: () => call<MeshState>('GET', '/mesh'),
   }
-}
-
-interface EventQuery {
-  readonly after?: number
-  readonly before?: number
-  readonly limit?: number
 }
 
 interface CallOptions {

@@ -175,6 +175,8 @@ export interface TaskDetail extends TaskRow {
   /** Steps of durable turns, by attempt. */
   readonly steps: readonly JournalStep[]
   readonly waiting?: Waiting
+  /** The task of the same agent that an operator has run again by this one. */
+  readonly rerunOf?: string
   readonly traceId?: string
   readonly recovery: 'fail' | 'retry' | 'resume'
 }
@@ -210,11 +212,32 @@ export interface Waiting {
   readonly credentials?: { readonly schemes: readonly string[]; readonly urls: readonly string[] }
 }
 
-/** `GET /tasks/{agent}/{taskId}/events?after=0&limit=200`, oldest first; with `before`, the events before it, oldest first. */
+/**
+ * The query of `GET /tasks/{agent}/{taskId}/events`. Oldest first; with `before` alone, the events before it, oldest first.
+ * With `type`, `text`, `group` or `order`, a page may have fewer events than match: continue with its `next` as `after`, or
+ * as `before` if the newest come first.
+ */
+export interface EventQuery {
+  readonly after?: number
+  readonly before?: number
+  /** Defaults to 200, at most 1,000. */
+  readonly limit?: number
+  /** One or several types, separated by commas. */
+  readonly type?: string
+  /** A part of what the events say, in upper or lower case. */
+  readonly text?: string
+  /** `chunks`: consecutive chunks of an artifact are one row. */
+  readonly group?: 'chunks'
+  readonly order?: 'newest'
+}
+
+/** `GET /tasks/{agent}/{taskId}/events`. */
 export interface EventPage {
   readonly events: readonly EventRow[]
   /** The generation of the last event of the task. */
   readonly generation: number
+  /** Where the next page begins, if the query has a filter, a group or an order. Undefined on the last page. */
+  readonly next?: number
 }
 
 /** A stored event of a task. */
@@ -229,6 +252,25 @@ export interface EventRow {
   readonly by: 'caller' | 'agent' | 'server'
   /** Undefined if it is longer than 64 KiB: `GET …/events/{generation}` returns it in full. */
   readonly event?: TaskEvent
+  /** Set if the row stands for several chunks of an artifact, and `event` is the first of them. */
+  readonly chunks?: EventChunks
+}
+
+/** Consecutive chunks of an artifact. */
+export interface EventChunks {
+  /** The generation of the last chunk. */
+  readonly last: number
+  readonly count: number
+  /** When the last chunk was stored. */
+  readonly until?: number
+  /** The beginning of their text, at most 300 characters. */
+  readonly text: string
+}
+
+/** `POST /tasks/{agent}/{taskId}/rerun`: sends the first message of a task again, as the operator. */
+export interface Rerun {
+  /** What is sent in place of the original message. */
+  readonly parts?: readonly Part[]
 }
 
 /** The dialects of `GET /tasks/{agent}/{taskId}/as/{dialect}`. */

@@ -164,6 +164,72 @@ describe.each(stores)('tasks in %s', (_name, options) => {
     expect((await operator.tasks({ state: 'stuck' })).total).toBe(0)
   })
 
+  it('events are grouped, filtered and read from the newest on', async () => {
+    const { client, operator } = await start(await options())
+    await client.send('write')
+    const [task] = (await operator.tasks()).tasks
+    if (!task) throw new Error('no task')
+    const all = await operator.events(task)
+    expect(all.next).toBeUndefined()
+    const grouped = await operator.events(task, { group: 'chunks' })
+    const group = grouped.events.find(({ chunks }) => chunks)
+    const { generation = 0, chunks } = group ?? {}
+    expect(chunks?.text).toBe('part 0 part 1 part 2 ')
+    expect(chunks?.last).toBe(generation + (chunks?.count ?? 0) - 1)
+    expect(grouped.events.length).toBe(all.events.length - (chunks?.count ?? 0) + 1)
+    expect(grouped.next).toBeUndefined()
+    const newest = await operator.events(task, { group: 'chunks', order: 'newest' })
+    expect(newest.events).toEqual(grouped.events.toReversed())
+    expect((await operator.events(task, { order: 'newest' })).events).toEqual(all.events.toReversed())
+
+    // One page after the other leads through all events, in both orders.
+    for (const order of [undefined, 'newest'] as const) {
+      const seen: number[] = []
+      let next: number | undefined
+      do {
+        const from = next === undefined ? {} : order ? { before: next } : { after: next }
+        const page = await operator.events(task, {
+          type: 'status,artifact',
+          limit: 1,
+          ...from,
+          ...(order && { order }),
+        })
+        seen.push(...page.events.map(({ generation }) => generation))
+        next = page.next
+      } while (next !== undefined)
+      const expected = all.events
+        .filter(({ type }) => type === 'status' || type === 'artifact')
+        .map((row) => row.generation)
+      expect(seen).toEqual(order ? expected.toReversed() : expected)
+    }
+    const texts = async (text: string, order?: 'newest') =>
+      (await operator.events(task, { text, ...(order && { order }) })).events.map(({ type }) => type)
+    expect(await texts('SECOND LINE')).toEqual(['status'])
+    // A text that two chunks share is found.
+    expect(await texts('0 part 1')).toEqual(['artifact'])
+    expect(await texts('0 part 1', 'newest')).toEqual(['artifact'])
+    expect(await texts('nothing like it')).toEqual([])
+    await expect(operator.events(task, { type: 'poem' })).rejects.toThrow('expected some of message')
+  })
+
+  it('an operator runs a task again, as it was and edited', async () => {
+    const { client, operator } = await start(await options())
+    await client.send('write', { metadata: { token: 'secret-1' } })
+    const [task] = (await operator.tasks()).tasks
+    if (!task) throw new Error('no task')
+    const again = await operator.rerun(task)
+    expect(again.taskId).not.toBe(task.taskId)
+    const detail = await operator.task(again)
+    expect(detail).toMatchObject({ request: 'write', rerunOf: task.taskId, principal: { isOperator: true } })
+    expect(detail.contextId).not.toBe(task.contextId)
+    expect(JSON.stringify(await operator.events(again))).not.toContain('secret-1')
+    // An agent that answers with a message has a task, too.
+    const edited = await operator.rerun(task, { parts: [{ text: 'hello' }] })
+    expect(await operator.task(edited)).toMatchObject({ request: 'hello', rerunOf: task.taskId })
+    await expect(operator.rerun({ agent: 'worker', taskId: 'none' })).rejects.toThrow('no task')
+    await expect(operator.rerun(task, { parts: [] })).rejects.toThrow('at least one part')
+  })
+
   it('changes of tasks and events arrive while they happen', async () => {
     const { client, operator } = await start(await options())
     const abort = new AbortController()

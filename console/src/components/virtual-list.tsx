@@ -23,6 +23,12 @@ interface VirtualListProps {
   readonly followsEnd?: boolean
   /** The index of the item that is in sight at first. */
   readonly startAt?: number
+  /** Where the list was scrolled to before, in pixels. */
+  readonly startOffset?: number
+  /** Called when a person scrolls: whether the first item is in sight, and how far the list is scrolled. */
+  readonly onScroll?: (isAtStart: boolean, offset: number) => void
+  /** Another value scrolls to the first item. */
+  readonly startKey?: number
 }
 
 /** A scrolling list of any length, which renders only the items that are visible. */
@@ -35,6 +41,9 @@ export function VirtualList({
   onEnd,
   followsEnd,
   startAt,
+  startOffset,
+  onScroll,
+  startKey = 0,
   ...rest
 }: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null)
@@ -57,7 +66,11 @@ export function VirtualList({
   useLayoutEffect(() => virtualizer._willUpdate())
   useLayoutEffect(() => {
     if (startAt !== undefined && startAt < count) virtualizer.scrollToIndex(startAt, { align: 'center' })
+    if (startOffset !== undefined) virtualizer.scrollToOffset(startOffset)
   }, [virtualizer])
+  useLayoutEffect(() => {
+    if (startKey > 0) virtualizer.scrollToOffset(0)
+  }, [startKey])
   const items = virtualizer.getVirtualItems()
   const size = virtualizer.getTotalSize()
   const last = items.at(-1)?.index ?? -1
@@ -76,6 +89,7 @@ export function VirtualList({
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40
+        onScroll?.(scrollTop < 4, scrollTop)
       }}
     >
       <ul class="plain virtual-list-space" aria-label={label} style={{ height: `${size}px` }}>

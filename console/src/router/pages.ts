@@ -56,6 +56,15 @@ export const pages: readonly PageEntry[] = [
     component: lazyPage(async () => (await import('../pages/task/task-page.tsx')).TaskPage),
   },
   {
+    id: 'contexts',
+    paths: ['contexts/:agent/:contextId'],
+    title: 'Conversation',
+    icon: 'chat',
+    feature: 'history',
+    isHidden: true,
+    component: lazyPage(async () => (await import('../pages/context/context-page.tsx')).ContextPage),
+  },
+  {
     id: 'inbox',
     paths: ['inbox/:agent?/:taskId?'],
     title: 'Inbox',

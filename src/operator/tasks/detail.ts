@@ -26,6 +26,9 @@ const maxEventBytes = 64 * 1024
 /** About how many bytes a page of events has. */
 const maxPageBytes = 1024 * 1024
 
+/** The member of the metadata by which a message names the task that it runs again. */
+export const rerunMember = 'rerunOf'
+
 /** Reads a task. Throws if there is none. */
 export async function requireTask(agent: ConsoleAgent, taskId: string): Promise<OperatorTask> {
   const task = await operatorLogOf(agent).task(taskId)
@@ -51,9 +54,15 @@ export async function describeTask(agent: ConsoleAgent, taskId: string): Promise
     ...defined({ metadata: task.metadata }),
     phases: phasesOf(events, head.created),
     steps: stepsOf(events),
+    ...defined({ rerunOf: originOf(all[0]) }),
     ...defined({ waiting, traceId: traced?.type === 'message' && traced.trace ? traceIdOf(traced.trace) : undefined }),
     recovery: agent.agent.recovery,
   }
+}
+
+function originOf(first: TaskEvent | undefined): string | undefined {
+  const origin = first?.type === 'message' ? first.message.metadata?.[rerunMember] : undefined
+  return typeof origin === 'string' ? origin.slice(0, 500) : undefined
 }
 
 /** All events of a task, or the first and the last ones of a very long task. */
@@ -230,7 +239,7 @@ export async function* watchEvents(agent: ConsoleAgent, taskId: string, after: n
   }
 }
 
-function eventRowOf({ generation, event, at }: TimedEvent): EventRow {
+export function eventRowOf({ generation, event, at }: TimedEvent): EventRow {
   const bytes = new TextEncoder().encode(JSON.stringify(event)).length
   return defined({
     generation,
@@ -258,7 +267,7 @@ function emitterOf(event: TaskEvent): EventRow['by'] {
 }
 
 /** Claims of the caller's credentials are not for operators. */
-function withoutSecrets(event: TaskEvent): TaskEvent {
+export function withoutSecrets(event: TaskEvent): TaskEvent {
   if (event.type !== 'message') return event
   const { ticket: _, principal, ...rest } = event
   const { id, tenant, scopes } = principal

@@ -1,6 +1,7 @@
 import { defined } from '../../core/base/json.ts'
 import { taskForms } from '../../core/dialects/versions.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
+import type { TaskEvent } from '../../core/protocol/events.ts'
 import { credentialsExtension } from '../../core/protocol/extensions/in-task-credentials.ts'
 import { type Part, type Principal, principalOf } from '../../core/protocol/model.ts'
 import { isTask } from '../../core/protocol/states.ts'
@@ -15,7 +16,9 @@ import { describeTask, readEvent, readEvents, requireTask, watchEvents } from '.
 import { listTasks, readListRequest, watchTasks } from './list.ts'
 import { type ProcessLines, readLogLines } from './log-lines.ts'
 import { partsOfAnswer, waitingOf } from './questions.ts'
+import { callAs, rerun } from './rerun.ts'
 import { isSeenAsDialect, seeAs } from './seen-as.ts'
+import { readTimeline, type TimelineFilter } from './timeline.ts'
 
 /** Tasks that one request cancels. */
 const maxCanceled = 200
@@ -67,13 +70,17 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
     ),
     viewer('/tasks/:agent/:task/events', async ({ query }, id: string, taskId: string) => {
       const number = { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 }
-      const before = readInteger(query, 'before', number)
-      const range = {
-        after: readInteger(query, 'after', number),
-        before: before === 0 ? undefined : before,
-        limit: readInteger(query, 'limit', { min: 1, max: 1_000, fallback: 200 }),
+      const [after, before] = [readInteger(query, 'after', number), readInteger(query, 'before', number)]
+      const limit = readInteger(query, 'limit', { min: 1, max: 1_000, fallback: 200 })
+      const filter = readTimelineFilter(query)
+      const isNewestFirst = readWord(query, 'order', 'newest')
+      if (!filter && !isNewestFirst) {
+        const range = { after, before: before === 0 ? undefined : before, limit }
+        return jsonAnswer(await readEvents(agents.get(id), taskId, range))
       }
-      return jsonAnswer(await readEvents(agents.get(id), taskId, range))
+      const from = isNewestFirst ? before || Number.MAX_SAFE_INTEGER : after
+      const all = { types: undefined, text: undefined, isGrouped: false }
+      return jsonAnswer(await readTimeline(agents.get(id), taskId, filter ?? all, { from, limit, isNewestFirst }))
     }),
     viewer('/tasks/:agent/:task/events/changes', async (call, id: string, taskId: string) => {
       const agent = agents.get(id)
@@ -103,6 +110,9 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
       await requireTask(agent, taskId)
       return jsonAnswer({ lines: await readLogLines(agent, taskId, lines) })
     }),
+    operator('/tasks/:agent/:task/rerun', async (call, id: string, taskId: string) =>
+      jsonAnswer(await rerun(agents.get(id), taskId, call, await readBody(call, rerunSchema))),
+    ),
     operator('/tasks/:agent/:task/answer', async (call, id: string, taskId: string) =>
       jsonAnswer(await answer(agents.get(id), taskId, call)),
     ),
@@ -136,9 +146,25 @@ async function answer(agent: ConsoleAgent, taskId: string, call: OperatorCall): 
   return await describeTask(agent, taskId)
 }
 
-/** An operation that continues if the operator closes the page. */
-function callAs(principal: Principal) {
-  return { principal, signal: new AbortController().signal }
+const eventTypes: readonly TaskEvent['type'][] = ['message', 'cancel', 'reply', 'status', 'artifact', 'journal']
+
+/** The filters of a timeline. Undefined if all events are wanted as they are. */
+function readTimelineFilter(query: URLSearchParams): TimelineFilter | undefined {
+  const [text = '', types = ''] = [query.get('text') ?? undefined, query.get('type') ?? undefined]
+  if (text.length > 500) throw invalid('text', 'expected at most 500 characters')
+  const names = types.split(',').filter((name) => name !== '')
+  const unknown = names.find((name) => !eventTypes.some((type) => type === name))
+  if (unknown !== undefined) throw invalid('type', `expected some of ${eventTypes.join(', ')}`)
+  const isGrouped = readWord(query, 'group', 'chunks')
+  if (text === '' && names.length === 0 && !isGrouped) return undefined
+  return { types: names.length > 0 ? new Set(names) : undefined, text: text === '' ? undefined : text, isGrouped }
+}
+
+/** Whether a parameter has its only word. */
+function readWord(query: URLSearchParams, name: string, word: string): boolean {
+  const value = query.get(name) ?? ''
+  if (value !== '' && value !== word) throw invalid(name, `expected ${word}`)
+  return value === word
 }
 
 async function readInbox(query: URLSearchParams, agents: ConsoleAgents): Promise<Inbox> {
@@ -183,6 +209,8 @@ const partSchema = {
     return part as unknown as Part
   },
 } as const
+
+const rerunSchema = object({ parts: optional(list(partSchema, { max: 100 })) })
 
 const answerSchema = object({
   requestId: optional(text(500)),

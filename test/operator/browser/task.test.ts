@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { connect } from '../../../src/entries/client.node.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
+import { operatorOf } from '../../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { assistant, createRefunder } from './support/console-agents.ts'
 import { startConsoleServer } from './support/console-server.ts'
@@ -130,6 +131,101 @@ it('the timeline grows while the task works, and large events are loaded on requ
   await page.goto(`${url}/tasks/orders/none`)
   await page.getByText('This task cannot be shown').waitFor()
   await page.getByText('There is no task with this id.').waitFor()
+})
+
+it('the timeline groups chunks, filters, turns around and is exported', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const client = await connect(server.url)
+  const { task } = await client.send('stream 400')
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}`)
+  await page.getByRole('button', { name: /40\d chunks of numbers.md: word1 word2/ }).click()
+  await page
+    .getByRole('figure', { name: /^Chunks / })
+    .getByText('word400')
+    .waitFor()
+  expect(await eventLines(page).count()).toBeLessThan(8)
+  expect(await seriousViolations(page)).toEqual([])
+
+  await page.getByRole('button', { name: 'Newest first' }).click()
+  await eventually(() => eventLines(page).first().textContent()).toContain('Wrote 400 words')
+  await page.getByLabel('Type of event').selectOption({ label: 'States' })
+  await eventually(() => eventLines(page).count()).toBeLessThan(5)
+  await page.getByLabel('Type of event').selectOption({ label: 'All events' })
+  await page.getByLabel('Search in events').fill('WORD399')
+  await eventually(() => eventLines(page).count()).toBe(1)
+  expect(new URL(page.url()).searchParams.get('text')).toBe('WORD399')
+  await page.getByLabel('Search in events').fill('no such word')
+  await page.getByText('No event matches').waitFor()
+  await page.getByLabel('Search in events').fill('')
+  await page.getByRole('button', { name: 'Group chunks' }).click()
+  await eventually(() => eventLines(page).count()).toBeGreaterThan(12)
+  await eventually(() => eventLines(page).first().textContent()).toContain('Wrote 400 words')
+
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export JSON' }).click()
+  const file = await (await downloading).path()
+  const events = JSON.parse(await readFile(file, 'utf8')) as { generation: number }[]
+  expect(events.map(({ generation }) => generation)).toEqual(events.map((_, index) => index + 1))
+  expect(events.length).toBeGreaterThan(400)
+})
+
+it('a timeline of the newest events does not move under its reader', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const { task } = await (await connect(server.url)).send('slow 200', now)
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}?chunks=all&order=newest`)
+  await eventually(() => eventLines(page).count()).toBeGreaterThan(20)
+  const list = page.locator('.virtual-list')
+  await list.evaluate((element) => element.scrollTo(0, 200))
+  const more = page.getByRole('button', { name: /^[\d,]+ new$/ })
+  await more.waitFor()
+  const seen = await eventLines(page).first().textContent()
+  await eventually(() => more.textContent()).not.toBe('1 new')
+  expect(await eventLines(page).first().textContent()).toBe(seen)
+  await page.getByText('Completed').first().waitFor()
+  await more.click()
+  await eventually(() => eventLines(page).first().textContent()).toContain('Wrote 200 words')
+  await eventually(() => more.count()).toBe(0)
+})
+
+it('a failed task shows its error and stack, and is run again, also edited', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const failed = await (await connect(server.url)).send('throw').catch(() => undefined)
+  expect(failed?.task?.status.state ?? 'failed').toBe('failed')
+  const [row] = (await operatorOf(server).tasks()).tasks
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${row?.taskId}`)
+  await page.getByText('The task failed.').waitFor()
+  await page
+    .getByRole('figure', { name: 'Error', exact: true })
+    .getByText(/console-agents\.ts/)
+    .waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+
+  await page.getByRole('button', { name: 'Run again', exact: true }).click()
+  await page.getByRole('link', { name: /^Run again of / }).waitFor()
+  expect(page.url()).not.toContain(`${row?.taskId}`)
+  await page.getByRole('button', { name: 'Edit and run again' }).click()
+  expect(await seriousViolations(page)).toEqual([])
+  await page.getByLabel('Message').fill('report')
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByRole('heading', { name: 'report', level: 1 }).waitFor()
+  await page.getByText('Completed').first().waitFor()
+})
+
+it('a conversation is shown over its tasks', async () => {
+  const { server, url } = await startConsoleServer({}, agents)
+  const client = await connect(server.url)
+  const { task } = await client.send('report')
+  for (let count = 0; count < 11; count++) await client.send(`stream ${count + 2}`, { contextId: `${task?.contextId}` })
+  const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}`)
+  await page.getByRole('link', { name: 'Conversation' }).click()
+  await page.getByRole('heading', { name: 'report', level: 1 }).waitFor()
+  await page.getByText('12 tasks').waitFor()
+  await page.getByText('Wrote 12 words').waitFor()
+  expect(await page.getByRole('region').count()).toBe(10)
+  await page.getByRole('button', { name: 'Show 2 earlier' }).click()
+  await page.getByText('Revenue grew by').waitFor()
+  await eventually(() => page.getByRole('region').count()).toBe(12)
+  expect(await seriousViolations(page)).toEqual([])
 })
 
 it('a task is seen in every version with what is lost, and replayed to its end', async () => {

@@ -20,6 +20,17 @@ export function Parts({ parts, isPlain }: { readonly parts: readonly Part[]; rea
   )
 }
 
+/** Consecutive texts of a streamed artifact are one text. */
+export function joinedText(parts: readonly Part[]): readonly Part[] {
+  const result: Part[] = []
+  for (const part of parts) {
+    const last = result.at(-1)
+    if (last && 'text' in last && 'text' in part) result[result.length - 1] = { ...last, text: last.text + part.text }
+    else result.push(part)
+  }
+  return result
+}
+
 function PartView({ part, isPlain }: { readonly part: Part; readonly isPlain?: boolean }) {
   if ('text' in part) {
     return isPlain ? (

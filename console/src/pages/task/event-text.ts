@@ -6,7 +6,7 @@ type Part = TaskDetail['task']['artifacts'][number]['parts'][number]
 const maxLength = 160
 
 /** What an event says, in one line. Chunks name their artifact by its id only, so its name comes from the task. */
-export function describeEvent({ event }: EventRow, { task }: Pick<TaskDetail, 'task'>): string {
+export function describeEvent({ event, chunks }: EventRow, { task }: Pick<TaskDetail, 'task'>): string {
   if (!event) return 'A large event'
   switch (event.type) {
     case 'message':
@@ -24,6 +24,7 @@ export function describeEvent({ event }: EventRow, { task }: Pick<TaskDetail, 't
       const { name: known } = task.artifacts.find(({ artifactId }) => artifactId === artifact.artifactId) ?? {}
       // Ids are long, and the text is what differs.
       const name = artifact.name ?? known ?? artifact.artifactId.slice(0, 8)
+      if (chunks) return shorten(`${chunks.count.toLocaleString()} chunks of ${name}: ${chunks.text}`)
       const kind = append ? `Chunk of ${name}` : `Artifact ${name}`
       return shorten(`${kind}${lastChunk ? ', the last' : ''}: ${textOf(artifact.parts)}`)
     }

@@ -1,9 +1,9 @@
-import type { JsonObject, Part } from 'parley-a2a/client'
+import type { JsonObject } from 'parley-a2a/client'
 import type { TaskDetail, TaskKey } from 'parley-a2a/operator'
 import { operator } from '../../api/operator.ts'
 import { useResource } from '../../api/use-resource.ts'
 import { JsonBlock } from '../../components/code-block.tsx'
-import { Parts } from '../../components/parts/parts.tsx'
+import { joinedText, Parts } from '../../components/parts/parts.tsx'
 import { Badge } from '../../components/state-badge.tsx'
 import { EmptyState, ErrorState, LoadingState, Notice } from '../../components/states.tsx'
 import { formatTime } from '../../components/time.tsx'
@@ -22,7 +22,7 @@ export function Artifacts({ detail: { task, isShortened } }: { readonly detail: 
             <bdi>{name ?? artifactId}</bdi>
           </h3>
           {description && <p class="muted breakable">{description}</p>}
-          <Parts parts={joined(parts)} />
+          <Parts parts={joinedText(parts)} />
         </article>
       ))}
     </div>
@@ -40,23 +40,12 @@ export function History({ detail: { task, isShortened } }: { readonly detail: Ta
         {messages.map(({ messageId, role, parts }) => (
           <li key={messageId} class={`card message-${role}`}>
             <h3>{role === 'user' ? 'Caller' : 'Agent'}</h3>
-            <Parts parts={joined(parts)} isPlain={role === 'user'} />
+            <Parts parts={joinedText(parts)} isPlain={role === 'user'} />
           </li>
         ))}
       </ol>
     </>
   )
-}
-
-/** Consecutive texts of a streamed artifact are one text. */
-function joined(parts: readonly Part[]): readonly Part[] {
-  const result: Part[] = []
-  for (const part of parts) {
-    const last = result.at(-1)
-    if (last && 'text' in last && 'text' in part) result[result.length - 1] = { ...last, text: last.text + part.text }
-    else result.push(part)
-  }
-  return result
 }
 
 function ShortenedNotice() {

@@ -18,7 +18,9 @@ import { link, linkWithQuery } from '../../router/links.ts'
 import { Calls } from './calls.tsx'
 import { CopyAs } from './copy-as.tsx'
 import { type EventPages, useEventPages } from './event-pages.ts'
+import { FailureNotice } from './failure-notice.tsx'
 import { Replay } from './replay.tsx'
+import { RunAgain } from './run-again.tsx'
 import { SeenAs } from './seen-as.tsx'
 import { Artifacts, History, LogLines, Steps, TaskWebhooks } from './task-details.tsx'
 import { Timeline } from './timeline.tsx'
@@ -82,6 +84,7 @@ function TaskView({ detail, tab, error, reload }: TaskViewProps) {
     >
       {error !== undefined && <Notice kind="warning">{messageOf(error)}</Notice>}
       {detail.waiting && <WaitingNotice detail={detail} />}
+      {(detail.phase === 'failed' || detail.phase === 'rejected') && <FailureNotice detail={detail} />}
       <Tabs
         label="Parts of the task"
         tabs={shown}
@@ -139,7 +142,8 @@ function TabContent({ tab, detail, pages }: TabContentProps) {
 }
 
 function TaskFacts({ detail }: { readonly detail: TaskDetail }) {
-  const { agent, taskId, contextId, principal, skill, dialect, created, changed, events, lease, traceId } = detail
+  const { agent, taskId, contextId, principal, skill, dialect, created, changed, events, lease, rerunOf, traceId } =
+    detail
   return (
     <span class="task-facts">
       <StateBadge state={isStuck(detail) ? 'stuck' : detail.phase} />
@@ -162,7 +166,8 @@ function TaskFacts({ detail }: { readonly detail: TaskDetail }) {
       {lease && lease.expires > Date.now() && <span>on {lease.holder}</span>}
       <code class="breakable">{taskId}</code>
       <CopyButton label="Copy id" text={taskId} />
-      <a href={linkWithQuery(['tasks'], { search: contextId })}>Same context</a>
+      <a href={linkWithQuery(['contexts', agent, contextId], { principal: principal.id })}>Conversation</a>
+      {rerunOf !== undefined && <a href={link('tasks', agent, rerunOf)}>Run again of {rerunOf.slice(0, 8)}</a>}
       <a href={linkWithQuery(['wire', agent], { left: '1.0 JSONRPC getTask', leftTask: taskId })}>Open in Wire</a>
       {traceId && <CopyButton label="Copy trace id" text={traceId} />}
     </span>
@@ -188,6 +193,7 @@ function TaskActions({ detail, onChange }: { readonly detail: TaskDetail; readon
   return (
     <>
       {problem && <Notice kind="error">{problem}</Notice>}
+      <RunAgain detail={detail} />
       <CopyAs detail={detail} />
       {isOpen(detail) && (
         <ActionButton kind="danger" isBusy={isBusy} onClick={cancel}>

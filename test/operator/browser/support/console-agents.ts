@@ -160,6 +160,10 @@ const commands: Readonly<Record<string, (turn: Turn, argument: string) => Promis
     await turn.fail('The warehouse does not answer')
     return undefined
   },
+  throw: async (turn) => {
+    await turn.status('working', 'Printing')
+    throw new TypeError('The printer has no paper')
+  },
 }
 
 async function complete(turn: Turn, text: string): Promise<undefined> {

@@ -87,6 +87,12 @@ export const operatorCommands: readonly CommandEntry[] = [
     load: async () => (await import('./task.ts')).operatorAnswer,
   },
   {
+    path: 'operator rerun',
+    group: 'Operate',
+    summary: 'Send the first message of a task again',
+    load: async () => (await import('./task.ts')).operatorRerun,
+  },
+  {
     path: 'operator inbox',
     group: 'Operate',
     summary: 'List everything that waits for a person',

@@ -130,6 +130,21 @@ export const operatorLog = operation(
   },
 )
 
+export const operatorRerun = operation(
+  {
+    calls: ['rerun'],
+    description: 'Sends the first message of a task again, or another text, as a new task of the operator.',
+    positionals: [agentPositional, taskPositional],
+    options: { text: { type: 'text', value: 'text', summary: 'What to send in its place.', onlyFlag: true } },
+    examples: [{ line: 'parley operator rerun echo 0199…', summary: 'Try it again' }],
+  },
+  (operator, context) => {
+    const text = context.settings.text('text')
+    return operator.rerun(taskKey(context), text === undefined ? {} : { parts: [{ text }] })
+  },
+  ({ agent, taskId }, { output }) => output.field('Task', `${agent} ${taskId}`),
+)
+
 export const operatorAnswer = operation(
   {
     calls: ['task', 'answer'],
