@@ -11,6 +11,7 @@ const isThere = (program: string, flag: string) => spawnSync(program, [flag], { 
 
 const programs = [
   { package: 'mariadb-server-core', use: 'the MySQL store', isThere: async () => (await findMariadb()) !== undefined },
+  { package: 'pgbouncer', use: 'PostgreSQL behind PgBouncer', isThere: async () => isThere('pgbouncer', '--version') },
   { package: 'nginx-light', use: 'deploy/nginx.conf', isThere: async () => isThere('nginx', '-v') },
   { package: 'caddy', use: 'deploy/Caddyfile', isThere: async () => isThere('caddy', 'version') },
   {

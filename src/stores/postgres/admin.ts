@@ -1,5 +1,5 @@
 import { defined } from '../../core/base/json.ts'
-import { checkOptions, milliseconds, text } from '../../core/base/options.ts'
+import { checkOptions, flag, milliseconds, type OptionChecks, text } from '../../core/base/options.ts'
 import { operatorError } from '../../core/protocol/errors.ts'
 import { IncompatibleDatabase } from '../shared/database.ts'
 import {
@@ -31,16 +31,26 @@ export interface PostgresAdminOptions {
   readonly schema?: string
   /** How long an operation waits for an unreachable database before it fails, in milliseconds. Defaults to 15 seconds. */
   readonly patience?: number
+  /** Set to false behind PgBouncer in transaction mode: statements are not prepared. Defaults to true. */
+  readonly prepare?: boolean
+}
+
+const optionChecks: OptionChecks<PostgresAdminOptions> = {
+  pool: poolCheck,
+  schema: text,
+  patience: milliseconds(),
+  prepare: flag,
 }
 
 /** Opens a PostgreSQL log for an operator, even while agents use it. Nothing is created or migrated. */
 export function createPostgresAdmin(options: PostgresAdminOptions): LogAdmin {
-  checkOptions('createPostgresAdmin', options, { pool: poolCheck, schema: text, patience: milliseconds() }, ['pool'])
-  const { pool, schema = 'parley', patience = defaultPatience } = options
+  checkOptions('createPostgresAdmin', options, optionChecks, ['pool'])
+  const { pool, schema = 'parley', patience = defaultPatience, prepare } = options
   requireSchema(schema)
   ignoreConnectionErrors(pool)
   const closing = new AbortController()
-  const db = createPostgresDatabase({ pool, schema, patience, statementTimeout: readTimeout, closed: closing.signal })
+  const { signal: closed } = closing
+  const db = createPostgresDatabase({ pool, schema, prepare, patience, statementTimeout: readTimeout, closed })
   const [tasks, events] = [db.name('tasks'), db.name('events')]
 
   const query = <Row>(text: string): Promise<readonly Row[]> => db.run<Row>({ text, values: [] })

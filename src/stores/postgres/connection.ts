@@ -151,6 +151,8 @@ export interface DatabaseOptions {
   /** How long to wait for an unreachable database, in milliseconds. */
   readonly patience: number
   readonly closed: AbortSignal
+  /** Whether statements are prepared once per connection. Defaults to true. */
+  readonly prepare?: boolean | undefined
   /** Runs a statement on a held connection, if one is idle. */
   readonly queryHeld?: HeldConnection['query']
   /** What the database stores, for error messages. Defaults to "The task log". */
@@ -160,7 +162,7 @@ export interface DatabaseOptions {
 }
 
 export function createPostgresDatabase(options: DatabaseOptions): Database {
-  const { pool, schema, statementTimeout, patience, closed, queryHeld, logger = consoleLogger } = options
+  const { pool, schema, statementTimeout, patience, closed, queryHeld, prepare, logger = consoleLogger } = options
   const subject = subjectIn(schema, options.subject)
   const errors: StoreErrors = { isDisconnected, isConflict, explain: (error) => storeError(error, subject) }
 
@@ -173,10 +175,10 @@ export function createPostgresDatabase(options: DatabaseOptions): Database {
     closed,
     logger,
     name: (table) => `"${schema}".${table}`,
-    compile: namedQuery,
-    query: async ({ name, text }, values) =>
-      resultOf(await pool.query({ name, text, values, query_timeout: statementTimeout })),
-    queryUrgent: ({ name, text }, values) => queryHeld?.({ name, text, values })?.then(resultOf),
+    compile: prepare === false ? (text) => ({ text }) : namedQuery,
+    query: async (prepared, values) =>
+      resultOf(await pool.query({ ...prepared, values, query_timeout: statementTimeout })),
+    queryUrgent: (prepared, values) => queryHeld?.({ ...prepared, values })?.then(resultOf),
     probe: () => pool.query({ text: 'SELECT 1', query_timeout: probeTimeout }),
     async transaction(work) {
       const client = await connectWithin(statementTimeout, pool.connect(), (late) => late.release())
@@ -240,6 +242,10 @@ function isOwnError(error: unknown): boolean {
   return error instanceof IncompatibleDatabase || error instanceof TypeError
 }
 
+const unprepared =
+  'a pooler between this process and the server mixes up prepared statements. Set prepare: false behind PgBouncer in ' +
+  'transaction mode'
+
 const adviceBySqlState: Readonly<Record<string, string>> = {
   '28000': 'may not be used by this user. Check the user and its authentication method (pg_hba.conf)',
   '28P01': 'may not be used: the password is wrong. Check the password of the pool',
@@ -249,6 +255,8 @@ const adviceBySqlState: Readonly<Record<string, string>> = {
   '53100': 'cannot grow: the disk of the server is full. Free some space; what was stored before is safe',
   '53300':
     'cannot be reached: the server has too many connections. Make the pools smaller, or raise its max_connections',
+  '26000': `cannot be used: ${unprepared}`,
+  '42P05': `cannot be used: ${unprepared}`,
   '25006': 'may only be read: this server is a standby. Connect to the primary',
 }
 
@@ -273,7 +281,8 @@ interface PendingQuery {
 }
 
 interface PreparedQuery {
-  readonly name: string
+  /** Undefined if it is parsed each time. */
+  readonly name?: string
   readonly text: string
 }
 

@@ -1,4 +1,4 @@
-import { checkOptions, isAbove, text } from '../../core/base/options.ts'
+import { checkOptions, flag, isAbove, type OptionChecks, text } from '../../core/base/options.ts'
 import {
   createServerLimits,
   type LimitEngine,
@@ -9,7 +9,7 @@ import {
   type ServerLimits,
 } from '../shared/limit-store.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
-import { openDatabase, requireSchema } from './schema.ts'
+import { type OpenOptions, openDatabase, requireSchema } from './schema.ts'
 import { postgresSyntax } from './sql-text.ts'
 
 /** Options of `createPostgresLimits`. */
@@ -19,6 +19,15 @@ export interface PostgresLimitsOptions {
   readonly schema?: string
   /** Time after which the places of a crashed process are free again, in seconds. Defaults to 30. */
   readonly placeTtl?: number
+  /** Set to false behind PgBouncer in transaction mode: statements are not prepared. Defaults to true. */
+  readonly prepare?: boolean
+}
+
+const optionChecks: OptionChecks<PostgresLimitsOptions> = {
+  pool: poolCheck,
+  schema: text,
+  placeTtl: isAbove(0),
+  prepare: flag,
 }
 
 /** Limits that replicas share, by the clock of the database. */
@@ -26,13 +35,13 @@ export interface PostgresLimits extends ServerLimits {}
 
 /** Creates a store that counts the `limits` of all replicas together, in PostgreSQL. */
 export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLimits {
-  checkOptions('createPostgresLimits', options, { pool: poolCheck, schema: text, placeTtl: isAbove(0) }, ['pool'])
-  const { pool, schema = 'parley', placeTtl = 30 } = options
+  checkOptions('createPostgresLimits', options, optionChecks, ['pool'])
+  const { pool, schema = 'parley', placeTtl = 30, prepare } = options
   requireSchema(schema)
-  return createServerLimits({ open: (closed) => openEngine({ pool, schema, closed }), placeTtl })
+  return createServerLimits({ open: (closed) => openEngine({ pool, schema, prepare, closed }), placeTtl })
 }
 
-async function openEngine(options: { pool: PostgresPool; schema: string; closed: AbortSignal }): Promise<LimitEngine> {
+async function openEngine(options: Pick<OpenOptions, 'pool' | 'schema' | 'prepare' | 'closed'>): Promise<LimitEngine> {
   const db = await openDatabase({ ...options, ...limitTimeouts, subject: 'The limit store' })
   const [rates, places] = [db.name('limit_rates'), db.name('limit_places')]
   const now = 'extract(epoch FROM statement_timestamp())::float8 * 1000'

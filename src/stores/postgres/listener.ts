@@ -14,7 +14,8 @@ const pingInterval = 5_000
 const pingTimeout = 5_000
 
 export interface ListenerOptions {
-  readonly pool: PostgresPool
+  /** Undefined if no connection can listen, as behind PgBouncer in transaction mode. */
+  readonly pool: PostgresPool | undefined
   readonly channel: string
   readonly onNotification: (payload: string) => void
   /** Timeout of a statement on the connection, in milliseconds. */
@@ -42,7 +43,7 @@ export function createListener(options: ListenerOptions): Listener {
   let isStarted = false
   let connection: HeldConnection | undefined
 
-  async function listenOnce(): Promise<void> {
+  async function listenOnce(pool: PostgresPool): Promise<void> {
     const connecting = pool.connect()
     const client = await withTimeout(pingTimeout, connecting).catch((error) => {
       connecting.then((lateClient) => lateClient.release(true)).catch(() => {})
@@ -79,9 +80,9 @@ export function createListener(options: ListenerOptions): Listener {
     }
   }
 
-  async function keepListening(): Promise<void> {
+  async function keepListening(pool: PostgresPool): Promise<void> {
     while (!closed.aborted) {
-      await listenOnce().catch(() => {}) // waiting readers poll meanwhile
+      await listenOnce(pool).catch(() => {}) // waiting readers poll meanwhile
       await backoff.wait()
     }
   }
@@ -92,9 +93,9 @@ export function createListener(options: ListenerOptions): Listener {
     },
     query: (statement) => connection?.query(statement),
     start() {
-      if (isStarted) return
+      if (isStarted || !pool) return
       isStarted = true
-      void keepListening()
+      void keepListening(pool)
     },
   }
 }

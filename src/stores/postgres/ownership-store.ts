@@ -1,4 +1,4 @@
-import { checkOptions, text } from '../../core/base/options.ts'
+import { checkOptions, flag, text } from '../../core/base/options.ts'
 import type { OwnershipStore } from '../../core/tasks/ownership.ts'
 import { createServerOwnership, ownershipTimeouts } from '../shared/ownership-store.ts'
 import { type PostgresPool, poolCheck } from './connection.ts'
@@ -10,14 +10,16 @@ export interface PostgresOwnershipOptions {
   readonly pool: PostgresPool
   /** The schema of the tables, created if missing. Defaults to `parley_gateway`. */
   readonly schema?: string
+  /** Set to false behind PgBouncer in transaction mode: statements are not prepared. Defaults to true. */
+  readonly prepare?: boolean
 }
 
 /** Stores ownership records for all replicas, in PostgreSQL. */
 export async function createPostgresOwnership(options: PostgresOwnershipOptions): Promise<OwnershipStore> {
-  checkOptions('createPostgresOwnership', options, { pool: poolCheck, schema: text }, ['pool'])
-  const { pool, schema = 'parley_gateway' } = options
+  checkOptions('createPostgresOwnership', options, { pool: poolCheck, schema: text, prepare: flag }, ['pool'])
+  const { pool, schema = 'parley_gateway', prepare } = options
   const closing = new AbortController()
-  const db = await openDatabase({ pool, schema, ...ownershipTimeouts, closed: closing.signal })
+  const db = await openDatabase({ pool, schema, prepare, ...ownershipTimeouts, closed: closing.signal })
   await createTable(pool, db.name('ownership'))
   return createServerOwnership(db, closing)
 }

@@ -2,6 +2,7 @@ import { defined } from '../../core/base/json.ts'
 import type { Logger } from '../../core/base/logger.ts'
 import {
   checkOptions,
+  flag,
   group,
   listOf,
   loggerCheck,
@@ -53,6 +54,13 @@ export interface PostgresLogOptions {
   readonly startPatience?: number
   /** Timeout of one statement, in milliseconds. Defaults to 10 seconds. */
   readonly statementTimeout?: number
+  /**
+   * Set to false behind PgBouncer in transaction mode: statements are not prepared, and readers poll unless `listen` is set.
+   * Defaults to true.
+   */
+  readonly prepare?: boolean
+  /** A pool with direct connections to the primary, of which one listens for notifications. Defaults to `pool`. */
+  readonly listen?: PostgresPool
   /** Polling interval with and without a connection for notifications, in milliseconds. Defaults to 1 second and 100 ms. */
   readonly pollInterval?: { readonly listening: number; readonly deaf: number }
   /** Receives warnings about an unreachable database. Defaults to the console. */
@@ -67,6 +75,8 @@ const optionChecks: OptionChecks<PostgresLogOptions> = {
   patience: milliseconds(),
   startPatience: milliseconds(),
   statementTimeout: milliseconds({ min: 1, infinite: false }),
+  prepare: flag,
+  listen: poolCheck,
   pollInterval: group<NonNullable<PostgresLogOptions['pollInterval']>>({
     listening: milliseconds({ min: 1 }),
     deaf: milliseconds({ min: 1 }),
@@ -85,13 +95,14 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   checkOptions('createPostgresLog', options, optionChecks, options.pools ? [] : ['pool'])
   const { schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
   const pool = poolOf(options)
+  const { prepare, listen = prepare === false ? undefined : pool } = options
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
   const closing = new AbortController()
   const { signal: closed } = closing
   const sender = crypto.randomUUID().slice(0, 8)
   const channel = `parley ${schema}`
   const listener = createListener({
-    pool,
+    pool: listen,
     channel,
     statementTimeout,
     closed,
@@ -108,12 +119,13 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       patience,
       statementTimeout,
       closed,
+      prepare,
       queryHeld: listener.query,
       startPatience: options.startPatience ?? options.patience,
       logger: options.logger,
     }),
   )
-  const { log, waiters } = createServerLog(createEngine(db, { pool, schema, channel, patience }), {
+  const { log, waiters } = createServerLog(createEngine(db, { pool, schema, channel, patience, prepare }), {
     agent: options.agent,
     patience,
     sender,
@@ -136,9 +148,10 @@ interface EngineOptions {
   readonly schema: string
   readonly channel: string
   readonly patience: number
+  readonly prepare: boolean | undefined
 }
 
-function createEngine(db: Database, { pool, schema, channel, patience }: EngineOptions): LogEngine {
+function createEngine(db: Database, { pool, schema, channel, patience, prepare }: EngineOptions): LogEngine {
   const reserve = db.prepare<{ readonly name: string }, { readonly agent: string }>(
     ({ agent }) => `
     INSERT INTO ${db.name('log_agent')} AS reserved (name) VALUES (${agent})
@@ -163,6 +176,6 @@ function createEngine(db: Database, { pool, schema, channel, patience }: EngineO
     check: db.prepare(() => `UPDATE ${db.name('format')} SET format = format`),
     webhooks: (query) => createPostgresPushStore(db, query),
     operator: (query) => createPostgresOperatorLog(db, query),
-    admin: createPostgresAdmin({ pool, schema, patience }),
+    admin: createPostgresAdmin(defined({ pool, schema, patience, prepare })),
   }
 }

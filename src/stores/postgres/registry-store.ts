@@ -1,4 +1,4 @@
-import { checkOptions, type OptionChecks, text } from '../../core/base/options.ts'
+import { checkOptions, flag, type OptionChecks, text } from '../../core/base/options.ts'
 import type { EntryKind, RegistryStore } from '../../registry/entry.ts'
 import type { Database } from '../shared/database.ts'
 import { numbered } from '../shared/heads.ts'
@@ -32,20 +32,28 @@ export interface PostgresRegistryStoreOptions extends ServerRegistryOptions {
   readonly pool: PostgresPool
   /** The schema of the tables, created if missing. Defaults to `parley`, as for the log. */
   readonly schema?: string
+  /** Set to false behind PgBouncer in transaction mode: statements are not prepared, and readers poll. Defaults to true. */
+  readonly prepare?: boolean
 }
 
-const optionChecks: OptionChecks<PostgresRegistryStoreOptions> = { ...registryChecks, pool: poolCheck, schema: text }
+const optionChecks: OptionChecks<PostgresRegistryStoreOptions> = {
+  ...registryChecks,
+  pool: poolCheck,
+  schema: text,
+  prepare: flag,
+}
 
 /** Stores the entries of a registry in PostgreSQL, which any number of replicas may share. */
 export async function createPostgresRegistryStore(options: PostgresRegistryStoreOptions): Promise<RegistryStore> {
   checkOptions('createPostgresRegistryStore', options, optionChecks, ['pool'])
-  const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
+  const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000, prepare } = options
   return await createServerRegistry(async ({ closed, wakeAll }) => {
     const subject = 'The registry'
-    const db = await openDatabase({ pool, schema, patience, statementTimeout, closed, subject })
+    const db = await openDatabase({ pool, schema, prepare, patience, statementTimeout, closed, subject })
     const channel = `parley registry ${schema}`
     const woken = { onNotification: wakeAll, onListening: wakeAll }
-    const listener = createListener({ pool, channel, statementTimeout, closed, ...woken })
+    const listening = prepare === false ? undefined : pool
+    const listener = createListener({ pool: listening, channel, statementTimeout, closed, ...woken })
     return { ...createEngine(db, channel), onWait: () => listener.start() }
   }, options)
 }

@@ -1,4 +1,4 @@
-import { checkOptions, text } from '../../core/base/options.ts'
+import { checkOptions, flag, type OptionChecks, text } from '../../core/base/options.ts'
 import {
   createServerReplayCache,
   replayCacheChecks,
@@ -15,6 +15,15 @@ export interface PostgresReplayCacheOptions extends ServerReplayCacheOptions {
   readonly pool: PostgresPool
   /** The schema of the tables, created if missing. Defaults to `parley`, as for the log. */
   readonly schema?: string
+  /** Set to false behind PgBouncer in transaction mode: statements are not prepared. Defaults to true. */
+  readonly prepare?: boolean
+}
+
+const optionChecks: OptionChecks<PostgresReplayCacheOptions> = {
+  ...replayCacheChecks,
+  pool: poolCheck,
+  schema: text,
+  prepare: flag,
 }
 
 /** A replay cache that replicas share. */
@@ -22,10 +31,10 @@ export interface PostgresReplayCache extends ServerReplayCache {}
 
 /** Remembers mesh messages for all replicas of one agent. */
 export async function createPostgresReplayCache(options: PostgresReplayCacheOptions): Promise<PostgresReplayCache> {
-  checkOptions('createPostgresReplayCache', options, { ...replayCacheChecks, pool: poolCheck, schema: text }, ['pool'])
-  const { pool, schema = 'parley' } = options
+  checkOptions('createPostgresReplayCache', options, optionChecks, ['pool'])
+  const { pool, schema = 'parley', prepare } = options
   return await createServerReplayCache(
-    (closed) => openDatabase({ pool, schema, ...replayCacheTimeouts, closed }),
+    (closed) => openDatabase({ pool, schema, prepare, ...replayCacheTimeouts, closed }),
     options,
   )
 }

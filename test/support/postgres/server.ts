@@ -149,7 +149,7 @@ interface User {
 }
 
 /** PostgreSQL refuses to run as root. Root starts it as the user `nobody`. */
-async function ordinaryUser(): Promise<User | undefined> {
+export async function ordinaryUser(): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const number = async (flag: string) => Number(await run('id', [flag, 'nobody']))
   return { uid: await number('-u'), gid: await number('-g') }
@@ -181,7 +181,7 @@ function flags(settings: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
