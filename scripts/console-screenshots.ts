@@ -39,7 +39,7 @@ const shots: Readonly<Record<string, Shot>> = {
   'task-artifacts': { path: `tasks/sales-assistant/${tasks.reported}/artifacts` },
   'task-messages': { path: `tasks/sales-assistant/${tasks.reported}/history` },
   'task-steps': { path: `tasks/orders/${tasks.steps}/steps` },
-  'task-calls': { path: `tasks/orders/${tasks.called}/calls` },
+  'task-trace': { path: `tasks/orders/${tasks.called}/trace` },
   'task-log': { path: `tasks/orders/${tasks.called}/log` },
   'task-versions': { path: `tasks/sales-assistant/${tasks.reported}/versions?version=0.1` },
   'task-replay': {

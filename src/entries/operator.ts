@@ -22,6 +22,8 @@ export type {
   TaskKey,
   TaskQuery,
   TaskRow,
+  TaskTrace,
+  TraceRow,
   Waiting,
 } from '../operator/contract.ts'
 export type {

@@ -162,8 +162,8 @@ export function createModelCaller(
   }
 
   function callOne(model: LoopModel, callOptions: LanguageModelV4CallOptions): Promise<ModelAnswer> {
-    const work = () => callWithRetries(model, callOptions, listener, options)
-    const answer = observer ? observeModel(model, observer, work) : work()
+    const work = (onRetry?: () => void) => callWithRetries(model, callOptions, listener, options, onRetry)
+    const answer = observer ? observeModel(model, observer, callOptions, work) : work()
     return addUsage ? answer.then((each) => countUsage(model, each)) : answer
   }
 
@@ -237,14 +237,18 @@ export function observeLoop(
 
 /** Observes a tool run. The tool's error may contain its arguments, so telemetry receives a general one. */
 export function observeTool<T>(
-  { toolName, toolCallId }: ToolCall,
+  { toolName, toolCallId, input }: ToolCall,
   observer: LoopObserver,
   act: (trace: Trace | undefined) => T | Promise<T>,
 ): Promise<T> {
   return observer.observe({ type: 'tool', tool: toolName, callId: toolCallId }, async (span) => {
+    if (span?.keepsContent) span.addDetails({ input })
     try {
-      return await act(span?.trace ?? observer.trace)
+      const output = await act(span?.trace ?? observer.trace)
+      if (span?.keepsContent) span.addDetails({ output })
+      return output
     } catch (error) {
+      if (span?.keepsContent) span.addDetails({ error })
       span?.end(new A2AError('tool-failed', 'The tool failed.'))
       throw error
     }
@@ -273,6 +277,7 @@ function callWithRetries(
   options: LanguageModelV4CallOptions,
   listener: ModelListener & { readonly hasOutput: () => boolean },
   limits: ModelCallLimits,
+  onRetry?: () => void,
   attempt = 0,
 ): Promise<ModelAnswer> {
   return streamStep(model, options, listener, limits).catch(async (error): Promise<ModelAnswer> => {
@@ -288,9 +293,10 @@ function callWithRetries(
       fields: { provider: model.provider, model: model.modelId },
     })
     if (isRetried) {
+      onRetry?.()
       await sleep(500 * 2 ** attempt, signal, systemClock)
       signal.throwIfAborted()
-      return await callWithRetries(model, options, listener, limits, attempt + 1)
+      return await callWithRetries(model, options, listener, limits, onRetry, attempt + 1)
     }
     // Provider errors may contain URLs and keys, so callers do not see them.
     if (error instanceof A2AError) return { failed: error.message }
@@ -306,10 +312,14 @@ function isRetryable(error: unknown): boolean {
 function observeModel(
   model: LoopModel,
   observer: LoopObserver,
-  work: () => Promise<ModelAnswer>,
+  { prompt }: LanguageModelV4CallOptions,
+  work: (onRetry?: () => void) => Promise<ModelAnswer>,
 ): Promise<ModelAnswer> {
   return observer.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
-    const answer = await work()
+    let retries = 0
+    const answer = await work(() => span?.addDetails({ retries: ++retries }))
+    // The messages before the last one are in the requests before, or in the task.
+    if (span?.keepsContent) span.addDetails({ input: prompt.at(-1)?.content, output: contentOf(answer) })
     if ('failed' in answer) {
       span?.end(new A2AError('invalid-agent-response', answer.failed))
       return answer
@@ -318,6 +328,12 @@ function observeModel(
     span?.addDetails({ inputTokens, outputTokens, finish })
     return answer
   })
+}
+
+function contentOf(answer: ModelAnswer): unknown {
+  if ('failed' in answer) return undefined
+  const { text, calls } = answer
+  return calls.length > 0 ? { text, calls: calls.map(({ toolName, input }) => ({ toolName, input })) } : text
 }
 
 /** A model answer is JSON, although its type does not say so. */

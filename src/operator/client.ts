@@ -27,6 +27,7 @@ import type {
   TaskLogLines,
   TaskQuery,
   TaskRows,
+  TaskTrace,
 } from './contract.ts'
 import { operatorApiVersion } from './contract.ts'
 import type {
@@ -187,6 +188,7 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
       stream<EventRow>('GET', `${taskPath(key)}/events/changes`, { query: { after }, signal }),
     seenAs: (key: TaskKey, dialect: SeenAsDialect) => call<SeenAs>('GET', `${taskPath(key)}/as/${dialect}`),
     calls: (key: TaskKey) => call<CallTree>('GET', `${taskPath(key)}/calls`),
+    trace: (key: TaskKey) => call<TaskTrace>('GET', `${taskPath(key)}/trace`),
     log: (key: TaskKey) => call<TaskLogLines>('GET', `${taskPath(key)}/log`),
     rerun: (key: TaskKey, body: Rerun = {}) => call<TaskKey>('POST', `${taskPath(key)}/rerun`, { body }),
     answer: (key: TaskKey, body: Answer) => call<TaskDetail>('POST', `${taskPath(key)}/answer`, { body }),

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../core/base/json.ts'
 import type { LogLevel } from '../core/base/logger.ts'
 import type { TaskForm } from '../core/dialects/versions.ts'
 import type { TaskEvent } from '../core/protocol/events.ts'
+import type { UsageSum } from '../core/protocol/extensions/usage.ts'
 import type { Part, Task } from '../core/protocol/model.ts'
 import type { Phase } from '../core/protocol/states.ts'
 
@@ -300,6 +301,48 @@ export interface CallNode {
 /** The calls to other agents that a task made. */
 export interface CallTree {
   readonly calls: readonly CallNode[]
+}
+
+/**
+ * `GET /tasks/{agent}/{taskId}/trace`: what a task did, as rows of a waterfall. Each turn is followed by the work in it,
+ * in the order of its beginning; deliveries to webhooks come last.
+ */
+export interface TaskTrace {
+  readonly rows: readonly TraceRow[]
+  /** The task has so many events that those in the middle were not read. */
+  readonly isPartial?: true
+  /** The trace has as many entries as the server records of a task. */
+  readonly isLimited?: true
+  /** What the models used, as the last status of the task has it. */
+  readonly usage?: UsageSum
+}
+
+/** A piece of work in the trace of a task. */
+export interface TraceRow {
+  readonly type: 'turn' | 'question' | 'step' | 'model' | 'tool' | 'call' | 'webhook' | 'limit'
+  readonly name: string
+  /** 0 for a turn, 1 for work in it, and more for calls that called agents made. */
+  readonly depth: number
+  /** `interrupted`: the process ended or shut down, and another one continued the turn. */
+  readonly state: 'running' | 'waiting' | 'completed' | 'failed' | 'canceled' | 'interrupted'
+  readonly started: number
+  /** Undefined if it has not ended. */
+  readonly ended?: number
+  /** Of a turn, a model request or a delivery: the number of the last attempt. */
+  readonly attempt?: number
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  /** Why the model stopped. */
+  readonly finish?: string
+  /** Arguments and result as text, shortened. Undefined if the server does not record them. */
+  readonly input?: string
+  readonly output?: string
+  readonly failure?: string
+  /** Of a call: the task of the called agent, if it is served here, and its id. */
+  readonly task?: TaskKey
+  readonly remoteTaskId?: string
+  /** Where the tracing system shows it. */
+  readonly url?: string
 }
 
 /** `GET /tasks/{agent}/{taskId}/log`: recent log lines of all processes, oldest first, at most 500 of a task. */

@@ -40,6 +40,11 @@ const sections: readonly (readonly [string, string, readonly string[]])[] = [
   ['`cors`', '`true`, origins, or:', ['core/http/cors.ts CorsOptions']],
   ['`push`', 'See [webhooks](../guides/push.md).', ['core/push/options.ts PushOptions']],
   ['`calls`', 'See [delegation](../guides/delegation.md).', ['core/runtime/calls/options.ts CallsOptions']],
+  [
+    '`trace`',
+    '`false` records nothing. See [traces](../guides/observability.md#the-trace-of-a-task).',
+    ['core/runtime/options.ts TraceOptions'],
+  ],
   ['`console`', '`false` switches it off.', ['operator/options.ts ConsoleOptions']],
   [
     'Options of `connect`',

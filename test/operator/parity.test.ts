@@ -17,7 +17,7 @@ const calls: { readonly [N in keyof OperatorClient]: Parameters<OperatorClient[N
   ...{ agents: [], cards: ['a'], doctor: ['a'], conformance: ['a'] },
   ...{ tasks: [], taskChanges: [{}], cancelTasks: [{ tasks: [] }], inbox: [], overview: ['hour'] },
   ...{ task: [task], events: [task], event: [task, 1], eventChanges: [task, 0], seenAs: [task, '0.3'] },
-  ...{ calls: [task], log: [task], answer: [task, {}], rerun: [task] },
+  ...{ calls: [task], trace: [task], log: [task], answer: [task, {}], rerun: [task] },
   ...{ composeWire: [compose], sendWire: [wire] },
   ...{ webhooks: [], deliveries: [webhook], pauseWebhook: [webhook], resumeWebhook: [webhook], redeliver: [webhook] },
   ...{ createReceiver: [], receivedDeliveries: ['r'] },

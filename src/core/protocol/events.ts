@@ -118,6 +118,48 @@ export type ReplyEvent = { readonly type: 'reply' } & (
   | { readonly error: StoredError; readonly message?: undefined }
 )
 
+/** A finished piece of work of a turn, in the trace of its task. */
+export interface TraceEntry {
+  /** `limit`: the task has as many entries as it may have, and the work after that is not recorded. */
+  readonly type: 'step' | 'model' | 'tool' | 'call' | 'limit'
+  /** The name of the step, the model, the tool or the called agent. */
+  readonly name: string
+  /** When it began, in milliseconds since 1970. */
+  readonly at: number
+  /** In milliseconds. */
+  readonly duration: number
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  /** Why the model stopped. */
+  readonly finish?: string
+  /** How many times the request failed before. */
+  readonly retries?: number
+  /** The task of the called agent. */
+  readonly taskId?: string
+  /** The id that the model gave the call of a tool. */
+  readonly callId?: string
+  /** The span of the tracing system, if there is one. */
+  readonly spanId?: string
+  /** Arguments and result as text, shortened. Missing if the server does not record content. */
+  readonly input?: string
+  readonly output?: string
+  /** Set if it failed. The message is missing if the server does not record content. */
+  readonly failure?: { readonly type: string; readonly message?: string }
+}
+
+/** How much of a trace a task has: entries, and characters of their JSON. */
+export interface TraceSize {
+  readonly entries: number
+  readonly bytes: number
+}
+
+/** A part of the trace of a task: what its turns did before the event that it is stored with. Never sent to callers. */
+export interface TraceChunk {
+  readonly entries: readonly TraceEntry[]
+  /** The size of the whole trace up to here. */
+  readonly total: TraceSize
+}
+
 /** One change of a task, as stored. The task is the fold of its events. */
 export type TaskEvent = (
   | MessageEvent
@@ -130,6 +172,7 @@ export type TaskEvent = (
 ) & {
   /** The revision of the task after this event. Missing in events that were stored before tasks had one. */
   readonly revision?: number
+  readonly traceChunk?: TraceChunk
 }
 
 /** An event in the log of a task. */

@@ -42,6 +42,14 @@ export interface ActivityDetails {
   readonly outputTokens?: number
   /** Why the model stopped. */
   readonly finish?: string
+  /** How many times a request failed before it succeeded or was given up. */
+  readonly retries?: number
+  /** The task of a called agent. */
+  readonly calledTask?: string
+  /** The arguments, the result, and the text of the error. Only for spans that keep content. */
+  readonly input?: unknown
+  readonly output?: unknown
+  readonly error?: unknown
   /** The type of an event that was sent or received. */
   readonly event?: 'task' | 'message' | 'status' | 'artifact'
 }
@@ -50,6 +58,8 @@ export interface ActivityDetails {
 export interface Span {
   /** The position of the span in its trace, to be sent with outgoing requests. Undefined if there is no trace. */
   readonly trace: Trace | undefined
+  /** Whether arguments and results may be added as details. Spans of tracing systems never get them. */
+  readonly keepsContent?: boolean
   /** Runs a part of the activity with the span as the current one, for automatic instrumentation. */
   run<T>(work: () => T): T
   /** Adds facts about the activity. */

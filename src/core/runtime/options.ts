@@ -1,7 +1,7 @@
 import type { Agent, Recovery, RecoveryPolicy } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { consoleLogger, type Logger } from '../base/logger.ts'
-import { group, milliseconds, type OptionCheck } from '../base/options.ts'
+import { anyOf, flag, group, integer, milliseconds, type OptionCheck, oneOf, text } from '../base/options.ts'
 import type { TokenExchange } from '../protocol/credentials.ts'
 import type { Usage } from '../protocol/extensions/usage.ts'
 import type { Principal } from '../protocol/model.ts'
@@ -54,6 +54,33 @@ export const retentionCheck: OptionCheck = group<Retention>({
   ended: milliseconds(),
   tombstones: milliseconds(),
 })
+
+/** What the trace of a task records: its steps, model requests, tool calls and calls of other agents. */
+export interface TraceOptions {
+  /** Maximum number of entries per task. Defaults to 256. */
+  readonly entries?: number
+  /** Maximum number of characters of all entries of a task. Defaults to 65,536. */
+  readonly bytes?: number
+  /**
+   * Whether entries have arguments, results and messages of errors, without the secrets that Parley recognises. Defaults
+   * to true on servers without `auth`, and to false on others.
+   */
+  readonly content?: boolean
+  /**
+   * Where the tracing system shows a trace, for links of the console. `{traceId}` and `{spanId}` are replaced, as in
+   * `https://jaeger.example.com/trace/{traceId}`.
+   */
+  readonly url?: string
+}
+
+/** Checks the option at start. */
+export const traceCheck: OptionCheck = anyOf(
+  'false, or an object with entries, bytes, content, url',
+  oneOf(false),
+  group<TraceOptions>({ entries: integer({ min: 1 }), bytes: integer({ min: 1_024 }), content: flag, url: text }),
+)
+
+export type TraceSettings = Required<Omit<TraceOptions, 'url'>>
 
 /** Acquires a slot for a turn, or for a message in the queue. Throws if there is none. Returns how to release it. */
 export type AcquireSlot = (
@@ -155,14 +182,18 @@ export interface RuntimeOptions extends MediaTypeOptions {
    * callers whose dialect requires it.
    */
   readonly traceMetadata?: boolean
+  /** What is recorded of the work of turns, for operators. `false` records nothing. Content is off by default. */
+  readonly trace?: TraceOptions | false
   /** For tests. The log must use the same clock. */
   readonly clock?: Clock
 }
 
 export type RuntimeSettings = Required<
-  Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls' | keyof MediaTypeOptions>
+  Omit<RuntimeOptions, OptionalSetting | 'recovery' | 'retention' | 'calls' | 'trace' | keyof MediaTypeOptions>
 > &
   Pick<RuntimeOptions, OptionalSetting> & {
+    /** Undefined if no trace is recorded. */
+    readonly trace: TraceSettings | undefined
     readonly recovery: RecoverySettings
     readonly retention: RetentionSettings
     readonly calls: CallSettings
@@ -237,7 +268,14 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     secretStore: createSecretStore(clock),
     snapshotQueue: createSnapshotQueue(log),
     mediaTypes: createMediaTypeCheck(agent.profile, options),
+    trace: readTraceOptions(options.trace),
   }
+}
+
+function readTraceOptions(options: TraceOptions | false = {}): TraceSettings | undefined {
+  if (options === false) return undefined
+  const { entries = 256, bytes = 65_536, content = false } = options
+  return { entries, bytes, content }
 }
 
 export function readRetention(retention: Retention = {}): RetentionSettings {

@@ -64,6 +64,8 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
   const runtimeOptions: RuntimeOptions = {
     ...options,
     telemetry,
+    // Callers with credentials have not agreed that operators read what tools get and return.
+    trace: options.trace === false ? false : { content: auth === undefined, ...options.trace },
     ...defined({ policy, delegation }),
     ...((skills || limits) && {
       async checkContinuation(firstMessage, request, { principal }) {

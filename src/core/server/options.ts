@@ -27,7 +27,13 @@ import { checkLimits, type LimitOptions } from '../limits/limits.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import { type PushOptions, pushChecks } from '../push/options.ts'
 import { type CallsOptions, callsCheck } from '../runtime/calls/options.ts'
-import { type Retention, type RuntimeOptions, retentionCheck } from '../runtime/options.ts'
+import {
+  type Retention,
+  type RuntimeOptions,
+  retentionCheck,
+  type TraceOptions,
+  traceCheck,
+} from '../runtime/options.ts'
 import { type AuthChoice, authCheck } from './authentication.ts'
 import type { AddressOptions, GrpcAddress } from './card.ts'
 import { type DialectOptions, dialectsCheck, toDialectOptions } from './dialect-options.ts'
@@ -90,6 +96,11 @@ export interface HandlerOptions {
   readonly logger?: Logger
   /** Observes operations and turns, such as `openTelemetry()` of `parley-a2a/telemetry`. */
   readonly telemetry?: Telemetry | undefined
+  /**
+   * What the trace of a task records: steps, model requests, tool calls and calls of other agents, stored with the task for
+   * its operator. `false` records nothing.
+   */
+  readonly trace?: TraceOptions | false
   /** Counts calls, turns and deliveries, and serves them at `/metrics` in the Prometheus text format. */
   readonly metrics?: boolean | MetricsOptions
   /** A clock for tests. The log must use the same one. */
@@ -276,6 +287,7 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
   extendedCard: group(profileChecks),
   logger: loggerCheck,
   telemetry: having('telemetry such as openTelemetry()', 'begin'),
+  trace: traceCheck,
   metrics: anyOf('true, false or { allow }', flag, group<MetricsOptions>({ allow: aFunction })),
   clock: having('a clock such as createVirtualClock()', 'now'),
 }

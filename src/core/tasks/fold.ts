@@ -1,5 +1,6 @@
+import { defined } from '../base/json.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { ArtifactEvent, StoredEvent, TaskEvent } from '../protocol/events.ts'
+import type { ArtifactEvent, StoredEvent, TaskEvent, TraceSize } from '../protocol/events.ts'
 import {
   type Artifact,
   appendParts,
@@ -36,6 +37,8 @@ export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'k
 export interface Fold {
   readonly generation: number
   readonly revision: number
+  /** Undefined if the task has no trace. */
+  readonly traceSize: TraceSize | undefined
   apply(stored: StoredEvent): void
   /** The current task. Undefined until the exchange becomes a task. */
   task(): Task | undefined
@@ -146,9 +149,11 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
   const fold: Mutable<Fold> = {
     generation: snapshot?.generation ?? 0,
     revision: snapshot?.revision ?? 0,
+    traceSize: snapshot?.traceSize,
     apply(stored) {
       fold.generation = stored.generation
       const { event } = stored
+      if (event.traceChunk) fold.traceSize = event.traceChunk.total
       fold.revision = event.revision ?? fold.revision + changesIn(event)
       switch (event.type) {
         case 'message':
@@ -186,6 +191,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, snapshot?: Sna
       status,
       artifacts: assemble(artifacts),
       history: [...history],
+      ...defined({ traceSize: fold.traceSize }),
     }),
   }
   return fold

@@ -1,4 +1,4 @@
-import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
+import type { StoredEvent, TaskEvent, TraceSize } from '../protocol/events.ts'
 import { type Artifact, type Message, type TaskStatus, tenantPrefix } from '../protocol/model.ts'
 import type { EndedPhase, Phase } from '../protocol/states.ts'
 
@@ -125,6 +125,8 @@ export interface Snapshot extends NewTask {
   readonly status?: TaskStatus
   readonly artifacts: readonly Artifact[]
   readonly history: readonly Message[]
+  /** Undefined if the task has no trace. */
+  readonly traceSize?: TraceSize
 }
 
 export interface ListCursor {

@@ -19,6 +19,7 @@ import { partsOfAnswer, waitingOf } from './questions.ts'
 import { callAs, rerun } from './rerun.ts'
 import { isSeenAsDialect, seeAs } from './seen-as.ts'
 import { readTimeline, type TimelineFilter } from './timeline.ts'
+import { readTrace } from './trace.ts'
 
 /** Tasks that one request cancels. */
 const maxCanceled = 200
@@ -105,6 +106,9 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
       await requireTask(agent, taskId)
       return jsonAnswer(await readCallTree(agents, agent, taskId))
     }),
+    viewer('/tasks/:agent/:task/trace', async (_call, id: string, taskId: string) =>
+      jsonAnswer(await readTrace(agents, agents.get(id), taskId)),
+    ),
     viewer('/tasks/:agent/:task/log', async (_call, id: string, taskId: string) => {
       const agent = agents.get(id)
       await requireTask(agent, taskId)

@@ -33,6 +33,22 @@ export function operatorContract(open: OpenLog): void {
     expect(await operator.task('missing')).toBeUndefined()
   })
 
+  test('the trace of a task is stored with its events, and its size in snapshots', async () => {
+    const { log, operator } = await openLog()
+    const entry = { type: 'tool', name: 'add', at: 1_000, duration: 5, input: '{"n":1}' } as const
+    const traceChunk = { entries: [entry], total: { entries: 1, bytes: 80 } }
+    const taskId = await createTask(log, {}, status('working'), { ...status('completed'), traceChunk })
+    const [, , last] = await operator.events(taskId, 0, 10)
+    expect(last?.event.traceChunk).toEqual(traceChunk)
+    expect((await log.read(taskId, 2))[0]?.event.traceChunk).toEqual(traceChunk)
+    const head = await log.head(taskId)
+    if (!head) throw new Error('no task')
+    const { contextId, owner } = head
+    const traceSize = { entries: 1, bytes: 80 }
+    await log.keepSnapshot({ taskId, contextId, owner, generation: 3, artifacts: [], history: [], traceSize })
+    expect((await log.snapshot(taskId))?.traceSize).toEqual(traceSize)
+  })
+
   test('filters combine, and a search finds parts of ids and owners', async () => {
     const { log, operator } = await openLog()
     const owner = ownerOf({ id: 'al%ce', tenant: 'acme' })

@@ -40,7 +40,7 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
   await page.keyboard.press('Enter')
   await page.getByRole('figure', { name: 'Event 1' }).getByText('"message"').first().waitFor()
 
-  const tabs = ['Timeline', 'Artifacts', 'Messages', 'Steps', 'Calls', 'Webhooks', 'Log', 'Seen as', 'Replay']
+  const tabs = ['Timeline', 'Trace', 'Artifacts', 'Messages', 'Steps', 'Webhooks', 'Log', 'Seen as', 'Replay']
   await page.getByRole('tab', { name: 'Timeline' }).focus()
   for (const tab of tabs.slice(1)) {
     await page.keyboard.press('ArrowRight')
@@ -52,8 +52,12 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
   await openTab(page, 'Messages')
   await page.getByRole('tabpanel').getByText(`call ${server.url}/`).waitFor()
   await page.getByText('The warehouse has answered').waitFor()
-  await openTab(page, 'Calls')
-  await page.getByRole('list', { name: 'Calls to other agents' }).getByRole('link', { name: 'Sales assistant' }).click()
+  await openTab(page, 'Trace')
+  await page
+    .getByRole('list', { name: 'Trace' })
+    .getByRole('button', { name: /Sales assistant/ })
+    .click()
+  await page.getByRole('link', { name: 'Open the called task' }).click()
 
   // The called task is a page of its own: its artifacts are shown as in the chat.
   await page.getByRole('tab', { name: 'Artifacts' }).click()
@@ -62,9 +66,9 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
 
   // The back button leads through the tabs.
   await page.goBack()
-  await page.getByRole('tab', { name: 'Timeline', selected: true }).waitFor()
+  await page.getByRole('tab', { name: 'Trace', selected: true }).waitFor()
   await page.goBack()
-  await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor()
+  await page.getByRole('tab', { name: 'Trace', selected: true }).waitFor()
   await page.goBack()
   await page.getByRole('tab', { name: 'Messages', selected: true }).waitFor()
 })

@@ -15,7 +15,6 @@ import { ErrorState, LoadingState, messageOf, Notice } from '../../components/st
 import { Tabs } from '../../components/tabs.tsx'
 import { Ago, Countdown, formatDuration, formatTime } from '../../components/time.tsx'
 import { link, linkWithQuery } from '../../router/links.ts'
-import { Calls } from './calls.tsx'
 import { CopyAs } from './copy-as.tsx'
 import { type EventPages, useEventPages } from './event-pages.ts'
 import { FailureNotice } from './failure-notice.tsx'
@@ -24,14 +23,15 @@ import { RunAgain } from './run-again.tsx'
 import { SeenAs } from './seen-as.tsx'
 import { Artifacts, History, LogLines, Steps, TaskWebhooks } from './task-details.tsx'
 import { Timeline } from './timeline.tsx'
+import { Trace } from './trace.tsx'
 import './task.css'
 
 const tabs = [
   { id: 'timeline', label: 'Timeline' },
+  { id: 'trace', label: 'Trace' },
   { id: 'artifacts', label: 'Artifacts' },
   { id: 'history', label: 'Messages' },
   { id: 'steps', label: 'Steps' },
-  { id: 'calls', label: 'Calls' },
   { id: 'webhooks', label: 'Webhooks' },
   { id: 'log', label: 'Log' },
   { id: 'versions', label: 'Seen as' },
@@ -128,8 +128,8 @@ function TabContent({ tab, detail, pages }: TabContentProps) {
       return <History detail={detail} />
     case 'steps':
       return <Steps detail={detail} />
-    case 'calls':
-      return <Calls task={detail} />
+    case 'trace':
+      return <Trace task={detail} />
     case 'webhooks':
       return <TaskWebhooks task={detail} />
     case 'log':

@@ -10,7 +10,7 @@ import {
 import { readContent } from '../../agent/content.ts'
 import { checkOptions } from '../../base/options.ts'
 import { lineageError } from '../../protocol/extensions/lineage.ts'
-import { observe } from '../../protocol/telemetry.ts'
+import type { Span } from '../../protocol/telemetry.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
 import { type CallPlan, callChecks, fanOutChecks, nameOfTarget } from './options.ts'
 import { createProgress } from './progress.ts'
@@ -26,7 +26,7 @@ export interface TurnCalls extends AgentCalls {
 /** Implements `turn.call()`, `turn.callAll()` and `turn.callFirst()`. */
 export function createCalls(scope: TurnScope): TurnCalls {
   const { lineage, task, settings } = scope
-  const { telemetry, calls } = settings
+  const { calls } = settings
   const { self, limits } = calls
   const questions = createQuestionQueue()
   const closing = new AbortController()
@@ -69,9 +69,10 @@ export function createCalls(scope: TurnScope): TurnCalls {
     const answer = (async () => {
       limits.running++
       try {
-        const result = await observe(telemetry, activity, scope.trace, (span) =>
-          new CallExecution(allowed, { scope, questions, progress, turnOver: closing.signal, span }).run(),
-        )
+        const result = await scope.observe(activity, async (span) => {
+          const execution = new CallExecution(allowed, { scope, questions, progress, turnOver: closing.signal, span })
+          return await describeCall(plan, span, execution.run())
+        })
         progress.end()
         return result
       } catch (error) {
@@ -144,6 +145,20 @@ export function createCalls(scope: TurnScope): TurnCalls {
       return first.answer
     },
     close: () => closing.abort('the turn is over'),
+  }
+}
+
+/** Adds what the trace of the calling task says about a call. */
+async function describeCall(plan: CallPlan, span: Span | undefined, answer: Promise<CallAnswer>): Promise<CallAnswer> {
+  if (span?.keepsContent) span.addDetails({ input: plan.content.parts })
+  try {
+    const result = await answer
+    if (span?.keepsContent) span.addDetails({ output: result.text })
+    if (result.type === 'task') span?.addDetails({ calledTask: result.task.id })
+    return result
+  } catch (error) {
+    if (error instanceof CallFailed && error.taskId !== undefined) span?.addDetails({ calledTask: error.taskId })
+    throw error
   }
 }
 

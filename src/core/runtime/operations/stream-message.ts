@@ -1,5 +1,5 @@
 import { A2AError, fromStoredError, invalidParams } from '../../protocol/errors.ts'
-import type { ArtifactEvent, StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
+import type { ArtifactEvent, StatusEvent, StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { type Task, type TaskState, textOf } from '../../protocol/model.ts'
 import type { Call, SendQuirks, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
@@ -137,12 +137,19 @@ export async function* streamTask(
         const follows = last !== undefined && generation === last + 1 ? undefined : (last ?? after)
         const isClosed = options.quirks?.repeatsClosed && event.type === 'artifact' && event.append && event.lastChunk
         const sent = isClosed ? await wholeArtifact(log, task, { generation, event }) : event
-        yield { ...sent, taskId, contextId, generation, follows, isLast }
+        yield { ...withoutTrace(sent), taskId, contextId, generation, follows, isLast }
         last = generation
       }
       if (isLast) return
     }
   }
+}
+
+/** The trace of a task is for its operator. */
+function withoutTrace<T extends ArtifactEvent | StatusEvent>(event: T & Pick<TaskEvent, 'traceChunk'>): T {
+  if (!event.traceChunk) return event
+  const { traceChunk: _, ...sent } = event
+  return sent as unknown as T
 }
 
 function markOver({ stream }: StreamOptions): void {

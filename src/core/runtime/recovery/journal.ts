@@ -5,6 +5,7 @@ import type {
   StatusEvent,
   StepEntry,
   StoredEvent,
+  TraceSize,
 } from '../../protocol/events.ts'
 import type { Mutable } from '../../tasks/fold.ts'
 import type { TaskLog } from '../../tasks/log.ts'
@@ -35,6 +36,8 @@ export interface Journal {
   readonly output: readonly Stored<OutputEvent>[]
   /** By `stepKey`. */
   readonly steps: ReadonlyMap<string, Stored<StepEntry>>
+  /** The size of the task's trace, of all its turns. */
+  readonly traceSize?: TraceSize | undefined
 }
 
 export interface Stored<T> {
@@ -71,6 +74,7 @@ function createJournalBuilder() {
   let answered: number | undefined
   let isCanceled = false
   let isJournaled = false
+  let traceSize: TraceSize | undefined
 
   function addEntry(entry: JournalEntry, generation: number): void {
     switch (entry.type) {
@@ -107,6 +111,7 @@ function createJournalBuilder() {
 
   return {
     add({ generation, event }: StoredEvent): void {
+      if (event.traceChunk) traceSize = event.traceChunk.total
       switch (event.type) {
         case 'message':
           messages.push({ event, generation })
@@ -134,7 +139,7 @@ function createJournalBuilder() {
       const [message, ...queued] = messages.filter(({ generation }) => generation >= from)
       const { messageGeneration: _, ...open } = answered === undefined ? turn : createOpenTurn(0)
       const isAnswered = open.pause && (messages.at(-1)?.generation ?? 0) > open.pause.answered
-      return { ...open, pause: isAnswered ? undefined : open.pause, message, queued, isCanceled }
+      return { ...open, pause: isAnswered ? undefined : open.pause, message, queued, isCanceled, traceSize }
     },
   }
 }

@@ -2,7 +2,7 @@ import { type AgentEvents, createAgentEvents, type TaskIds } from '../../agent/c
 import { TaskLogger } from '../../base/logger.ts'
 import { spanIdOf, type Trace, traceIdOf } from '../../base/trace-context.ts'
 import { loggedError } from '../../protocol/errors.ts'
-import type { MessageEvent, StatusEvent, StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import type { MessageEvent, StatusEvent, StoredEvent, TaskEvent, TraceSize } from '../../protocol/events.ts'
 import { usageIn, usageKey } from '../../protocol/extensions/usage.ts'
 import { isEnded, isInterrupted, type Phase } from '../../protocol/states.ts'
 import { nextSnapshotAfter } from '../../tasks/fold.ts'
@@ -10,6 +10,7 @@ import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { type Stop, type StopReason, stopText } from './stop.ts'
+import { TaskTrace } from './task-trace.ts'
 
 /** The life of a run. It ends in `over`; `stopping` and `leaving` may come before. */
 type Life =
@@ -56,6 +57,9 @@ export class RunState {
   #storeError: unknown
   /** The generation at which the next snapshot is due. */
   #snapshotAt: number
+  /** Created for the first entry. Most runs have none. */
+  #taskTrace: TaskTrace | undefined
+  #traceSize: TraceSize | undefined
 
   constructor(
     task: NewTask & TaskIds,
@@ -214,8 +218,28 @@ export class RunState {
     return isAnswered ? { ...working, answered: Math.max(this.#turn?.generation ?? 0, this.taken) } : working
   }
 
+  /** What the turns of the task do. Undefined if nothing is recorded. */
+  get taskTrace(): TaskTrace | undefined {
+    const { trace, clock } = this.#settings
+    if (!trace) return undefined
+    this.#taskTrace ??= new TaskTrace(trace, clock)
+    if (this.#traceSize) this.#taskTrace.continueAfter(this.#traceSize)
+    return this.#taskTrace
+  }
+
+  /** Sets how much of a trace the task has from earlier runs. */
+  continueTrace(size: TraceSize | undefined): void {
+    this.#traceSize = size
+  }
+
+  /** The events of a write, with what the turns did before them. */
+  withTrace(events: readonly TaskEvent[]): readonly TaskEvent[] {
+    return this.#taskTrace ? this.#taskTrace.attachTo(events) : events
+  }
+
   /** Called after every append, with the generation and the phase that the task has reached. */
   reach(generation: number, phase: Phase): void {
+    this.#taskTrace?.settle()
     if (generation >= this.#snapshotAt) {
       this.#snapshotAt = nextSnapshotAfter(generation)
       this.#settings.snapshotQueue.add(this.task)

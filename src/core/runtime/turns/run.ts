@@ -207,6 +207,7 @@ export class Run {
     // The writer may read further messages meanwhile. They stay in the queue.
     const { generation } = this.#writer
     const journal = await readJournal(log, task.taskId, generation)
+    this.#state.continueTrace(journal?.traceSize)
     if (!journal && this.#message) return this.#plan(this.#message)
     queue.reset(journal?.queued ?? [], generation)
     const plan = planResume(journal, recovery, { isOrphan, now: clock.now() })

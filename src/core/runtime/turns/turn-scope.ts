@@ -5,6 +5,7 @@ import type { Json } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import type { Lineage } from '../../protocol/extensions/lineage.ts'
+import type { Activity, Span } from '../../protocol/telemetry.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
@@ -12,6 +13,9 @@ import type { TurnSecrets } from '../secrets.ts'
 import type { TaskFailure } from './failures.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
+
+/** What a turn does that telemetry observes. */
+export type ObservedActivity = Extract<Activity, { type: 'model' | 'tool' | 'call' }>
 
 /** A turn as its larger parts see it: calls to other agents, waiting for credentials. */
 export interface TurnScope {
@@ -28,6 +32,8 @@ export interface TurnScope {
   readonly emit: (event: OutputEvent, isAwaited?: boolean) => Promise<void>
   readonly step: (name: string, work: (sink: EventSink) => unknown) => Promise<Json | undefined>
   readonly ask: (question: StatusEvent, options?: Omit<QuestionOptions, 'again'>) => Promise<MessageEvent>
+  /** Observes work, and records it in the trace of the task. */
+  readonly observe: <T>(activity: ObservedActivity, work: (span?: Span) => Promise<T>) => Promise<T>
   /** Whether the caller has an unanswered question. */
   readonly isAsking: () => boolean
   /** Whether a resumed turn still repeats what the journal holds. */

@@ -26,9 +26,11 @@ import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import { createRequireAuth } from './require-auth.ts'
 import type { RunState } from './run-state.ts'
 import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, type StopReason } from './stop.ts'
+import { record } from './task-trace.ts'
 import {
   createNumberedIds,
   createStepSink,
+  type ObservedActivity,
   type PausedTurn,
   type QuestionOptions,
   type StepExecutor,
@@ -119,6 +121,7 @@ export class TurnExecution {
     const { message, stop, state } = this.#options
     // A later attempt starts with the same task.
     const before = this.#isFirst ? undefined : await foldUntil(this.#settings.log, state.task, message.generation)
+    if (before?.traceSize) state.continueTrace(before.traceSize)
     const outcome = await this.#execute(this.#createTurn(before))
     if (outcome && 'value' in outcome && !stop.reason) this.#closeArtifacts()
     const pending = this.#close(outcome)
@@ -151,11 +154,11 @@ export class TurnExecution {
       newArtifactId: this.#newArtifactId,
       emit: this.#emit,
       flush: () => this.#options.writer.flush(),
-      step: this.#step,
+      step: this.#tracedStep,
       ask: this.#ask,
       lineage: this.#lineage,
       trace,
-      observe: (activity, work) => observe(this.#settings.telemetry, activity, trace, work),
+      observe: this.#observe,
       calls: () => {
         this.#calls ??= createCalls(this.#turnScope)
         return this.#calls
@@ -277,7 +280,7 @@ export class TurnExecution {
     }
   }
 
-  // The next four are properties, because the turn and its helpers call them without `this`.
+  // The next ones are properties, because the turn and its helpers call them without `this`.
 
   readonly #emit = (event: OutputEvent, isAwaited = false): Promise<void> => {
     const { stop, state, writer } = this.#options
@@ -327,6 +330,32 @@ export class TurnExecution {
     })
     this.#inactivity?.touch()
     return result
+  }
+
+  /** A step of the author's code. Those of calls to other agents are parts of the call. */
+  readonly #tracedStep = (name: string, work: (sink: EventSink) => unknown): Promise<Json | undefined> => {
+    const trace = this.#options.state.taskTrace
+    if (!trace) return this.#step(name, work)
+    return this.#step(name, (sink) =>
+      record(trace.begin({ type: 'step', step: name }, undefined, this.#recording), async (span) => {
+        const result = await work(sink)
+        if (span.keepsContent) span.addDetails({ output: result })
+        return result
+      }),
+    )
+  }
+
+  readonly #observe = <T>(activity: ObservedActivity, work: (span?: Span) => Promise<T>): Promise<T> => {
+    const { trace, taskTrace } = this.#options.state
+    return observe(this.#settings.telemetry, activity, trace, (span) =>
+      taskTrace ? record(taskTrace.begin(activity, span, this.#recording), work) : work(span),
+    )
+  }
+
+  /** A resumed turn repeats what the trace has from the attempt before. */
+  readonly #recording = {
+    redact: <T>(value: T): T => this.#redact(value),
+    isKept: () => !this.#executor?.isReplaying(),
   }
 
   readonly #ask = async (
@@ -461,6 +490,7 @@ export class TurnExecution {
       emit: this.#emit,
       step: this.#step,
       ask: this.#ask,
+      observe: this.#observe,
       isAsking: () => this.#stepExecutor.isAsking() || isInterrupted(writer.phase),
       isReplaying: () => this.#stepExecutor.isReplaying(),
       beginWaiting: () => this.#inactivity?.hold(),

@@ -243,7 +243,7 @@ export class Writer {
         if (this.#creation && !this.#creation.isPending) return this.#reject(batch)
         const plan = this.#check(batch)
         if (plan.events.length === 0 && !this.#creation) return this.#reject(plan.forbidden)
-        const appended = await this.#append(plan.events)
+        const appended = await this.#append(this.#state.withTrace(plan.events))
         if (appended.type === 'behind') {
           await this.#catchUp()
         } else if (appended.type === 'stored') {

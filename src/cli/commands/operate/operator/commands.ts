@@ -69,6 +69,12 @@ export const operatorCommands: readonly CommandEntry[] = [
     load: async () => (await import('./task.ts')).operatorCalls,
   },
   {
+    path: 'operator trace',
+    group: 'Operate',
+    summary: 'Show what a task did, and how long each part took',
+    load: async () => (await import('./task.ts')).operatorTrace,
+  },
+  {
     path: 'operator log',
     group: 'Operate',
     summary: 'Show the log lines of a task',

@@ -1,6 +1,6 @@
 import { defined, type Json } from '../../../../core/base/json.ts'
 import { taskForms } from '../../../../core/dialects/versions.ts'
-import type { CallNode, EventRow, SeenAsDialect } from '../../../../entries/operator.ts'
+import type { CallNode, EventRow, SeenAsDialect, TraceRow } from '../../../../entries/operator.ts'
 import { createPrompts, isInteractive } from '../../../chat/prompts.ts'
 import type { Context } from '../../../command.ts'
 import { usageError } from '../../../errors.ts'
@@ -109,6 +109,22 @@ export const operatorCalls = operation(
   ({ calls }, context) => {
     if (calls.length === 0) context.output.note('The task called no other agent.')
     printCalls(calls, context, '')
+  },
+)
+
+export const operatorTrace = operation(
+  {
+    calls: ['trace'],
+    description:
+      'Shows what a task did: its turns with their steps, model requests, tool calls and calls of other agents, its questions, and deliveries to webhooks.',
+    positionals: [agentPositional, taskPositional],
+    examples: [{ line: 'parley operator trace travel 0199…', summary: 'Where a task spent its time' }],
+  },
+  (operator, context) => operator.trace(taskKey(context)),
+  ({ rows, usage, isPartial }, { output }) => {
+    for (const row of rows) output.field(`${'  '.repeat(row.depth)}${row.type}`, traceText(row))
+    if (usage) output.field('Tokens', `${usage.inputTokens} in, ${usage.outputTokens} out`)
+    if (isPartial) output.note('The task has too many events to read them all: its middle is missing.')
   },
 )
 
@@ -232,6 +248,12 @@ function printCalls(calls: readonly CallNode[], context: Context, indent: string
     )
     printCalls(own, context, `${indent}  `)
   }
+}
+
+function traceText({ name, state, started, ended, inputTokens, outputTokens, failure }: TraceRow): string {
+  const duration = ended === undefined ? '' : `, ${Math.round(ended - started)} ms`
+  const tokens = inputTokens === undefined ? '' : `, ${inputTokens} tokens in, ${outputTokens} out`
+  return `${name} ${state}${duration}${tokens}${failure === undefined ? '' : `: ${failure}`}`
 }
 
 function parseValue(text: string): Json {

@@ -1,0 +1,70 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { connect } from '../../../src/entries/client.node.ts'
+import { launchChromium } from '../../support/processes/chromium.ts'
+import { assistant, createRefunder } from './support/console-agents.ts'
+import { startConsoleServer } from './support/console-server.ts'
+import { openConsole, seriousViolations } from './support/open-console.ts'
+import { createResearcher } from './support/research-agent.ts'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launchChromium()
+}, 180_000)
+
+afterAll(() => browser?.close())
+
+const rows = (page: Page) => page.getByRole('list', { name: 'Trace', exact: true }).getByRole('button')
+
+async function startResearch() {
+  const { server, url } = await startConsoleServer({}, { '/': assistant })
+  server.add(createResearcher(server.url), { mount: '/research' })
+  const reply = await (await connect(`${server.url}/research`)).send('What about chairs?')
+  return { url, taskId: `${reply.task?.id}` }
+}
+
+it('the trace of a task is a waterfall whose rows open to arguments and results', async () => {
+  const { url, taskId } = await startResearch()
+  const { page } = await openConsole(browser, `${url}/tasks/research/${taskId}/trace`)
+  await rows(page).nth(7).waitFor()
+  const texts = await rows(page).allTextContents()
+  expect(texts.map((text) => /^(Turn|Model|Tool|Agent)/.exec(text)?.[0])).toEqual([
+    ...['Turn', 'Model', 'Tool', 'Tool', 'Model', 'Tool', 'Agent', 'Model'],
+  ])
+  expect(texts.filter((text) => text.includes('Failed'))).toEqual([expect.stringContaining('convert')])
+  await page.getByText('tool-failed: The rate service answered 503.').waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+
+  await rows(page).filter({ hasText: 'search' }).click()
+  await page.getByRole('figure', { name: 'Arguments' }).getByText('"chairs"').waitFor()
+  await page.getByRole('figure', { name: 'Result' }).getByText('"Report 3"').waitFor()
+  await rows(page).filter({ hasText: 'Sales assistant' }).click()
+  await page.getByRole('link', { name: 'Open the called task' }).click()
+  await page.getByRole('tab', { name: 'Trace', selected: true }).waitFor()
+  await page.getByRole('figure', { name: 'Result' }).waitFor({ state: 'detached' })
+  await rows(page).filter({ hasText: 'Turn 1' }).click()
+  await page.getByRole('figure', { name: 'Message' }).getByText('report').waitFor()
+})
+
+it('a trace fits a narrow screen and the dark theme', async () => {
+  const { url, taskId } = await startResearch()
+  const { page } = await openConsole(browser, `${url}/tasks/research/${taskId}/trace`, { width: 390, theme: 'dark' })
+  await rows(page).filter({ hasText: 'search' }).click()
+  await page.getByRole('figure', { name: 'Result' }).waitFor()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+  expect(await seriousViolations(page)).toEqual([])
+})
+
+it('the trace of a task that waits grows when it is answered', async () => {
+  const { server, url } = await startConsoleServer({}, { '/refunds': createRefunder() })
+  const client = await connect(`${server.url}/refunds`)
+  const { task } = await client.send('Refund A-1047')
+  const { page } = await openConsole(browser, `${url}/tasks/refunds/${task?.id}/trace`)
+  await rows(page).filter({ hasText: 'Question' }).filter({ hasText: 'Waiting' }).waitFor()
+  await page.getByRole('link', { name: 'Answer in the inbox' }).click()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.goBack()
+  await rows(page).filter({ hasText: 'refund' }).filter({ hasText: 'Completed' }).first().waitFor()
+  await rows(page).filter({ hasText: 'Question' }).filter({ hasText: 'Completed' }).waitFor()
+})
