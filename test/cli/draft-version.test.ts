@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { releasedDialects } from '../../src/core/dialects/versions.ts'
+import type { Fault } from '../conformance/faulty-agent.ts'
+import { startSpoilingProxy } from '../conformance/spoiling-proxy.ts'
 import { count, profile } from '../support/agents/interop-agent.ts'
-import { shareCli } from '../support/processes/cli.ts'
+import { type CliResult, shareCli } from '../support/processes/cli.ts'
 import { shareTestServer, startTestServer } from '../support/servers/test-server.ts'
 
 const cli = shareCli()
@@ -35,4 +37,23 @@ it('doctor and conformance judge an agent by the draft', async () => {
   const { findings, interfaces } = examined.json()
   expect(interfaces.map(({ version }: { readonly version: string }) => version)).toContain('1.1')
   expect(findings.map(({ id }: { readonly id: string }) => id)).not.toContain('generation-wrong')
+})
+
+it('doctor finds an agent that counts the changes of its tasks wrongly', async () => {
+  const { server } = await startTestServer(count, { profile, dialects: { speak: ['v1.1'] } })
+  const spoilNumbers: Fault = {
+    event(event, index, { operation }) {
+      const [body] = Object.values<{ generation?: string }>(event.result ?? {})
+      if (operation === 'stream' && index > 1 && body) body.generation = '2'
+      return [event]
+    },
+  }
+  const send = ['--send', 'count', '-o', 'json']
+  const [right, wrong] = await Promise.all([
+    cli.run(['doctor', await startSpoilingProxy(server.url, {}), ...send]),
+    cli.run(['doctor', await startSpoilingProxy(server.url, spoilNumbers), ...send]),
+  ])
+  const findings = (result: CliResult) => result.json().findings.map(({ id }: { readonly id: string }) => id)
+  expect(findings(right)).not.toContain('generation-wrong')
+  expect([wrong.code, findings(wrong)]).toEqual([1, expect.arrayContaining(['generation-wrong'])])
 })
