@@ -42,7 +42,7 @@ const productImports = {
     ['base', 'protocol', 'http', 'dialects', 'tasks', 'auth', 'limits', 'push', 'agent', 'client', 'server', 'node'],
     ['stores', 'serve', 'registry', 'loop'],
   ],
-  testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], []],
+  testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], ['registry']],
 }
 
 const inCore = (folders) => folders.map((folder) => `core/${folder}`)
@@ -56,6 +56,7 @@ const mayImportTypes = {
   stores: ['core/push', 'core/limits', 'registry', 'mesh'],
   operator: ['core/push'],
   integrations: ['core/push'],
+  testing: ['core/push', 'core/limits'],
   'core/node': ['core/agent'],
 }
 

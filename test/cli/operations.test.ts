@@ -6,7 +6,7 @@ import { importPublicKey, importSigningKey, MeshRefusal } from '../../src/entrie
 import { servePeer } from '../../src/entries/node.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { lease, message, newTask, status } from '../contracts/task-log/fixtures.ts'
+import { lease, message, newTask, status } from '../../src/testing/stores/task-log/fixtures.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
 import { shareCli } from '../support/processes/cli.ts'

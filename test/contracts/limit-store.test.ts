@@ -7,9 +7,11 @@ import { createMysqlLimits, type MysqlLimits, type MysqlPool } from '../../src/e
 import { createPostgresLimits } from '../../src/entries/postgres.ts'
 import type { PostgresLimits } from '../../src/stores/postgres/limit-store.ts'
 import { migrations } from '../../src/stores/postgres/schema.ts'
+import { limitStoreTests } from '../../src/testing/stores/limit-store.ts'
 import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
+import { runSuite } from './run-suite.ts'
 
 const stores: Readonly<Record<string, () => Promise<LimitStore>>> = {
   memory: async () => createMemoryLimits(),
@@ -49,76 +51,10 @@ function openStores(url: string, placeTtl: number, leave: () => Promise<void>) {
 }
 
 startServerFirst()
-describe.each(Object.keys(stores))('limit store: %s', (name) => {
-  const open = async () => (await stores[name]?.()) ?? expect.fail('unknown store')
-
-  it('a rate limit allows a number of uses per window and reports its state', async () => {
-    const store = await open()
-    const rate = { limit: 2, window: 60 }
-    expect(await store.take('a', rate)).toMatchObject({ isAllowed: true, remaining: 1, retryAfter: 0 })
-    expect(await store.take('a', rate)).toMatchObject({ isAllowed: true, remaining: 0 })
-    const third = await store.take('a', rate)
-    expect(third).toMatchObject({ isAllowed: false, remaining: 0 })
-    expect(third.retryAfter).toBeGreaterThan(20)
-    expect(third.fullAfter).toBeGreaterThan(50)
-    expect(await store.take('b', rate)).toMatchObject({ isAllowed: true })
-  })
-
-  it('uses become available again steadily', async () => {
-    const store = await open()
-    const rate = { limit: 2, window: 0.6 }
-    for (const _ of [1, 2]) expect((await store.take('a', rate)).isAllowed).toBe(true)
-    await expect.poll(async () => (await store.take('a', rate)).isAllowed, { interval: 20 }).toBe(true)
-    expect((await store.take('a', rate)).isAllowed).toBe(false)
-  })
-
-  it('an amount is charged beyond its limit, and reading the state charges nothing', async () => {
-    const store = await open()
-    const rate = { limit: 100, window: 60 }
-    const charge = async (amount: number) => (await store.charge?.('a', rate, amount)) ?? expect.fail('no charge')
-    expect(await charge(0)).toMatchObject({ isAllowed: true, remaining: 100, retryAfter: 0 })
-    expect(await charge(60)).toMatchObject({ isAllowed: true, remaining: 40 })
-    expect(await charge(0)).toMatchObject({ isAllowed: true, remaining: 40 })
-    const exceeded = await charge(90)
-    expect(exceeded).toMatchObject({ isAllowed: false, remaining: 0 })
-    expect(exceeded.retryAfter).toBeGreaterThan(25)
-    expect(exceeded.retryAfter).toBeLessThanOrEqual(30)
-    expect((await charge(0)).isAllowed).toBe(false)
-  })
-
-  it('a concurrency limit has a number of places, and each is released once', async () => {
-    const store = await open()
-    const [one, other] = [await store.hold('a', 2), await store.hold('a', 2)]
-    expect([one, other]).toEqual([expect.any(Function), expect.any(Function)])
-    expect(await store.hold('a', 2)).toBeUndefined()
-    expect(await store.hold('b', 2)).toBeDefined()
-    one?.()
-    one?.()
-    await expect.poll(async () => await store.hold('a', 2)).toBeDefined()
-    expect(await store.hold('a', 2)).toBeUndefined()
-  })
-
-  it('concurrent callers get no more than the limit', async () => {
-    const store = await open()
-    const many = Array.from({ length: 30 })
-    const held = await Promise.all(many.map(async () => await store.hold('a', 5)))
-    expect(held.filter((release) => release !== undefined)).toHaveLength(5)
-    const taken = await Promise.all(many.map(async () => await store.take('a', { limit: 5, window: 600 })))
-    expect(taken.filter(({ isAllowed }) => isAllowed)).toHaveLength(5)
-  })
-
-  it('keys may be any string', async () => {
-    const store = await open()
-    const names = ['a\u0000b', 'a\nb', 'a\u001fb', '\ud800', 'a\\0000b', '', 'ä', 'x'.repeat(2_000)]
-    for (const key of names) {
-      const rate = { limit: 1, window: 600 }
-      expect((await store.take(key, rate)).isAllowed).toBe(true)
-      expect((await store.take(key, rate)).isAllowed).toBe(false)
-      expect(await store.hold(key, 1)).toBeDefined()
-      expect(await store.hold(key, 1)).toBeUndefined()
-    }
-  })
-})
+for (const [name, open] of Object.entries(stores)) {
+  // The stores are closed when their test ends.
+  describe(`limit store: ${name}`, () => runSuite(limitStoreTests, async () => ({ open, cleanup: async () => {} })))
+}
 
 describe('limits in PostgreSQL', () => {
   it('the tables are created once by concurrent processes, in the versioned schema', async () => {

@@ -7,11 +7,11 @@ import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { createPostgresLog, type PostgresPool } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { nodeDriver } from '../../src/stores/sqlite/node-driver.ts'
+import { createTask, status, upTo } from '../../src/testing/stores/task-log/fixtures.ts'
 import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { createTask, status, upTo } from './task-log/fixtures.ts'
 
 startServerFirst()
 

@@ -1,8 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { migrations } from '../../src/stores/mysql/schema.ts'
+import {
+  createTask,
+  lease,
+  message,
+  newTask,
+  readGenerations,
+  upTo,
+} from '../../src/testing/stores/task-log/fixtures.ts'
 import { createMariadbPool, hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
-import { createTask, lease, message, newTask, readGenerations, upTo } from './task-log/fixtures.ts'
 
 describe.runIf(hasMariadb)('task log in MySQL', () => {
   it('processes that start together create the tables once', async () => {

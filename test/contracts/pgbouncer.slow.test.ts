@@ -1,40 +1,33 @@
 import pg from 'pg'
 import { afterAll, describe } from 'vitest'
-import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
+import { operatorLogTests } from '../../src/testing/stores/task-log/operator.ts'
+import { sharedTaskLogTests } from '../../src/testing/stores/task-log/sharing.ts'
+import { taskLogTests } from '../../src/testing/stores/task-log.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../support/postgres/pgbouncer.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
-import type { SharedStorage } from './task-log/fixtures.ts'
-import { sharedLogContract, taskLogContract } from './task-log.ts'
+import { closingStorage, runSuite } from './run-suite.ts'
+import { modelTests, sharedModelTests } from './task-log/model.ts'
 
 let pgbouncer: Promise<Pgbouncer> | undefined
 
-async function createStorage(): Promise<SharedStorage> {
+async function createStorage() {
   const database = await takeDatabase()
   pgbouncer ??= startPgbouncer(database.url)
   const pool = new pg.Pool({ connectionString: (await pgbouncer).urlOf(database.url) })
-  const opened: TaskLog[] = []
-  return {
-    async open() {
-      const log = await createPostgresLog({ pool, prepare: false })
-      opened.push(log)
-      return log
-    },
-    async cleanup() {
-      for (const log of opened) await log.close()
+  return closingStorage(
+    () => createPostgresLog({ pool, prepare: false }),
+    async () => {
       await pool.end()
       await database.release()
     },
-  }
+  )
 }
 
 startServerFirst()
 afterAll(async () => await (await pgbouncer)?.stop())
 describe.runIf(hasPgbouncer)('PostgreSQL behind PgBouncer in transaction mode', () => {
-  taskLogContract(async () => {
-    const { open, cleanup } = await createStorage()
-    return { log: await open(), cleanup }
-  })
-  sharedLogContract(createStorage)
+  runSuite([...taskLogTests, ...operatorLogTests, ...sharedTaskLogTests], createStorage)
+  runSuite([...modelTests(40), ...sharedModelTests(40)], createStorage, 60_000)
 })

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createPostgresAdmin, createPostgresLog } from '../../src/entries/postgres.ts'
 import { migrate, migrations } from '../../src/stores/postgres/schema.ts'
+import { lease, message, newTask, status } from '../../src/testing/stores/task-log/fixtures.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
-import { lease, message, newTask, status } from './task-log/fixtures.ts'
 
 startServerFirst()
 

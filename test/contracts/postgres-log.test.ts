@@ -1,9 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { migrate, migrations } from '../../src/stores/postgres/schema.ts'
+import {
+  chunk,
+  createTask,
+  lease,
+  message,
+  newTask,
+  readGenerations,
+  status,
+  upTo,
+} from '../../src/testing/stores/task-log/fixtures.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
-import { chunk, createTask, lease, message, newTask, readGenerations, status, upTo } from './task-log/fixtures.ts'
 
 startServerFirst()
 

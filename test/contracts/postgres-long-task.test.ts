@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadFold } from '../../src/core/tasks/fold.ts'
 import type { NewTask, TaskLog } from '../../src/core/tasks/log.ts'
 import { createPostgresLog, type PostgresPool } from '../../src/entries/postgres.ts'
+import { chunk, lease, message, newTask, readAll, status, upTo } from '../../src/testing/stores/task-log/fixtures.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool } from '../support/postgres/pools.ts'
-import { chunk, lease, message, newTask, readAll, status, upTo } from './task-log/fixtures.ts'
 
 startServerFirst()
 

@@ -6,11 +6,12 @@ import { createMemoryRegistryStore } from '../../src/entries/registry.ts'
 import { createSqliteRegistryStore } from '../../src/entries/sqlite.ts'
 import type { RegistryStore } from '../../src/registry/entry.ts'
 import type { ServerRegistryOptions } from '../../src/stores/shared/registry-store.ts'
+import { entryOf, latestOf, put, registryStoreTests } from '../../src/testing/stores/registry-store.ts'
 import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openMigratedPool, secondPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { entryOf, latestOf, put, registryEntriesContract } from './registry-entries.ts'
+import { closingStorage, runSuite } from './run-suite.ts'
 
 type OpenEntries = (options?: ServerRegistryOptions) => Promise<RegistryStore>
 
@@ -39,12 +40,13 @@ const databases: readonly (readonly [string, () => Promise<OpenEntries>])[] = [
 startServerFirst()
 
 describe('registry entries: memory', () =>
-  registryEntriesContract(async (options) => createMemoryRegistryStore(options)))
+  runSuite(registryStoreTests, async () => closingStorage(async (options) => createMemoryRegistryStore(options))))
 
 describe('registry entries: SQLite', () => {
-  registryEntriesContract(async (options) =>
-    createSqliteRegistryStore({ file: join(await temporaryDirectory(), 'made', 'registry.db'), ...options }),
-  )
+  runSuite(registryStoreTests, async () => {
+    const file = join(await temporaryDirectory(), 'made', 'registry.db')
+    return closingStorage(async (options) => createSqliteRegistryStore({ file, ...options }))
+  })
 
   it('entries survive the process and are shared by two', async () => {
     const file = join(await temporaryDirectory(), 'registry.db')
@@ -68,7 +70,7 @@ describe('registry entries: SQLite', () => {
 })
 
 describe.each(databases)('registry entries: %s', (_, openDatabase) => {
-  registryEntriesContract(async (options) => (await openDatabase())(options))
+  runSuite(registryStoreTests, async () => closingStorage(await openDatabase()))
 
   async function openReplicas(): Promise<readonly [RegistryStore, RegistryStore]> {
     const open = await openDatabase()

@@ -8,81 +8,62 @@ import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
 import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
+import type { TestStorage } from '../../src/testing/stores/store-test.ts'
+import { operatorLogTests } from '../../src/testing/stores/task-log/operator.ts'
+import { sharedTaskLogTests } from '../../src/testing/stores/task-log/sharing.ts'
+import { taskLogTests } from '../../src/testing/stores/task-log.ts'
 import { hasMariadb, takeMariadbDatabase } from '../support/mariadb/database.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
-import type { SharedStorage } from './task-log/fixtures.ts'
-import { sharedLogContract, taskLogContract } from './task-log.ts'
+import { closingStorage, runSuite } from './run-suite.ts'
+import { modelTests, sharedModelTests } from './task-log/model.ts'
 
-const storages: readonly (readonly [string, () => Promise<SharedStorage>])[] = [
+const storages: readonly (readonly [string, () => Promise<TestStorage<TaskLog>>])[] = [
   ['SQLite', createSqliteStorage],
   ['PostgreSQL', createPostgresStorage],
   ...(hasMariadb ? [['MySQL', createMysqlStorage] as const] : []),
 ]
 
+/** The number of random sequences of a durable log, each on new storage. A log without storage affords more. */
+const modelRuns = 40
+
 startServerFirst()
-describe('task log: memory', () => taskLogContract(openMemoryLog, { modelRuns: 400 }))
+describe('task log: memory', () => {
+  runSuite([...taskLogTests, ...operatorLogTests], createMemoryStorage)
+  runSuite(modelTests(400), createMemoryStorage, 60_000)
+})
 for (const [name, createStorage] of storages) {
-  describe(`task log: ${name}`, () => taskLogContract(() => openOne(createStorage)))
-  describe(`shared log: ${name}`, () => sharedLogContract(createStorage))
+  describe(`task log: ${name}`, () => {
+    runSuite([...taskLogTests, ...operatorLogTests, ...sharedTaskLogTests], createStorage)
+    runSuite([...modelTests(modelRuns), ...sharedModelTests(modelRuns)], createStorage, 60_000)
+  })
 }
 
-async function openMemoryLog() {
-  const log = createMemoryLog()
-  return { log, cleanup: () => log.close() }
+async function createMemoryStorage() {
+  return closingStorage(async () => createMemoryLog())
 }
 
-async function openOne(createStorage: () => Promise<SharedStorage>) {
-  const storage = await createStorage()
-  return { log: await storage.open(), cleanup: storage.cleanup }
-}
-
-async function createSqliteStorage(): Promise<SharedStorage> {
+async function createSqliteStorage() {
   const directory = await mkdtemp(join(tmpdir(), 'parley-log-'))
-  const opened: TaskLog[] = []
-  return {
-    async open() {
-      const log = createSqliteLog({ file: join(directory, 'made', 'tasks.db') })
-      opened.push(log)
-      return log
-    },
-    async cleanup() {
-      for (const log of opened) await log.close()
-      await rm(directory, { recursive: true })
-    },
-  }
+  return closingStorage(
+    async () => createSqliteLog({ file: join(directory, 'made', 'tasks.db') }),
+    () => rm(directory, { recursive: true }),
+  )
 }
 
-async function createPostgresStorage(): Promise<SharedStorage> {
+async function createPostgresStorage() {
   const database = await takeDatabase()
   const pool = new pg.Pool({ connectionString: database.url })
-  const opened: TaskLog[] = []
-  return {
-    async open() {
-      const log = await createPostgresLog({ pool })
-      opened.push(log)
-      return log
-    },
-    async cleanup() {
-      for (const log of opened) await log.close()
+  return closingStorage(
+    () => createPostgresLog({ pool }),
+    async () => {
       await pool.end()
       await database.release()
     },
-  }
+  )
 }
 
-async function createMysqlStorage(): Promise<SharedStorage> {
+async function createMysqlStorage() {
   const { pool, release } = await takeMariadbDatabase()
-  const opened: TaskLog[] = []
-  return {
-    async open() {
-      const log = await createMysqlLog({ pool })
-      opened.push(log)
-      return log
-    },
-    async cleanup() {
-      for (const log of opened) await log.close()
-      await release()
-    },
-  }
+  return closingStorage(() => createMysqlLog({ pool }), release)
 }

@@ -9,7 +9,7 @@ import {
   createPostgresReplayCache,
 } from '../../src/entries/postgres.ts'
 import type { PostgresLogOptions } from '../../src/stores/postgres/postgres-log.ts'
-import { chunk, createTask, readGenerations, upTo } from '../contracts/task-log/fixtures.ts'
+import { chunk, createTask, readGenerations, upTo } from '../../src/testing/stores/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { hasPgbouncer, startPgbouncer } from '../support/postgres/pgbouncer.ts'

@@ -16,7 +16,7 @@ import {
   readGenerations,
   status,
   upTo,
-} from '../contracts/task-log/fixtures.ts'
+} from '../../src/testing/stores/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'

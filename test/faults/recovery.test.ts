@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { StoredEvent } from '../../src/core/protocol/events.ts'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { readAll } from '../contracts/task-log/fixtures.ts'
+import { readAll } from '../../src/testing/stores/task-log/fixtures.ts'
 import { collect } from '../support/async.ts'
 import { takeDatabase } from '../support/postgres/reusable-database.ts'
 import {

@@ -1,7 +1,7 @@
 import { follow } from '../../src/core/tasks/follow.ts'
 import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { chunk, createTask, lease, message, newTask } from '../contracts/task-log/fixtures.ts'
+import { chunk, createTask, lease, message, newTask } from '../../src/testing/stores/task-log/fixtures.ts'
 import type { Report, Work } from './sqlite-processes.ts'
 
 /** A separate process that does one piece of work on a log and reports it. Started by `startChild`. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { readAll, upTo } from '../contracts/task-log/fixtures.ts'
+import { readAll, upTo } from '../../src/testing/stores/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 
 test('acknowledged events survive kill -9, without gaps and in complete batches', async () => {

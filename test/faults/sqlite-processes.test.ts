@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { createTask, readAll, readGenerations, upTo } from '../contracts/task-log/fixtures.ts'
+import { createTask, readAll, readGenerations, upTo } from '../../src/testing/stores/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 
 test('processes that start together on a new file create it once and can all use it', async () => {

@@ -13,7 +13,7 @@ import {
 } from '../../src/entries/operator.ts'
 import { floorMinute, percentileOf, rollUpMinutes } from '../../src/operator/minutes.ts'
 import type { ServeOptions } from '../../src/serve/options.ts'
-import { createTask, status } from '../contracts/task-log/fixtures.ts'
+import { createTask, status } from '../../src/testing/stores/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
 import { operatorOf } from '../support/servers/operator-login.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { createMemoryRegistryStore, type RegistryEntry, type RegistryStore } from '../../src/entries/registry.ts'
-import { a2aEntry, entryOf } from '../contracts/registry-entries.ts'
+import { a2aEntry, entryOf } from '../../src/testing/stores/registry-store.ts'
 import type { Random } from '../support/random.ts'
 
 /** More than the stores count before they treat a term as common. */

@@ -171,11 +171,11 @@ describe.skipIf(!hasPrograms)('an agent in workerd', { timeout: 60_000 }, () => 
 })
 
 describe.skipIf(!hasPrograms)('the log of a Durable Object', () => {
-  it('passes the contract of task logs inside workerd', { timeout: 180_000 }, async () => {
-    const worker = await startWorker(await bundle('contract-worker'), await temporaryDirectory(), ['nodejs_compat'])
+  it('passes the suites of task logs and webhook stores inside workerd', { timeout: 180_000 }, async () => {
+    const worker = await startWorker(await bundle('contract-worker'), await temporaryDirectory())
     onTestFinished(worker.kill)
     const names = (await (await fetch(`${worker.url}/names`)).json()) as readonly string[]
-    expect(names.length).toBeGreaterThan(70)
+    expect(names.length).toBeGreaterThan(90)
     for (const [index, name] of names.entries()) {
       const { failure } = (await (await fetch(`${worker.url}/${index}`)).json()) as { readonly failure: string | null }
       expect({ name, failure }).toEqual({ name, failure: null })

@@ -1,35 +1,36 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
 import type { TaskLog } from '../../../src/core/tasks/log.ts'
-import type { OpenLog, SharedStorage } from './fixtures.ts'
-import { chunk, message, readAll, reply, status, step } from './fixtures.ts'
+import { expect } from '../../../src/testing/stores/expect.ts'
+import type { StoreTest } from '../../../src/testing/stores/store-test.ts'
+import { chunk, message, readAll, reply, status, step } from '../../../src/testing/stores/task-log/fixtures.ts'
 import { ModelLog } from './model-log.ts'
 
-export function modelContract(open: OpenLog, runs: number): void {
-  test('any sequence of operations gives the results of the model', async () => {
-    await assertLikeModel(
-      fc.oneof(work, retention),
-      async () => {
-        const { log, cleanup } = await open()
-        return { logs: [log], cleanup }
-      },
-      runs,
-    )
-  }, 60_000)
+/** Random sequences of operations, each on new storage. */
+export function modelTests(runs: number): readonly StoreTest<TaskLog>[] {
+  return [
+    {
+      name: 'any sequence of operations gives the results of the model',
+      run: (createStorage) =>
+        assertLikeModel(fc.oneof(work, retention), runs, async () => {
+          const storage = await createStorage()
+          return { logs: [await storage.open()], cleanup: () => storage.cleanup() }
+        }),
+    },
+  ]
 }
 
 /** Without retention: a log may still have cached what the other one removed. */
-export function sharedModelContract(createStorage: () => Promise<SharedStorage>, runs: number): void {
-  test('any sequence of operations by two processes gives the results of the model', async () => {
-    await assertLikeModel(
-      work,
-      async () => {
-        const storage = await createStorage()
-        return { logs: [await storage.open(), await storage.open()], cleanup: () => storage.cleanup() }
-      },
-      runs,
-    )
-  }, 60_000)
+export function sharedModelTests(runs: number): readonly StoreTest<TaskLog>[] {
+  return [
+    {
+      name: 'any sequence of operations by two processes gives the results of the model',
+      run: (createStorage) =>
+        assertLikeModel(work, runs, async () => {
+          const storage = await createStorage()
+          return { logs: [await storage.open(), await storage.open()], cleanup: () => storage.cleanup() }
+        }),
+    },
+  ]
 }
 
 interface OpenedLogs {
@@ -37,7 +38,7 @@ interface OpenedLogs {
   readonly cleanup: () => Promise<void>
 }
 
-async function assertLikeModel(step: fc.Arbitrary<Step>, open: () => Promise<OpenedLogs>, runs: number): Promise<void> {
+async function assertLikeModel(step: fc.Arbitrary<Step>, runs: number, open: () => Promise<OpenedLogs>): Promise<void> {
   const turn = fc.tuple(step, fc.nat())
   const property = fc.asyncProperty(fc.array(turn, { maxLength: 40 }), async (turns) => {
     const { logs, cleanup } = await open()

@@ -1,33 +1,54 @@
+import { operatorLogTests, pushStoreTests, taskLogTests } from 'parley-a2a/testing/stores'
 import { openDurableObjectLog } from '../../../src/stores/durable-object/durable-object-log.ts'
 import type { ObjectStorage } from '../../../src/stores/durable-object/object-database.ts'
-import { taskLogContract } from '../../contracts/task-log.ts'
-import { cases, runCase } from '../../support/workerd/vitest-in-worker.ts'
+import { modelTests } from '../../contracts/task-log/model.ts'
 
 interface Storage extends ObjectStorage {
   deleteAll(): Promise<void>
 }
 
-let storage: Storage
-
-taskLogContract(
-  async () => {
-    await storage.deleteAll()
-    const log = openDurableObjectLog(storage)
-    return { log, cleanup: () => log.close() }
-  },
-  { modelRuns: 10 },
-)
-
-/** Runs the contract of task logs on its own storage. */
+/** Runs the suites of task logs and webhook stores on its own storage. */
 export class TaskObject {
+  readonly #storage: Storage
+
   constructor(state: { readonly storage: Storage }) {
-    storage = state.storage
+    this.#storage = state.storage
+  }
+
+  async #openLog() {
+    await this.#storage.deleteAll()
+    const log = openDurableObjectLog(this.#storage)
+    return { log, cleanup: () => log.close() }
+  }
+
+  /** The cases, with what runs them. */
+  #cases() {
+    const createLog = async () => {
+      const { log, cleanup } = await this.#openLog()
+      return { open: async () => log, cleanup }
+    }
+    const createPushStore = async () => {
+      const { log, cleanup } = await this.#openLog()
+      return { open: async () => log.webhooks, cleanup }
+    }
+    return [
+      ...[...taskLogTests, ...operatorLogTests, ...modelTests(10)].map(({ name, run }) => ({
+        name,
+        run: () => run(createLog),
+      })),
+      ...pushStoreTests.map(({ name, run }) => ({ name, run: () => run(createPushStore) })),
+    ]
   }
 
   async fetch(request: Request): Promise<Response> {
-    const index = Number(new URL(request.url).pathname.slice(1))
-    const contract = cases[index]
-    return Response.json(contract ? { failure: (await runCase(contract)) ?? null } : cases.map(({ name }) => name))
+    const cases = this.#cases()
+    const testCase = cases[Number(new URL(request.url).pathname.slice(1))]
+    if (!testCase) return Response.json(cases.map(({ name }) => name))
+    const failure = await testCase.run().then(
+      () => null,
+      (error: Error) => error.stack ?? error.message,
+    )
+    return Response.json({ failure })
   }
 }
 

@@ -17,7 +17,7 @@ export interface RunningWorker {
   kill(): Promise<void>
 }
 
-/** Bundles a Worker as a deployment does: one file, without Node. Suites of Vitest run by `vitest-in-worker.ts`. */
+/** Bundles a Worker as a deployment does: one file, without Node. */
 export async function bundleWorker(file: string): Promise<string> {
   const bundle = await rolldown({
     input: file,
@@ -26,7 +26,6 @@ export async function bundleWorker(file: string): Promise<string> {
     external: /^(cloudflare|node):/,
     plugins: [resolveWorkerd],
     resolve: {
-      alias: { vitest: fileURLToPath(new URL('vitest-in-worker.ts', import.meta.url)) },
       mainFields: ['module', 'main'],
       conditionNames: ['workerd', 'worker', 'import', 'default'],
     },
@@ -46,14 +45,10 @@ const resolveWorkerd: Plugin = {
 }
 
 /** Runs a bundled Worker, with its storage in a directory. */
-export async function startWorker(
-  code: string,
-  directory: string,
-  flags: readonly string[] = [],
-): Promise<RunningWorker> {
+export async function startWorker(code: string, directory: string): Promise<RunningWorker> {
   await mkdir(join(directory, 'storage'), { recursive: true })
   await writeFile(join(directory, 'worker.mjs'), code)
-  await writeFile(join(directory, 'config.capnp'), configurationWith(flags))
+  await writeFile(join(directory, 'config.capnp'), configuration)
   const args = ['serve', 'config.capnp', '--control-fd=3', `--directory-path=storage=${join(directory, 'storage')}`]
   const child = spawn(await programPath('workerd'), args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
   let output = ''
@@ -82,7 +77,7 @@ async function portOf(child: ChildProcess, output: () => string): Promise<number
   throw new Error(`workerd does not listen: ${output()}`)
 }
 
-const configurationWith = (flags: readonly string[]) => `
+const configuration = `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -95,7 +90,6 @@ const config :Workerd.Config = (
 const worker :Workerd.Worker = (
   modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
   compatibilityDate = "2026-01-01",
-  compatibilityFlags = ${JSON.stringify(flags)},
   durableObjectNamespaces = [(className = "TaskObject", uniqueKey = "parley-tasks", enableSql = true)],
   durableObjectStorage = (localDisk = "storage"),
   bindings = [(name = "TASKS", durableObjectNamespace = "TaskObject")],

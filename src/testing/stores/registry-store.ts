@@ -1,31 +1,22 @@
-import { expect, it, onTestFinished } from 'vitest'
-import type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../../src/entries/registry.ts'
-import { searchConditions, termsOf } from '../../src/registry/search.ts'
-import { meshCard } from '../support/mesh/mesh-peers.ts'
-import { operatorStateContract } from './operator-state.ts'
+import type { A2AEntry, MeshEntry, RegistryEntry, RegistryStore } from '../../registry/entry.ts'
+import { searchConditions, termsOf } from '../../registry/search.ts'
+import { expect } from './expect.ts'
+import { operatorStateTests } from './operator-state.ts'
+import { type StoreTest, storeTest } from './store-test.ts'
 
-export interface OpenOptions {
+/** The options with which the tests open a registry store. */
+export interface RegistryTestOptions {
   readonly capacity?: number
   readonly changesKept?: number
 }
-export type OpenEntries = (options: OpenOptions) => Promise<RegistryStore>
 
 /** The behaviour of every store of registry entries. */
-export function registryEntriesContract(open: OpenEntries): void {
-  async function openStore(options: OpenOptions = {}): Promise<RegistryStore> {
-    const entries = await open(options)
-    onTestFinished(() => entries.close())
-    return entries
-  }
-
-  operatorStateContract(async () => {
-    const { operator } = await openStore()
-    if (!operator) throw new Error('This store has nothing for operators.')
+export const registryStoreTests: readonly StoreTest<RegistryStore, RegistryTestOptions>[] = [
+  ...operatorStateTests<RegistryStore, RegistryTestOptions>(({ operator }) => {
+    if (!operator) throw new Error('This store has nothing for operators: it has no `operator`.')
     return operator
-  })
-
-  it('a stored entry can be read until it is removed', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a stored entry can be read until it is removed', async (entries) => {
     const entry = entryOf('tea-agent', { fingerprint: 'sha256:ab', trouble: 'said', owner: 'alice' })
     expect(await put(entries, entry)).toBe('added')
     expect(await entries.get('tea-agent')).toEqual(entry)
@@ -34,10 +25,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.get('tea-agent')).toBeUndefined()
     expect(await entries.find({ terms: ['c:prices'], limit: 10 })).toEqual({ entries: [], total: 0 })
     expect(await entries.find({ limit: 10 })).toEqual({ entries: [], total: 0 })
-  })
-
-  it('signs and emoji in a search are text, not wildcards', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('signs and emoji in a search are text, not wildcards', async (entries) => {
     const texts = { percent: '100% tea', under: 'tea_pot', rocket: 'Launches \u{1f680} tea', plain: '100 teapots' }
     for (const [name, description] of Object.entries(texts)) {
       const blank = a2aEntry(`https://${name}.example/card.json`)
@@ -63,10 +52,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     const { terms } = searchConditions({ capability: long })
     await put(entries, skilled, terms)
     expect((await entries.find({ terms, limit: 10 })).total).toBe(1)
-  })
-
-  it('entries may contain any text', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('entries may contain any text', async (entries) => {
     const name = 'odd \u0000\n\ud800 \\ 名前 \u{1f375}'
     const entry = { ...a2aEntry('https://odd.example/card.json'), name, owner: `o${name}` }
     await put(entries, entry, [`t:${name}`])
@@ -74,38 +61,30 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(page.total).toBe(1)
     expect(page.entries[0]).toMatchObject({ id: entry.id, kind: 'a2a' })
     expect(await entries.remove(entry.id)).toBe(true)
-  })
-
-  it('a new registration replaces the terms of the old one', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a new registration replaces the terms of the old one', async (entries) => {
     await put(entries, entryOf('tea-agent'), ['c:prices', 'c:news'])
     expect(await put(entries, entryOf('tea-agent', { name: 'Renamed' }), ['c:weather'])).toBe('replaced')
     expect((await entries.find({ terms: ['c:news'], limit: 10 })).total).toBe(0)
     expect((await entries.find({ terms: ['c:weather'], limit: 10 })).total).toBe(1)
     expect((await entries.find({ limit: 10 })).total).toBe(1)
-  })
-
-  it('a search finds the entries that have all terms, case-sensitively', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a search finds the entries that have all terms, case-sensitively', async (entries) => {
     await put(entries, entryOf('both-agent'), ['c:prices', 'c:news'])
     await put(entries, entryOf('news-agent'), ['c:news', 'c:Prices'])
     expect(idsOf(await entries.find({ terms: ['c:news', 'c:prices'], limit: 10 }))).toEqual(['both-agent'])
     expect(idsOf(await entries.find({ terms: ['c:news', 'c:tea'], limit: 10 }))).toEqual([])
     expect(idsOf(await entries.find({ terms: [], limit: 10 }))).toEqual(['both-agent', 'news-agent'])
-  })
-
-  it('a search by prefix finds each entry once', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a search by prefix finds each entry once', async (entries) => {
     await put(entries, entryOf('tea-agent'), ['w:price', 'w:prices', 'w:tea', 'c:x'])
     await put(entries, entryOf('toy-agent'), ['w:price', 'w:toys'])
     expect(await entries.find({ prefixes: ['w:pri'], limit: 10 })).toMatchObject({ total: 2 })
     expect(idsOf(await entries.find({ prefixes: ['w:pri', 'w:te'], limit: 10 }))).toEqual(['tea-agent'])
     expect(idsOf(await entries.find({ terms: ['c:x'], prefixes: ['w:t'], limit: 10 }))).toEqual(['tea-agent'])
     expect(await entries.find({ terms: ['c:x'], prefixes: ['w:z'], limit: 10 })).toEqual({ entries: [], total: 0 })
-  })
-
-  it('entries are sorted by name and id, paged, and counted in total', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('entries are sorted by name and id, paged, and counted in total', async (entries) => {
     for (const id of ['c-agent', 'a-agent', 'b-agent']) {
       await put(entries, entryOf(id, { name: id === 'c-agent' ? 'A' : 'B' }))
     }
@@ -117,10 +96,8 @@ export function registryEntriesContract(open: OpenEntries): void {
       expect(idsOf(next)).toEqual(['b-agent'])
       expect(next.total).toBe(3)
     }
-  })
-
-  it('a search can be restricted to a kind', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a search can be restricted to a kind', async (entries) => {
     await put(entries, entryOf('tea-agent'))
     await put(entries, a2aEntry('https://tea.example/card.json'), ['c:prices'])
     const page = await entries.find({ kind: 'a2a', terms: ['c:prices'], limit: 10 })
@@ -131,10 +108,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.find({ kind: 'a2a', limit: 10, uncounted: true })).total).toBe(0)
     await entries.remove('tea-agent')
     expect((await entries.find({ kind: 'mesh', limit: 10 })).total).toBe(0)
-  })
-
-  it('a search by health considers trouble and, for mesh peers, when they were seen', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a search by health considers trouble and, for mesh peers, when they were seen', async (entries) => {
     await put(entries, entryOf('fresh-agent', { seen: 100 }))
     await put(entries, entryOf('old-agent', { seen: 99 }))
     await put(entries, entryOf('sick-agent', { seen: 200, trouble: 'unreachable' }))
@@ -154,10 +129,8 @@ export function registryEntriesContract(open: OpenEntries): void {
       expect(await count(true, 'a2a', terms)).toBe(1)
       expect(await count(false, 'a2a', terms)).toBe(0)
     }
-  })
-
-  it('a search by rank puts the best entries first and unhealthy ones last', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('a search by rank puts the best entries first and unhealthy ones last', async (entries) => {
     for (const [id, rank] of [
       ['a-agent', 30],
       ['b-agent', 10],
@@ -170,20 +143,19 @@ export function registryEntriesContract(open: OpenEntries): void {
       const page = await entries.find({ ...query, order: 'best', limit: 10 })
       expect(idsOf(page)).toEqual(['c-agent', 'a-agent', 'b-agent'])
     }
-  })
-
-  it('touching an entry updates when it was seen, never to an earlier time, and its trouble', async () => {
-    const entries = await openStore()
-    await put(entries, entryOf('tea-agent', { seen: 100 }))
-    expect(await entries.touch('tea-agent', 200, 'said')).toMatchObject({ seen: 200, trouble: 'said' })
-    expect(await entries.touch('tea-agent', 150)).toMatchObject({ seen: 200, trouble: 'said' })
-    expect(await entries.touch('tea-agent', 250, null)).toEqual(entryOf('tea-agent', { seen: 250 }))
-    expect(await entries.touch('no-agent', 250)).toBeUndefined()
-    expect(await entries.touch('no-agent', 250, 'said')).toBeUndefined()
-  })
-
-  it('expiry removes old entries of one kind, up to the limit', async () => {
-    const entries = await openStore()
+  }),
+  storeTest(
+    'touching an entry updates when it was seen, never to an earlier time, and its trouble',
+    async (entries) => {
+      await put(entries, entryOf('tea-agent', { seen: 100 }))
+      expect(await entries.touch('tea-agent', 200, 'said')).toMatchObject({ seen: 200, trouble: 'said' })
+      expect(await entries.touch('tea-agent', 150)).toMatchObject({ seen: 200, trouble: 'said' })
+      expect(await entries.touch('tea-agent', 250, null)).toEqual(entryOf('tea-agent', { seen: 250 }))
+      expect(await entries.touch('no-agent', 250)).toBeUndefined()
+      expect(await entries.touch('no-agent', 250, 'said')).toBeUndefined()
+    },
+  ),
+  storeTest('expiry removes old entries of one kind, up to the limit', async (entries) => {
     for (const [index, id] of ['a-agent', 'b-agent', 'c-agent'].entries()) {
       await put(entries, entryOf(id, { seen: index }))
     }
@@ -193,28 +165,26 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.expire('mesh', 2, 10)).toEqual([])
     expect(idsOf(await entries.find({ terms: ['c:prices'], limit: 10 }))).toEqual(['c-agent', 'https://tea.example/'])
     expect((await entries.find({ limit: 10 })).total).toBe(2)
-  })
-
-  it('a full store refuses new entries and accepts updates', async () => {
-    const entries = await openStore({ capacity: 1 })
-    expect(await put(entries, entryOf('a-agent'))).toBe('added')
-    expect(await put(entries, entryOf('b-agent'))).toBe('full')
-    expect(await put(entries, entryOf('a-agent', { seen: 7 }))).toBe('replaced')
-    expect((await entries.get('a-agent'))?.seen).toBe(7)
-    await entries.remove('a-agent')
-    expect(await put(entries, entryOf('b-agent'))).toBe('added')
-  })
-
-  it('an entry cannot be replaced by another owner, even concurrently', async () => {
-    const entries = await openStore()
+  }),
+  storeTest(
+    'a full store refuses new entries and accepts updates',
+    async (entries) => {
+      expect(await put(entries, entryOf('a-agent'))).toBe('added')
+      expect(await put(entries, entryOf('b-agent'))).toBe('full')
+      expect(await put(entries, entryOf('a-agent', { seen: 7 }))).toBe('replaced')
+      expect((await entries.get('a-agent'))?.seen).toBe(7)
+      await entries.remove('a-agent')
+      expect(await put(entries, entryOf('b-agent'))).toBe('added')
+    },
+    { capacity: 1 },
+  ),
+  storeTest('an entry cannot be replaced by another owner, even concurrently', async (entries) => {
     const entry = a2aEntry('https://tea.example/')
     const puts = await Promise.all(['alice', 'bob'].map((owner) => put(entries, { ...entry, owner })))
     expect(puts.toSorted()).toEqual(['added', 'taken'])
     expect(await put(entries, entry)).toBe('taken')
-  })
-
-  it('noting updates an existing entry and keeps its owner', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('noting updates an existing entry and keeps its owner', async (entries) => {
     const entry = a2aEntry('https://tea.example/')
     expect(await entries.note(entry, { terms: [], rank: 1 })).toBe(false)
     await put(entries, { ...entry, owner: 'alice' }, ['s:old'])
@@ -222,10 +192,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(await entries.get(entry.id)).toMatchObject({ name: 'New', owner: 'alice' })
     expect((await entries.find({ terms: ['s:old'], limit: 1 })).total).toBe(0)
     expect((await entries.find({ terms: ['s:new'], limit: 1 })).total).toBe(1)
-  })
-
-  it('due entries are listed, the most urgent first', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('due entries are listed, the most urgent first', async (entries) => {
     for (const [id, due] of [
       ['a-agent', 30],
       ['b-agent', 10],
@@ -238,10 +206,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.due(99, 1)).map(({ id }) => id)).toEqual(['b-agent'])
     await entries.schedule('b-agent', 40)
     expect((await entries.due(30, 10)).map(({ id }) => id)).toEqual(['c-agent', 'a-agent'])
-  })
-
-  it('the number of entries per owner is limited, except for the operator', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('the number of entries per owner is limited, except for the operator', async (entries) => {
     const limits = { maxOwned: 2 }
     const add = (id: string, owner?: string) =>
       entries.put(entryOf(id, owner === undefined ? {} : { owner }), { terms: [], rank: 0 }, limits)
@@ -254,10 +220,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     await entries.remove('a-agent')
     expect(await add('c-agent', 'alice')).toBe('added')
     expect(await entries.get('h-agent')).toBeUndefined()
-  })
-
-  it('catalogs are stored until they are dropped', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('catalogs are stored until they are dropped', async (entries) => {
     const url = 'https://tea.example/.well-known/ai-catalog.json'
     const catalog = { url, due: 5, readAt: 1, failures: 0, inline: [`${url}#a`] }
     await entries.keepCatalog({ ...catalog, owner: 'alice', etag: '"1"' })
@@ -270,10 +234,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     ])
     expect([await entries.dropCatalog(url), await entries.dropCatalog(url)]).toEqual([true, false])
     expect(await entries.catalogs()).toHaveLength(1)
-  })
-
-  it('changes are numbered, and waiting readers are woken', async () => {
-    const entries = await openStore()
+  }),
+  storeTest('changes are numbered, and waiting readers are woken', async (entries) => {
     const base = await latestOf(entries)
     const waiting = entries.wait(base, AbortSignal.timeout(5_000))
     await put(entries, entryOf('tea-agent'))
@@ -294,21 +256,21 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.changes(base + 2, 1)).changes).toMatchObject([{ number: base + 3 }])
     expect((await entries.changes(latest, 10)).changes).toEqual([])
     await entries.wait(latest - 1, AbortSignal.timeout(5_000))
-  })
-
-  it('a reader that is too far behind gets no changes', async () => {
-    const entries = await openStore({ changesKept: 2 })
-    const base = await latestOf(entries)
-    for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
-    const latest = base + 3
-    expect(await entries.changes(base, 10)).toEqual({ changes: undefined, latest })
-    expect((await entries.changes(base + 1, 10)).changes).toHaveLength(2)
-    expect(await entries.changes(latest + 1, 10)).toEqual({ changes: undefined, latest })
-    expect(await entries.changes(0, 10)).toEqual({ changes: undefined, latest })
-  })
-
-  it('waiting ends when the signal aborts or the store closes', async () => {
-    const entries = await openStore()
+  }),
+  storeTest(
+    'a reader that is too far behind gets no changes',
+    async (entries) => {
+      const base = await latestOf(entries)
+      for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
+      const latest = base + 3
+      expect(await entries.changes(base, 10)).toEqual({ changes: undefined, latest })
+      expect((await entries.changes(base + 1, 10)).changes).toHaveLength(2)
+      expect(await entries.changes(latest + 1, 10)).toEqual({ changes: undefined, latest })
+      expect(await entries.changes(0, 10)).toEqual({ changes: undefined, latest })
+    },
+    { changesKept: 2 },
+  ),
+  storeTest('waiting ends when the signal aborts or the store closes', async (entries) => {
     const leaving = new AbortController()
     const base = await latestOf(entries)
     const [one, other] = [entries.wait(base, leaving.signal), entries.wait(base, new AbortController().signal)]
@@ -316,8 +278,8 @@ export function registryEntriesContract(open: OpenEntries): void {
     await one
     await entries.close()
     await other
-  })
-}
+  }),
+]
 
 export async function latestOf(entries: RegistryStore): Promise<number> {
   return (await entries.changes(0, 1)).latest
@@ -329,7 +291,18 @@ export function put(entries: RegistryStore, entry: RegistryEntry, terms: readonl
 
 export function entryOf(id: string, more: Partial<MeshEntry> = {}): MeshEntry {
   const endpoint = `https://${id}.example.com/mesh`
-  return { kind: 'mesh', id, name: id, card: meshCard(id), endpoint, seen: 1, ...more }
+  return { kind: 'mesh', id, name: id, card: meshCardOf(id), endpoint, seen: 1, ...more }
+}
+
+function meshCardOf(agentId: string): MeshEntry['card'] {
+  return {
+    agent_id: agentId,
+    name: agentId,
+    version: '1.0.0',
+    description: `The agent ${agentId}.`,
+    capabilities: ['prices'],
+    supported_protocols: ['A2A/1.0'],
+  }
 }
 
 export function a2aEntry(id: string, more: Partial<A2AEntry> = {}): A2AEntry {

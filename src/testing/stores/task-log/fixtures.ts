@@ -1,35 +1,6 @@
-import { onTestFinished } from 'vitest'
-import type {
-  ArtifactEvent,
-  MessageEvent,
-  StatusEvent,
-  StoredEvent,
-  TaskEvent,
-} from '../../../src/core/protocol/events.ts'
-import { anonymous, type TaskState } from '../../../src/core/protocol/model.ts'
-import type { NewTask, TaskLog } from '../../../src/core/tasks/log.ts'
-
-export interface OpenedLog {
-  readonly log: TaskLog
-  /** Closes the log and removes its storage. */
-  readonly cleanup: () => Promise<void>
-}
-
-/** Opens a new, empty log. */
-export type OpenLog = () => Promise<OpenedLog>
-
-/** Storage that several logs share, as in several processes. */
-export interface SharedStorage {
-  open(): Promise<TaskLog>
-  cleanup(): Promise<void>
-}
-
-/** Opens a log for one test. */
-export async function openForTest(open: OpenLog): Promise<TaskLog> {
-  const { log, cleanup } = await open()
-  onTestFinished(cleanup)
-  return log
-}
+import type { ArtifactEvent, MessageEvent, StatusEvent, StoredEvent, TaskEvent } from '../../../core/protocol/events.ts'
+import { anonymous, type TaskState } from '../../../core/protocol/model.ts'
+import type { NewTask, TaskLog } from '../../../core/tasks/log.ts'
 
 export const lease = { holder: 'test', ttl: 60_000 }
 

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
-import type { TaskEvent } from '../../../src/core/protocol/events.ts'
-import { loadFold } from '../../../src/core/tasks/fold.ts'
-import type { TaskLog } from '../../../src/core/tasks/log.ts'
-import { revisionAt, withRevisions } from '../../../src/core/tasks/revisions.ts'
-import { chunk, lease, message, newTask, type OpenLog, openForTest, readAll, status, step } from './fixtures.ts'
+import type { TaskEvent } from '../../../core/protocol/events.ts'
+import { loadFold } from '../../../core/tasks/fold.ts'
+import type { TaskLog } from '../../../core/tasks/log.ts'
+import { revisionAt, withRevisions } from '../../../core/tasks/revisions.ts'
+import { expect } from '../expect.ts'
+import { type StoreTest, storeTest } from '../store-test.ts'
+import { chunk, lease, message, newTask, readAll, status, step } from './fixtures.ts'
 
 /** A last status whose message is the agent's answer: an artifact and a status for its readers. */
 const answer: TaskEvent = {
@@ -11,9 +12,8 @@ const answer: TaskEvent = {
   status: { ...status('completed', 2_000, 'done').status, isAnswer: true },
 }
 
-export function revisionsContract(open: OpenLog): void {
-  test('every event is stored with the number of changes that callers see', async () => {
-    const log = await openForTest(open)
+export const revisionsTests: readonly StoreTest<TaskLog>[] = [
+  storeTest('every event is stored with the number of changes that callers see', async (log) => {
     const counting = withRevisions(log)
     const task = newTask()
     await counting.create(task, [message(), step, status('submitted')], { lease })
@@ -24,10 +24,8 @@ export function revisionsContract(open: OpenLog): void {
     expect(await revisionsIn(log, task.taskId)).toEqual(stored)
     expect(await revisionsIn(counting, task.taskId)).toEqual(stored)
     expect((await loadFold(counting, task)).task()).toMatchObject({ generation: 9, revision: 7 })
-  })
-
-  test('an append to a log that another process has written continues its count', async () => {
-    const log = await openForTest(open)
+  }),
+  storeTest('an append to a log that another process has written continues its count', async (log) => {
     const task = newTask()
     await withRevisions(log).create(task, [message(), status('submitted'), status('working')], { lease })
     const other = withRevisions(log)
@@ -37,10 +35,8 @@ export function revisionsContract(open: OpenLog): void {
     await withRevisions(log).append(task.taskId, 4, [message('more'), step], { fence: 1 })
     await other.append(task.taskId, 6, [chunk('two')], { fence: 1 })
     expect(await revisionsIn(log, task.taskId)).toEqual([0, 1, 2, 3, 3, 3, 4])
-  })
-
-  test('events from before are counted from the start of their task, and not written again', async () => {
-    const log = await openForTest(open)
+  }),
+  storeTest('events from before are counted from the start of their task, and not written again', async (log) => {
     const task = newTask()
     await log.create(task, [message(), status('submitted'), status('working')], { lease })
     for (let after = 3; after < 603; after += 100) await log.append(task.taskId, after, chunks(100), { fence: 1 })
@@ -53,10 +49,8 @@ export function revisionsContract(open: OpenLog): void {
     expect(stored.slice(0, 603).every((revision) => revision === undefined)).toBe(true)
     expect(stored.slice(603)).toEqual([603, 605])
     expect(await revisionAt(withRevisions(log), task.taskId, 605)).toBe(605)
-  })
-
-  test('a snapshot from before gets the revision of its events', async () => {
-    const log = await openForTest(open)
+  }),
+  storeTest('a snapshot from before gets the revision of its events', async (log) => {
     const task = newTask()
     await log.create(task, [message(), status('submitted'), status('working')], { lease })
     await log.append(task.taskId, 3, chunks(50), { fence: 1 })
@@ -65,8 +59,8 @@ export function revisionsContract(open: OpenLog): void {
     await log.append(task.taskId, 53, [chunk('after')], { fence: 1 })
     expect(await withRevisions(log).snapshot(task.taskId)).toMatchObject({ generation: 53, revision: 52 })
     expect((await loadFold(withRevisions(log), task)).task()?.revision).toBe(53)
-  })
-}
+  }),
+]
 
 function chunks(count: number): readonly TaskEvent[] {
   return Array.from({ length: count }, () => chunk('x'))

@@ -1,21 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
-import type { StoredEvent } from '../../../src/core/protocol/events.ts'
-import { follow } from '../../../src/core/tasks/follow.ts'
-import { readLimit, type TaskLog } from '../../../src/core/tasks/log.ts'
-import type { SharedStorage } from './fixtures.ts'
+import type { StoredEvent } from '../../../core/protocol/events.ts'
+import { follow } from '../../../core/tasks/follow.ts'
+import { readLimit, type TaskLog } from '../../../core/tasks/log.ts'
+import { expect, expectFailure } from '../expect.ts'
+import { type StoreTest, sleep, storageTest, until } from '../store-test.ts'
 import { chunk, createTask, lease, message, newTask, readAll, readGenerations, status, upTo } from './fixtures.ts'
 import { expectExactTotals } from './listing.ts'
 
-export function sharingContract(createStorage: () => Promise<SharedStorage>): void {
-  async function openStorage(): Promise<SharedStorage> {
-    const storage = await createStorage()
-    onTestFinished(() => storage.cleanup())
-    return storage
-  }
-
-  test('stored data survives closing and opening the log', async () => {
-    const shared = await openStorage()
+/** The further behaviour of a durable log that several processes share. */
+export const sharedTaskLogTests: readonly StoreTest<TaskLog>[] = [
+  storageTest('stored data survives closing and opening the log', async (shared) => {
     const log = await shared.open()
     const task = newTask()
     const claims = [{ key: 'k', digest: 'd' }]
@@ -35,15 +28,11 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
         lease: await from.acquire(task.taskId, lease),
       }
     }
-  })
-
-  test('totals stay exact while several processes send, cancel, expire and erase at once', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest('totals stay exact while several processes send, cancel, expire and erase at once', async (shared) => {
     await expectExactTotals([await shared.open(), await shared.open()])
-  })
-
-  test('closing completes the running writes, and every later call is rejected', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest('closing completes the running writes, and every later call is rejected', async (shared) => {
     const log = await shared.open()
     const taskId = await createTask(log)
     const appending = log.append(taskId, 1, [chunk('last words')], { fence: 1 })
@@ -62,13 +51,11 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
       () => log.list({ owner: 'alice', limit: 1 }),
       () => log.acquire(taskId, lease),
     ]) {
-      await expect(call()).rejects.toThrow(/is closed/)
+      await expectFailure(call(), /is closed/)
     }
     expect(await readGenerations(await shared.open(), taskId)).toEqual([1, 2])
-  })
-
-  test('a process sees at once what another process stored', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest('a process sees at once what another process stored', async (shared) => {
     const [one, two] = [await shared.open(), await shared.open()]
     const taskId = await createTask(one)
     expect(await readGenerations(two, taskId)).toEqual([1])
@@ -80,10 +67,8 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     await two.append(taskId, 3, [{ type: 'cancel' }], {})
     await one.append(taskId, 4, [status('canceled')], { fence: 1 })
     for (const after of upTo(5)) expect(await readAll(one, taskId, after)).toEqual(await readAll(two, taskId, after))
-  })
-
-  test('a waiting reader is woken by an append of another process', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest('a waiting reader is woken by an append of another process', async (shared) => {
     const [one, two] = [await shared.open(), await shared.open()]
     const taskId = await createTask(one)
     const never = new AbortController().signal
@@ -94,10 +79,8 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
       expect((await one.head(taskId))?.generation).toBe(after + 1)
       await sleep(after) // at another point of its rhythm each time
     }
-  })
-
-  test('a waiting reader is not woken by appends to other tasks', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest('a waiting reader is not woken by appends to other tasks', async (shared) => {
     const [one, two] = [await shared.open(), await shared.open()]
     const taskId = await createTask(one)
     const leaving = new AbortController()
@@ -110,49 +93,46 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
     expect(woken).toBe(false)
     leaving.abort()
     await waiting
-  })
-
-  test('following a task ends when another process erases it, before or while the reader waits', async () => {
-    const shared = await openStorage()
-    const [one, two] = [await shared.open(), await shared.open()]
-    const [taskId, late] = [await createTask(one), await createTask(one)]
-    const unaffected = await createTask(one, { owner: 'bob' })
-    const leaving = new AbortController()
-    const never = new AbortController().signal
-    let isFollowed = true
-    const followingOther = drain(follow(one, unaffected, 0, leaving.signal)).then(() => {
-      isFollowed = false
-    })
-    const following = drain(follow(one, taskId, 0, never))
-    await one.wait(taskId, 0, never)
-    const waiting = one.wait(taskId, 1, never)
-    expect(await two.erase({ owner: 'alice' }, 10)).toHaveLength(2)
-    expect(await following).toBe(1)
-    await waiting
-    // A reader that looked before the erasure and waits only now.
-    await one.wait(late, 1, never)
-    await sleep(100)
-    await one.wait(late, 1, never)
-    expect(isFollowed).toBe(true)
-    leaving.abort()
-    await followingOther
-  })
-
-  test('leases and fences hold across processes', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest(
+    'following a task ends when another process erases it, before or while the reader waits',
+    async (shared) => {
+      const [one, two] = [await shared.open(), await shared.open()]
+      const [taskId, late] = [await createTask(one), await createTask(one)]
+      const unaffected = await createTask(one, { owner: 'bob' })
+      const leaving = new AbortController()
+      const never = new AbortController().signal
+      let isFollowed = true
+      const followingOther = drain(follow(one, unaffected, 0, leaving.signal)).then(() => {
+        isFollowed = false
+      })
+      const following = drain(follow(one, taskId, 0, never))
+      await one.wait(taskId, 0, never)
+      const waiting = one.wait(taskId, 1, never)
+      expect(await two.erase({ owner: 'alice' }, 10)).toHaveLength(2)
+      expect(await following).toBe(1)
+      await waiting
+      // A reader that looked before the erasure and waits only now.
+      await one.wait(late, 1, never)
+      await sleep(100)
+      await one.wait(late, 1, never)
+      expect(isFollowed).toBe(true)
+      leaving.abort()
+      await followingOther
+    },
+  ),
+  storageTest('leases and fences hold across processes', async (shared) => {
     const [one, two] = [await shared.open(), await shared.open()]
     const task = newTask()
     await one.create(task, [message()], { lease })
     expect(await two.acquire(task.taskId, lease)).toBeUndefined()
     expect(await one.renew([{ taskId: task.taskId, fence: 1 }], 50)).toEqual([])
-    await expect.poll(() => two.orphans(10), { timeout: 10_000 }).toMatchObject([{ taskId: task.taskId }])
+    await until(async () => (await two.orphans(10)).some(({ taskId }) => taskId === task.taskId))
     expect(await two.acquire(task.taskId, lease)).toEqual({ fence: 2 })
     expect(await one.append(task.taskId, 1, [status('working')], { fence: 1 })).toEqual({ type: 'fenced' })
     expect(await one.renew([{ taskId: task.taskId, fence: 1 }], 100)).toEqual([task.taskId])
-  })
-
-  test('a page is bounded in bytes', async () => {
-    const shared = await openStorage()
+  }),
+  storageTest('a page is bounded in bytes', async (shared) => {
     const log = await shared.open()
     const taskId = await createTask(log, {}, ...upTo(40).map(() => chunk('x'.repeat(20_000))))
     for (const reader of [log, await shared.open()]) {
@@ -160,8 +140,8 @@ export function sharingContract(createStorage: () => Promise<SharedStorage>): vo
       const page = await reader.read(taskId, 0)
       expect(JSON.stringify(page).length).toBeLessThan(readLimit.bytes + 50_000)
     }
-  })
-}
+  }),
+]
 
 /** How many events came until there were no more. */
 async function drain(events: AsyncIterable<StoredEvent>): Promise<number> {
