@@ -24,6 +24,15 @@ describe.skipIf(!isBuilt)('the examples', () => {
     expect(stdout.trimEnd().endsWith(ending)).toBe(true)
   })
 
+  it('the file store passes the suite of task logs in node:test', async () => {
+    const script = fileURLToPath(new URL('../../examples/file-store/file-log.test.ts', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', script], {
+      timeout: 50_000,
+    })
+    expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(60)
+    expect(stdout).toMatch(/^# fail 0$/m)
+  })
+
   it('the index lists every example', async () => {
     const folder = new URL('../../examples/', import.meta.url)
     const index = await readFile(new URL('README.md', folder), 'utf8')

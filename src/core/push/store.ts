@@ -58,6 +58,7 @@ export interface Webhook {
   readonly created: number
 }
 
+/** A webhook to be stored. */
 export interface NewWebhook extends WebhookKey {
   /** When the next delivery is due, in milliseconds since 1970. Undefined if there is nothing to deliver. */
   readonly due: number | undefined
@@ -70,6 +71,7 @@ export interface PushLease {
   readonly ttl: number
 }
 
+/** A stored webhook, with its revision and its place in lists. */
 export interface StoredWebhook extends NewWebhook {
   /** Increases with every change. */
   readonly revision: number

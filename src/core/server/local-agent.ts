@@ -57,7 +57,7 @@ export function localAgent<const S extends readonly SkillProfile[]>(
  * calls no other comes without the client.
  *
  * @example
- * const worker = createWorker(planner, { auth: 'none', calls: { reach: reachAgents() } })
+ * const worker = createWorker(echo, { auth: 'none', calls: { reach: reachAgents() } })
  */
 export function reachAgents(): ResolveAgent {
   return resolveAgentBy(async () => (await import('../client/connect.ts')).connect)

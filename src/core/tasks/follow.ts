@@ -71,6 +71,7 @@ export interface Wakeups {
   awaited(): readonly string[]
 }
 
+/** Creates the list of waiting readers of one process. */
 export function createWakeups(): Wakeups {
   const waiting = new Map<string, Set<() => void>>()
 

@@ -34,6 +34,7 @@ export interface NewTask {
   readonly owner: string
 }
 
+/** A wish for a lease. */
 export interface LeaseRequest {
   /** The process that wants the lease, for operators who look into the store. */
   readonly holder: string
@@ -48,12 +49,14 @@ export interface Claim {
   readonly digest: string
 }
 
+/** What `create` stores beside the events. */
 export interface CreateOptions {
   readonly lease: LeaseRequest
   /** Claimed for the owner of the task, all or none. */
   readonly claims?: readonly Claim[]
 }
 
+/** The exclusive right to write a task, for a time. */
 export interface Lease {
   /** Grows with every lease of the task. An append with an older fence is rejected. */
   readonly fence: number
@@ -79,8 +82,10 @@ export interface AlreadyClaimed {
   readonly claimed: ClaimRecord
 }
 
+/** How a `create` ended. */
 export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | AlreadyClaimed
 
+/** The conditions of an append, and what it stores beside the events. */
 export interface AppendOptions {
   /**
    * The fence of the writer's lease. Without one, only `message` and `cancel` events may be appended, and the status that
@@ -92,6 +97,7 @@ export interface AppendOptions {
   readonly claims?: readonly Claim[]
 }
 
+/** How an append ended. */
 export type Appended =
   | { readonly type: 'stored'; readonly generation: number; readonly lease?: AcquiredLease | undefined }
   /** Another writer appended first. The log is at `generation`. */
@@ -134,6 +140,7 @@ export interface ListCursor {
   readonly key: number
 }
 
+/** The tasks of a page. */
 export interface ListQuery extends Scope {
   readonly contextId?: string
   readonly phase?: Phase
@@ -149,12 +156,14 @@ export interface ListedHead extends TaskHead {
   readonly key: number
 }
 
+/** A page of tasks, with the number of all that match. */
 export interface HeadPage {
   readonly heads: readonly ListedHead[]
   readonly total: number
   readonly next?: ListCursor
 }
 
+/** A lease with its task. */
 export interface HeldLease extends Lease {
   readonly taskId: string
 }
@@ -164,6 +173,7 @@ export type TaskSelection =
   | { readonly owner: string; readonly contextId?: string }
   | { readonly owner?: string; readonly contextId: string }
 
+/** A task that was erased. */
 export interface ErasedTask extends NewTask {
   /** The number of removed events. */
   readonly events: number

@@ -159,7 +159,11 @@ export const operatorLogTests: readonly StoreTest<TaskLog>[] = [
   }),
   operatorTest('the first summary of a minute is kept, and old minutes are removed', async ({ operator }) => {
     const summary = (minute: number, started: number): MinuteSummary => ({
-      ...{ minute, started, completed: 1, failed: 0, canceled: 0 },
+      minute,
+      started,
+      completed: 1,
+      failed: 0,
+      canceled: 0,
       durations: { 12: 1 },
     })
     await operator.keepMinutes([summary(60_000, 1), summary(120_000, 2)], 0)
