@@ -45,6 +45,8 @@ export interface OpenOptions {
   /** URIs of extensions that the command understands. They are activated if the card declares them. */
   readonly supports?: readonly string[]
   readonly polling?: ConnectOptions['polling']
+  /** Sees every request as it is sent, with its credentials. */
+  readonly wrapFetch?: (fetch: Fetch) => Fetch
 }
 
 /** The longest time that timers support, in milliseconds: the timeout of the command applies. */
@@ -54,7 +56,8 @@ const noTimeout = 2 ** 31 - 1
 export async function openAgent(context: Context, options: OpenOptions = {}): Promise<AgentConnection> {
   const { settings, output, signal } = context
   const reference = requireReference(context)
-  const fetch = createFetch(context, readAgentReference(reference))
+  const { wrapFetch = (plain: Fetch) => plain } = options
+  const fetch = wrapFetch(createFetch(context, readAgentReference(reference)))
   const card: { wire?: JsonObject } = {}
   const dialects = dialectsOf(context)
   const bindings: Transport[] = ['JSONRPC', 'HTTP+JSON']
@@ -84,7 +87,10 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
       )
       const preferred = preferTransports(wire, transports)
       // gRPC needs much more code than the others.
-      if (bindings.length === 2 && prefersGrpc(preferred)) bindings.push(await openGrpc(context, reference))
+      if (bindings.length === 2 && prefersGrpc(preferred)) {
+        const grpc = await openGrpc(context, reference)
+        bindings.push({ ...grpc, fetch: wrapFetch(grpc.fetch) })
+      }
       return preferred
     },
   }

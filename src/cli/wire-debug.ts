@@ -1,4 +1,4 @@
-import { hideQuery, secretHeaders } from '../conformance/doctor/recorder.ts'
+import { hideQuery, secretHeaders } from '../core/base/secret-names.ts'
 import type { Output } from './output.ts'
 
 /** Characters of a body that are shown. */

@@ -1,5 +1,5 @@
-import { createCardVerifier } from '../core/auth/card-signature/verify-card.ts'
-import type { JsonObject } from '../core/base/json.ts'
+import { type CardVerifierOptions, createCardVerifier } from '../core/auth/card-signature/verify-card.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import { canBeSigned, encodeCardAs } from '../core/dialects/served-card.ts'
 import { serverDialects } from '../core/dialects/server-dialects.ts'
 import type { ProtocolVersion } from '../core/dialects/versions.ts'
@@ -14,16 +14,22 @@ import type { OperatorLog } from '../core/tasks/operator-log.ts'
 import { withWireDefaults } from '../core/transports/server/options.ts'
 import type { AgentCards, AgentSummary } from './contract.ts'
 import { jsonAnswer, notFound, OperatorFailure } from './failures.ts'
+import { type ForeignAgent, foreignCards, foreignSummary } from './foreign.ts'
 import { consolePath } from './options.ts'
 import type { Route } from './routes.ts'
 
 /** What the console needs of an agent. */
 export type ConsoleHosted = EndpointBackend &
-  Pick<HostedAgent, 'uncheckedService' | 'log' | 'options' | 'push' | 'gauges' | 'recovery'>
+  Pick<HostedAgent, 'uncheckedService' | 'log' | 'options' | 'push' | 'gauges' | 'recovery'> & {
+    /** Set if another server serves the agent. */
+    readonly foreign?: ForeignAgent | undefined
+  }
 
 /** An agent and the address at which the server has it. */
 export interface ConsoleMount extends Omit<MountedAgent, 'agent'> {
   readonly agent: ConsoleHosted
+  /** Defaults to one made of the address or the name. */
+  readonly id?: string | undefined
 }
 
 /** An agent of the server, by the id that names it in paths of the API. */
@@ -43,7 +49,7 @@ export function createConsoleAgents(mounted: () => readonly ConsoleMount[]): Con
   function all(): readonly ConsoleAgent[] {
     const ids = new Set<string>()
     return mounted().map((mount) => {
-      const base = idOf(mount)
+      const base = mount.id ?? idOf(mount)
       let id = base
       for (let number = 2; ids.has(id); number++) id = `${base}-${number}`
       ids.add(id)
@@ -91,7 +97,8 @@ export function agentRoutes(agents: ConsoleAgents): readonly Route[] {
 }
 
 /** The URL at which callers reach the agent. */
-function urlOf(agent: ConsoleAgent, incoming: Incoming): string {
+export function urlOf(agent: ConsoleAgent, incoming: Incoming): string {
+  if (agent.agent.foreign) return agent.agent.foreign.url
   const { publicUrl, trustProxy } = agent.agent.options
   return atOrigin(agent, originOf({ ...forOrigin(incoming), base: agent.path }, { publicUrl, trustProxy }))
 }
@@ -114,16 +121,17 @@ function forOrigin({ header, secure }: Incoming): Pick<Incoming, 'header' | 'sec
 }
 
 function summaryOf(agent: ConsoleAgent, incoming: Incoming): AgentSummary {
-  const { card, options } = agent.agent
-  return {
+  const { card, options, foreign } = agent.agent
+  return defined({
     id: agent.id,
     name: card.name,
     description: card.description,
     url: urlOf(agent, incoming),
     a2a: `${prefixOf(agent.agent, incoming)}${consolePath}/a2a/${encodeURIComponent(agent.id)}`,
     skills: card.skills.map(({ id, name }) => ({ id, name })),
-    limits: limitsOf(options),
-  }
+    limits: foreign ? [] : limitsOf(options),
+    foreign: foreign && foreignSummary(foreign),
+  })
 }
 
 /** The path of the server, as browsers see it: a proxy may serve it below one. */
@@ -161,7 +169,8 @@ function durationText(milliseconds: number): string {
 }
 
 async function cardsOf(agent: ConsoleAgent, incoming: Incoming): Promise<AgentCards> {
-  const { card, options, signer } = agent.agent
+  const { card, options, signer, foreign } = agent.agent
+  if (foreign) return foreignCards(foreign)
   const origin = urlOf({ ...agent, agent: { ...agent.agent, options: { ...options, tenant: undefined } } }, incoming)
   const dialects = serverDialects(options)
   const complete: AgentCard = { ...card, interfaces: interfacesAt(origin, dialects, options) }
@@ -181,8 +190,13 @@ async function signatureOf({ options }: ConsoleHosted, card: JsonObject | undefi
   if (!card?.signatures) {
     return { state: 'unsigned', reason: 'Cards are signed only if publicUrl says where the agent is reached.' }
   }
+  return await verdictOf(card, { keys: await options.keys.published() })
+}
+
+/** What the signatures of a card are worth, by the keys that are trusted. */
+export async function verdictOf(card: JsonObject, trusted: CardVerifierOptions): Promise<AgentCards['signature']> {
   try {
-    await createCardVerifier({ keys: await options.keys.published() })(card)
+    await createCardVerifier(trusted)(card)
     return { state: 'verified' }
   } catch (error) {
     const reason = error instanceof Error ? error.message : `${error}`

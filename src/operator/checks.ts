@@ -3,11 +3,14 @@ import type { JsonObject } from '../core/base/json.ts'
 import { type ConsoleAgents, ownUrlOf } from './agents.ts'
 import type { CheckProgress, Finding } from './contract-tools.ts'
 import { OperatorFailure } from './failures.ts'
+import type { ForeignAgent } from './foreign.ts'
 import { type Route, streamAnswer } from './routes.ts'
 
 /** Runs a check of an agent at its URL, and calls back with each probe that begins and each finding. */
 export type RunCheck = (options: {
   readonly url: string
+  /** If another server serves the agent: it is called with the credentials of the connection. */
+  readonly foreign: ForeignAgent | undefined
   readonly signal: AbortSignal
   readonly onFinding: (finding: Finding) => void
   readonly onProbe: (probe: Omit<Extract<CheckProgress, { type: 'probe' }>, 'type'>) => void
@@ -36,13 +39,18 @@ export function checkRoutes({ agents, checks, address }: CheckRoutesOptions): re
       const [check, listening] = [checks[name], address?.()]
       if (!check || listening === undefined)
         throw new OperatorFailure(501, 'not-available', 'This server cannot run this check.')
-      const url = ownUrlOf(agents.get(id), listening)
-      return streamAnswer(call, run(check, url, call.incoming.signal))
+      const found = agents.get(id)
+      const { foreign } = found.agent
+      const url = foreign?.url ?? ownUrlOf(found, listening)
+      const checking: Check = (options) => check({ ...options, url, foreign })
+      return streamAnswer(call, run(checking, call.incoming.signal))
     },
   }))
 }
 
-async function* run(check: RunCheck, url: string, signal: AbortSignal): AsyncGenerator<{ value: CheckProgress }> {
+type Check = (options: Omit<Parameters<RunCheck>[0], 'url' | 'foreign'>) => ReturnType<RunCheck>
+
+async function* run(check: Check, signal: AbortSignal): AsyncGenerator<{ value: CheckProgress }> {
   const progress: CheckProgress[] = []
   let wake = () => {}
   let isOver = false
@@ -52,7 +60,6 @@ async function* run(check: RunCheck, url: string, signal: AbortSignal): AsyncGen
   }
   let done = 0
   const running = check({
-    url,
     signal,
     onProbe: (probe) => add({ type: 'probe', ...probe }),
     onFinding: (finding) => add({ type: 'finding', done: ++done, finding }),

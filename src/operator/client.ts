@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { defined } from '../core/base/json.ts'
+import { defined, type JsonObject } from '../core/base/json.ts'
 import { aFunction, checkOptions, httpUrl, recordOf, text } from '../core/base/options.ts'
 import { networkFailureOf, networkFailureTexts } from '../core/http/network-failure.ts'
 import { keyHeader, keyScheme } from './access.ts'
@@ -33,18 +33,25 @@ import { operatorApiVersion } from './contract.ts'
 import type {
   CheckProgress,
   ComposeRequest,
+  ConnectAnswer,
+  ConnectRequest,
   DeliveryRows,
   MeshState,
   Overview,
   OverviewWindow,
   ReceivedDelivery,
+  RecentAgents,
   RegistryRow,
   RegistryRows,
   WebhookChanged,
   WebhookKey,
   WebhookReceiver,
   WebhookRows,
+  WireExchange,
+  WireExchangeRow,
   WireFrame,
+  WireLogQuery,
+  WireLogRows,
   WireRequest,
 } from './contract-tools.ts'
 
@@ -198,6 +205,16 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
 
     composeWire: (body: ComposeRequest) => call<WireRequest>('POST', '/wire/compose', { body }),
     sendWire: (body: WireRequest, signal?: AbortSignal) => stream<WireFrame>('POST', '/wire/send', { body, signal }),
+    wireLog: (query: WireLogQuery = {}) => call<WireLogRows>('GET', '/wire/log', { query }),
+    wireLogChanges: (query: Pick<WireLogQuery, 'agent'>, signal?: AbortSignal, last?: string) =>
+      stream<WireExchangeRow>('GET', '/wire/log/changes', { query, signal, last }),
+    wireExchange: (id: number) => call<WireExchange>('GET', `/wire/log/${id}`),
+    /** The exchanges as an HTTP Archive 1.2. */
+    wireHar: (query: WireLogQuery = {}) => call<JsonObject>('GET', '/wire/har', { query }),
+
+    connections: () => call<RecentAgents>('GET', '/connections'),
+    connect: (body: ConnectRequest) => call<ConnectAnswer>('POST', '/connections', { body }),
+    disconnect: (agent: string) => call<void>('DELETE', `/connections/${segment(agent)}`),
 
     webhooks: (query: Partial<WebhookKey> & { readonly cursor?: string } = {}) =>
       call<WebhookRows>('GET', '/webhooks', { query }),

@@ -17,6 +17,7 @@ import {
   createConsoleAgents,
 } from './agents.ts'
 import { type AgentChecks, checkRoutes } from './checks.ts'
+import { type ConsoleConnections, connectCallbackPath, connectionRoutes } from './connections.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
 import { type ConsoleMesh, meshRoute } from './mesh.ts'
@@ -32,6 +33,7 @@ import type { ProcessLines } from './tasks/log-lines.ts'
 import { taskRoutes } from './tasks/routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 import { type WireRoutesOptions, wireRoutes } from './wire.ts'
+import { createWireLog, type WireLog } from './wire-log.ts'
 
 /** What a server hands to its console. */
 export interface ConsoleSettings {
@@ -44,6 +46,10 @@ export interface ConsoleSettings {
   /** The last log lines about tasks in the memory of this process. */
   readonly lines: ProcessLines
   readonly checks: AgentChecks
+  /** If operators may connect to agents of other servers: never on a server that others can reach. */
+  readonly connections?: ConsoleConnections | undefined
+  /** Defaults to one of this console. */
+  readonly wireLog?: WireLog
   /** If the server is a mesh peer. */
   readonly mesh?: ConsoleMesh | undefined
   /** If the server is a registry. */
@@ -69,13 +75,14 @@ export function createConsole(settings: ConsoleSettings): Exchange {
   const sessions =
     settings.sessions ?? createSessions({ ...options, scopeOf, values: () => state().values, logger, trustProxy })
   const pages = createPages(settings.files)
-  const answerA2A = createBrowserEndpoints({ agents, publicUrl })
+  const { wireLog = createWireLog(), connections } = settings
+  const answerA2A = createBrowserEndpoints({ agents, publicUrl, wireLog })
   const receivers = createReceivers({
     state,
     addressOf: (incoming) => `${urlOf(incoming).href.replace(/\/$/, '')}${consolePath}/receivers`,
   })
   const hostCheck = createHostCheck({ hosts: hostsOf(settings), publicUrl })
-  const routes = operatorRoutes({ ...settings, agents, receivers, state, answer: answerA2A })
+  const routes = operatorRoutes({ ...settings, agents, receivers, state, answer: answerA2A, wireLog })
 
   function urlOf(incoming: Incoming): URL {
     return new URL(originOf(incoming, { publicUrl, trustProxy }))
@@ -171,6 +178,10 @@ export function createConsole(settings: ConsoleSettings): Exchange {
         return await inSession(sessions, incoming, answerA2A)
       })
     }
+    // The browser comes back from another site, without the cookie of the session. Its state identifies the connection.
+    if (connections && rest === connectCallbackPath && incoming.method === 'GET') {
+      return await connections.finish(incoming.query)
+    }
     const token = new URLSearchParams(incoming.query).get(linkParameter)
     if (rest === '/' && token !== null && incoming.method === 'GET') {
       return await orFailure(incoming, () => answerLink(incoming, token))
@@ -197,7 +208,7 @@ function stateOf(agents: ConsoleAgents): () => OperatorState {
 
 /** What the routes of the API need. */
 export interface OperatorRoutesOptions
-  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'address' | 'mesh' | 'registry'>,
+  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'address' | 'mesh' | 'registry' | 'connections'>,
     WireRoutesOptions {
   readonly receivers: Pick<Receivers, 'routes'>
   readonly state: () => OperatorState
@@ -205,7 +216,7 @@ export interface OperatorRoutesOptions
 
 /** All operations of the API but those about the session. */
 export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[] {
-  const { agents, receivers, mesh, registry, state } = options
+  const { agents, receivers, mesh, registry, connections, state } = options
   return [
     ...agentRoutes(agents),
     ...taskRoutes(options),
@@ -216,6 +227,7 @@ export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[]
     ...checkRoutes(options),
     ...(mesh ? [meshRoute(mesh, state)] : []),
     ...(registry ? registryRoutes(registry) : []),
+    ...(connections ? connectionRoutes(connections) : []),
   ]
 }
 
@@ -245,16 +257,19 @@ function isChange(method: string): boolean {
 
 function featuresOf(
   agents: readonly ConsoleHosted[],
-  { checks, mesh, registry }: Pick<ConsoleSettings, 'checks' | 'mesh' | 'registry'>,
+  { checks, mesh, registry, connections }: Pick<ConsoleSettings, 'checks' | 'mesh' | 'registry' | 'connections'>,
 ): readonly Feature[] {
   return [
     ...(agents.some(({ log }) => log.operator) ? (['history'] as const) : []),
+    // The figures of an agent of another server are not known.
+    ...(agents.some(({ log, foreign }) => log.operator && !foreign) ? (['overview'] as const) : []),
     ...(agents.some(({ push }) => push) ? (['webhooks', 'receiver'] as const) : []),
     ...(checks.doctor ? (['doctor'] as const) : []),
     ...(checks.conformance ? (['conformance'] as const) : []),
     ...(agents.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
     ...(mesh ? (['mesh'] as const) : []),
     ...(registry ? (['registry'] as const) : []),
+    ...(connections ? (['connect'] as const) : []),
   ]
 }
 

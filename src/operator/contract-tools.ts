@@ -52,12 +52,19 @@ export interface ComposeRequest {
   readonly operation: string
   readonly text?: string
   readonly taskId?: string
+  /** For `createPushConfig`: the address of the webhook. */
+  readonly webhook?: string
+  /** For `getPushConfig` and `deletePushConfig`. */
+  readonly configId?: string
 }
 
 /** The transports in which a raw request can be composed. */
 export type WireBinding = 'JSONRPC' | 'REST' | 'GRPC'
 
-/** A raw request, ready to be edited and sent. For gRPC, `url` is the method and `body` the message as JSON. */
+/**
+ * A raw request, ready to be edited and sent. `url` is a path of the agent, or the whole address for an agent of another
+ * server. For gRPC, `url` is the method and `body` the message as JSON.
+ */
 export interface WireRequest {
   readonly agent: string
   readonly binding: WireBinding
@@ -73,6 +80,101 @@ export type WireFrame =
   | { readonly type: 'chunk'; readonly at: number; readonly text: string }
   /** `error` if the request failed before or within the answer. */
   | { readonly type: 'end'; readonly at: number; readonly error?: string }
+
+/** `POST /connections`: connects to an agent of another server, or again with other credentials. */
+export interface ConnectRequest {
+  /** The agent: a host, the address of its server, or that of its card. */
+  readonly url: string
+  /** Headers of every request to the server of the agent. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** They stay in the memory of the process. */
+  readonly credentials?: ConnectCredentials
+}
+
+/** Credentials for an agent of another server. The card decides how they are sent. */
+export type ConnectCredentials =
+  | { readonly type: 'bearer' | 'api-key'; readonly secret: string }
+  | { readonly type: 'basic'; readonly user: string; readonly secret: string }
+  /** For `oauth2` with the flows for codes and for clients, and for OpenID Connect. */
+  | { readonly type: 'oauth'; readonly clientId: string; readonly secret?: string; readonly scopes?: readonly string[] }
+
+/** What became of a connection. */
+export type ConnectAnswer =
+  | { readonly type: 'connected'; readonly agent: string; readonly violations: readonly string[] }
+  /** The operator has to agree at this address. The connection is made when the browser comes back. */
+  | { readonly type: 'authorize'; readonly url: string }
+
+/** `GET /connections`: agents that were connected before, the latest first. */
+export interface RecentAgents {
+  readonly recent: readonly { readonly url: string; readonly name?: string }[]
+}
+
+/** What sent a request: the chat and the lists of tasks (`client`), the wire page, or a check. */
+export type WireSource = 'client' | 'wire' | 'check'
+
+/** The query of `GET /wire/log`, `/wire/log/changes` and `/wire/har`. */
+export interface WireLogQuery {
+  readonly agent?: string
+  readonly source?: WireSource
+  /** A part of the method, the address, the operation, the status, a body or an event, in upper or lower case. */
+  readonly search?: string
+}
+
+/** `GET /wire/log`: the last requests that this process sent to agents, newest first, at most 500. */
+export interface WireLogRows {
+  readonly exchanges: readonly WireExchangeRow[]
+  /** How many older ones were dropped. */
+  readonly dropped: number
+}
+
+/** A request to an agent and its answer, without their contents. */
+export interface WireExchangeRow {
+  /** Counts the exchanges of this process, from 1 on. */
+  readonly id: number
+  readonly agent: string
+  readonly source: WireSource
+  readonly at: number
+  readonly method: string
+  readonly url: string
+  /** Undefined for requests that belong to no binding, such as those for cards. */
+  readonly binding?: WireBinding
+  /** The method of JSON-RPC and gRPC, or the path of REST. */
+  readonly operation?: string
+  /** The version that the request names. `0.x`: it names none, and its method is one of before 1.0. */
+  readonly version?: string
+  /** Undefined until the answer begins, and if there is none. */
+  readonly status?: number
+  /** Undefined while the exchange goes on. */
+  readonly duration?: number
+  readonly isOpen: boolean
+  /** Bytes of the bodies. */
+  readonly sent: number
+  readonly received: number
+  readonly eventCount: number
+  /** Why there is no answer, or not all of it. */
+  readonly error?: string
+}
+
+/** `GET /wire/log/{id}`: a request and its answer as sent and received. Credentials are replaced by `[redacted]`. */
+export interface WireExchange extends Omit<WireExchangeRow, 'eventCount'> {
+  readonly request: {
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+    /** Set if the body is longer than the 256 KiB that are kept. */
+    readonly isShortened?: true
+  }
+  readonly answer?: {
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    /** Empty for streams, whose events are in `events`. */
+    readonly body: string
+    /** Milliseconds until the answer began. */
+    readonly firstByte: number
+    readonly isShortened?: true
+  }
+  /** The events of a stream, with the milliseconds since the request. */
+  readonly events: readonly { readonly at: number; readonly text: string }[]
+}
 
 /** An event of `POST /agents/{agent}/doctor` and `/conformance`. */
 export type CheckProgress =

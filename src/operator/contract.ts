@@ -43,10 +43,21 @@ export interface ServerInfo {
 }
 
 /**
- * `history`: tasks of all callers with their events. `webhooks`, `registry`, `mesh`: pages with that name. `receiver`: the
- * built-in webhook receiver. `doctor`, `conformance`, `grpc`: checks and the gRPC relay of the wire page.
+ * `history`: tasks with their events. `overview`, `webhooks`, `registry`, `mesh`: pages with that name. `receiver`: the
+ * built-in webhook receiver. `doctor`, `conformance`, `grpc`: checks and the gRPC relay of the wire page. `connect`: the
+ * operator may connect to agents of other servers.
  */
-export type Feature = 'history' | 'webhooks' | 'receiver' | 'registry' | 'mesh' | 'doctor' | 'conformance' | 'grpc'
+export type Feature =
+  | 'history'
+  | 'overview'
+  | 'webhooks'
+  | 'receiver'
+  | 'registry'
+  | 'mesh'
+  | 'doctor'
+  | 'conformance'
+  | 'grpc'
+  | 'connect'
 
 /** `POST /session`. `secret` is a token, a key or a password. */
 export interface Login {
@@ -84,11 +95,37 @@ export interface AgentSummary {
    */
   readonly a2a: string
   readonly skills: readonly { readonly id: string; readonly name: string }[]
+  /** Empty for an agent of another server: its limits are not known. */
   readonly limits: readonly { readonly name: string; readonly value: string }[]
+  /** Set for an agent of another server, which `parley console` calls: only what its card and its answers say is known. */
+  readonly foreign?: ForeignSummary
 }
 
-/** `GET /agents/{agent}/cards`: the card in each version, and what its signature is worth. */
+/** What is known of an agent of another server. */
+export interface ForeignSummary {
+  /** The interfaces that its card names, in the order of the card. */
+  readonly interfaces: readonly { readonly binding: string; readonly version: string; readonly url: string }[]
+  /** The security schemes of its card. */
+  readonly schemes: readonly ForeignScheme[]
+}
+
+/** A way to authenticate to an agent of another server. */
+export interface ForeignScheme {
+  readonly name: string
+  /** Which credentials it needs. `other`: the console has no form for it. */
+  readonly type: 'bearer' | 'api-key' | 'basic' | 'oauth' | 'other'
+  readonly description?: string
+  /** For `oauth`: the server that gets the credentials. */
+  readonly server?: string
+}
+
+/**
+ * `GET /agents/{agent}/cards`: the card in each version, and what its signature is worth. Of an agent of another server, the
+ * only card is the one that it sent.
+ */
 export interface AgentCards {
+  /** Violations of the schema of its version, for the card of an agent of another server. */
+  readonly violations?: readonly string[]
   readonly cards: readonly { readonly version: string; readonly card: JsonObject }[]
   readonly signature: {
     readonly state: 'verified' | 'unsigned' | 'invalid' | 'unknown-key'
@@ -128,7 +165,9 @@ export interface TaskRow extends TaskKey {
   /** The skill that its first message names. */
   readonly skill?: string
   readonly dialect?: string
+  /** 0 if the server of the agent does not say it. */
   readonly created: number
+  /** 0 if the server of the agent does not say it. */
   readonly changed: number
   /** The number of its events, and its current generation. */
   readonly events: number
@@ -147,6 +186,8 @@ export interface TaskRows {
   readonly next?: string
   /** How many tasks match, counted up to 10,000. */
   readonly total: number
+  /** Agents whose tasks are not all listed or counted, such as agents of other servers, and why. */
+  readonly incomplete?: readonly { readonly agent: string; readonly reason: string }[]
 }
 
 /** An event of `GET /tasks/changes`, a stream of server-sent events with the same query as `GET /tasks`. */

@@ -31,7 +31,7 @@ export function overviewRoutes(agents: ConsoleAgents, now: () => number = Date.n
 }
 
 async function readOverview(agents: ConsoleAgents, window: OverviewWindow, now: number): Promise<Overview> {
-  const served = agents.all().filter(({ agent }) => agent.log.operator)
+  const served = agents.all().filter(({ agent }) => agent.log.operator && !agent.foreign)
   const all = await Promise.all(served.map((agent) => measure(agent, window, now)))
   const minutes = all.flatMap((each) => each.minutes)
   return {

@@ -1,69 +1,101 @@
 import type { Logger } from '../core/base/logger.ts'
-import { createMemoryOperatorState } from '../core/base/operator-state.ts'
-import type { Exchange, Incoming } from '../core/http/exchange.ts'
+import type { Exchange, Incoming, Outgoing } from '../core/http/exchange.ts'
 import { createHostCheck } from '../core/http/host-check.ts'
-import type { AgentCard } from '../core/protocol/card.ts'
-import { A2AError, loggedError } from '../core/protocol/errors.ts'
-import type { TaskEvent } from '../core/protocol/events.ts'
-import { anonymous, parseTimestamp, type Task, textOf } from '../core/protocol/model.ts'
-import type { Call, Service } from '../core/protocol/service.ts'
+import { loggedError } from '../core/protocol/errors.ts'
+import { anonymous } from '../core/protocol/model.ts'
+import type { Service } from '../core/protocol/service.ts'
+import { slug } from '../core/server/card.ts'
 import { errorPage } from '../core/server/http-endpoint.ts'
-import type { OperatorLog, OperatorTask } from '../core/tasks/operator-log.ts'
 import { createLoginLink, isSame, randomText } from './access.ts'
-import type { ConsoleHosted } from './agents.ts'
+import type { ConsoleHosted, ConsoleMount } from './agents.ts'
+import type { AgentChecks } from './checks.ts'
+import { type ConsoleConnections, connectCallbackPath } from './connections.ts'
 import { createConsole } from './console.ts'
-import { OperatorFailure } from './failures.ts'
+import type { ConnectAnswer, ConnectRequest, RecentAgents } from './contract-tools.ts'
+import { failureAnswer, notFound, OperatorFailure } from './failures.ts'
+import type { ForeignAgent } from './foreign.ts'
 import { consolePath } from './options.ts'
 import type { ConsoleFiles } from './pages.ts'
+import { createRemoteTasks } from './remote-log.ts'
 import type { OperatorSession, Sessions } from './sessions.ts'
+import { createWireLog, type WireAgent, type WireLog } from './wire-log.ts'
 
-/** Milliseconds between two looks at a task of another agent. */
-const pollInterval = 2_000
+/** Agents of one relay. */
+const maxAgents = 50
 
-/** Tasks of another agent that are listed. */
-const maxListed = 200
+/** Milliseconds in which the operator can agree at another server. */
+const agreeWithin = 10 * 60_000
 
 /** An agent of another server, with a client that has the credentials for it. */
-export interface RelayedAgent {
-  readonly url: string
-  readonly card: AgentCard
+export interface ConnectedAgent {
+  readonly foreign: ForeignAgent
   readonly service: Service
 }
 
+/** What a connection needs of the relay. */
+export interface ConnectHooks {
+  readonly wireLog: WireLog
+  /** Names the agent in the wire log. */
+  readonly agent: WireAgent
+  /** Where the browser returns after the operator has agreed. */
+  readonly redirectUri: string
+  /** Sends the operator to the URL, and returns the one to which the browser came back. */
+  readonly authorize: (url: string) => Promise<string>
+}
+
+/** Agents that were connected before. */
+export interface RecentStore {
+  list(): RecentAgents['recent']
+  add(agent: RecentAgents['recent'][number]): void
+}
+
 export interface ConsoleRelayOptions {
-  readonly agents: readonly RelayedAgent[]
+  /** Finds the card of an agent, and connects to it. */
+  readonly open: (request: ConnectRequest, hooks: ConnectHooks) => Promise<ConnectedAgent>
+  readonly recent: RecentStore
+  readonly checks: AgentChecks
   readonly files: ConsoleFiles
   readonly version: string
   readonly logger: Logger
+  /** The URL at which the relay listens. Undefined before it does. */
+  readonly address: () => string | undefined
 }
 
 export interface ConsoleRelay {
   readonly exchange: Exchange
   /** The path to open in a browser. Its token is valid once. */
   readonly path: string
+  /** Adds an agent, as the form of the console does. */
+  readonly connect: ConsoleConnections['connect']
 }
 
 /**
  * The console for agents of other servers. The browser talks to this process only, which calls the agents by their
  * clients: credentials never reach the browser. A one-time token in the first address begins the only session.
  */
-export function createConsoleRelay({ agents, files, version, logger }: ConsoleRelayOptions): ConsoleRelay {
+export function createConsoleRelay(options: ConsoleRelayOptions): ConsoleRelay {
+  const { files, version, logger, checks, address } = options
   const link = createLoginLink()
   const hostCheck = createHostCheck({ hosts: [] })
-  const hosted = agents.map((agent) => relayedAgent(agent, logger))
+  const wireLog = createWireLog()
+  const { connections, mounted } = createConnections(options, wireLog)
   const consoleExchange = createConsole({
     options: { auth: 'none', link },
     sessions: createRelaySessions(randomText()),
-    mounted: () => hosted.map((agent) => ({ agent, path: '', hostname: undefined })),
+    mounted,
     files,
     logger,
     lines: { process: '', of: () => [] },
-    checks: {},
+    checks,
+    connections,
+    wireLog,
     version,
     started: Date.now(),
+    address,
   })
   return {
     path: link.path,
+    connect: connections.connect,
     exchange: async (incoming) => {
       const { path } = incoming
       // A page of another host may lead its name to this machine.
@@ -74,6 +106,95 @@ export function createConsoleRelay({ agents, files, version, logger }: ConsoleRe
       return { status: 404, headers: { 'content-type': 'text/plain' }, body: 'The console is at /console/.' }
     },
   }
+}
+
+/** The agents of a relay, by the addresses that the operator named. */
+function createConnections({ open, recent, address, logger }: ConsoleRelayOptions, wireLog: WireLog) {
+  const mounts = new Map<string, ConsoleMount & { readonly id: string }>()
+  /** Connections that wait until the operator has agreed, by their state. */
+  const waiting = new Map<string, (query: string) => Promise<ConnectAnswer>>()
+
+  function freeId(name: string): string {
+    const ids = new Set([...mounts.values()].map(({ id }) => id))
+    const base = slug(name)
+    for (let number = 1; ; number++) {
+      const id = number === 1 ? base : `${base}-${number}`
+      if (!ids.has(id)) return id
+    }
+  }
+
+  async function connectTo(request: ConnectRequest, authorize: ConnectHooks['authorize']): Promise<ConnectAnswer> {
+    if (mounts.size >= maxAgents && !mounts.has(request.url)) {
+      throw new OperatorFailure(409, 'conflict', `This console has ${maxAgents} agents. Disconnect one first.`)
+    }
+    let id = mounts.get(request.url)?.id
+    const agent: WireAgent = { id: () => id ?? request.url }
+    const redirectUri = `${address() ?? 'http://127.0.0.1'}${consolePath}${connectCallbackPath}`
+    const connected = await open(request, { wireLog, agent, redirectUri, authorize })
+    const { card, violations } = connected.foreign
+    id ??= freeId(card.name)
+    mounts.set(request.url, { id, agent: relayedAgent(connected, logger), path: '', hostname: undefined })
+    recent.add({ url: request.url, name: card.name })
+    return { type: 'connected', agent: id, violations }
+  }
+
+  const connections: ConsoleConnections = {
+    recent: () => ({ recent: recent.list() }),
+    remove(id) {
+      const [url] = [...mounts].find(([, mount]) => mount.id === id) ?? []
+      if (url === undefined) throw notFound('There is no agent with this id.')
+      mounts.delete(url)
+    },
+    async connect(request) {
+      const agreement = Promise.withResolvers<ConnectAnswer>()
+      const answer = connectTo(request, (url) => {
+        const state = new URL(url).searchParams.get('state') ?? ''
+        const returned = Promise.withResolvers<string>()
+        const timer = setTimeout(() => {
+          waiting.delete(state)
+          returned.reject(
+            new OperatorFailure(408, 'timeout', 'The other server did not send the browser back in time.'),
+          )
+        }, agreeWithin)
+        waiting.set(state, (query) => {
+          clearTimeout(timer)
+          waiting.delete(state)
+          returned.resolve(`${address()}${consolePath}${connectCallbackPath}?${query}`)
+          return answer
+        })
+        agreement.resolve({ type: 'authorize', url })
+        return returned.promise
+      })
+      // A failure after the browser has left is reported when it returns.
+      answer.catch(() => {})
+      return await Promise.race([answer, agreement.promise])
+    },
+    async finish(query) {
+      const parameters = new URLSearchParams(query)
+      const resume = waiting.get(parameters.get('state') ?? '')
+      if (!resume) return returnTo('connect?problem=This+login+is+not+expected%2C+or+took+too+long.')
+      try {
+        const answer = await resume(query)
+        return returnTo(answer.type === 'connected' ? `agents/${encodeURIComponent(answer.agent)}` : 'connect')
+      } catch (error) {
+        const problem = failureAnswer(error) && error instanceof Error ? error.message : 'The login failed.'
+        return returnTo(`connect?${new URLSearchParams({ problem })}`)
+      }
+    },
+  }
+  return { connections, mounted: () => [...mounts.values()] }
+}
+
+/** A page that leads on: the cookie of the session is not sent with a redirect from another site. */
+function returnTo(page: string): Outgoing {
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    refresh: `0; url=${consolePath}/${page}`,
+  }
+  return { status: 200, headers, body: '<!doctype html><title>Parley</title><p>Back to the console…</p>' }
 }
 
 const cookieName = 'parley-relay'
@@ -99,14 +220,16 @@ function createRelaySessions(secret: string): Sessions {
 }
 
 /** The agent as the console needs it: its operations go to its own server. */
-function relayedAgent({ url, card, service }: RelayedAgent, logger: Logger): ConsoleHosted {
-  const { interfaces: _, signatures: __, ...about } = card
+function relayedAgent({ foreign, service: remote }: ConnectedAgent, logger: Logger): ConsoleHosted {
+  const { interfaces: _, signatures: __, ...card } = foreign.card
+  const { service, log, wait } = createRemoteTasks(remote)
   return {
+    foreign,
     service,
     uncheckedService: service,
-    card: about,
-    options: { auth: 'none', publicUrl: url },
-    log: { operator: createRemoteLog(service), wait: (_taskId, _after, signal) => pause(signal) },
+    card,
+    options: { auth: 'none', publicUrl: foreign.url },
+    log: { operator: log, wait },
     push: undefined,
     gauges: { runs: () => 0, queued: () => 0, webhooks: () => 0 },
     recovery: 'fail',
@@ -116,96 +239,4 @@ function relayedAgent({ url, card, service }: RelayedAgent, logger: Logger): Con
     isReady: async () => true,
     onError: (error) => logger.error({ error: loggedError(error) }, 'a request failed unexpectedly'),
   }
-}
-
-/** The tasks of another agent, as its caller sees them: without the times of events, and only if the agent lists tasks. */
-function createRemoteLog(service: Service): OperatorLog {
-  const call = (): Call => ({ principal: anonymous, signal: AbortSignal.timeout(30_000) })
-
-  async function listAll(): Promise<readonly Task[]> {
-    try {
-      return (await service.listTasks({ pageSize: 100 }, call())).tasks
-    } catch (error) {
-      // Versions before 1.0 cannot list tasks.
-      if (error instanceof A2AError && error.code !== 'unauthenticated') return []
-      throw error
-    }
-  }
-
-  async function find(taskId: string): Promise<Task | undefined> {
-    try {
-      return await service.getTask({ taskId }, call())
-    } catch (error) {
-      if (error instanceof A2AError && error.code === 'task-not-found') return undefined
-      throw error
-    }
-  }
-
-  return {
-    kind: 'another server',
-    async tasks({ phases, contextId, search, changedSince = 0, limit }) {
-      const all = (await listAll()).map(headOf).filter((task) => {
-        if (phases && !phases.includes(task.phase)) return false
-        if (contextId !== undefined && task.contextId !== contextId) return false
-        if (search !== undefined && !`${task.taskId} ${task.contextId}`.includes(search)) return false
-        return task.changed >= changedSince
-      })
-      return { tasks: all.slice(0, Math.min(limit, maxListed)), total: all.length }
-    },
-    async task(taskId) {
-      const task = await find(taskId)
-      return task && headOf(task)
-    },
-    async events(taskId, after, limit) {
-      const task = await find(taskId)
-      const events = task ? eventsOf(task) : []
-      return events.map((event, index) => ({ generation: index + 1, event })).slice(after, after + limit)
-    },
-    async counts() {
-      const phases: Record<string, number> = {}
-      for (const { status } of await listAll()) phases[status.state] = (phases[status.state] ?? 0) + 1
-      return { phases, stuck: 0, leases: 0 }
-    },
-    activity: async () => [],
-    minutes: async () => [],
-    keepMinutes: async () => {},
-    ...createMemoryOperatorState(),
-  }
-}
-
-function headOf(task: Task): OperatorTask {
-  const { id: taskId, contextId, status, history } = task
-  const changed = status.timestamp === undefined ? 0 : parseTimestamp(status.timestamp)
-  const generation = eventsOf(task).length
-  return {
-    taskId,
-    contextId,
-    owner: anonymous.id,
-    generation,
-    phase: status.state,
-    status,
-    created: changed,
-    changed,
-    key: 0,
-    request: history[0] ? textOf(history[0]) : '',
-  }
-}
-
-/** Events that lead to the task. The other agent does not say in which order they happened. */
-function eventsOf({ history, artifacts, status }: Task): readonly TaskEvent[] {
-  return [
-    ...history.map((message): TaskEvent => ({ type: 'message', message, principal: anonymous })),
-    ...artifacts.map((artifact): TaskEvent => ({ type: 'artifact', artifact })),
-    { type: 'status', status },
-  ]
-}
-
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, pollInterval)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

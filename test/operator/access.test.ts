@@ -282,7 +282,7 @@ describe('the checks of an agent', () => {
       calls.push(`${incoming.url}`)
       outgoing.writeHead(404).end()
     })
-    const { createCalls } = await import('../../src/serve/console.ts')
+    const { createCalls } = await import('../../src/serve/console-checks.ts')
     const { server } = await start()
     const own = await createCalls(server.url)
     onTestFinished(() => own.close())

@@ -5,6 +5,7 @@ import { createOperatorClient, type OperatorClient } from '../../src/entries/ope
 import { operatorRoutes } from '../../src/operator/console.ts'
 import { createReceivers } from '../../src/operator/receivers.ts'
 import { matchRoute } from '../../src/operator/routes.ts'
+import { createWireLog } from '../../src/operator/wire-log.ts'
 
 const task = { agent: 'a', taskId: 't' }
 const webhook = { ...task, id: 'w' }
@@ -19,13 +20,15 @@ const calls: { readonly [N in keyof OperatorClient]: Parameters<OperatorClient[N
   ...{ task: [task], events: [task], event: [task, 1], eventChanges: [task, 0], seenAs: [task, '0.3'] },
   ...{ calls: [task], trace: [task], log: [task], answer: [task, {}], rerun: [task] },
   ...{ composeWire: [compose], sendWire: [wire] },
+  ...{ wireLog: [], wireLogChanges: [{}], wireExchange: [1], wireHar: [] },
+  ...{ connections: [], connect: [{ url: 'u' }], disconnect: ['a'] },
   ...{ webhooks: [], deliveries: [webhook], pauseWebhook: [webhook], resumeWebhook: [webhook], redeliver: [webhook] },
   ...{ createReceiver: [], receivedDeliveries: ['r'] },
   ...{ registryAgents: [], addToRegistry: ['u'], probe: ['i'], mesh: [] },
 }
 
-/** What only browsers need: the command line sends credentials with every request. */
-const withoutCommand = ['login', 'logout']
+/** What only browsers need: the command line sends credentials with every request, and calls other agents itself. */
+const withoutCommand = ['login', 'logout', 'connections', 'connect', 'disconnect']
 
 /** The requests that the client sends, as method and path. */
 async function requestsOf(name: keyof OperatorClient): Promise<readonly (readonly [string, string])[]> {
@@ -56,6 +59,9 @@ it('every operation of the operator API has a method of the client', async () =>
     registry: { list: unused, add: unused, probe: unused },
     receivers: createReceivers({ state: unused, addressOf: unused }),
     answer: unused,
+    wireLog: createWireLog(),
+    version: '',
+    connections: { connect: unused, remove: unused, recent: unused, finish: unused },
   })
   const requests = (await Promise.all((Object.keys(calls) as (keyof OperatorClient)[]).map(requestsOf))).flat()
   const reached = requests

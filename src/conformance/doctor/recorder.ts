@@ -1,4 +1,5 @@
 import { defined } from '../../core/base/json.ts'
+import { hideQuery, secretHeaders } from '../../core/base/secret-names.ts'
 import type { ConnectOptions } from '../../core/client/options.ts'
 import type { RecordedExchange } from './report.ts'
 
@@ -58,15 +59,6 @@ export function createRecorder(redact: (text: string) => string = (text) => text
       }
     },
   }
-}
-
-/** Headers whose values are credentials, whatever a card says. */
-export const secretHeaders =
-  /^(authorization|proxy-authorization|cookie|set-cookie|.*(api-?key|token|secret|signature).*)$/i
-
-/** Hides parameters that look like credentials, even if the caller did not set them. */
-export function hideQuery(url: string): string {
-  return url.replace(/([?&][^=&#]*(?:key|token|secret|code|password)[^=&#]*=)[^&#]*/gi, '$1[redacted]')
 }
 
 function headersOf(headers: Headers, redact: (text: string) => string): Readonly<Record<string, string>> {

@@ -101,6 +101,15 @@ export function reserveResponse(
 export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incoming {
   // `bytes` rejects with the same error; without a call it would be an unhandled rejection.
   body.catch(() => {})
+  return withBytes(incoming, async (limit) => {
+    const bytes = await body
+    if (bytes.length > limit) throw new BodyTooLarge(limit)
+    return bytes
+  })
+}
+
+/** The same request with another way to read its body. */
+export function withBytes(incoming: Incoming, bytes: Incoming['bytes']): Incoming {
   return {
     method: incoming.method,
     path: incoming.path,
@@ -111,11 +120,7 @@ export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incomin
     address: () => incoming.address?.(),
     reserve: (response, caller) => reserveResponse(incoming, response, caller),
     header: incoming.header,
-    async bytes(limit) {
-      const bytes = await body
-      if (bytes.length > limit) throw new BodyTooLarge(limit)
-      return bytes
-    },
+    bytes,
     get signal() {
       return incoming.signal
     },

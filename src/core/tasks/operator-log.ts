@@ -54,6 +54,8 @@ export interface OperatorPage {
   /** How many tasks match, counted up to `maxCounted`. */
   readonly total: number
   readonly next?: ListCursor | undefined
+  /** Why tasks are missing, or are not counted in `total`: a clause about the agent. */
+  readonly incomplete?: string | undefined
 }
 
 /** An event with the time at which it was stored, in milliseconds since 1970. */

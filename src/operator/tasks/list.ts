@@ -71,7 +71,7 @@ export async function listTasks({ agents, filters, limit, cursor }: ListRequest)
   const pages = await Promise.all(
     agents.map(async (agent) => {
       const from = cursor[agent.id]
-      if (from === null) return { agent, tasks: [], total: 0, next: undefined }
+      if (from === null) return { agent, tasks: [], total: 0, next: undefined, incomplete: undefined }
       const page = await operatorLogOf(agent).tasks({ ...filters, limit, ...defined({ cursor: from }) })
       return { agent, ...page }
     }),
@@ -91,10 +91,12 @@ export async function listTasks({ agents, filters, limit, cursor }: ListRequest)
   }
   const isLast = pages.every(({ agent }) => next[agent.id] === null)
   const total = pages.reduce((sum, page) => sum + page.total, 0)
+  const incomplete = pages.flatMap(({ agent, incomplete: reason }) => (reason ? [{ agent: agent.id, reason }] : []))
   return defined({
     tasks: await Promise.all(merged.map(({ agent, task }) => rowOf(agent, task))),
     next: isLast ? undefined : encodeCursor(next),
     total: Math.min(total, maxCounted),
+    incomplete: incomplete.length > 0 ? incomplete : undefined,
   })
 }
 

@@ -141,6 +141,12 @@ export const operatorCommands: readonly CommandEntry[] = [
     load: async () => (await import('./wire.ts')).operatorWireSend,
   },
   {
+    path: 'operator wire log',
+    group: 'Operate',
+    summary: 'Show what the console of a server sent to agents, and what came back',
+    load: async () => (await import('./wire.ts')).operatorWireLog,
+  },
+  {
     path: 'operator registry list',
     group: 'Operate',
     summary: 'List the agents of a served registry with their health',

@@ -1,0 +1,34 @@
+import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } from '@a2a-js/sdk/server'
+import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
+import type { RequestHandler } from 'express'
+import { startExpressServer } from './express-server.ts'
+import { sdkAgent, sdkCard } from './sdk-agent.ts'
+
+export interface SdkServerOptions {
+  /** Members of the card. */
+  readonly card?: (origin: string) => object
+  /** Runs before every request that is not for the card. */
+  readonly guard?: RequestHandler
+}
+
+/** An agent of the official SDK, over JSON-RPC and REST, in 1.0 and 0.3. */
+export function startSdkServer({ card = () => ({}), guard }: SdkServerOptions = {}): Promise<string> {
+  return startExpressServer((app, origin) => {
+    const requestHandler = new DefaultRequestHandler(
+      sdkCard(origin, card(origin)),
+      new InMemoryTaskStore(),
+      sdkAgent(),
+      undefined,
+      new InMemoryPushNotificationStore(),
+    )
+    const options = {
+      requestHandler,
+      userBuilder: UserBuilder.noAuthentication,
+      legacyCompat: { enabled: true },
+    }
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+    if (guard) app.use(guard)
+    app.use('/rpc', jsonRpcHandler(options))
+    app.use('/rest', restHandler(options))
+  })
+}
