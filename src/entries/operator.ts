@@ -24,6 +24,7 @@ export type {
   TaskKey,
   TaskQuery,
   TaskRow,
+  TaskRows,
   TaskTrace,
   TraceRow,
   Waiting,

@@ -1,4 +1,4 @@
-import { validateCard } from '../conformance/doctor/check-card.ts'
+import { validateCard } from '../conformance/doctor/validate-card.ts'
 import type { JsonObject } from '../core/base/json.ts'
 import { authorizing } from '../core/client/credentials/authorize.ts'
 import { byCard } from '../core/client/credentials/by-card.ts'
@@ -77,7 +77,7 @@ async function toConnected(
       return (hasOwn || !origins.has(new URL(address).origin) ? recorded : authorized)(address, init)
     }
   }
-  const [violations, signature] = await Promise.all([
+  const [{ violations }, signature] = await Promise.all([
     validateCard(wireCard),
     signatureOf(wireCard, url, record(fetch, 'client')),
   ])

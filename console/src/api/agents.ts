@@ -37,6 +37,11 @@ export async function loadAgents(): Promise<void> {
   }
 }
 
+/** Whether another server serves the agent, so that only its card and its answers are known. */
+export function isForeign(id: string): boolean {
+  return agents.value.find((agent) => agent.id === id)?.foreign !== undefined
+}
+
 /** The name of an agent for people. */
 export function agentName(id: string): string {
   return agents.value.find((agent) => agent.id === id)?.name ?? id

@@ -1,4 +1,5 @@
 import type { TaskRow } from 'parley-a2a/operator'
+import { isForeign } from './agents.ts'
 
 const openPhases: ReadonlySet<string> = new Set(['received', 'submitted', 'working', 'input-required', 'auth-required'])
 
@@ -9,8 +10,9 @@ export function isOpen({ phase }: Pick<TaskRow, 'phase'>): boolean {
 
 /**
  * Whether no process works on a task that should be worked on. The server leaves expired leases out; their times in a row
- * are not compared, because processes extend leases without a change of the row.
+ * are not compared, because processes extend leases without a change of the row. Which process works for an agent of another
+ * server is not known.
  */
-export function isStuck({ phase, lease }: Pick<TaskRow, 'phase' | 'lease'>): boolean {
-  return phase === 'working' && lease === undefined
+export function isStuck({ agent, phase, lease }: Pick<TaskRow, 'agent' | 'phase' | 'lease'>): boolean {
+  return phase === 'working' && lease === undefined && !isForeign(agent)
 }

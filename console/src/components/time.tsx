@@ -38,9 +38,18 @@ export function formatClock(at: number): string {
   return clock.format(at)
 }
 
+/** Shown for the time 0: the server of another agent does not say it. */
+const unknownTime = <span class="muted">unknown</span>
+
+/** How long something lasted. */
+export function Took({ from, to }: { readonly from: number; readonly to: number }) {
+  return from === 0 || to === 0 ? unknownTime : <span>{formatDuration(Math.max(0, to - from))}</span>
+}
+
 /** How long ago a time is, in one unit; the full date is in the tooltip. */
 export function Ago({ at }: { readonly at: number }) {
   const age = Math.max(0, useNow() - at)
+  if (at === 0) return unknownTime
   return (
     <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
       {age < 1_000 ? 'now' : `${coarse(age)} ago`}
@@ -51,6 +60,7 @@ export function Ago({ at }: { readonly at: number }) {
 /** How long something lasts that has not ended. */
 export function Elapsed({ since }: { readonly since: number }) {
   const age = Math.max(0, useNow() - since)
+  if (since === 0) return unknownTime
   return <time dateTime={`PT${Math.floor(age / 1_000)}S`}>{coarse(age)}</time>
 }
 

@@ -78,7 +78,7 @@ export const pages: readonly PageEntry[] = [
     paths: ['overview'],
     title: 'Overview',
     icon: 'overview',
-    feature: 'history',
+    feature: 'overview',
     component: lazyPage(async () => (await import('../pages/overview/overview-page.tsx')).OverviewPage),
   },
   {
@@ -91,7 +91,7 @@ export const pages: readonly PageEntry[] = [
   },
   {
     id: 'wire',
-    paths: ['wire', 'wire/:agent'],
+    paths: ['wire/:agent?/:view?/:exchange?'],
     title: 'Wire',
     icon: 'wire',
     isOfAgent: true,

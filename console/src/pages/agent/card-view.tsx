@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { makeVisible } from '../../components/code-block.tsx'
 import { Markdown } from '../../components/markdown/markdown.tsx'
 import { Badge } from '../../components/state-badge.tsx'
+import { Notice } from '../../components/states.tsx'
 
 interface CardViewProps {
   readonly agent: AgentSummary
@@ -15,8 +16,10 @@ export function CardView({ agent, cards }: CardViewProps) {
   const card = cards.cards[0]?.card ?? {}
   const provider = objectOf(card.provider)
   const capabilities = objectOf(card.capabilities)
+  const { violations = [] } = cards
   return (
     <div class="card-sections">
+      {violations.length > 0 && <Violations violations={violations} />}
       <Section title="About">
         <Markdown text={textOf(card.description) || 'No description.'} />
         <dl class="facts">
@@ -48,13 +51,15 @@ export function CardView({ agent, cards }: CardViewProps) {
         <Skills skills={listOf(card.skills)} />
       </Section>
       <Section title="Interfaces">
-        <Interfaces interfaces={listOf(card.supportedInterfaces)} />
+        <Interfaces interfaces={agent.foreign?.interfaces ?? listOf(card.supportedInterfaces).map(interfaceOf)} />
       </Section>
       <Section title="Security">
         <Security schemes={objectOf(card.securitySchemes)} />
       </Section>
       <Section title="Limits">
-        {agent.limits.length === 0 ? (
+        {agent.foreign ? (
+          <p class="muted">Unknown: a card does not say which limits the server of its agent has.</p>
+        ) : agent.limits.length === 0 ? (
           <p class="muted">No limits are set.</p>
         ) : (
           <dl class="facts">
@@ -67,6 +72,25 @@ export function CardView({ agent, cards }: CardViewProps) {
         )}
       </Section>
     </div>
+  )
+}
+
+/** What clients that validate cards reject. */
+function Violations({ violations }: { readonly violations: readonly string[] }) {
+  return (
+    <Notice kind="warning">
+      <p>
+        The card breaks the schema of its version in{' '}
+        {violations.length === 1 ? 'one place' : `${violations.length} places`}. Clients that validate cards reject it.
+      </p>
+      <ul>
+        {violations.slice(0, 200).map((violation, index) => (
+          <li key={index} class="breakable">
+            <code>{makeVisible(violation)}</code>
+          </li>
+        ))}
+      </ul>
+    </Notice>
   )
 }
 
@@ -162,7 +186,17 @@ function Skills({ skills }: { readonly skills: readonly JsonObject[] }) {
   )
 }
 
-function Interfaces({ interfaces }: { readonly interfaces: readonly JsonObject[] }) {
+interface Interface {
+  readonly binding: string
+  readonly version: string
+  readonly url: string
+}
+
+function interfaceOf({ protocolBinding, protocolVersion, url }: JsonObject): Interface {
+  return { binding: textOf(protocolBinding), version: textOf(protocolVersion), url: textOf(url) }
+}
+
+function Interfaces({ interfaces }: { readonly interfaces: readonly Interface[] }) {
   if (interfaces.length === 0) return <p class="muted">The card names no interfaces.</p>
   return (
     <div class="table-scroll">
@@ -175,12 +209,12 @@ function Interfaces({ interfaces }: { readonly interfaces: readonly JsonObject[]
           </tr>
         </thead>
         <tbody>
-          {interfaces.map((entry, index) => (
+          {interfaces.slice(0, 500).map(({ binding, version, url }, index) => (
             <tr key={index}>
-              <td>{textOf(entry.protocolBinding)}</td>
-              <td>{textOf(entry.protocolVersion)}</td>
+              <td>{binding}</td>
+              <td>{version || <span class="muted">not named</span>}</td>
               <td>
-                <code class="breakable">{makeVisible(textOf(entry.url))}</code>
+                <code class="breakable">{makeVisible(url.slice(0, 20_000))}</code>
               </td>
             </tr>
           ))}
@@ -196,8 +230,9 @@ function Security({ schemes }: { readonly schemes: JsonObject }) {
   return (
     <ul class="plain rows">
       {entries.map(([name, scheme]) => {
-        // ProtoJSON names the type as the only member.
-        const [type = '', details] = Object.entries(objectOf(scheme))[0] ?? []
+        // ProtoJSON names the type as the only member. Before 1.0, it is a member itself.
+        const [member = '', details] = Object.entries(objectOf(scheme))[0] ?? []
+        const type = textOf(objectOf(scheme).type) || member
         const description = textOf(objectOf(details).description) || textOf(objectOf(scheme).description)
         return (
           <li key={name}>

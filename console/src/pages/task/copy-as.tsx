@@ -1,6 +1,7 @@
 import type { TaskDetail } from 'parley-a2a/operator'
 import { agents } from '../../api/agents.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { quoted } from '../../components/quoted.ts'
 import { textOf } from './event-text.ts'
 
 /** Buttons that copy what reads this task, and what sends its first message again, for other tools. */
@@ -67,9 +68,4 @@ function sendCommands(url: string, text: string): Commands {
 function curl(url: string, method: string, params: object): string {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   return `curl -s ${quoted(url)} -H 'content-type: application/json' -H 'A2A-Version: 1.0' -d ${quoted(body)}`
-}
-
-/** A text that a POSIX shell takes as one word, whatever is in it. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

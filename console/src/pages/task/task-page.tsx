@@ -1,7 +1,7 @@
 import type { TaskDetail, TaskKey } from 'parley-a2a/operator'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
-import { agentName } from '../../api/agents.ts'
+import { agentName, isForeign } from '../../api/agents.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
 import { taskName } from '../../api/task-name.ts'
@@ -38,6 +38,9 @@ const tabs = [
   { id: 'replay', label: 'Replay' },
 ] as const
 
+/** What only the server of an agent knows of its tasks. */
+const own: ReadonlySet<string> = new Set(['steps', 'calls', 'log', 'replay'])
+
 type TabId = (typeof tabs)[number]['id']
 
 /** One task, with everything that is known about it. */
@@ -73,7 +76,9 @@ function TaskView({ detail, tab, error, reload }: TaskViewProps) {
   const pages = useEventPages(detail, detail.events)
   useReload(detail, pages.generation, reload)
   const selected = tabs.find(({ id }) => id === tab)?.id ?? 'timeline'
-  const shown = tabs.filter(({ id }) => id !== 'webhooks' || hasFeature('webhooks'))
+  const shown = tabs.filter(
+    ({ id }) => (id !== 'webhooks' || hasFeature('webhooks')) && !(isForeign(agent) && own.has(id)),
+  )
   return (
     <Page
       title={taskName(detail)}
@@ -85,6 +90,12 @@ function TaskView({ detail, tab, error, reload }: TaskViewProps) {
       {error !== undefined && <Notice kind="warning">{messageOf(error)}</Notice>}
       {detail.waiting && <WaitingNotice detail={detail} />}
       {(detail.phase === 'failed' || detail.phase === 'rejected') && <FailureNotice detail={detail} />}
+      {isForeign(agent) && (
+        <Notice kind="info">
+          Another server has this task. It says what the task is now: the order and the times of its events, when it
+          began and who works on it are not known.
+        </Notice>
+      )}
       <Tabs
         label="Parts of the task"
         tabs={shown}
@@ -159,10 +170,12 @@ function TaskFacts({ detail }: { readonly detail: TaskDetail }) {
         </span>
       )}
       {dialect && <span>{dialect}</span>}
-      <span>{events.toLocaleString()} events</span>
-      <span title={formatTime(created)}>
-        {isOpen(detail) ? <Ago at={created} /> : `took ${formatDuration(Math.max(0, changed - created))}`}
-      </span>
+      {!isForeign(agent) && <span>{events.toLocaleString()} events</span>}
+      {created > 0 && (
+        <span title={formatTime(created)}>
+          {isOpen(detail) ? <Ago at={created} /> : `took ${formatDuration(Math.max(0, changed - created))}`}
+        </span>
+      )}
       {lease && lease.expires > Date.now() && <span>on {lease.holder}</span>}
       <code class="breakable">{taskId}</code>
       <CopyButton label="Copy id" text={taskId} />

@@ -1,4 +1,4 @@
-import type { TaskKey, TaskQuery, TaskRow } from 'parley-a2a/operator'
+import type { TaskKey, TaskQuery, TaskRow, TaskRows } from 'parley-a2a/operator'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { reconnections } from '../../api/connection.ts'
 import { operator } from '../../api/operator.ts'
@@ -14,6 +14,8 @@ export interface LiveTasks {
   readonly rows: readonly TaskRow[]
   /** How many tasks match, counted by the server up to a limit. */
   readonly total: number
+  /** Agents whose tasks are not all listed or counted, and why. */
+  readonly incomplete: NonNullable<TaskRows['incomplete']>
   readonly isLoading: boolean
   readonly error: unknown
   loadMore(): void
@@ -48,8 +50,8 @@ export function useLiveTasks(query: TaskQuery): LiveTasks {
         setState((old) => {
           const tasks = new Map(isFirst ? [] : old.tasks)
           for (const task of page.tasks) tasks.set(keyOf(task), task)
-          const { next, total } = page
-          const state = { tasks, inputs, next, total, isLoading: false, error: undefined, early: undefined }
+          const { next, total, incomplete = [] } = page
+          const state = { tasks, inputs, next, total, incomplete, isLoading: false, error: undefined, early: undefined }
           return withTasks(state, old.early ?? [])
         })
       } catch (error) {
@@ -87,7 +89,8 @@ export function useLiveTasks(query: TaskQuery): LiveTasks {
   }, [load])
 
   const rows = useMemo(() => [...state.tasks.values()], [state.tasks])
-  return { rows, total: state.total, isLoading: state.isLoading, error: state.error, loadMore, reload }
+  const { total, incomplete } = state
+  return { rows, total, incomplete, isLoading: state.isLoading, error: state.error, loadMore, reload }
 }
 
 interface State {
@@ -99,6 +102,7 @@ interface State {
   readonly early: readonly TaskRow[] | undefined
   readonly next: string | undefined
   readonly total: number
+  readonly incomplete: NonNullable<TaskRows['incomplete']>
   readonly isLoading: boolean
   readonly error: unknown
 }
@@ -109,6 +113,7 @@ const initial: State = {
   early: undefined,
   next: undefined,
   total: 0,
+  incomplete: [],
   isLoading: true,
   error: undefined,
 }

@@ -3,7 +3,7 @@ import { agentName } from '../../api/agents.ts'
 import { lastStatus, taskName } from '../../api/task-name.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
 import { Badge, StateBadge } from '../../components/state-badge.tsx'
-import { Ago, Elapsed, formatDuration } from '../../components/time.tsx'
+import { Ago, Elapsed, Took } from '../../components/time.tsx'
 import { link } from '../../router/links.ts'
 
 interface TaskLineProps {
@@ -52,7 +52,7 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
         {events.toLocaleString()}
       </span>
       <span class="task-number" data-label="duration">
-        {isOpen(task) ? <Elapsed since={created} /> : formatDuration(Math.max(0, changed - created))}
+        {isOpen(task) ? <Elapsed since={created} /> : <Took from={created} to={changed} />}
       </span>
       <span class="muted">
         <Ago at={changed} />

@@ -1,6 +1,7 @@
 import type { TaskRow } from 'parley-a2a/operator'
 import { useCallback, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { agentName } from '../../api/agents.ts'
 import { operator } from '../../api/operator.ts'
 import { isOpen } from '../../api/task-state.ts'
 import { ActionButton } from '../../components/action-button.tsx'
@@ -23,7 +24,7 @@ export function TasksPage() {
   const filters = readFilters(query)
   // A period starts where it was chosen: a start that moves would read the list again and again.
   const taskQuery = useMemo(() => toQuery(filters), [JSON.stringify(filters)])
-  const { rows, total, isLoading, error, loadMore, reload } = useLiveTasks(taskQuery)
+  const { rows, total, incomplete, isLoading, error, loadMore, reload } = useLiveTasks(taskQuery)
   const keyAt = useCallback((index: number) => keyOf(rows[index] as TaskRow), [rows])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [isConfirming, setConfirming] = useState(false)
@@ -47,7 +48,7 @@ export function TasksPage() {
     <Page
       title="Tasks"
       isFixed
-      lead={total > 0 ? `${total >= 10_000 ? 'More than 10,000' : total.toLocaleString()} tasks` : undefined}
+      lead={leadOf(total, rows.length, incomplete.length > 0)}
       actions={
         <>
           {chosen.length > 0 && (
@@ -72,6 +73,11 @@ export function TasksPage() {
         filters={filters}
         onChange={(next, isTyped) => route(linkWithQuery(['tasks'], { ...next }), isTyped)}
       />
+      {incomplete.map(({ agent, reason }) => (
+        <Notice key={agent} kind="info">
+          {agentName(agent)} {reason}
+        </Notice>
+      ))}
       {isConfirming && (
         <ConfirmCancel
           count={Math.min(chosen.length, maxCancel)}
@@ -112,6 +118,12 @@ export function TasksPage() {
       )}
     </Page>
   )
+}
+
+/** How many tasks there are, as far as it is known. */
+function leadOf(total: number, listed: number, isIncomplete: boolean): string | undefined {
+  if (isIncomplete) return listed > 0 ? `The first ${listed.toLocaleString()} tasks` : undefined
+  return total > 0 ? `${total >= 10_000 ? 'More than 10,000' : total.toLocaleString()} tasks` : undefined
 }
 
 interface ConfirmCancelProps {

@@ -63,7 +63,7 @@ function Body({ text }: { readonly text: string }) {
 }
 
 /** Indents JSON. Huge answers stay as they are. */
-function indent(text: string): string | undefined {
+export function indent(text: string): string | undefined {
   if (text.length > 5_000_000) return undefined
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
@@ -108,7 +108,7 @@ function eventsOf(frames: readonly Chunk[]): readonly SseEvent[] {
 }
 
 /** The data of an event, indented if it is JSON, after its other fields. */
-function readable(event: string): string {
+export function readable(event: string): string {
   const lines = event.split(/\r?\n/)
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trimStart())
   const others = lines.filter((line) => !line.startsWith('data:'))

@@ -1,19 +1,14 @@
-import {
-  type ComposeRequest,
-  protocolVersions,
-  type WireBinding,
-  type WireFrame,
-  type WireRequest,
-} from 'parley-a2a/operator'
+import type { ComposeRequest, WireBinding, WireFrame, WireRequest } from 'parley-a2a/operator'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { createFrameBatch } from '../../api/frame-batch.ts'
 import { operator } from '../../api/operator.ts'
-import { hasFeature } from '../../api/session.ts'
 import { useResource } from '../../api/use-resource.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { messageOf, Notice } from '../../components/states.tsx'
+import { nearestInterface, type WireInterface } from './interfaces.ts'
 import { WireAnswer } from './wire-answer.tsx'
+import { WireHistory } from './wire-history.tsx'
 
 export interface Choice {
   readonly dialect: ComposeRequest['dialect']
@@ -27,6 +22,10 @@ interface WirePanelProps {
   readonly agent: string
   readonly name: string
   readonly choice: Choice
+  readonly interfaces: readonly WireInterface[]
+  /** An earlier request to edit and send again. */
+  readonly draft?: WireRequest | undefined
+  readonly onDraftTaken?: () => void
   /** `isTyped`: a person is writing, and the back button should not lead to every key. */
   readonly onChoose: (choice: Choice, isTyped?: boolean) => void
 }
@@ -38,6 +37,10 @@ const operations = [
   ['listTasks', 'List tasks'],
   ['cancelTask', 'Cancel a task'],
   ['subscribeToTask', 'Subscribe to a task'],
+  ['createPushConfig', 'Create a webhook'],
+  ['getPushConfig', 'Get a webhook'],
+  ['listPushConfigs', 'List the webhooks of a task'],
+  ['deletePushConfig', 'Delete a webhook'],
   ['getExtendedCard', 'Get the extended card'],
 ] as const
 
@@ -45,22 +48,46 @@ export function isOperation(name: string): boolean {
   return operations.some(([operation]) => operation === name)
 }
 
-const needsTask: ReadonlySet<string> = new Set(['getTask', 'cancelTask', 'subscribeToTask'])
+const needsTask: ReadonlySet<string> = new Set([
+  ...['getTask', 'cancelTask', 'subscribeToTask'],
+  ...['createPushConfig', 'getPushConfig', 'listPushConfigs', 'deletePushConfig'],
+])
+const needsConfig: ReadonlySet<string> = new Set(['getPushConfig', 'deletePushConfig'])
+const needsText: ReadonlySet<string> = new Set(['sendMessage', 'streamMessage'])
 
 /** A request that can be composed, edited and sent, and its answer as it arrives. */
-export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
+export function WirePanel({ agent, name, choice, interfaces, draft, onDraftTaken, onChoose }: WirePanelProps) {
   const { dialect, binding, operation, text, taskId } = choice
   const [edited, setEdited] = useState<WireRequest>()
+  const [webhook, setWebhook] = useState('https://example.com/webhook')
+  const [configId, setConfigId] = useState('config')
   const [frames, setFrames] = useState<readonly WireFrame[]>([])
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
   const abort = useRef<AbortController>(null)
   const task = needsTask.has(operation) ? taskId || 'task-id' : undefined
   const composed = useResource(
-    () => operator.composeWire({ agent, dialect, binding, operation, text, ...(task && { taskId: task }) }),
-    [agent, dialect, binding, operation, text, task],
+    () =>
+      operator.composeWire({
+        agent,
+        dialect,
+        binding,
+        operation,
+        text,
+        webhook,
+        configId,
+        ...(task && { taskId: task }),
+      }),
+    [agent, dialect, binding, operation, text, task, webhook, configId],
   )
   useEffect(() => setEdited(composed.value), [composed.value])
+  const isComposed = composed.value !== undefined
+  // The composed request comes first, and the earlier one replaces it
+  useEffect(() => {
+    if (!draft || !isComposed) return
+    setEdited(draft)
+    onDraftTaken?.()
+  }, [draft, isComposed])
   useEffect(() => () => abort.current?.abort(), [])
 
   async function send() {
@@ -81,23 +108,24 @@ export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
     setBusy(false)
   }
 
+  const versions = [...new Set(interfaces.map(({ version }) => version))]
+  const bindings = interfaces.filter(({ version }) => version === dialect).map((each) => each.binding)
   return (
     <section class="wire-panel" aria-label={name}>
       <div class="wire-choices">
         <Select
           label="Version"
           value={dialect}
-          options={protocolVersions.map((value) => [value, `A2A ${value}`])}
-          onChange={(value) => onChoose({ ...choice, dialect: value as Choice['dialect'] })}
+          options={versions.map((value) => [value, `A2A ${value}`])}
+          onChange={(value) => {
+            const nearest = nearestInterface(interfaces, value, binding)
+            if (nearest) onChoose({ ...choice, dialect: nearest.version, binding: nearest.binding })
+          }}
         />
         <Select
           label="Binding"
           value={binding}
-          options={[
-            ['JSONRPC', 'JSON-RPC'],
-            ['REST', 'REST'],
-            ...(hasFeature('grpc') ? [['GRPC', 'gRPC'] as const] : []),
-          ]}
+          options={bindings.map((value) => [value, bindingNames[value]])}
           onChange={(value) => onChoose({ ...choice, binding: value as WireBinding })}
         />
         <Select
@@ -106,15 +134,20 @@ export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
           options={operations}
           onChange={(value) => onChoose({ ...choice, operation: value })}
         />
-        {task === undefined ? (
+        {needsText.has(operation) && (
           <TextInput label="Text" value={text} onChange={(value) => onChoose({ ...choice, text: value }, true)} />
-        ) : (
+        )}
+        {task !== undefined && (
           <TextInput
             label="Task id"
             value={taskId}
             onChange={(value) => onChoose({ ...choice, taskId: value }, true)}
           />
         )}
+        {operation === 'createPushConfig' && (
+          <TextInput label="Address of the webhook" value={webhook} onChange={setWebhook} />
+        )}
+        {needsConfig.has(operation) && <TextInput label="Webhook id" value={configId} onChange={setConfigId} />}
       </div>
       {composed.error !== undefined && <Notice kind="error">{messageOf(composed.error)}</Notice>}
       {edited && <RequestEditor request={edited} onChange={setEdited} />}
@@ -140,9 +173,12 @@ export function WirePanel({ agent, name, choice, onChoose }: WirePanelProps) {
       </div>
       {problem && <Notice kind="error">{problem}</Notice>}
       {frames.length > 0 && <WireAnswer frames={frames} />}
+      <WireHistory agent={agent} isSending={isBusy} onSelect={setEdited} />
     </section>
   )
 }
+
+const bindingNames: Readonly<Record<WireBinding, string>> = { JSONRPC: 'JSON-RPC', REST: 'REST', GRPC: 'gRPC' }
 
 interface SelectProps {
   readonly label: string
