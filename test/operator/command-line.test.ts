@@ -192,8 +192,15 @@ describe('parley console', () => {
     await relay.result
   })
 
-  it('needs an agent', async () => {
-    const result = await run(['console'])
-    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('Name the agents')])
+  it('opens without an agent, for its first page asks for one', async () => {
+    const relay = startCli(['console', '-o', 'json'])
+    const [, address = ''] = await relay.until(/"url":"([^"]+)"/)
+    const opened = await fetch(address, { redirect: 'manual' })
+    const cookie = (opened.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+    const operator = createOperatorClient({ url: `${new URL(address).origin}/console`, headers: { cookie } })
+    expect(await operator.agents()).toEqual({ agents: [] })
+    expect((await operator.session()).server.features).toContain('connect')
+    relay.child.kill('SIGTERM')
+    await relay.result
   })
 })

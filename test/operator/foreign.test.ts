@@ -28,7 +28,11 @@ describe('an agent of the official SDK in `parley console`', () => {
     ])
     const received = await (await fetch(`${url}/.well-known/agent-card.json`)).json()
     const cards = await operator.cards('ada')
-    expect(cards).toEqual({ cards: [{ version: '1.0', card: received }], violations: [], signature: { state: 'unsigned' } })
+    expect(cards).toEqual({
+      cards: [{ version: '1.0', card: received }],
+      violations: [],
+      signature: { state: 'unsigned' },
+    })
     const { features } = (await operator.session()).server
     expect(features).toEqual(['history', 'doctor', 'conformance', 'connect'])
     expect((await operator.overview('hour')).agents).toEqual([])
@@ -139,12 +143,15 @@ describe('an agent with many tasks', () => {
         const status = { state: 'working', timestamp: '2026-01-01T00:00:00Z' }
         return answer({ result: { kind: 'task', id: params.id, contextId: 'c', status } })
       }
-      if (method !== 'ListTasks' || version !== '1.0') return answer({ error: { code: -32601, message: 'Method not found' } })
+      if (method !== 'ListTasks' || version !== '1.0')
+        return answer({ error: { code: -32601, message: 'Method not found' } })
       const from = Number(params.pageToken || 0)
       const tasks = all.slice(from, from + params.pageSize)
       const next = from + params.pageSize
       const nextPageToken = next < all.length ? `${next}` : ''
-      answer({ result: { tasks, nextPageToken, pageSize: tasks.length, ...(totalSize !== undefined && { totalSize }) } })
+      answer({
+        result: { tasks, nextPageToken, pageSize: tasks.length, ...(totalSize !== undefined && { totalSize }) },
+      })
     }).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     onTestFinished(() => {

@@ -16,13 +16,17 @@ import type { ServeOptions } from '../../src/serve/options.ts'
 import { createTask, status } from '../../src/testing/stores/task-log/fixtures.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshCard } from '../support/mesh/mesh-peers.ts'
-import { operatorOf } from '../support/servers/operator-login.ts'
+import { browserCookie, operatorOf } from '../support/servers/operator-login.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const worker = agent({ name: 'Worker' }, async (turn) => {
   if (turn.text === 'fail') throw new Error('broken')
   await turn.status('working', 'Working')
   if (turn.text === 'wait') await turn.ask('Go on?')
+  if (turn.text === 'secret') {
+    await turn.ask('The PIN?', { sensitive: true })
+    return
+  }
   await turn.status('completed', `Done: ${turn.text}`)
 })
 
@@ -54,6 +58,46 @@ async function eventually<T>(read: () => Promise<T | undefined>): Promise<T> {
   }
   throw new Error('It did not happen in time.')
 }
+
+describe('the wire log', () => {
+  it('has what the chat and the wire page send, and no answer to a sensitive question', async () => {
+    const { server, operator } = await start()
+    const { name, value } = await browserCookie(server, server.url)
+    const client = await connect(`${server.url}/console/a2a/worker`, {
+      fetch: (url, init) =>
+        fetch(url, {
+          ...init,
+          headers: { ...Object.fromEntries(new Headers(init.headers)), cookie: `${name}=${value}` },
+        }),
+    })
+    for await (const _ of client.stream('hello')) {
+      // Read to its end.
+    }
+    const request = await operator.composeWire({
+      ...{ agent: 'worker', dialect: '0.3', binding: 'JSONRPC', operation: 'getTask', taskId: 'none' },
+    })
+    await collect(operator.sendWire(request))
+    const asked = await client.send('secret')
+    await client.send('hunter-two', { taskId: asked.taskId })
+    const { exchanges } = await operator.wireLog({ agent: 'worker' })
+    expect(exchanges.map(({ operation, source, version }) => [operation, source, version]).toReversed()).toEqual([
+      ['SendStreamingMessage', 'client', '1.0'],
+      ['tasks/get', 'wire', '0.3'],
+      ['SendMessage', 'client', '1.0'],
+      ['SendMessage', 'client', '1.0'],
+    ])
+    const stream = await operator.wireExchange(exchanges.at(-1)?.id ?? 0)
+    expect(stream.url).toBe(server.url)
+    expect(stream.request.body).toContain('hello')
+    expect(stream.events.at(-1)?.text).toContain('Done: hello')
+    const all = await Promise.all(exchanges.map(({ id }) => operator.wireExchange(id)))
+    expect(JSON.stringify(all)).not.toContain('hunter-two')
+    expect(JSON.stringify(await operator.wireHar())).not.toContain('hunter-two')
+    await expect(operator.wireExchange(9_999)).rejects.toMatchObject({ status: 404 })
+    await expect(operator.wireLog({ source: 'other' as 'wire' })).rejects.toMatchObject({ status: 400 })
+    await expect(operator.connect({ url: 'http://169.254.169.254' })).rejects.toMatchObject({ status: 404 })
+  })
+})
 
 describe('the overview', () => {
   it('counts tasks, throughput and durations, and survives a restart', async () => {

@@ -18,7 +18,7 @@ it('a request is composed, edited and sent, and its raw answer is shown', async 
   const { page } = await openConsole(browser, `${url}/wire/sales-assistant`)
   const panel = page.getByRole('region', { name: 'First request' })
   const body = panel.getByLabel('Body', { exact: true })
-  await expect.poll(() => body.inputValue()).toContain('"SendMessage"')
+  await expect.poll(() => body.inputValue(), { timeout: 15_000 }).toContain('"SendMessage"')
   await panel.getByRole('button', { name: 'Send' }).click()
   await panel.getByText('HTTP 200').waitFor()
   await panel.getByText('You said: Hello Parley').waitFor()
@@ -27,7 +27,7 @@ it('a request is composed, edited and sent, and its raw answer is shown', async 
   await panel.getByRole('button', { name: 'Send' }).click()
   await panel.getByText('-32700').waitFor()
   await panel.getByRole('button', { name: 'Undo edits' }).click()
-  await expect.poll(() => body.inputValue()).toContain('"SendMessage"')
+  await expect.poll(() => body.inputValue(), { timeout: 15_000 }).toContain('"SendMessage"')
 
   await panel.getByLabel('Operation').selectOption('streamMessage')
   await panel.getByLabel('Text').fill('stream 3')
@@ -49,7 +49,9 @@ it('two versions are compared side by side, by an address that can be shared', a
   await page.getByLabel('Compare two').check()
   const first = page.getByRole('region', { name: 'First request' })
   const second = page.getByRole('region', { name: 'Second request' })
-  await expect.poll(() => second.getByLabel('Body', { exact: true }).inputValue()).toContain('"message/send"')
+  await expect
+    .poll(() => second.getByLabel('Body', { exact: true }).inputValue(), { timeout: 15_000 })
+    .toContain('"message/send"')
   for (const panel of [first, second]) {
     await panel.getByRole('button', { name: 'Send' }).click()
     await panel.getByText('You said: Hello Parley').waitFor()

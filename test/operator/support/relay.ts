@@ -1,6 +1,6 @@
-import type { shareCli } from '../../support/processes/cli.ts'
 import { connect } from '../../../src/entries/client.node.ts'
 import { createOperatorClient } from '../../../src/entries/operator.ts'
+import type { shareCli } from '../../support/processes/cli.ts'
 
 /** Starts `parley console` and opens its address, as a browser does. */
 export async function openRelay(
