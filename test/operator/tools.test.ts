@@ -78,7 +78,7 @@ describe('the wire log', () => {
     })
     await collect(operator.sendWire(request))
     const asked = await client.send('secret')
-    await client.send('hunter-two', { taskId: asked.taskId })
+    await client.send('hunter-two', { taskId: asked.task?.id ?? '' })
     const { exchanges } = await operator.wireLog({ agent: 'worker' })
     expect(exchanges.map(({ operation, source, version }) => [operation, source, version]).toReversed()).toEqual([
       ['SendStreamingMessage', 'client', '1.0'],
