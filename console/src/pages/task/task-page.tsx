@@ -39,7 +39,7 @@ const tabs = [
 ] as const
 
 /** What only the server of an agent knows of its tasks. */
-const own: ReadonlySet<string> = new Set(['steps', 'calls', 'log', 'replay'])
+const own: ReadonlySet<string> = new Set(['trace', 'steps', 'log', 'replay'])
 
 type TabId = (typeof tabs)[number]['id']
 
