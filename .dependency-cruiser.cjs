@@ -85,7 +85,7 @@ const mayImportPeers = {
   '@strands-agents/sdk': ['integrations'],
   ai: ['integrations'],
   pg: ['stores', 'cli'],
-  mysql2: [],
+  mysql2: ['cli'],
   react: ['integrations'],
   rxjs: ['loop', 'integrations'],
 }

@@ -170,6 +170,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/operate/db.ts')).dbMigrate,
   },
   {
+    path: 'db import-sdk',
+    group: 'Operate',
+    summary: 'Copy the tasks of the official SDK into a task log',
+    load: async () => (await import('./commands/operate/import-sdk.ts')).dbImportSdk,
+  },
+  {
     path: 'tasks',
     group: 'Operate',
     summary: 'List the tasks in a task log',

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createMysqlLog } from '../../src/entries/mysql.ts'
+import { createMysqlAdmin, createMysqlLog } from '../../src/entries/mysql.ts'
 import { migrations } from '../../src/stores/mysql/schema.ts'
 import {
   createTask,
@@ -7,6 +7,7 @@ import {
   message,
   newTask,
   readGenerations,
+  status,
   upTo,
 } from '../../src/testing/stores/task-log/fixtures.ts'
 import { createMariadbPool, hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
@@ -56,6 +57,24 @@ describe.runIf(hasMariadb)('task log in MySQL', () => {
     const pool = await createMariadbPool()
     await pool.query('SET NAMES latin1')
     await expect(createMysqlLog({ pool })).rejects.toThrow('set charset of the pool to utf8mb4')
+  })
+
+  it('operators see a plan, stats and damage, and change nothing', async () => {
+    const pool = await createMariadbPool()
+    const admin = createMysqlAdmin({ pool })
+    onTestFinished(() => admin.close())
+    expect((await admin.planMigration()).steps).toHaveLength(migrations.length)
+    await expect(admin.stats()).rejects.toThrow(/tables parley_\* of MySQL.*holds no task log/)
+    expect((await pool.query('SHOW TABLES'))[0]).toEqual([])
+    const log = await createMysqlLog({ pool })
+    onTestFinished(() => log.close())
+    expect((await admin.planMigration()).steps).toEqual([])
+    const task = newTask()
+    await log.create(task, [message(), status('completed', 2_000)], { lease })
+    expect(await admin.stats()).toMatchObject({ tasks: { completed: 1 }, events: 2, newest: 2_000 })
+    expect(await admin.checkIntegrity()).toEqual({ isIntact: true, problems: [] })
+    await pool.query('DELETE FROM parley_events WHERE generation = 1')
+    expect((await log.checkIntegrity()).problems).toEqual([`Task ${task.taskId} lacks some of its events.`])
   })
 
   it('an id that is too long is refused, with what is allowed', async () => {

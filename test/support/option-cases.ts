@@ -194,6 +194,10 @@ export const optionCases: Readonly<Record<string, OptionCase>> = {
   serveRegistry: { create: (more) => node.serveRegistry(more), wrong: { port: 'x' } },
   createOperatorClient: { create: (more) => createOperatorClient({ url, ...more }), wrong: { headers: 1 } },
   createMysqlLog: { create: (more) => mysql.createMysqlLog({ pool: mysqlPool, ...more }), wrong: { patience: 'x' } },
+  createMysqlAdmin: {
+    create: (more) => mysql.createMysqlAdmin({ pool: mysqlPool, ...more }),
+    wrong: { patience: 'x' },
+  },
   createMysqlLimits: {
     create: (more) => mysql.createMysqlLimits({ pool: mysqlPool, ...more }),
     wrong: { placeTtl: 'x' },

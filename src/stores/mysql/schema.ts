@@ -74,7 +74,7 @@ async function checkSettings(connection: MysqlConnection): Promise<void> {
   }
 }
 
-async function formatOf(connection: Pick<MysqlPool, 'query'>, prefix: string): Promise<Format> {
+export async function formatOf(connection: Pick<MysqlPool, 'query'>, prefix: string): Promise<Format> {
   const [tables] = await connection.query(
     `SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '${prefix}format'`,
   )
@@ -106,7 +106,7 @@ async function applyMigrations(connection: MysqlConnection, prefix: string): Pro
   }
 }
 
-function statementsOf(sql: string, prefix: string): string {
+export function statementsOf(sql: string, prefix: string): string {
   const options = 'ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin'
   return sql.replaceAll('$options', options).replaceAll('$', prefix)
 }

@@ -345,11 +345,6 @@ export const migrations: readonly Migration[] = [
   },
 ]
 
-/** The first format whose migration has this piece of SQL. */
-export function formatWith(piece: string): number {
-  return migrations.findIndex(({ sql }) => sql.includes(piece)) + 1
-}
-
 export function statementsOf(sql: string, schema: string): string {
   return sql.replaceAll('$.', `"${schema}".`)
 }

@@ -4,7 +4,15 @@ import type { Json } from '../../../core/base/json.ts'
 import type { LogStats, MigrationPlan } from '../../../entries/sqlite.ts'
 import type { Command, Context } from '../../command.ts'
 import { CliError, usageError } from '../../errors.ts'
-import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../../store/open-store.ts'
+import {
+  engineOf,
+  openAdmin,
+  openLog,
+  type Store,
+  storeOptions,
+  storePositional,
+  withStore,
+} from '../../store/open-store.ts'
 import { runPostgresTool } from '../../store/postgres-tools.ts'
 
 export const dbBackup: Command = {
@@ -25,6 +33,7 @@ export const dbBackup: Command = {
     if (target === undefined) throw usageError('Where to? Pass --to <file>.')
     if (existsSync(target)) throw usageError(`${target} exists, and a backup replaces no file.`, 'Pass another name.')
     await withStore(context, async (store) => {
+      if (store.type === 'mysql') throw mysqlToolError('Backing up', 'mysqldump --single-transaction')
       const done = output.progress('Backing up…')
       if (store.type === 'sqlite') {
         const { createSqliteAdmin } = await import('../../../entries/sqlite.ts')
@@ -64,7 +73,8 @@ export const dbRestore: Command = {
     if (backup === undefined) throw usageError('From where? Pass --from <backup>.')
     if (!existsSync(backup)) throw usageError(`There is no backup ${backup}.`, 'Check the path.')
     const [file = ''] = positionals
-    if (file !== '' && !/^postgres(ql)?:/i.test(file)) {
+    if (engineOf(file) === 'mysql') throw mysqlToolError('Restoring', 'mysql')
+    if (file !== '' && engineOf(file) === 'sqlite') {
       if (existsSync(file) && !isOverwrite) {
         throw usageError(`${file} exists, and its tasks would be lost.`, 'Move it, or pass --overwrite.')
       }
@@ -87,6 +97,10 @@ export const dbRestore: Command = {
     if (output.mode === 'json') output.document({ restored: file === '' ? 'PostgreSQL' : output.redact(file), backup })
     else output.field('Restored', file === '' ? 'PostgreSQL' : output.redact(file))
   },
+}
+
+function mysqlToolError(action: string, tool: string): CliError {
+  return usageError(`${action} a MySQL log is not part of this command.`, `Use ${tool} on its database.`)
 }
 
 /** The schema to restore comes from the dump, and need not exist. */
