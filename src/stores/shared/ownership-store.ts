@@ -13,7 +13,12 @@ export function createServerOwnership(db: Database, closing: AbortController): O
   const columns = 'number, agent, kind, id, owner, remote_id, context_id, data'
   const insert = db.prepareChange<Key & Rest>(({ agent, kind, id, owner, remoteId, contextId, data }) =>
     syntax.insertNew(table, {
-      ...{ agent, kind, id, owner, data, created: syntax.now },
+      agent,
+      kind,
+      id,
+      owner,
+      data,
+      created: syntax.now,
       remote_id: remoteId,
       context_id: contextId,
     }),
