@@ -176,7 +176,7 @@ async function findSchema(pool: PostgresPool, mayBeMissing: boolean): Promise<st
 }
 
 /** The failures of stores are for operators, and this is one. */
-export async function explained<T>(work: () => Promise<T>): Promise<T> {
+async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
