@@ -39,7 +39,10 @@ const productImports = {
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
   integrations: [['base', 'protocol', 'http', 'agent', 'client', 'server', 'node'], ['stores']],
   gateway: [
-    ['base', 'protocol', 'http', 'dialects', 'tasks', 'auth', 'limits', 'push', 'agent', 'client', 'server', 'node'],
+    [
+      ...['base', 'protocol', 'http', 'dialects', 'tasks', 'auth', 'limits', 'push', 'telemetry', 'agent', 'client'],
+      ...['server', 'node'],
+    ],
     ['stores', 'serve', 'registry', 'loop'],
   ],
   testing: [['base', 'protocol', 'tasks', 'agent', 'client', 'server'], ['registry']],

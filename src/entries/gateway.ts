@@ -15,3 +15,4 @@ export type {
   UpstreamOptions,
 } from '../gateway/options.ts'
 export type { Decision, Rule, RuledCall } from '../gateway/rules.ts'
+export type { TrafficFigures } from '../gateway/traffic.ts'

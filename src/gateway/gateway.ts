@@ -30,7 +30,16 @@ import { type GatewayOptions, gatewayChecks, type NamedUpstream, readAgents, typ
 import { forwardAudience } from './outgoing.ts'
 import { passThroughAgent } from './pass-through.ts'
 import { createPushRelay, pushPath } from './push-relay.ts'
-import { applyRules, createRules, type Decision, operationNames, type RuledCall, unknownAgents } from './rules.ts'
+import {
+  applyRules,
+  createRules,
+  type Decision,
+  type LoggedCall,
+  operationNames,
+  type RuledCall,
+  unknownAgents,
+} from './rules.ts'
+import { createTraffic, type Traffic, type TrafficFigures } from './traffic.ts'
 import { createUpstream, type Upstream } from './upstream.ts'
 
 /** Where the gateway lists its agents (AI Catalog). */
@@ -86,6 +95,14 @@ export interface GatewayAgent {
   readonly losses: readonly Loss[]
   /** How often each pattern of `content.redact` was replaced, in this process. */
   readonly redactions: Readonly<Record<string, number>>
+  /** Calls of callers and to the agent, in this process. */
+  readonly traffic: TrafficFigures
+}
+
+/** A call that a rule refused, for operators. */
+interface Refusal extends Pick<LoggedCall, 'agent' | 'principal' | 'operation' | 'rule'> {
+  readonly at: number
+  readonly code: string
 }
 
 interface ServedUpstream {
@@ -121,6 +138,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let current = createRules(rules)
   let sources = from.map((each) => createSource(each, logger))
   const upstreams = new Map<string, Upstream>()
+  const traffic = new Map<string, Traffic>()
+  let refusals: readonly Refusal[] = []
   const pushFetch = options.push && pushFetchOf(options.push)
   const context: GatewayContext = {
     ownership,
@@ -131,7 +150,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     pushUrl: options.push && (() => `${(options.publicUrl ?? server.url).replace(/\/+$/, '')}${pushPath}`),
     interceptorsFor(agent) {
       const { losses, content } = upstreams.get(agent) ?? {}
-      const decide = applyRules({ agent, rules: () => current, limits, logger })
+      const decide = applyRules({ agent, rules: () => current, limits, logger, onCall })
       return [decide, losses?.interceptor, content?.messages].filter((each) => each !== undefined)
     },
   }
@@ -147,7 +166,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const auth = authOf(options)
   const serveOptions: ServeOptions = { ...serving, logger, grpc: options.grpc ?? true, ...defined({ auth }) }
-  const server = await startServer({}, serveOptions, { databaseUrl, around }).catch(async (error) => {
+  const gateway = () => ({
+    agents: agentsNow(),
+    sources: sources.map((source) => ({ url: source.url, agents: source.agents().length, failure: source.failure() })),
+    refusals,
+  })
+  const server = await startServer({}, serveOptions, { databaseUrl, around, gateway }).catch(async (error) => {
     await ownership.close()
     throw error
   })
@@ -157,10 +181,44 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let sourceTimers: readonly NodeJS.Timeout[] = []
   const closing = new AbortController()
 
+  function onCall(call: LoggedCall): void {
+    trafficOf(call.agent).onCall(call)
+    const { isRefused, agent, principal, operation, rule, code = '' } = call
+    if (isRefused) refusals = [{ at: Date.now(), agent, principal, operation, rule, code }, ...refusals].slice(0, 100)
+  }
+
+  /** Counts the calls of an agent, also after its options have changed. */
+  function trafficOf(agent: string): Traffic {
+    const counted = traffic.get(agent) ?? createTraffic(agent)
+    traffic.set(agent, counted)
+    return counted
+  }
+
+  function observers(agent: string) {
+    return { traffic: trafficOf(agent), telemetry: options.telemetry }
+  }
+
   function warnOfRules({ agents: known, from: others = [], rules: checked }: Parameters<Gateway['update']>[0]): void {
     // Rules may name agents that a catalog lists later.
     if (others.length > 0) return
     for (const problem of unknownAgents(checked, Object.keys(known))) logger.warn({ problem }, 'a rule matches no call')
+  }
+
+  function agentsNow(): readonly GatewayAgent[] {
+    return served.map(({ named: { name: agent, options: of, source }, upstream, local, content, hosted }) => ({
+      name: agent,
+      mode: upstream ? (of.mode ?? 'durable') : 'local',
+      url: urlOf(hosted),
+      state: hosted ? 'ready' : 'unreachable',
+      source,
+      failure: (upstream ?? local)?.failure(),
+      signature: upstream?.origin()?.signature.result,
+      endpoint: upstream?.endpoint(),
+      addresses: upstream?.addresses() ?? [],
+      losses: upstream?.losses.list() ?? [],
+      redactions: content?.counts() ?? {},
+      traffic: trafficOf(agent).figures(),
+    }))
   }
 
   /** The agents that the caller may call. */
@@ -221,6 +279,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
           : passThroughAgent(origin, upstream, each, context)
         : undefined
     if (!agent) return
+    const counted = { ...agent, serving: { ...agent.serving, metrics: trafficOf(each.name).metrics } }
     const former = entry.hosted
     if (former) void server.remove(former, replacementDrain)
     const durable: AddOptions = {
@@ -228,7 +287,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }
     const log = entry.log && withoutReservation(entry.log)
     entry.hosted = server.addWithLog(
-      agent,
+      counted,
       { ...mountOptions, ...(isDurable && durable), ...defined({ log }) },
       undefined,
     )
@@ -243,7 +302,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const contentRules = of.agent ? undefined : (of.content ?? options.content)
     const content = contentRules && createContent(agent, contentRules)
     const local = of.agent ? sameAgent(of.agent) : of.mcp && createMcpUpstream(each, of.mcp, { logger, content })
-    const upstream = local ? undefined : createUpstream(agent, of, { logger, ownership, content, isForeign })
+    const upstream = local
+      ? undefined
+      : createUpstream(agent, of, { logger, ownership, content, isForeign, ...observers(agent) })
     const entry: ServedUpstream = { named: each, upstream, local, content, hosted: undefined, log: undefined }
     if (upstream) upstreams.set(agent, upstream)
     // An agent that does not answer keeps the others from starting for a moment only.
@@ -283,6 +344,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       // An address is free before another agent gets it.
       const removed = dropped.map(closeEntry)
       served = [...kept, ...(await Promise.all(added.map(open)))]
+      for (const agent of traffic.keys()) if (!served.some(({ named }) => named.name === agent)) traffic.delete(agent)
       if (added.length + dropped.length > 0) {
         const counts = { kept: kept.length, added: added.length, removed: dropped.length }
         logger.info(counts, 'gateway configuration changed')
@@ -331,20 +393,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     url: server.url,
     port: server.port,
     consoleUrl: server.consoleUrl,
-    agents: () =>
-      served.map(({ named: { name: agent, options: of, source }, upstream, local, content, hosted }) => ({
-        name: agent,
-        mode: upstream ? (of.mode ?? 'durable') : 'local',
-        url: urlOf(hosted),
-        state: hosted ? 'ready' : 'unreachable',
-        source,
-        failure: (upstream ?? local)?.failure(),
-        signature: upstream?.origin()?.signature.result,
-        endpoint: upstream?.endpoint(),
-        addresses: upstream?.addresses() ?? [],
-        losses: upstream?.losses.list() ?? [],
-        redactions: content?.counts() ?? {},
-      })),
+    agents: agentsNow,
     explain: (call) => current.decide(call),
     async update(next) {
       const { agents: agentsCheck, from: fromCheck, rules: ruleCheck } = gatewayChecks

@@ -3,6 +3,7 @@ import type { StreamEvent } from '../core/protocol/events.ts'
 import type { Interceptor } from '../core/protocol/intercept.ts'
 import type { Artifact, Message, Task } from '../core/protocol/model.ts'
 import type { SendRequest } from '../core/protocol/service.ts'
+import type { Traffic } from './traffic.ts'
 
 /** Something that a version could not express, and how often. */
 export interface Loss {
@@ -27,11 +28,12 @@ export interface Losses {
 /** Dialects that lack members of messages and artifacts. `docs/reference/dialects.md` has the whole table. */
 const lossyDialects: ReadonlySet<string | undefined> = new Set(['v0.1'])
 
-export function createLosses(agent: string, logger: Logger): Losses {
+export function createLosses(agent: string, logger: Logger, onLoss: Traffic['onLoss']): Losses {
   const counts = new Map<string, Loss>()
 
   function count(members: readonly string[], towards: Loss['towards'], dialect: string): void {
     for (const member of members) {
+      onLoss(member, towards, dialect)
       const key = `${member} ${towards} ${dialect}`
       const known = counts.get(key)
       counts.set(key, { member, towards, dialect, count: (known?.count ?? 0) + 1 })

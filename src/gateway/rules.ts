@@ -142,7 +142,7 @@ export interface RuleInterceptorOptions {
   readonly rules: () => Rules
   readonly limits: LimitStore
   readonly logger: Logger
-  readonly onCall?: (call: LoggedCall) => void
+  readonly onCall: (call: LoggedCall) => void
 }
 
 /** A finished call, for the access log and the console. */
@@ -154,6 +154,10 @@ export interface LoggedCall {
   /** The code of the error; undefined if the call succeeded. */
   readonly code: string | undefined
   readonly duration: number
+  /** Whether the rule refused the call, or a limit of it did. */
+  readonly isRefused: boolean
+  /** The version of the caller, for messages. */
+  readonly dialect: string | undefined
 }
 
 /** Decides about every call, limits it, and writes the access log. */
@@ -186,12 +190,23 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
     return release
   }
 
-  function log(operation: Operation, call: Call, { name }: Decision, start: number, error?: unknown): void {
-    const code = error === undefined ? undefined : error instanceof A2AError ? error.code : 'internal'
-    const duration = Math.round(performance.now() - start)
-    const line = { agent, operation, principal: ownerOf(call.principal), rule: name, code, duration }
-    onCall?.(line)
-    logger.info(defined(line), 'gateway call')
+  /** Measures a call, and logs it at its end. */
+  function observe(operation: Operation, request: object, { principal }: Call, { name: rule }: Decision) {
+    const start = performance.now()
+    let isRefused = true
+    return {
+      admitted() {
+        isRefused = false
+      },
+      end(error?: unknown): void {
+        const code = error === undefined ? undefined : error instanceof A2AError ? error.code : 'internal'
+        const duration = Math.round(performance.now() - start)
+        const line = { agent, operation, principal: ownerOf(principal), rule, code, duration }
+        const dialect = 'message' in request ? (request as SendRequest).dialect : undefined
+        onCall({ ...line, isRefused, dialect })
+        logger.info(defined(line), 'gateway call')
+      },
+    }
   }
 
   return {
@@ -201,31 +216,33 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
       call: Call,
       next: UnaryNext<O>,
     ): Promise<ResultOf<O>> {
-      const start = performance.now()
       const decision = decide(operation, request, call)
+      const observed = observe(operation, request, call, decision)
       let release: (() => void) | undefined
       try {
         release = await admit(decision, operation, request, call)
+        observed.admitted()
         const work = next(request, call)
         const result = await (decision.rule?.duration
           ? withTimeout(work, decision.rule.duration, () => tooLong(decision.rule?.duration ?? 0))
           : work)
-        log(operation, call, decision, start)
+        observed.end()
         return result
       } catch (error) {
-        log(operation, call, decision, start, error)
+        observed.end(error)
         throw error
       } finally {
         release?.()
       }
     },
     async *stream(operation, request, call, next) {
-      const start = performance.now()
       const decision = decide(operation, request, call)
+      const observed = observe(operation, request, call, decision)
       let release: (() => void) | undefined
       let failure: unknown
       try {
         release = await admit(decision, operation, request, call)
+        observed.admitted()
         const { duration } = decision.rule ?? {}
         yield* duration === undefined
           ? next(request, call)
@@ -235,7 +252,7 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
         throw error
       } finally {
         release?.()
-        log(operation, call, decision, start, failure)
+        observed.end(failure)
       }
     },
   }

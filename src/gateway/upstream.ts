@@ -13,13 +13,16 @@ import { type Grpc, grpc } from '../core/node/grpc-client.ts'
 import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
 import type { AgentCard, AgentInterface } from '../core/protocol/card.ts'
 import { declaresIdempotency } from '../core/protocol/extensions/idempotency.ts'
-import { callStream, callUnary, createService } from '../core/protocol/intercept.ts'
+import { callStream, callUnary, createService, intercept } from '../core/protocol/intercept.ts'
 import type { Call, RequestOf, ResultOf, SendRequest, Service, UnaryOperation } from '../core/protocol/service.ts'
+import type { Telemetry } from '../core/protocol/telemetry.ts'
 import type { OwnershipStore } from '../core/tasks/ownership.ts'
+import { observeCalls } from '../core/telemetry/observe-service.ts'
 import { type AddressState, balance, type CallableAddress } from './addresses.ts'
 import type { Content } from './content.ts'
 import { createLosses, type Losses } from './losses.ts'
 import type { SignatureOptions, UpstreamOptions } from './options.ts'
+import type { Traffic } from './traffic.ts'
 
 /** The card of an agent as the gateway found it. */
 export interface OriginCard {
@@ -68,24 +71,28 @@ export interface UpstreamContext {
   readonly content: Content | undefined
   /** Whether a catalog names the address, so that it must be public or in `allow`. */
   readonly isForeign: boolean
+  readonly traffic: Traffic
+  /** Gets a span for every call to the agent. */
+  readonly telemetry: Telemetry | undefined
 }
 
 export function createUpstream(name: string, options: UpstreamOptions, context: UpstreamContext): Upstream {
-  const { logger, ownership, content, isForeign } = context
+  const { logger, ownership, content, traffic, telemetry } = context
   const { service: given, cardModel, deduplicates, url, urls = [], concurrency = 2_000 } = options
   const connections = given
     ? []
     : urls.length === 0
-      ? [createConnection(name, options, logger, isForeign)]
-      : [url, ...urls].map((each) => createConnection(name, defined({ ...options, url: each }), logger, isForeign))
+      ? [createConnection(name, options, context)]
+      : [url, ...urls].map((each) => createConnection(name, defined({ ...options, url: each }), context))
   let origin: OriginCard | undefined =
     given && cardModel ? { card: cardModel, wire: undefined, hash: undefined, signature: unchecked } : undefined
   let numbers = false
   let refreshing: Promise<boolean> | undefined
-  const losses = createLosses(name, logger)
+  const losses = createLosses(name, logger, traffic.onLoss)
   const local = { url: '', service: () => given, failure: () => undefined }
   const addresses = given ? [local] : connections
-  const { service, states } = balance({ name, concurrency, logger, ownership, addresses })
+  const { service: balanced, states } = balance({ name, concurrency, logger, ownership, addresses })
+  const service = telemetry ? intercept(balanced, [observeCalls(telemetry, { side: 'client', agent: name })]) : balanced
 
   /** After the call: the first one finds the version that the agent understands. */
   function countLosses(request: object): void {
@@ -109,13 +116,29 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
 
   const counted = createService({
     async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
-      const result = await callUnary(service, operation, request, call)
-      countLosses(request)
-      return result
+      const start = performance.now()
+      try {
+        const result = await callUnary(service, operation, request, call)
+        traffic.onUpstreamCall(operation, performance.now() - start)
+        countLosses(request)
+        return result
+      } catch (error) {
+        traffic.onUpstreamCall(operation, performance.now() - start, error)
+        throw error
+      }
     },
     async *stream(operation, request, call) {
-      yield* callStream(service, operation, request, call)
-      countLosses(request)
+      const start = performance.now()
+      let failure: unknown
+      try {
+        yield* callStream(service, operation, request, call)
+        countLosses(request)
+      } catch (error) {
+        failure = error
+        throw error
+      } finally {
+        traffic.onUpstreamCall(operation, performance.now() - start, failure)
+      }
     },
   })
 
@@ -154,7 +177,8 @@ interface Connection extends CallableAddress {
 }
 
 /** Connects by the client. Only the configured host is called, and hosts that `allow` lists; others must be public. */
-function createConnection(name: string, options: UpstreamOptions, logger: Logger, isForeign: boolean): Connection {
+function createConnection(name: string, options: UpstreamOptions, context: UpstreamContext): Connection {
+  const { logger, isForeign } = context
   const { url, urls, card, tls, auth, dialects, timeout = 60_000, idleTimeout, deduplicates } = options
   const addresses = [url, typeof card === 'string' ? card : undefined].filter((each) => each !== undefined)
   const hosts = isForeign ? [] : addresses.map((each) => new URL(each))

@@ -36,6 +36,7 @@ import type {
   ConnectAnswer,
   ConnectRequest,
   DeliveryRows,
+  GatewayState,
   MeshState,
   Overview,
   OverviewWindow,
@@ -232,6 +233,7 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
     addToRegistry: (url: string) => call<RegistryRow>('POST', '/registry/agents', { body: { url } }),
     probe: (id: string) => call<RegistryRow>('POST', `/registry/agents/${segment(id)}/probe`),
     mesh: () => call<MeshState>('GET', '/mesh'),
+    gateway: () => call<GatewayState>('GET', '/gateway'),
   }
 }
 

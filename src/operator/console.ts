@@ -19,6 +19,7 @@ import {
 import { type AgentChecks, checkRoutes } from './checks.ts'
 import { type ConsoleConnections, connectCallbackPath, connectionRoutes } from './connections.ts'
 import { type Feature, operatorApiVersion, type Session } from './contract.ts'
+import type { GatewayState } from './contract-tools.ts'
 import { failureAnswer, jsonAnswer, notFound, OperatorFailure } from './failures.ts'
 import { type ConsoleMesh, meshRoute } from './mesh.ts'
 import { consolePath } from './options.ts'
@@ -54,6 +55,8 @@ export interface ConsoleSettings {
   readonly mesh?: ConsoleMesh | undefined
   /** If the server is a registry. */
   readonly registry?: ConsoleRegistry
+  /** If the server is a gateway. */
+  readonly gateway?: (() => GatewayState) | undefined
   /** Where operators share what is not about tasks. Defaults to the log of the first agent. */
   readonly state?: () => OperatorState
   /** The version of Parley. */
@@ -208,7 +211,7 @@ function stateOf(agents: ConsoleAgents): () => OperatorState {
 
 /** What the routes of the API need. */
 export interface OperatorRoutesOptions
-  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'address' | 'mesh' | 'registry' | 'connections'>,
+  extends Pick<ConsoleSettings, 'lines' | 'checks' | 'address' | 'mesh' | 'registry' | 'gateway' | 'connections'>,
     WireRoutesOptions {
   readonly receivers: Pick<Receivers, 'routes'>
   readonly state: () => OperatorState
@@ -216,7 +219,7 @@ export interface OperatorRoutesOptions
 
 /** All operations of the API but those about the session. */
 export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[] {
-  const { agents, receivers, mesh, registry, connections, state } = options
+  const { agents, receivers, mesh, registry, gateway, connections, state } = options
   return [
     ...agentRoutes(agents),
     ...taskRoutes(options),
@@ -227,8 +230,13 @@ export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[]
     ...checkRoutes(options),
     ...(mesh ? [meshRoute(mesh, state)] : []),
     ...(registry ? registryRoutes(registry) : []),
+    ...(gateway ? [gatewayRoute(gateway)] : []),
     ...(connections ? connectionRoutes(connections) : []),
   ]
+}
+
+function gatewayRoute(state: () => GatewayState): Route {
+  return { method: 'GET', path: '/gateway', role: 'viewer', handle: async () => jsonAnswer(state()) }
 }
 
 /**
@@ -257,7 +265,13 @@ function isChange(method: string): boolean {
 
 function featuresOf(
   agents: readonly ConsoleHosted[],
-  { checks, mesh, registry, connections }: Pick<ConsoleSettings, 'checks' | 'mesh' | 'registry' | 'connections'>,
+  {
+    checks,
+    mesh,
+    registry,
+    gateway,
+    connections,
+  }: Pick<ConsoleSettings, 'checks' | 'mesh' | 'registry' | 'gateway' | 'connections'>,
 ): readonly Feature[] {
   return [
     ...(agents.some(({ log }) => log.operator) ? (['history'] as const) : []),
@@ -269,6 +283,7 @@ function featuresOf(
     ...(agents.some(({ options }) => options.grpc) ? (['grpc'] as const) : []),
     ...(mesh ? (['mesh'] as const) : []),
     ...(registry ? (['registry'] as const) : []),
+    ...(gateway ? (['gateway'] as const) : []),
     ...(connections ? (['connect'] as const) : []),
   ]
 }

@@ -323,3 +323,76 @@ export interface MeshEnvelope {
   /** The process that sent or received it. */
   readonly process?: string
 }
+
+/** `GET /gateway`: what this process of a gateway has observed since it started. */
+export interface GatewayState {
+  readonly agents: readonly GatewayRow[]
+  /** The catalogs and registries that list agents. `failure`: why the last read failed. */
+  readonly sources: readonly { readonly url: string; readonly agents: number; readonly failure?: string | undefined }[]
+  /** The last 100 calls that a rule refused, newest first. */
+  readonly refusals: readonly GatewayRefusal[]
+}
+
+/** An agent behind a gateway. */
+export interface GatewayRow {
+  readonly name: string
+  readonly mode: 'durable' | 'pass-through' | 'local'
+  /** The address that callers use. */
+  readonly url: string
+  readonly state: 'ready' | 'unreachable'
+  /** The catalog or registry that lists the agent. */
+  readonly source?: string | undefined
+  /** Why its card could not be fetched. */
+  readonly failure?: string | undefined
+  /** What the signature of its card is worth. */
+  readonly signature?: string | undefined
+  /** How the gateway calls it. */
+  readonly endpoint?: { readonly url: string; readonly binding: string; readonly dialect: string } | undefined
+  /** `paused`: too many calls failed in a row, so it gets none for a while. */
+  readonly addresses: readonly {
+    readonly url: string
+    readonly state: 'up' | 'down' | 'paused'
+    readonly open: number
+    readonly failure?: string | undefined
+  }[]
+  /** Members that translations lost, and how often. */
+  readonly losses: readonly {
+    readonly member: string
+    readonly towards: 'agent' | 'caller'
+    readonly dialect: string
+    readonly count: number
+  }[]
+  /** How often each pattern was replaced. */
+  readonly redactions: Readonly<Record<string, number>>
+  readonly traffic: GatewayTraffic
+}
+
+/** The calls of an agent behind a gateway. */
+export interface GatewayTraffic {
+  readonly calls: number
+  /** Calls that ended with an error, without those that a rule refused. */
+  readonly failed: number
+  readonly refused: number
+  /** Calls in each of the last 60 minutes with calls, oldest first. */
+  readonly minutes: readonly { readonly at: number; readonly calls: number; readonly failed: number }[]
+  /** The 20 callers with the most calls. */
+  readonly callers: readonly { readonly id: string; readonly calls: number; readonly failed: number }[]
+  /** Messages by the version of their callers. */
+  readonly versions: Readonly<Record<string, number>>
+  readonly operations: Readonly<Record<string, number>>
+  /** Errors by their code, and refused calls by the rule. */
+  readonly errors: Readonly<Record<string, number>>
+  readonly refusedBy: Readonly<Record<string, number>>
+  /** Calls of the gateway to the agent, with their mean duration. */
+  readonly upstream: { readonly calls: number; readonly failed: number; readonly meanDuration: number }
+}
+
+/** A call that a rule of a gateway refused. */
+export interface GatewayRefusal {
+  readonly at: number
+  readonly agent: string
+  readonly principal: string
+  readonly operation: string
+  readonly rule: string
+  readonly code: string
+}

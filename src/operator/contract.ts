@@ -43,7 +43,7 @@ export interface ServerInfo {
 }
 
 /**
- * `history`: tasks with their events. `overview`, `webhooks`, `registry`, `mesh`: pages with that name. `receiver`: the
+ * `history`: tasks with their events. `overview`, `webhooks`, `registry`, `mesh`, `gateway`: pages with that name. `receiver`: the
  * built-in webhook receiver. `doctor`, `conformance`, `grpc`: checks and the gRPC relay of the wire page. `connect`: the
  * operator may connect to agents of other servers.
  */
@@ -54,6 +54,7 @@ export type Feature =
   | 'receiver'
   | 'registry'
   | 'mesh'
+  | 'gateway'
   | 'doctor'
   | 'conformance'
   | 'grpc'

@@ -4,7 +4,7 @@ import type { Exchange, Incoming, Outgoing } from '../core/http/exchange.ts'
 import { loggedError } from '../core/protocol/errors.ts'
 import type { Host, HostPages } from '../core/server/host.ts'
 import type { ConsoleAccess } from '../operator/access.ts'
-import type { MeshState } from '../operator/contract-tools.ts'
+import type { GatewayState, MeshState } from '../operator/contract-tools.ts'
 import { consolePath } from '../operator/options.ts'
 import type { ConsoleRecorder } from '../operator/recorder.ts'
 import { runConformance, runDoctor } from './console-checks.ts'
@@ -22,11 +22,13 @@ export interface ServedConsoleOptions {
   readonly address: () => string | undefined
   /** If the server is a mesh peer. Undefined until the peer is ready. */
   readonly mesh?: (() => MeshState | undefined) | undefined
+  /** If the server is a gateway. */
+  readonly gateway?: (() => GatewayState) | undefined
 }
 
 /** The console as pages of a host. Its code is loaded by its first request. */
 export function createConsolePages(settings: ServedConsoleOptions): HostPages {
-  const { options, console, mounted, logger, recorder, address, mesh } = settings
+  const { options, console, mounted, logger, recorder, address, mesh, gateway } = settings
   const started = Date.now()
   let loaded: Promise<Exchange> | undefined
 
@@ -42,6 +44,7 @@ export function createConsolePages(settings: ServedConsoleOptions): HostPages {
       logger,
       lines: { process: recorder.process, of: ({ log }) => recorder.linesOf(log) },
       mesh: mesh && { process: recorder.process, state: mesh },
+      gateway,
       checks: { doctor: runDoctor, conformance: runConformance },
       version: packageVersion,
       started,

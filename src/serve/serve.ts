@@ -24,6 +24,7 @@ import { logGrpcRequests, logRequests } from '../core/server/request-log.ts'
 import type { TaskLog } from '../core/tasks/log.ts'
 import type { MeshEndpoint } from '../mesh/bridge/endpoint.ts'
 import { consoleUrlOf } from '../operator/access.ts'
+import type { GatewayState } from '../operator/contract-tools.ts'
 import { readConsoleOptions } from '../operator/options.ts'
 import { createConsoleRecorder } from '../operator/recorder.ts'
 import { createConsolePages } from './console.ts'
@@ -65,6 +66,8 @@ export interface StartOptions {
   readonly databaseUrl: string | undefined
   /** Wraps the exchange of the whole server. */
   readonly around?: (exchange: Exchange) => Exchange
+  /** What the console shows of a gateway. */
+  readonly gateway?: () => GatewayState
 }
 
 /** A server whose agents may be added later, also with logs of their own. */
@@ -81,7 +84,7 @@ export interface StartedServer extends Server {
 export async function startServer(
   agents: Agents,
   options: ServeOptions,
-  { databaseUrl, around }: StartOptions,
+  { databaseUrl, around, gateway }: StartOptions,
 ): Promise<StartedServer> {
   const settings = await readSettings(options, databaseUrl)
   const { load, logger, drainDeadline, stores } = settings
@@ -105,6 +108,7 @@ export async function startServer(
         mounted: () => host.mounted(),
         address: () => listening?.url,
         mesh: options.mesh && (() => mesh?.state()),
+        gateway,
       }),
   })
   const closing = new AbortController()

@@ -97,7 +97,8 @@ describe.each<Mode>(['durable', 'pass-through'])('a %s agent', (mode) => {
     }))
     const auth = await authOf(['ada'])
     const agents = { agent: { url, mode, auth: [bearer('gateway-secret')], forwardHeaders: ['X-Team'] } }
-    const gateway = await startGateway({ agents, auth })
+    // Metrics observe every call, and must not lose its headers.
+    const gateway = await startGateway({ agents, auth, metrics: true })
     const client = await connect(gateway.url, { ...as('ada'), retry: { tries: 1 } })
     const headers = { 'x-team': 'red', 'x-secret': 'planted-secret', cookie: 'sid=planted-secret' }
     await client.send('hello', { headers }).catch(() => {})

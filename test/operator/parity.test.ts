@@ -24,7 +24,7 @@ const calls: { readonly [N in keyof OperatorClient]: Parameters<OperatorClient[N
   ...{ connections: [], connect: [{ url: 'u' }], disconnect: ['a'] },
   ...{ webhooks: [], deliveries: [webhook], pauseWebhook: [webhook], resumeWebhook: [webhook], redeliver: [webhook] },
   ...{ createReceiver: [], receivedDeliveries: ['r'] },
-  ...{ registryAgents: [], addToRegistry: ['u'], probe: ['i'], mesh: [] },
+  ...{ registryAgents: [], addToRegistry: ['u'], probe: ['i'], mesh: [], gateway: [] },
 }
 
 /** What only browsers need: the command line sends credentials with every request, and calls other agents itself. */
@@ -57,6 +57,7 @@ it('every operation of the operator API has a method of the client', async () =>
     checks: { doctor: unused, conformance: unused },
     mesh: { process: '', state: unused },
     registry: { list: unused, add: unused, probe: unused },
+    gateway: unused,
     receivers: createReceivers({ state: unused, addressOf: unused }),
     answer: unused,
     wireLog: createWireLog(),

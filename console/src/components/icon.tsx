@@ -8,6 +8,7 @@ const paths = {
   wire: 'M7 5L3 10l4 5M13 5l4 5-4 5M11 4L9 16',
   webhook: 'M10 3v6M6.5 9h7l-1 4h-5zM10 13v4',
   registry: 'M4 4h12v4H4zM4 12h12v4H4zM7 6h.01M7 14h.01',
+  gateway: 'M3 17V8l7-5 7 5v9M8 17v-5h4v5M3 17h14',
   mesh: 'M5 5h.01M15 5h.01M10 15h.01M5 5h10l-5 10z',
   menu: 'M3 5h14M3 10h14M3 15h14',
   close: 'M5 5l10 10M15 5L5 15',

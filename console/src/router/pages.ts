@@ -106,6 +106,15 @@ export const pages: readonly PageEntry[] = [
     component: lazyPage(async () => (await import('../pages/webhooks/webhooks-page.tsx')).WebhooksPage),
   },
   {
+    id: 'gateway',
+    paths: ['gateway'],
+    title: 'Gateway',
+    icon: 'gateway',
+    feature: 'gateway',
+    needsNoAgents: true,
+    component: lazyPage(async () => (await import('../pages/gateway/gateway-page.tsx')).GatewayPage),
+  },
+  {
     id: 'registry',
     paths: ['registry'],
     title: 'Registry',

@@ -107,6 +107,8 @@ export interface AgentServing {
   service?(context: ServingContext): Service
   /** Run around every operation, within those of the server: callers are authenticated and admitted before. */
   interceptors?(context: ServingContext): readonly Interceptor[]
+  /** Further metrics in the Prometheus text format, shown after those of the server. */
+  metrics?(): string
   /** What the extended card says to a caller beyond the public one. */
   extendedCard?(call: Call, context: ServingContext): Promise<Partial<AgentProfile>>
 }

@@ -33,10 +33,11 @@ export interface Call {
 
 /** A call with changes. Calls may be objects of a class, whose members a spread would lose. */
 export function withCall(call: Call, changes: Partial<Call>): Call {
-  const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops, headers } = call
+  const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops } = call
+  const { isForwarded, headers } = call
   const header = call.header && ((name: string) => call.header?.(name))
-  const members = { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops, headers }
-  return defined({ ...members, header, ...changes })
+  const identity = { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops }
+  return defined({ ...identity, isForwarded, headers, header, ...changes })
 }
 
 /** The task that a call addresses. */

@@ -16,7 +16,7 @@ import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { LogWithOperator } from '../tasks/operator-log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { observeCalls } from '../telemetry/observe-service.ts'
 import { traceEvents } from '../telemetry/trace-events.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
@@ -116,7 +116,12 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
     // On loopback, callers without credentials are accepted because they are on this machine.
     hostCheck: createHostCheck({ hosts: options.isOnLoopback && acceptsAnonymous ? [] : 'any', ...options }),
     metrics:
-      metrics && createMetricsPage(metrics, authentication, options.metrics === true ? {} : options.metrics || {}),
+      metrics &&
+      createMetricsPage(
+        withMetricsOf(agent, metrics),
+        authentication,
+        options.metrics === true ? {} : options.metrics || {},
+      ),
     options,
     challenge: auth?.challenge,
     signer,
@@ -133,6 +138,11 @@ export function createHostedAgent(agent: Agent, options: HostedAgentOptions): Ho
 }
 
 /** Logs failed requests with their cause, and rejected calls with the reason. */
+/** Metrics of the server and, for agents that have some, of the agent. */
+function withMetricsOf({ serving }: Agent, metrics: Metrics): Metrics {
+  return { ...metrics, text: () => `${metrics.text()}${serving?.metrics?.() ?? ''}` }
+}
+
 function createErrorLog(logger: Logger, agent: string): Pick<EndpointBackend, 'onError' | 'onRejected'> {
   return {
     onError(error, incoming) {

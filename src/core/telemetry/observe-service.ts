@@ -3,7 +3,15 @@ import { type Trace, traceHeaders } from '../base/trace-context.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
-import type { Call, Operation, Outcome, ResultOf, Service, UnaryOperation } from '../protocol/service.ts'
+import {
+  type Call,
+  type Operation,
+  type Outcome,
+  type ResultOf,
+  type Service,
+  type UnaryOperation,
+  withCall,
+} from '../protocol/service.ts'
 import {
   type Activity,
   type ActivityDetails,
@@ -50,18 +58,17 @@ export function observeCalls(telemetry: Telemetry, { side, agent }: ObserveOptio
 }
 
 function serverCall(call: Call, span: Span | undefined): Call {
-  return callWithin(call, span?.trace ?? call.trace)
+  return withCall(call, { trace: span?.trace ?? call.trace })
 }
 
-/** The call with another trace. A call from the wire has getters, which an object spread would lose. */
-export function callWithin(call: Call, trace: Trace | undefined): Call {
-  const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, headers } = call
-  return defined({ principal, signal, trace, idempotencyKey, origin, extensions, activated, deadline, headers })
-}
-
+/** A header that repeats the trace of the call is that of the span; one that the caller has set otherwise stays. */
 function clientCall(call: Call, span: Span | undefined): Call {
   const trace: Trace | undefined = span?.trace ?? call.trace
-  return trace ? { ...call, trace, headers: { ...traceHeaders(trace), ...call.headers } } : call
+  if (!trace) return call
+  const { headers } = call
+  const isRepeated = call.trace !== undefined && headers?.traceparent === call.trace.traceparent
+  const own = traceHeaders(trace)
+  return { ...call, trace, headers: isRepeated ? { ...headers, ...own } : { ...own, ...headers } }
 }
 
 function idsOfRequest(request: object): ActivityDetails {

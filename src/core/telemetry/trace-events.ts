@@ -2,8 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import { spanIdOf, startSpan, type Trace, traceIdOf } from '../base/trace-context.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Interceptor } from '../protocol/intercept.ts'
-import type { Call } from '../protocol/service.ts'
-import { callWithin } from './observe-service.ts'
+import { type Call, withCall } from '../protocol/service.ts'
 
 export interface TraceEventsOptions {
   /** Whether the telemetry has put a span of its own into `call.trace`. */
@@ -21,7 +20,7 @@ export function traceEvents({ hasSpans, always }: TraceEventsOptions): Intercept
   const isTraced = ({ traceMetadata }: TraceableRequest) => always || traceMetadata === true
 
   function within(call: Call): Call {
-    return hasSpans && call.trace ? call : callWithin(call, startSpan(call.trace))
+    return hasSpans && call.trace ? call : withCall(call, { trace: startSpan(call.trace) })
   }
 
   // Not a generator: other requests get the stream of `next` as it is.

@@ -54,7 +54,12 @@ export function mcpAgent(address: McpAddress, options: McpAgentOptions = {}): Mc
   async function call(tool: LocalTool, input: unknown, turn: Turn): Promise<readonly Part[] | undefined> {
     const { taskId, contextId, signal, trace } = turn
     const context = {
-      ...{ taskId, contextId, toolCallId: turn.message.messageId, signal, trace, turn },
+      taskId,
+      contextId,
+      toolCallId: turn.message.messageId,
+      signal,
+      trace,
+      turn,
       progress: (note: string) => void turn.status('working', note).catch(() => {}),
       artifact() {},
     }

@@ -170,4 +170,10 @@ export const operatorCommands: readonly CommandEntry[] = [
     summary: 'Show a served mesh peer, its sessions and envelopes',
     load: async () => (await import('./network.ts')).operatorMesh,
   },
+  {
+    path: 'operator gateway',
+    group: 'Operate',
+    summary: 'Show the agents behind a gateway, their traffic and refused calls',
+    load: async () => (await import('./network.ts')).operatorGateway,
+  },
 ]

@@ -87,3 +87,31 @@ function printAgent({ id, kind, name, url, health, probes }: RegistryRow, { outp
   const up = probes.length === 0 ? '' : `, up in ${probes.filter(({ isUp }) => isUp).length} of ${probes.length} probes`
   output.field('Agent', `${id} ${kind} ${health} ${url} ${name}${up}${probe}`)
 }
+
+export const operatorGateway = operation(
+  {
+    calls: ['gateway'],
+    description:
+      'Shows the agents behind a gateway with their addresses, versions, traffic and errors, what translations lost, and the last calls that a rule refused.',
+    examples: [{ line: 'parley operator gateway', summary: 'Which agents are reachable, and who was refused' }],
+  },
+  (operator) => operator.gateway(),
+  ({ agents, sources, refusals }, { output }) => {
+    for (const { name, mode, state, endpoint, failure, addresses, losses, traffic } of agents) {
+      const version = endpoint ? ` ${endpoint.dialect} ${endpoint.binding}` : ''
+      output.field(name, `${state}, ${mode}${version}${failure === undefined ? '' : `: ${failure}`}`)
+      const { calls, failed, refused, upstream } = traffic
+      output.field('  Calls', `${calls}, ${failed} failed, ${refused} refused; ${upstream.calls} to the agent`)
+      for (const { url, state: health, open } of addresses) output.field('  Address', `${url} ${health}, ${open} open`)
+      for (const { member, towards, dialect, count } of losses) {
+        output.field('  Lost', `${member} towards the ${towards} (${dialect}), ${count} times`)
+      }
+    }
+    for (const { url, agents: count, failure } of sources) {
+      output.field('Catalog', `${url}, ${count} agents${failure === undefined ? '' : `: ${failure}`}`)
+    }
+    for (const { at, principal, agent, operation: called, rule, code } of refusals) {
+      output.field('Refused', `${timeText(at)} ${principal} → ${agent} ${called} by ${rule} (${code})`)
+    }
+  },
+)
