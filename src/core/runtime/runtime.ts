@@ -4,6 +4,7 @@ import { ownerOf, type Principal } from '../protocol/model.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
 import type { PushAdmin } from '../push/admin.ts'
 import { createPush } from '../push/push.ts'
+import type { TaskLog } from '../tasks/log.ts'
 import { CallerLog, type OperationContext } from './caller-log.ts'
 import { createOpenStreams } from './open-streams.ts'
 import { cancelTask } from './operations/cancel-task.ts'
@@ -66,11 +67,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const maintenance = startMaintenance({ settings, runs, push, streams })
   let isDraining = false
 
-  function logOf(principal: Principal, operation: Operation): CallerLog {
+  function logOf(principal: Principal, operation: Operation, source: TaskLog = log): CallerLog {
     const owner = ownerOf(principal)
     const also = policy?.(principal, operation)
-    return new CallerLog(log, also === undefined ? { owner } : { owner, also })
+    return new CallerLog(source, also === undefined ? { owner } : { owner, also })
   }
+
+  /** For operations that only read. Their callers may see what is a little old, but never older than what they have seen. */
+  const copied: TaskLog = log.replica ? { ...log, ...log.replica } : log
+  /** The same for streams, whose callers name the last event that they have seen: the head must have it. */
+  const followed: TaskLog = log.replica ? { ...copied, head: log.head } : log
 
   function contextOf({ principal }: Call, operation: Operation): OperationContext {
     return { settings, runs, push, log: logOf(principal, operation), closing: closing.signal }
@@ -88,15 +94,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         return streamMessage(request, linked, { ...contextOf(call, 'streamMessage'), stream })
       }),
     async getTask(request, call) {
+      if (request.afterRevision === undefined) return await getTask(request, logOf(call.principal, 'getTask', copied))
       const callerLog = logOf(call.principal, 'getTask')
-      if (request.afterRevision !== undefined) await longPolls.wait(request, call, callerLog)
+      await longPolls.wait(request, call, callerLog)
       return await getTask(request, callerLog)
     },
-    listTasks: async (request, call) => await listTasks(request, call, logOf(call.principal, 'listTasks')),
+    listTasks: async (request, call) => await listTasks(request, call, logOf(call.principal, 'listTasks', copied)),
     cancelTask: async (request, call) => await cancelTask(request, call, contextOf(call, 'cancelTask')),
     subscribeToTask: (request, call) =>
       streams.open(call, (linked, stream) =>
-        subscribeToTask(request, linked, { ...contextOf(call, 'subscribeToTask'), stream }),
+        subscribeToTask(request, linked, { log: logOf(call.principal, 'subscribeToTask', followed), stream }),
       ),
     ...createPushOperations(push, (call, operation) => logOf(call.principal, operation)),
     async getExtendedCard() {

@@ -267,5 +267,11 @@ export interface TaskLog {
    */
   whenLost?(patience: number, signal: AbortSignal): Promise<Error>
 
+  /**
+   * Reads that may be a little behind, from a copy of the store. No result is older than what this process has read or stored.
+   * Missing in logs without a copy.
+   */
+  readonly replica?: Pick<TaskLog, 'head' | 'read' | 'snapshot' | 'list'>
+
   close(): Promise<void>
 }

@@ -19,7 +19,14 @@ import { decodeNotification } from '../shared/waiters.ts'
 import { createPostgresAdmin } from './admin.ts'
 import { createAppendAll } from './append.ts'
 import { createAppendByWriter } from './append-fast-path.ts'
-import { type PostgresPool, poolCheck, subjectIn } from './connection.ts'
+import {
+  createPostgresDatabase,
+  type DatabaseOptions,
+  ignoreConnectionErrors,
+  type PostgresPool,
+  poolCheck,
+  subjectIn,
+} from './connection.ts'
 import { createCreateAll, createFindClaim } from './create.ts'
 import { createEvents, createSnapshots } from './events.ts'
 import { createFailoverPool } from './failover-pool.ts'
@@ -29,6 +36,7 @@ import { createListener } from './listener.ts'
 import { createFindGenerations, createNotifyReplicas } from './notifications.ts'
 import { createPostgresOperatorLog } from './operator/operator-log.ts'
 import { createPostgresPushStore } from './push-store.ts'
+import { createReplica, createReplicaReads, readOperatorReplica } from './replica.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase } from './schema.ts'
 
@@ -61,6 +69,13 @@ export interface PostgresLogOptions {
   readonly prepare?: boolean
   /** A pool with direct connections to the primary, of which one listens for notifications. Defaults to `pool`. */
   readonly listen?: PostgresPool
+  /**
+   * A pool of a standby for reads: tasks, lists, the catch-up of streams, the console. No answer is older than what this process
+   * has answered before, or than the position that a caller names.
+   */
+  readonly read?: PostgresPool
+  /** How far `read` may be behind before the primary is read instead, in milliseconds. Defaults to 1 second. */
+  readonly maxLag?: number
   /** Polling interval with and without a connection for notifications, in milliseconds. Defaults to 1 second and 100 ms. */
   readonly pollInterval?: { readonly listening: number; readonly deaf: number }
   /** Receives warnings about an unreachable database. Defaults to the console. */
@@ -77,6 +92,8 @@ const optionChecks: OptionChecks<PostgresLogOptions> = {
   statementTimeout: milliseconds({ min: 1, infinite: false }),
   prepare: flag,
   listen: poolCheck,
+  read: poolCheck,
+  maxLag: milliseconds({ min: 1, infinite: false }),
   pollInterval: group<NonNullable<PostgresLogOptions['pollInterval']>>({
     listening: milliseconds({ min: 1 }),
     deaf: milliseconds({ min: 1 }),
@@ -125,7 +142,9 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       logger: options.logger,
     }),
   )
-  const { log, waiters } = createServerLog(createEngine(db, { pool, schema, channel, patience, prepare }), {
+  const copy = options.read && createCopy(db, options.read, { ...options, schema, patience, statementTimeout, closed })
+  const engine = createEngine(db, { pool, schema, channel, patience, prepare })
+  const { log, waiters, recentEvents } = createServerLog(engine, {
     agent: options.agent,
     patience,
     sender,
@@ -133,8 +152,43 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     startListening: listener.start,
     notifyReplicas: createNotifyReplicas(db, channel, sender),
     onClose: () => closing.abort(),
+    onSeen: copy?.replica.saw,
   })
-  return log
+  if (!copy) return log
+  const { replica, reads, operator } = copy
+  return {
+    ...log,
+    replica: createReplicaReads(replica, log, reads, recentEvents.readAfter),
+    operator: readOperatorReplica(replica, log.operator, operator),
+  }
+}
+
+/** The part of a log that can be read from a standby. */
+function createCopy(
+  primary: Database,
+  pool: PostgresPool,
+  {
+    maxLag = 1_000,
+    ...options
+  }: Pick<PostgresLogOptions, 'maxLag' | 'logger' | 'prepare'> & Omit<DatabaseOptions, 'pool'>,
+) {
+  ignoreConnectionErrors(pool)
+  const db = createPostgresDatabase({ ...options, pool, subject: 'The read replica' })
+  return {
+    replica: createReplica({ primary, replica: db, maxLag }),
+    reads: createReadEngine(db),
+    operator: createPostgresOperatorLog(db, (run) => run()),
+  }
+}
+
+/** The statements that read tasks. */
+function createReadEngine(db: Database): Pick<LogEngine, 'events' | 'snapshots' | 'findHead' | 'listHeads'> {
+  return {
+    events: createEvents(db),
+    snapshots: createSnapshots(db),
+    findHead: createFindHead(db, headSyntax(db)),
+    listHeads: createListHeads(db, headSyntax(db)),
+  }
 }
 
 function poolOf({ pool, pools = [], logger }: PostgresLogOptions): PostgresPool {
@@ -164,11 +218,8 @@ function createEngine(db: Database, { pool, schema, channel, patience, prepare }
     createAll: createCreateAll(db, channel),
     appendAll: createAppendAll(db, channel),
     appendByWriter: createAppendByWriter(db, channel),
-    events: createEvents(db),
-    snapshots: createSnapshots(db),
+    ...createReadEngine(db),
     findGenerations: createFindGenerations(db),
-    findHead: createFindHead(db, headSyntax(db)),
-    listHeads: createListHeads(db, headSyntax(db)),
     findClaim: createFindClaim(db),
     leases: createLeases(db),
     retention: createRetention(db),

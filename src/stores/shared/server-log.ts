@@ -29,12 +29,17 @@ export interface ServerLogOptions {
   /** Notifies the other replicas of tasks that changed without an append. */
   readonly notifyReplicas?: (taskIds: readonly string[]) => Promise<void>
   readonly onClose: () => void
+  /** Called when this process has stored or read a generation of a task, with `Infinity` when it has removed the task. */
+  readonly onSeen?: ((taskId: string, generation: number) => void) | undefined
 }
 
-/** A log in a database on a server, with the waiters that its notifications wake. */
-export function createServerLog(engine: LogEngine, options: ServerLogOptions): { log: ServerLog; waiters: Waiters } {
+/** A log in a database on a server, with the waiters that its notifications wake, and the events that it has in memory. */
+export function createServerLog(
+  engine: LogEngine,
+  options: ServerLogOptions,
+): { log: ServerLog; waiters: Waiters; recentEvents: Pick<RecentEvents, 'readAfter'> } {
   const { db, events, findGenerations } = engine
-  const { patience, interval, startListening, notifyReplicas } = options
+  const { patience, interval, startListening, notifyReplicas, onSeen } = options
   const writes = createWrites(engine, options)
   const reservation = createReservation(engine)
   const recentEvents = createRecentEvents()
@@ -53,13 +58,17 @@ export function createServerLog(engine: LogEngine, options: ServerLogOptions): {
 
   async function read(taskId: string, after: number): Promise<readonly StoredEvent[]> {
     const recent = recentEvents.readAfter(taskId, after)
-    return recent.length > 0 ? recent : await readShared(taskId, after)
+    const page = recent.length > 0 ? recent : await readShared(taskId, after)
+    const last = onSeen && page.at(-1)
+    if (last) onSeen(taskId, last.generation)
+    return page
   }
 
   /** Called after the commit. */
   function publish(taskId: string, queriedAt: number, generation: number, batch: EventBatch) {
     recentEvents.add(taskId, generation - batch.events.length, batch)
     waiters.update(taskId, queriedAt, generation)
+    onSeen?.(taskId, generation)
   }
 
   async function close(): Promise<void> {
@@ -73,8 +82,8 @@ export function createServerLog(engine: LogEngine, options: ServerLogOptions): {
     operator: engine.operator(query),
 
     reserveFor: (agent) => reservation.reserveFor(options.agent ?? agent),
-    ...createQueries(engine, query),
-    ...createRemoval(engine, { query, requireOpen, recentEvents, waiters, notifyReplicas }),
+    ...createQueries(engine, query, onSeen),
+    ...createRemoval(engine, { query, requireOpen, recentEvents, waiters, notifyReplicas, onSeen }),
 
     async create(task, taskEvents, createOptions) {
       const pending = requireReserved()
@@ -123,7 +132,7 @@ export function createServerLog(engine: LogEngine, options: ServerLogOptions): {
     },
   }
 
-  return { log, waiters }
+  return { log, waiters, recentEvents }
 }
 
 interface AccessOptions {
@@ -165,6 +174,7 @@ function createAccess({ db, subject }: LogEngine, { isClosed, pending }: AccessO
 function createQueries(
   { db, findHead, listHeads, findClaim, snapshots, leases }: LogEngine,
   query: RunWork,
+  onSeen: ServerLogOptions['onSeen'],
 ): Pick<
   TaskLog,
   'head' | 'snapshot' | 'keepSnapshot' | 'list' | 'claimed' | 'acquire' | 'renew' | 'release' | 'orphans'
@@ -175,7 +185,11 @@ function createQueries(
     return await query(run)
   }
   return {
-    head: (taskId, scope) => queryFirst(() => findHead(taskId, scope)),
+    async head(taskId, scope) {
+      const head = await queryFirst(() => findHead(taskId, scope))
+      if (head) onSeen?.(taskId, head.generation)
+      return head
+    },
     snapshot: (taskId) => query(() => snapshots.newest(taskId)),
     keepSnapshot: (snapshot) => query(() => snapshots.keep(snapshot)),
     list: (listQuery) => queryFirst(() => listHeads(listQuery)),
@@ -187,7 +201,9 @@ function createQueries(
   }
 }
 
-interface RemovalOptions extends Pick<ReturnType<typeof createAccess>, 'query' | 'requireOpen'> {
+interface RemovalOptions
+  extends Pick<ReturnType<typeof createAccess>, 'query' | 'requireOpen'>,
+    Pick<ServerLogOptions, 'onSeen'> {
   readonly recentEvents: Pick<RecentEvents, 'drop'>
   readonly waiters: Pick<Waiters, 'notify'>
   readonly notifyReplicas: ServerLogOptions['notifyReplicas']
@@ -196,10 +212,13 @@ interface RemovalOptions extends Pick<ReturnType<typeof createAccess>, 'query' |
 /** The operations that remove events or tasks, from the database and from memory. */
 function createRemoval(
   { retention }: LogEngine,
-  { query, requireOpen, recentEvents, waiters, notifyReplicas }: RemovalOptions,
+  { query, requireOpen, recentEvents, waiters, notifyReplicas, onSeen }: RemovalOptions,
 ): Pick<TaskLog, 'expire' | 'forget' | 'erase'> {
   function dropRecent(taskIds: readonly string[]): number {
-    for (const taskId of taskIds) recentEvents.drop(taskId)
+    for (const taskId of taskIds) {
+      recentEvents.drop(taskId)
+      onSeen?.(taskId, Number.POSITIVE_INFINITY)
+    }
     return taskIds.length
   }
 
