@@ -54,30 +54,17 @@ const server = await serve(reporter, { port, grpc: true, logger }).catch((error:
   process.exit(1)
 })
 
-const text = 'Hello Parley'
-const message = { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text }] }
-const legacyMessage = { kind: 'message', messageId: 'hello-1', role: 'user', parts: [{ kind: 'text', text }] }
-const rpc = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-const curl = (path: string, body: string, flags = '-s') =>
-  `curl ${flags} ${server.url}${path} -H 'content-type: application/json' -d '${body}'`
+const message = { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'Hello Parley' }] }
+const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
 
 console.log(`
   Console  ${server.consoleUrl}
            (this link logs in once; later, the key is in .parley/operator-key)
-
   Agent    ${server.url} (A2A 1.0, 0.3, 0.2 and 0.1, over JSON-RPC, REST and gRPC)
   Card     ${server.cardUrl}
   Tasks    .parley/reporter.db (they survive a restart)
 
-Open the console and send a message, or stream one here:
-
-  ${curl('/', rpc('SendStreamingMessage', { message }), '-sN')}
-
-Without streaming, over REST, and as A2A 0.3:
-
-  ${curl('/', rpc('SendMessage', { message }))}
-  ${curl('/message:send', JSON.stringify({ message }))}
-  ${curl('/', rpc('message/send', { message: legacyMessage }))}
-
+Talk with the agent in the console, or here: npx parley chat ${server.url}
+Or stream one answer: curl -sN ${server.url}/ -H 'content-type: application/json' -d '${body}'
 Stop it with Ctrl-C.
 `)

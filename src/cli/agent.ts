@@ -16,6 +16,7 @@ import { type AgentReference, agentKey, readAgentReference } from './agent-refer
 import { createCardFileCache } from './cards/card-cache.ts'
 import type { Context } from './command.ts'
 import { usageError } from './errors.ts'
+import { quote } from './render.ts'
 import { storedCredentials } from './token-store.ts'
 import { debugging } from './wire-debug.ts'
 
@@ -154,8 +155,9 @@ function callOptions({ settings, signal }: Context): AgentConnection['call'] {
 /** Never below 1.0 unless the user has opted in. */
 function dialectsOf({ settings }: Context): readonly DialectName[] {
   const version = settings.text('a2a-version')
-  if (version !== undefined) return dialectsOfVersion[version as ProtocolVersion]
-  const versions = protocolVersions.filter((each) => settings.flag('legacy') || !isLegacyVersion(each))
+  if (version !== undefined && version !== 'auto') return dialectsOfVersion[version as ProtocolVersion]
+  const takesLegacy = version === 'auto' || settings.flag('legacy')
+  const versions = protocolVersions.filter((each) => takesLegacy || !isLegacyVersion(each))
   return versions.flatMap((each) => dialectsOfVersion[each])
 }
 
@@ -174,9 +176,17 @@ function explainVersions(error: unknown, wire: JsonObject | undefined, dialects:
     )
   }
   const problem = `The agent speaks A2A ${versions.join(', ')}, and the command line does not go below 1.0 by itself.`
+  // A card that fits two versions does not say which one works.
+  const isClear = isList(wire.supportedInterfaces) || detectLegacyVersions(wire).alternativeVersion === undefined
+  const version = isClear ? versions[0]?.slice(0, 3) : 'auto'
   return new A2AError('version-not-supported', problem, {
-    hint: `Opt in to the older version: --a2a-version ${versions[0]?.slice(0, 3)}, or --legacy.`,
+    hint: `Run: ${thisCommand()} --a2a-version ${version}. To opt in for all agents: parley config set a2a-version auto.`,
   })
+}
+
+/** The command line as the user wrote it. Credentials are removed when it is printed. */
+function thisCommand(): string {
+  return ['parley', ...process.argv.slice(2).map(quote)].join(' ')
 }
 
 function versionsOf(wire: JsonObject): readonly string[] {

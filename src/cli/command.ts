@@ -153,8 +153,8 @@ export const agentOptions: Readonly<Record<string, Option>> = {
   'a2a-version': {
     type: 'text',
     value: 'x.y',
-    summary: 'Protocol version to speak. Versions below 1.0 are used only if they are named here.',
-    choices: protocolVersions,
+    summary: 'Protocol version to speak; auto speaks all. Versions below 1.0 are used only with one of these.',
+    choices: [...protocolVersions, 'auto'],
     default: 'the highest common 1.x',
   },
   legacy: { type: 'flag', summary: 'Also speak A2A 0.1, 0.2 and 0.3.' },

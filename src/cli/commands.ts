@@ -88,7 +88,7 @@ export const commands: readonly CommandEntry[] = [
   {
     path: 'doctor',
     group: 'Check agents',
-    summary: 'Find out what is wrong with an agent, and how to fix it',
+    summary: 'Find out what is wrong with an agent',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
@@ -100,7 +100,7 @@ export const commands: readonly CommandEntry[] = [
   {
     path: 'gateway',
     group: 'Serve and develop',
-    summary: 'Serve agents of any version behind one address',
+    summary: 'Serve agents of any version at one address',
     load: async () => (await import('./commands/gateway.ts')).gatewayCommand,
   },
   {
@@ -112,7 +112,7 @@ export const commands: readonly CommandEntry[] = [
   {
     path: 'serve',
     group: 'Serve and develop',
-    summary: 'Serve agents from files, and reload them when they change',
+    summary: 'Serve agents from files, reloaded on change',
     load: async () => (await import('./commands/serve.ts')).serveCommand,
   },
   {
@@ -130,7 +130,7 @@ export const commands: readonly CommandEntry[] = [
   {
     path: 'types',
     group: 'Serve and develop',
-    summary: 'Write TypeScript types for the skills of an agent',
+    summary: 'Write types for the skills of an agent',
     load: async () => (await import('./commands/types.ts')).types,
   },
   {
@@ -261,9 +261,15 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/config.ts')).configShow,
   },
   {
+    path: 'config set',
+    group: 'Settings and help',
+    summary: 'Store a setting for later commands',
+    load: async () => (await import('./commands/config.ts')).configSet,
+  },
+  {
     path: 'completion',
     group: 'Settings and help',
-    summary: 'Print a completion script for bash, zsh or fish',
+    summary: 'Print a completion script for your shell',
     load: async () => (await import('./commands/completion.ts')).completion,
   },
   {

@@ -150,7 +150,8 @@ export function nextSteps(task: Task, reference: string): readonly string[] {
   }
 }
 
-function quote(text: string): string {
+/** A word as shells read it. */
+export function quote(text: string): string {
   return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -10,6 +10,20 @@ import { usageError } from './errors.ts'
 /** Folders of the user, by the XDG Base Directory conventions. */
 export const configFolder = () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'a2a-cli')
 export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'a2a-cli')
+
+/** Stores a setting in the file of the user, before its first section. Returns the path of the file. */
+export function writeSetting(variable: string, value: string | undefined): string {
+  const path = join(configFolder(), '.env')
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const start = text.search(/^\s*\[/m)
+  const [general, sections] = start === -1 ? [text, ''] : [text.slice(0, start), text.slice(start)]
+  const kept = general.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith(`${variable}=`))
+  const lines = value === undefined ? kept : [...kept, `${variable}=${JSON.stringify(value)}`]
+  mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+  writeFileSync(`${path}.new`, `${[...lines, sections].join('\n').trimEnd()}\n`, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+  return path
+}
 
 /** The environment variable of an option. */
 export function variableOf(name: string): string {

@@ -1,5 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { closest } from '../../core/base/closest.ts'
+import { checkChoice } from '../arguments.ts'
 import {
   agentOptions,
   type Command,
@@ -9,7 +11,8 @@ import {
   type Setting,
   waitOptions,
 } from '../command.ts'
-import { cacheFolder, configFolder } from '../settings.ts'
+import { usageError } from '../errors.ts'
+import { cacheFolder, configFolder, variableOf, writeSetting } from '../settings.ts'
 import { credentialsFile } from '../token-store.ts'
 
 const options: Readonly<Record<string, Option>> = { ...agentOptions, ...clientOptions, ...waitOptions }
@@ -49,6 +52,40 @@ export const configShow: Command = {
     }
   },
 }
+
+export const configSet: Command = {
+  description:
+    'Stores a setting for later commands in ~/.config/a2a-cli/.env. Without a value, the setting is removed. Credentials are stored by parley auth login.',
+  positionals: [
+    { name: 'name', summary: 'The setting, such as a2a-version.' },
+    { name: 'value', summary: 'Its value.', optional: true },
+  ],
+  examples: [
+    { line: 'parley config set a2a-version auto', summary: 'Also speak the versions below 1.0' },
+    { line: 'parley config set agent-card localhost:4000', summary: 'Call this agent without -a' },
+  ],
+  async run({ positionals: [name = '', value], output }) {
+    const option = settable[name]
+    if (!option) {
+      const near = closest(name, Object.keys(settable))
+      throw usageError(
+        `"${name}" is no setting.`,
+        near === undefined ? 'See parley config show.' : `Did you mean ${near}?`,
+      )
+    }
+    if (option.secret) throw usageError(`${name} is a credential.`, 'Store it by parley auth login.')
+    if (name === 'insecure') throw usageError('insecure cannot be stored.', 'Pass --insecure for a call that needs it.')
+    if (value !== undefined && option.type === 'text') checkChoice(name, value, option)
+    const file = writeSetting(variableOf(name), value)
+    if (output.mode === 'json') return output.document({ name, value: value ?? null, file })
+    output.field(name, value ?? '(not set)')
+    output.note(`Stored in ${file}.`)
+  },
+}
+
+const settable: Readonly<Record<string, Option>> = Object.fromEntries(
+  Object.entries({ ...options, ...globalOptions }).filter(([name, { onlyFlag }]) => !onlyFlag && name !== 'config'),
+)
 
 function shownValue(setting: Setting | undefined, { secret, type, default: standard }: Option): string | null {
   if (!setting) return standard ?? (type === 'flag' ? 'false' : null)

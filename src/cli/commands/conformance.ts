@@ -134,7 +134,7 @@ async function optionsOf(context: Context, agent: string): Promise<ConformanceOp
     texts: defined(texts),
     bindings: bindings.length > 0 ? bindings : undefined,
     rules: rules.length > 0 ? rules : undefined,
-    versions: settings.flag('legacy') ? undefined : [(version ?? currentVersion) as Version],
+    versions: settings.flag('legacy') || version === 'auto' ? undefined : [(version ?? currentVersion) as Version],
   })
 }
 

@@ -37,6 +37,7 @@ export const send: Command = {
     skill: { type: 'text', value: 'id', summary: 'The skill that the message is for.' },
     history: { type: 'text', value: 'n', summary: 'Messages of the history to return.' },
     accept: { type: 'text', value: 'type', multiple: true, summary: 'Media type that you accept.' },
+    'exit-status': { type: 'flag', summary: 'Exit with 1 unless the task completed.', onlyFlag: true },
     'message-id': {
       type: 'text',
       value: 'id',
@@ -156,7 +157,14 @@ function requireSameTask(reply: Outcome, { taskId }: SendOptions): void {
   throw new A2AError('invalid-agent-response', problem, { hint: 'Run the command with --debug to see the exchange.' })
 }
 
-function report(reply: Outcome, { reference }: AgentConnection, { output }: Context): void {
+/** Scripts may branch on the outcome of the task. A message is an answer, so it counts as success. */
+function setExitStatus(task: Task, { settings }: Context): void {
+  if (settings.setting('exit-status') && task.status.state !== 'completed') process.exitCode = 1
+}
+
+function report(reply: Outcome, { reference }: AgentConnection, context: Context): void {
+  const { output } = context
+  if (reply.type === 'task') setExitStatus(reply.task, context)
   if (output.mode === 'json') output.document(replyJson(reply))
   else printReply(reply, output)
   if (reply.type === 'task') reportNext(reply.task, reference, output)
@@ -175,8 +183,9 @@ function reportNext(task: Task, reference: string, output: Context['output']): v
 export async function streamReply(
   events: AsyncGenerator<ClientEvent>,
   { reference, client, call }: AgentConnection,
-  { output, signal }: Context,
+  context: Context,
 ): Promise<void> {
+  const { output, signal } = context
   const printer = createEventPrinter(output)
   let taskId: string | undefined
   for await (const event of events) {
@@ -191,5 +200,6 @@ export async function streamReply(
   if (taskId === undefined) return
   const task = await client.task(taskId).get(call)
   if (output.mode === 'text') printer.summary(task)
+  setExitStatus(task, context)
   reportNext(task, reference, output)
 }

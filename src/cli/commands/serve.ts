@@ -76,6 +76,8 @@ async function serveFiles(context: Context): Promise<void> {
     logger: callLogger(output),
     telemetry: callTelemetry(output),
     ...options,
+    // The author of the agent reads this log.
+    turns: { errorMessages: true, ...options.turns },
     signals: false,
   }).catch((error) => {
     throw isOptionError(error) ? usageError(error.message) : error

@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { defined } from '../../core/base/json.ts'
 import type { Logger, Telemetry } from '../../entries/server.ts'
@@ -51,10 +52,15 @@ export async function untilStopped({ signal, onInterrupt, output }: Context): Pr
 /** The log of a server for people: one line on stderr for each entry. */
 export function callLogger(output: Output): Logger {
   const write = (level: string, fields: object, message: string) => {
-    const { error, ...rest } = fields as { error?: unknown }
+    const {
+      error,
+      hint: _,
+      contextId: __,
+      ...rest
+    } = fields as { error?: unknown; hint?: unknown; contextId?: unknown }
     const details = Object.entries(rest).map(([name, value]) => `${name}=${short(value)}`)
     output.note([time(), level, message, ...details].join(' '))
-    if (error !== undefined) output.note(error instanceof Error ? `${error.stack}` : inspect(error))
+    if (error !== undefined) output.note(errorText(error))
   }
   return {
     debug: (fields, message) => output.isDebugging && write('debug', fields, message),
@@ -82,7 +88,9 @@ export function callTelemetry(output: Output): Telemetry {
           isEnded = true
           const what = activity.type === 'turn' ? 'turn' : activity.operation
           const { taskId = activity.type === 'turn' ? activity.taskId : undefined, state } = details
-          const outcome = failure === undefined ? (state ?? 'ok') : `failed: ${messageOf(failure)}`
+          // The log has the error of a turn.
+          const problem = activity.type === 'turn' ? '' : `: ${messageOf(failure)}`
+          const outcome = failure === undefined ? (state ?? 'ok') : `failed${problem}`
           const duration = `${Math.round(performance.now() - start)} ms`
           output.note([time(), what.padEnd(16), outcome, taskId, duration].filter(Boolean).join('  '))
         },
@@ -90,6 +98,24 @@ export function callTelemetry(output: Output): Telemetry {
     },
   }
 }
+
+/** An error as its author wants to read it: what it says, where in the files of the project it came from, and its causes. */
+export function errorText(error: unknown, label = ''): string {
+  if (typeof error !== 'object' || error === null) return `  ${label}${inspect(error)}`
+  const { name = 'Error', message, stack = '', cause } = error as Partial<Error>
+  const frames = `${stack}`.split('\n').filter((line) => /^\s+at /.test(line))
+  const own = frames.filter((line) => !/node:|node_modules|\/parley-a2a\/|\/src\/core\//.test(line))
+  const shown = (own.length > 0 ? own : frames)
+    .slice(0, maxFrames)
+    .map((line) => `    ${line.trim().replace(folder, '')}`)
+  const head = `  ${label}${name}${message ? `: ${message}` : ''}`
+  return [head, ...shown, ...(cause === undefined ? [] : [errorText(cause, 'caused by ')])].join('\n')
+}
+
+const maxFrames = 8
+
+/** The folder of the project, which is the same in every line. */
+const folder = `${pathToFileURL(process.cwd()).href}/`
 
 function cardUrl(url: string): string {
   return `${url}/.well-known/agent-card.json`
