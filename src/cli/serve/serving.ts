@@ -100,7 +100,7 @@ export function callTelemetry(output: Output): Telemetry {
 }
 
 /** An error as its author wants to read it: what it says, where in the files of the project it came from, and its causes. */
-export function errorText(error: unknown, label = ''): string {
+function errorText(error: unknown, label = ''): string {
   if (typeof error !== 'object' || error === null) return `  ${label}${inspect(error)}`
   const { name = 'Error', message, stack = '', cause } = error as Partial<Error>
   const frames = `${stack}`.split('\n').filter((line) => /^\s+at /.test(line))
