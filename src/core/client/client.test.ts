@@ -58,6 +58,15 @@ describe('the input of send', () => {
     }
   })
 
+  it('sends of two clients under one key are one', async () => {
+    let runs = 0
+    const handler = createLocalHandler(async () => `run ${++runs}`)
+    const sends = [await connect(handler), await connect(handler)].map((client) =>
+      client.send('once', { idempotencyKey: 'today' }),
+    )
+    expect((await Promise.all(sends)).map(({ text }) => text)).toEqual(['run 1', 'run 1'])
+  })
+
   it('metadata, output modes and a context are sent with the message', async () => {
     const client = await connect(createLocalHandler(inspect))
     const { artifacts } = await client.send('x', {

@@ -56,12 +56,13 @@ export interface SendOptions extends CallOptions {
 }
 
 export async function createSendRequest(input: Input, options: SendOptions): Promise<SendRequest> {
-  const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata, messageMetadata, extensions } = options
+  const { contextId, taskId, referenceTaskIds, metadata, messageMetadata, extensions } = options
   const { acceptedOutputModes, historyLength, returnImmediately, skill, ifGeneration: ifRevision } = options
   const ofMessage = skill ? { ...messageMetadata, skillId: skill } : messageMetadata
   const push = options.push && (await pushConfigOf(options.push))
   const message: Message = {
-    messageId,
+    // Sends under one key must be equal, also those of other processes.
+    messageId: options.messageId ?? options.idempotencyKey ?? newId(),
     role: 'user',
     parts: await toParts(input),
     ...defined({ contextId, taskId, referenceTaskIds, extensions, metadata: ofMessage }),

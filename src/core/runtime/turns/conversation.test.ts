@@ -28,6 +28,13 @@ it('a conversation has the messages and answers of earlier tasks of the same con
   expect(heard).toEqual([[], first, [], [], [...first, 'user: two', 'agent: thinking', 'agent: re two']])
 })
 
+it('an agent that reads the conversation and only returns its answer remembers it', async () => {
+  const { heard, say } = createListener(async (turn) => `re ${turn.text}`)
+  await say('one', 'c')
+  await say('two', 'c')
+  expect(heard).toEqual([[], ['user: one', 'agent: re one']])
+})
+
 it('a conversation is cut to its newest 256 KiB', async () => {
   const { heard, say } = createListener(async (turn) => {
     await turn.status('working')

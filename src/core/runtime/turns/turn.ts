@@ -145,7 +145,11 @@ export class TurnExecution {
       attempt,
       task: before,
       history: messages.slice(0, current),
-      conversation: () => readConversation(task, this.#settings.log, before, this.#messageEvent.message.messageId),
+      conversation: () => {
+        // The next turn reads the tasks of the context, so an agent that remembers answers with a task.
+        this.#reach('task')
+        return readConversation(task, this.#settings.log, before, this.#messageEvent.message.messageId)
+      },
       addUsage: (usage) => this.#addUsage(usage),
       signal: stop.signal,
       log: this.#logger,
