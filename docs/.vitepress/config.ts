@@ -3,6 +3,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import manifest from '../../package.json' with { type: 'json' }
+import { keywords } from './keywords.ts'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
 const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
@@ -12,17 +13,43 @@ interface Item {
   readonly link: string
 }
 
+interface Group {
+  readonly text: string
+  readonly items: Item[]
+}
+
+const linkTo = (page: string) => `/${page.replace(/(?:README)?\.md$/, '')}`
+
 /** The pages of a folder, titled by their first heading. */
 function pagesIn(folder: string): Item[] {
   return readdirSync(`${docs}/${folder}`)
     .filter((file) => file.endsWith('.md') && file !== 'README.md')
     .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
-    .map((file) => ({ text: titleOf(`${folder}/${file}`), link: `/${folder}/${file.replace(/\.md$/, '')}` }))
+    .map((file) => ({ text: titleOf(`${folder}/${file}`), link: linkTo(`${folder}/${file}`) }))
 }
 
 function titleOf(page: string): string {
   const [, title = page] = /^# (.+)$/m.exec(readFileSync(`${docs}/${page}`, 'utf8')) ?? []
   return title.replaceAll('`', '')
+}
+
+/** The groups of the front page, in reading order: its headings, and the first link of each row below. */
+function groupsOfFrontPage(): Group[] {
+  const [, ...sections] = readFileSync(`${docs}/README.md`, 'utf8').split(/^## /m)
+  return sections.map((section) => ({
+    text: section.slice(0, section.indexOf('\n')),
+    items: [...section.matchAll(/^\| \[([^\]]+)\]\(([^)#]+\.md)\)/gm)].map(([, text = '', page = '']) => ({
+      text,
+      link: linkTo(page),
+      ...(pagesBelow[page] && { items: pagesIn(pagesBelow[page]), collapsed: true }),
+    })),
+  }))
+}
+
+const pagesBelow: Readonly<Record<string, string>> = {
+  'guides/frameworks/README.md': 'guides/frameworks',
+  'reference/api/README.md': 'reference/api',
+  'decisions/README.md': 'decisions',
 }
 
 /** Pages also link to files of the repository, which are not part of the site. */
@@ -44,6 +71,11 @@ export default defineConfig({
   cacheDir: '../node_modules/.cache/vitepress',
   // Folders have a README for readers of the repository, and an index page on the site.
   rewrites: (page) => page.replace(/README\.md$/, 'index.md'),
+  transformPageData(page) {
+    const words = keywords[page.filePath]
+    if (words !== undefined) page.frontmatter.head = [['meta', { name: 'keywords', content: words }]]
+    if (page.filePath === 'README.md') Object.assign(page.frontmatter, { aside: false, prev: false })
+  },
   markdown: {
     // Pages are plain Markdown: a tag in a text is text, and comments are for the tests.
     html: false,
@@ -60,31 +92,27 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        // The index gets the keywords with the first section of a page.
+        _render(source, env, md) {
+          const words = keywords[posix.relative(docs, env.path ?? '')]
+          return md.render(words === undefined ? source : source.replace(/^(# .+)$/m, `$1\n\n${words}\n`), env)
+        },
+      },
+    },
     socialLinks: [{ icon: 'github', link: repository }],
     nav: [
       { text: 'Tutorial', link: '/tutorial/' },
-      { text: 'Guides', link: '/guides/turns' },
+      { text: 'Recipes', link: '/guides/recipes' },
       { text: 'Reference', link: '/reference/options' },
-      { text: 'Explanation', link: '/explanation/guarantees' },
+      { text: 'Comparison', link: '/explanation/comparison' },
+      { text: 'FAQ', link: '/guides/faq' },
     ],
     sidebar: [
       { text: 'Tutorial', items: [{ text: 'Overview', link: '/tutorial/' }, ...pagesIn('tutorial')] },
-      { text: 'Guides', items: pagesIn('guides') },
-      {
-        text: 'Reference',
-        items: [
-          ...pagesIn('reference'),
-          { text: 'API', link: '/reference/api/', items: pagesIn('reference/api'), collapsed: true },
-        ],
-      },
-      {
-        text: 'Explanation',
-        items: [
-          ...pagesIn('explanation'),
-          { text: 'Decisions', link: '/decisions/', items: pagesIn('decisions'), collapsed: true },
-        ],
-      },
+      ...groupsOfFrontPage(),
     ],
   },
 })

@@ -6,6 +6,13 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const sourceFolders = new Set(['src', 'src/core'].flatMap((folder) => readdirSync(join(root, folder))))
 const topFolders = ['src', 'test', 'bench', 'docs', 'scripts', 'examples', 'schemas', 'demo', 'proto', 'toolchain']
 
+const repository = 'https://github.com/parley-a2a/parley/blob/main/'
+
+/** The file of this repository that a link to its pages names. */
+export function repositoryPath(link: string): string | undefined {
+  return link.startsWith(repository) ? join(root, link.slice(repository.length)) : undefined
+}
+
 /** The documents whose paths are checked, relative to the repository. */
 export function documents(): readonly string[] {
   const guides = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -20,9 +27,15 @@ export function missingPaths(document: string): readonly string[] {
   const links = Array.from(text.matchAll(/\]\(([^)#\s]+)/g), ([, target = '']) => target)
   const spans = Array.from(text.matchAll(/`([^`\n]+)`/g), ([, code = '']) => code)
   return [
-    ...links.filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(document), target))),
+    ...links.filter((target) => isMissing(target, document)),
     ...spans.filter((code) => isPath(code, document) && !exists(code.replace('<version>', 'v1.0'), dirname(document))),
   ]
+}
+
+function isMissing(target: string, document: string): boolean {
+  const isElsewhere = /^[a-z]+:/.test(target)
+  const path = isElsewhere ? repositoryPath(target) : join(root, dirname(document), target)
+  return path !== undefined && !existsSync(path)
 }
 
 /** Guides also name files of users, so a name without a folder is a path only in the documents about the code. */
