@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
@@ -52,6 +52,15 @@ const pagesBelow: Readonly<Record<string, string>> = {
   'decisions/README.md': 'decisions',
 }
 
+/** For agents that write code: the pages in reading order, as one text. Generated references have pages of their own. */
+function fullText(): string {
+  const tutorial = pagesIn('tutorial').map(({ link }) => `${link.slice(1)}.md`)
+  const [, ...sections] = readFileSync(`${docs}/README.md`, 'utf8').split(/^## /m)
+  const linked = [...sections.join('').matchAll(/^\| \[[^\]]+\]\(([^)#]+\.md)\)/gm)].map(([, page = '']) => page)
+  const pages = ['README.md', ...tutorial, ...linked.filter((page) => !/^(?:reference\/api|decisions)\//.test(page))]
+  return pages.map((page) => `<!-- docs/${page} -->\n\n${readFileSync(`${docs}/${page}`, 'utf8')}`).join('\n')
+}
+
 /** Pages also link to files of the repository, which are not part of the site. */
 function toRepository(link: string, page: string): string {
   if (/^(?:[a-z]+:|#|\/)/.test(link)) return link
@@ -76,9 +85,14 @@ export default defineConfig({
     if (words !== undefined) page.frontmatter.head = [['meta', { name: 'keywords', content: words }]]
     if (page.filePath === 'README.md') Object.assign(page.frontmatter, { aside: false, prev: false })
   },
+  buildEnd({ outDir }) {
+    copyFileSync(`${docs}/../llms.txt`, `${outDir}/llms.txt`)
+    writeFileSync(`${outDir}/llms-full.txt`, fullText())
+  },
   markdown: {
     // Pages are plain Markdown: a tag in a text is text, and comments are for the tests.
     html: false,
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(md) {
       md.core.ruler.before('normalize', 'comments', (state) => {
         state.src = state.src.replace(/^<!--.*?-->$/gms, '')
@@ -95,6 +109,7 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
+        translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search' } },
         // The index gets the keywords with the first section of a page.
         _render(source, env, md) {
           const words = keywords[posix.relative(docs, env.path ?? '')]

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -15,15 +16,23 @@ interface PackedFile {
   readonly size: number
 }
 
-/** The files that `npm publish` would upload. */
-async function packedFiles(workspace: string): Promise<readonly PackedFile[]> {
+interface Package {
+  readonly files: readonly PackedFile[]
+  /** Of the compressed package, in bytes. */
+  readonly size: number
+}
+
+/** What `npm publish` would upload. */
+async function pack(workspace: string): Promise<Package> {
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   const { stdout } = await promisify(execFile)(npm, ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: `${root}${workspace}`,
   })
-  const answer = JSON.parse(stdout) as readonly { readonly files: readonly PackedFile[] }[] | Record<string, never>
-  return Object.values(answer)[0]?.files ?? []
+  const answer = JSON.parse(stdout) as readonly Package[] | Record<string, Package>
+  return Object.values(answer)[0] ?? { files: [], size: 0 }
 }
+
+const packedFiles = async (workspace: string) => (await pack(workspace)).files
 
 it('the version in the code is the one of the package', () => {
   expect(packageVersion).toBe(manifest.version)
@@ -52,16 +61,40 @@ describe.skipIf(!isBuilt)('the published package', () => {
     )
   })
 
-  it('the package is small: declarations are bundled, and images and the package have limits', async () => {
+  it('the package is small: declarations are bundled, and no images are in it', async () => {
     const files = await packedFiles('')
     const sum = (pattern: RegExp) =>
       files.filter(({ path }) => pattern.test(path)).reduce((total, { size }) => total + size, 0)
     expect(files.filter(({ path }) => path.endsWith('.d.ts')).length).toBeLessThan(120)
-    expect(files.filter(({ path, size }) => /\.(?:png|svg|jpe?g|webp)$/.test(path) && size > 250_000)).toEqual([])
+    expect(files.filter(({ path }) => /\.(?:png|gif|svg|jpe?g|webp)$/.test(path) && !path.startsWith('dist/'))).toEqual(
+      [],
+    )
     expect(sum(/^dist\//)).toBeLessThan(5_000_000)
     expect(sum(/^docs\//)).toBeLessThan(2_500_000)
   })
+
+  it('links of the packed documents lead to packed files, and are at most 2 MB with the code', async () => {
+    const { files, size } = await pack('')
+    const paths = new Set(files.map(({ path }) => path))
+    const dead = files
+      .filter(({ path }) => path.endsWith('.md'))
+      .flatMap(({ path }) =>
+        linksOf(path)
+          .filter((target) => !paths.has(target))
+          .map((target) => `${path}: ${target}`),
+      )
+    expect(dead).toEqual([])
+    expect(size).toBeLessThan(2_000_000)
+  })
 })
+
+/** The files that a document links to. Pictures are not packed: their texts are enough beside the code. */
+function linksOf(document: string): readonly string[] {
+  const text = readFileSync(`${root}${document}`, 'utf8').replace(/^```.*?^```$/gms, '')
+  return Array.from(text.matchAll(/(?<!!\[[^\]]*)\]\(([^)#\s]+)/g), ([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .map((link) => posix.normalize(posix.join(posix.dirname(document), link)))
+}
 
 describe.skipIf(!isBuilt)('the entries for web frameworks', () => {
   it.each(['fastify', 'hono', 'koa', 'next', 'server', 'sqlite'])(

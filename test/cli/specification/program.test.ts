@@ -44,11 +44,13 @@ describe('help', () => {
     }
   })
 
-  it('SKILL_001: the package has exactly one short SKILL.md', () => {
+  it('SKILL_001: the command line has exactly one short SKILL.md, beside those of the library', () => {
     const skills = readdirSync(root, { recursive: true, withFileTypes: true }).filter(
       ({ name, parentPath }) => name === 'SKILL.md' && !parentPath.includes('node_modules'),
     )
-    expect(skills.map(({ parentPath }) => parentPath)).toEqual([join(root, 'skills', 'parley')])
+    const ofLibrary = ['parley-call-agent', 'parley-operate', 'parley-write-agent']
+    const folders = skills.map(({ parentPath }) => parentPath).toSorted()
+    expect(folders).toEqual(['parley', ...ofLibrary].map((name) => join(root, 'skills', name)))
     const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect(files).toContain('skills')
     const text = readFileSync(join(root, 'skills', 'parley', 'SKILL.md'), 'utf8')

@@ -26,7 +26,8 @@ export function pages(): readonly Page[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md') && !/^(?:decisions|reference\/api|\.vitepress)\//.test(file))
     .map((file) => join('docs', file))
-  return ['README.md', ...docs.sort()].map(readPage).filter(({ snippets }) => snippets.length > 0)
+  const skills = readdirSync(join(root, 'skills')).map((name) => `skills/${name}/SKILL.md`)
+  return ['README.md', ...skills, ...docs.sort()].map(readPage).filter(({ snippets }) => snippets.length > 0)
 }
 
 function readPage(path: string): Page {
