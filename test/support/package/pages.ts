@@ -85,6 +85,7 @@ const subjects: Readonly<Record<string, string>> = {
   message: "import('parley-a2a/client/compat').MessageSendParams['message'] & { parts: [] }",
   model: "import('@ai-sdk/provider').LanguageModelV4",
   parts: "import('parley-a2a').Part[]",
+  planner: "import('parley-a2a').Agent",
   secret: 'string',
   send: '() => void',
   shop: '{ order(item: string): Promise<string> }',
