@@ -62,7 +62,8 @@ export const keywords: Readonly<Record<string, string>> = {
   'guides/troubleshooting.md':
     'troubleshooting, problem, error, not working, 401, 403, 404, 429, 503, ECONNREFUSED, EADDRINUSE, timeout, hang, buffering, CORS, -32001, -32601, -32603, -32009',
   'guides/extending.md': 'extend, plugin, middleware, interceptor, hook, custom transport, custom store, port',
-  'guides/writing-a-store.md': 'custom store, database adapter, MongoDB, DynamoDB, Redis, contract suite, TaskLog, TaskStore',
+  'guides/writing-a-store.md':
+    'custom store, database adapter, MongoDB, DynamoDB, Redis, contract suite, TaskLog, TaskStore',
   'guides/mesh.md': 'mesh, peer, envelope, handshake, signed messages, ed25519, websocket',
   'guides/mesh-bridge.md': 'mesh, bridge, peer, envelope, translate',
   'reference/options.md': 'options, settings, configuration, serve, createHandler, defaults',
