@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -118,6 +120,22 @@ describe.skipIf(!hasPrograms)('an agent in workerd', { timeout: 60_000 }, () => 
     await expect(his.task(task?.id ?? '').get()).rejects.toMatchObject({ code: 'task-not-found' })
     const wrong = await fetch(`${url}/tasks`, { headers: { 'x-api-key': 'wrong', 'a2a-version': '1.0' } })
     expect(wrong.status).toBe(401)
+  })
+
+  it('conversations of callers without credentials are in several objects, each with all of its tasks', async () => {
+    const directory = await temporaryDirectory()
+    const { url } = await start(directory)
+    const client = await connect(url)
+    const questions = await Promise.all(Array.from({ length: 8 }, () => client.send('question')))
+    for (const { task } of questions) {
+      const { id = '', contextId = '' } = task ?? {}
+      expect((await client.conversation({ taskId: id, contextId }).send('red')).text).toBe('The answer was red')
+      const next = await client.conversation({ contextId }).send('question')
+      const listed = (await Array.fromAsync(client.listTasks({ contextId }))).map((found) => found.id)
+      expect(listed.toSorted()).toEqual([id, next.task?.id].toSorted())
+    }
+    const files = await readdir(join(directory, 'storage'), { recursive: true })
+    expect(files.filter((name) => name.endsWith('.sqlite')).length).toBeGreaterThan(4)
   })
 
   it('an event that is larger than a row is stored in parts', async () => {

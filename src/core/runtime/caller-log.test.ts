@@ -132,12 +132,13 @@ it('the dialect and the stream of a task are hidden from other callers', async (
 it.each(Object.keys(operations))('%s reads the log once for a task outside of the scope', async (name) => {
   const calls: string[] = []
   const log = new Proxy(createMemoryLog(), {
-    get:
-      (target, method: keyof TaskLog) =>
-      (...args: never[]) => {
+    get(target, method: keyof TaskLog) {
+      if (!(method in target)) return undefined
+      return (...args: never[]) => {
         calls.push(method)
         return (target[method] as (...parameters: never[]) => unknown)(...args)
-      },
+      }
+    },
   })
   const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
   const { service, drain } = createTestRuntime(async (turn) => await turn.requireInput('?'), { log, push: { fetch } })

@@ -1,6 +1,6 @@
-import { toHex } from '../base/hash.ts'
 import { taskExpired, taskNotFound } from '../protocol/errors.ts'
 import type { TaskEvent } from '../protocol/events.ts'
+import { newId } from '../protocol/ids.ts'
 import type { TaskState } from '../protocol/model.ts'
 import type { TaskAddress } from '../protocol/service.ts'
 import { isTask } from '../protocol/states.ts'
@@ -89,8 +89,8 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
   }
 
   /** A task of this caller with a new id, which is not stored yet. */
-  newTask(contextId: string = newId()): NewTask {
-    const taskId = newId()
+  newTask(contextId: string = newId(this.#log.idSuffix?.())): NewTask {
+    const taskId = newId(this.#log.idSuffix?.())
     this.#allow(taskId)
     return { taskId, contextId, owner: this.owner }
   }
@@ -153,39 +153,3 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
 export function aliasKey(alias: string): string {
   return `alias ${alias}`
 }
-
-/** Whether a text has the form of the ids of our tasks. */
-export function isId(text: string): boolean {
-  return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
-}
-
-/**
- * Creates the id of a task or a context: the time and 128 random bits. It cannot be guessed, because it is all that
- * protects the task of a caller without credentials. Ids that grow with time are neighbours in the index of a store,
- * which makes creating a task on SQLite a third cheaper.
- */
-function newId(): string {
-  const now = Date.now()
-  if (now !== prefixTime) {
-    prefixTime = now
-    prefix = `${now.toString(16).padStart(12, '0')}-`
-  }
-  if (usedDigits === randomDigits.length) {
-    randomDigits = toHex(crypto.getRandomValues(randomBytes))
-    usedDigits = 0
-  }
-  usedDigits += 32
-  return prefix + randomDigits.slice(usedDigits - 32, usedDigits)
-}
-
-/** The beginning of the ids of the current millisecond. Numbers take long to convert. */
-let prefix = ''
-
-let prefixTime = 0
-
-/** Reading many random bytes at once costs as much as reading few. */
-const randomBytes = new Uint8Array(1024)
-
-let randomDigits = ''
-
-let usedDigits = 0

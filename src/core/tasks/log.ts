@@ -207,6 +207,12 @@ export interface TaskLog {
    */
   reserveFor?(agent: string): void | Promise<void>
 
+  /**
+   * The hexadecimal digits at which new ids of tasks and contexts end. Only for a log that has a part of the tasks of an
+   * agent: they tell which part.
+   */
+  idSuffix?(): string
+
   /** Creates a task with generations 1, 2, …, and leases it to its writer. */
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions): Promise<Created>
 

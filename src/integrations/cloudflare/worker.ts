@@ -4,16 +4,26 @@ import { consoleLogger } from '../../core/base/logger.ts'
 import { checkOptions, type OptionChecks, text } from '../../core/base/options.ts'
 import { createGuard } from '../../core/http/address-guard.ts'
 import { createIncoming, type Fetch } from '../../core/http/fetch.ts'
-import { ownerOf } from '../../core/protocol/model.ts'
+import { parseJson } from '../../core/http/json.ts'
+import { readLimited } from '../../core/http/read-limited.ts'
+import { isAnonymous, ownerOf } from '../../core/protocol/model.ts'
 import type { PushFetch, PushOptions } from '../../core/push/options.ts'
 import { type Authentication, createAuthentication, requireAuthOption } from '../../core/server/authentication.ts'
 import { createHandler } from '../../core/server/handler.ts'
 import { type HandlerOptions, handlerChecks } from '../../core/server/options.ts'
+import { withWireDefaults } from '../../core/transports/server/options.ts'
 import { openDurableObjectLog } from '../../stores/durable-object/durable-object-log.ts'
 import { createObjectAlarm, type ObjectState } from './object-alarm.ts'
+import { shardHeader, shardOfRequest } from './shards.ts'
 
-/** The object that answers requests which belong to no caller: the card, and requests without valid credentials. */
+/** The object that answers requests which belong to no task: the card, and requests without valid credentials. */
 const commonObject = 'common'
+
+/** Where a request goes. `shard` is set for callers without credentials. */
+interface Destination {
+  readonly object: string
+  readonly shard?: string
+}
 
 /** Options of `createWorker`. */
 export interface WorkerOptions extends Omit<HandlerOptions, 'log' | 'grpc' | 'clock' | 'push'> {
@@ -47,8 +57,8 @@ const { log: _log, grpc: _grpc, clock: _clock, ...sharedChecks } = handlerChecks
 const workerChecks: OptionChecks<WorkerOptions> = { ...sharedChecks, binding: text }
 
 /**
- * Serves an agent on Cloudflare Workers. Tasks are stored in Durable Objects, one for each owner, and their turns run there: a
- * turn continues when its request is over, and its object resumes or fails it after a crash, by the agent's recovery policy.
+ * Serves an agent on Cloudflare Workers. Tasks are stored in Durable Objects, one for each owner, and 256 for callers without
+ * credentials. Their turns run there: a turn continues when its request is over, and its object resumes or fails it after a crash, by the agent's recovery policy.
  *
  * @example
  * const worker = createWorker(echo, { auth: 'none' })
@@ -68,17 +78,27 @@ export function createWorker(agent: Agent, options: WorkerOptions): AgentWorker 
       `${caller}: auth.policy cannot work here: the tasks of other owners are in other Durable Objects.`,
     )
   }
+  if (auth !== 'none' && typeof auth.anonymous === 'object' && auth.anonymous.listAll) {
+    throw new TypeError(
+      `${caller}: auth.anonymous.listAll cannot work here: the tasks of callers without credentials are in many Durable Objects. ` +
+        'They can list the tasks of a context.',
+    )
+  }
+  const { bodyLimit, jsonDepth } = withWireDefaults(options.http ?? {})
   let authentication: Authentication | undefined
 
-  /** The object with the tasks of the caller. */
-  async function objectOf(request: Request): Promise<string> {
+  /** The object with the tasks of the caller, or with the task of a caller without credentials. */
+  async function destinationOf(request: Request): Promise<Destination> {
     // Created with the first request: Workers allow neither timers nor random numbers before.
     authentication ??= createAuthentication(auth, { profile: agent.profile, logger, trustProxy })
     try {
       const incoming = createIncoming(request, { base: '', signal: request.signal })
-      return `owner:${ownerOf(await authentication.identify(incoming))}`
+      const principal = await authentication.identify(incoming)
+      if (!isAnonymous(principal)) return { object: `owner:${ownerOf(principal)}` }
+      const shard = shardOfRequest(new URL(request.url), await peekJson(request, bodyLimit, jsonDepth))
+      return shard === undefined ? { object: commonObject } : { object: `anonymous:${shard}`, shard }
     } catch {
-      return commonObject // which rejects the request with the right challenge
+      return { object: commonObject } // which rejects the request with the right challenge or error
     }
   }
 
@@ -91,20 +111,27 @@ export function createWorker(agent: Agent, options: WorkerOptions): AgentWorker 
             'with the class TaskObject.',
         )
       }
-      const name = await objectOf(request)
-      return await objects.get(objects.idFromName(name) as never).fetch(request)
+      const { object, shard = '' } = await destinationOf(request)
+      const forwarded = new Request(request)
+      forwarded.headers.set(shardHeader, shard)
+      return await objects.get(objects.idFromName(object) as never).fetch(forwarded)
     },
     TaskObject: class {
       readonly #fetch: (request: Request) => Promise<Response>
       readonly #alarm: ReturnType<typeof createObjectAlarm>
+      #shard = ''
 
       constructor(state: ObjectState) {
-        const log = openDurableObjectLog(state.storage, { onWrite: () => this.#alarm.update() })
+        const log = openDurableObjectLog(state.storage, {
+          onWrite: () => this.#alarm.update(),
+          idSuffix: () => this.#shard,
+        })
         this.#alarm = createObjectAlarm(state, log)
         this.#fetch = createHandler(agent, { ...handlerOptions, log }).fetch
       }
 
       fetch(request: Request): Promise<Response> {
+        this.#shard = request.headers.get(shardHeader) ?? ''
         return this.#fetch(request)
       }
 
@@ -113,6 +140,12 @@ export function createWorker(agent: Agent, options: WorkerOptions): AgentWorker 
       }
     },
   }
+}
+
+/** Reads the JSON of a request, whose body can be read again. */
+async function peekJson(request: Request, limit: number, depth: number): Promise<unknown> {
+  const bytes = await readLimited(request.clone().body, limit)
+  return bytes.length === 0 ? undefined : parseJson(bytes, { depth })
 }
 
 /** The network of the platform reaches public addresses alone, so there is no address to check after a name was resolved. */

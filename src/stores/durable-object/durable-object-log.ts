@@ -13,6 +13,8 @@ const removalInterval = 24 * 60 * 60 * 1000
 export interface DurableObjectLogOptions {
   /** Called after every write. */
   readonly onWrite?: () => void
+  /** The digits at which new ids end. See `TaskLog.idSuffix`. */
+  readonly idSuffix?: () => string
   /** Clock for leases and retention. For tests. */
   readonly clock?: Clock
 }
@@ -34,7 +36,7 @@ export interface DurableObjectLog extends TaskLog {
  */
 export function openDurableObjectLog(
   storage: ObjectStorage,
-  { onWrite, clock = systemClock }: DurableObjectLogOptions = {},
+  { onWrite, idSuffix = () => '', clock = systemClock }: DurableObjectLogOptions = {},
 ): DurableObjectLog {
   const db = openObjectDatabase(storage)
   storage.transactionSync(() => {
@@ -78,6 +80,7 @@ export function openDurableObjectLog(
       background: async ({ sql, values = [] }) => readNow(() => db.prepare(sql).all(...values)),
       size: () => storage.sql.databaseSize,
     }),
+    idSuffix,
     async reserveFor(agent) {
       const owner = (selectAgent.get() as { readonly name: string } | undefined)?.name
       if (owner === undefined) insertAgent.run(agent)
