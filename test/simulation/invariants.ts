@@ -181,7 +181,7 @@ function checkStream(call: CallRecord, { history, hasFaults }: Course): readonly
     ({ generation, event }) => generation > from && generation <= until && isStreamed(event),
   )
   const content = updates.filter((event) => event.type !== 'artifact' || !event.artifact.parts.every(isEmptyText))
-  if (!isDeepStrictEqual(plain(content.map(toStored)), plain(expected.map(withoutLastChunk)))) {
+  if (!isDeepStrictEqual(plain(content.map(toStored)), plain(expected.map(asSent)))) {
     const text = `${label} received ${updates.map(generationOf)}, and the task has ${expected.map(generationOf)}`
     violations.push(broken('a stream has each event once', text))
   }
@@ -200,16 +200,20 @@ function generationOf(event: StreamEvent | StoredEvent | undefined): number {
 function toStored(event: StreamEvent): unknown {
   if (event.type === 'task' || event.type === 'message') return event
   const { generation, taskId: _, contextId: __, follows: ___, isLast: ____, ...stored } = event
-  return withoutLastChunk({ generation, event: stored })
+  return asSent({ generation, event: stored })
 }
 
 function isStreamed(event: TaskEvent): boolean {
   return event.type === 'status' || (event.type === 'artifact' && !isClosing(event))
 }
 
-/** A chunk that is sent together with the end of its artifact has the mark and the number of that event. */
-function withoutLastChunk({ generation, event }: StoredEvent): unknown {
-  return event.type === 'artifact' ? { event: { ...event, lastChunk: undefined } } : { generation, event }
+/**
+ * A stored event as readers get it: without its trace. A chunk that is sent together with the end of its artifact has the
+ * mark and the number of that event.
+ */
+function asSent({ generation, event }: StoredEvent): unknown {
+  const sent = { ...event, traceChunk: undefined }
+  return sent.type === 'artifact' ? { event: { ...sent, lastChunk: undefined } } : { generation, event: sent }
 }
 
 function isNoTaskAt(task: RecordedTask | undefined, generation: number): boolean {

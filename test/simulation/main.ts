@@ -1,7 +1,15 @@
 import { parseArgs } from 'node:util'
+import { createConnection } from 'mysql2/promise'
+import { findMariadb, startMariadb } from '../support/mariadb/server.ts'
 import { startPostgresProcess } from '../support/postgres/server-process.ts'
 import { describeFailure, simulateSeed } from './simulate.ts'
-import { createMemoryStorage, createPostgresStorage, createSqliteStorage, type Storage } from './storage.ts'
+import {
+  createMemoryStorage,
+  createMysqlStorage,
+  createPostgresStorage,
+  createSqliteStorage,
+  type Storage,
+} from './storage.ts'
 
 /** The number of lines of progress. */
 const progressLines = 10
@@ -11,6 +19,7 @@ const stores: Readonly<Record<string, StoreChoice>> = {
   memory: { open: createMemoryStorage, schedules: 100_000 },
   sqlite: { open: createSqliteStorage, schedules: 5_000 },
   postgres: { open: openPostgres, schedules: 2_000 },
+  mysql: { open: openMysql, schedules: 1_000 },
 }
 
 interface StoreChoice {
@@ -67,6 +76,24 @@ async function openPostgres(): Promise<Storage> {
   if (url) return await createPostgresStorage(url)
   const server = await startPostgresProcess({ fsync: 'off' })
   const opened = await createPostgresStorage(server.url)
+  return {
+    ...opened,
+    async close() {
+      await opened.close()
+      await server.stop()
+    },
+  }
+}
+
+/** A new MariaDB server that stops with this process. */
+async function openMysql(): Promise<Storage> {
+  const program = await findMariadb()
+  if (program === undefined) throw new Error('--store mysql: there is no MariaDB server on this machine')
+  const server = await startMariadb(program)
+  const administrator = await createConnection(server.url)
+  await administrator.query('CREATE DATABASE simulation')
+  await administrator.end()
+  const opened = await createMysqlStorage(`${server.url}simulation`)
   return {
     ...opened,
     async close() {

@@ -1,8 +1,15 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
+import { createMariadbDatabase, hasMariadb } from '../support/mariadb/database.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { describeFailure, type Failure, runSchedule, scheduleOfSeed, simulateSeed } from './simulate.ts'
-import { createMemoryStorage, createPostgresStorage, createSqliteStorage, type Storage } from './storage.ts'
+import {
+  createMemoryStorage,
+  createMysqlStorage,
+  createPostgresStorage,
+  createSqliteStorage,
+  type Storage,
+} from './storage.ts'
 
 /** Far more than needed: the machine may be busy. */
 const timeout = 300_000
@@ -16,6 +23,7 @@ describe.each([
   ['memory', 3_000, createMemoryStorage],
   ['SQLite', 100, createSqliteStorage],
   ['PostgreSQL', 30, openPostgres],
+  ...(hasMariadb ? [['MySQL', 20, openMysql] as const] : []),
 ] as const)('two replicas on %s', (_, schedules, createStorage) => {
   it(`they keep every promise in ${schedules} schedules`, { timeout }, async () => {
     await using storage = disposable(await createStorage())
@@ -84,6 +92,10 @@ afterAll(async () => (await database)?.drop())
 async function openPostgres(): Promise<Storage> {
   database ??= createDatabase()
   return await createPostgresStorage((await database).url)
+}
+
+async function openMysql(): Promise<Storage> {
+  return await createMysqlStorage((await createMariadbDatabase()).url)
 }
 
 function disposable(storage: Storage): Storage & AsyncDisposable {

@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createPool, type PoolConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { type Clock, monotonicOf } from '../../src/core/base/clock.ts'
 import { anonymous, ownerOf } from '../../src/core/protocol/model.ts'
 import type { TaskLog } from '../../src/core/tasks/log.ts'
 import { createMemoryLog } from '../../src/core/tasks/memory-log.ts'
+import { createMysqlLog, type MysqlPool } from '../../src/entries/mysql.ts'
 import { createPostgresLog } from '../../src/stores/postgres/postgres-log.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/sqlite-log.ts'
 
@@ -95,6 +97,46 @@ export async function createPostgresStorage(url: string): Promise<Storage> {
       await pool.end()
       await administrator.query('DROP SCHEMA simulation, simulated_time CASCADE')
       await administrator.end()
+    },
+  }
+}
+
+/**
+ * Tables in MySQL that both replicas use. Leases go by the clock of the database, which every connection can set for
+ * itself.
+ */
+export async function createMysqlStorage(url: string): Promise<Storage> {
+  const pool = createPool(url)
+  let clock: Clock | undefined
+  const connect = async () => {
+    const connection = await pool.getConnection()
+    if (clock) await connection.query(`SET TIMESTAMP = ${clock.now() / 1000}`)
+    return connection
+  }
+  const inTime = async <T>(run: (connection: PoolConnection) => Promise<T>) => {
+    const connection = await connect()
+    try {
+      return await run(connection)
+    } finally {
+      connection.release()
+    }
+  }
+  const timed: MysqlPool = {
+    execute: (text, values) => inTime((connection) => connection.execute(text, values)),
+    query: (text) => inTime((connection) => connection.query(text)),
+    getConnection: connect,
+  }
+  const open = () => createMysqlLog({ pool: timed, prefix: 'simulation_' })
+  const logs = [await open(), await open()] as const
+  return {
+    begin(clocks) {
+      clock = clocks.store
+      return logs
+    },
+    finish: () => eraseAll(logs[0]),
+    async close() {
+      for (const log of logs) await log.close()
+      await pool.end()
     },
   }
 }

@@ -31,10 +31,10 @@ export interface MariadbDatabase {
 const free: MariadbDatabase[] = []
 
 export async function takeMariadbDatabase(): Promise<MariadbDatabase> {
-  return free.pop() ?? (await createMariadbDatabase())
+  return free.pop() ?? (await createReusableDatabase())
 }
 
-async function createMariadbDatabase(): Promise<MariadbDatabase> {
+async function createReusableDatabase(): Promise<MariadbDatabase> {
   const pool = await createMariadbPool()
   const database = {
     pool,
@@ -52,17 +52,22 @@ async function createMariadbDatabase(): Promise<MariadbDatabase> {
   return database
 }
 
-/** A pool on a new, empty database. */
-export async function createMariadbPool(): Promise<mysql.Pool> {
+/** A new, empty database. Its pool is ended after the tests of the file. */
+export async function createMariadbDatabase(): Promise<{ readonly url: string; readonly pool: mysql.Pool }> {
   server ??= startMariadb(program ?? '')
-  const { url } = await server
   const database = `test_${crypto.randomUUID().replaceAll('-', '')}`
-  const administrator = await mysql.createConnection(url)
+  const administrator = await mysql.createConnection((await server).url)
   await administrator.query(`CREATE DATABASE ${database}`)
   await administrator.end()
-  const pool = mysql.createPool(`${url}${database}`)
+  const url = `${(await server).url}${database}`
+  const pool = mysql.createPool(url)
   pools.push(pool)
-  return pool
+  return { url, pool }
+}
+
+/** A pool on a new, empty database. */
+export async function createMariadbPool(): Promise<mysql.Pool> {
+  return (await createMariadbDatabase()).pool
 }
 
 /** A pool for one test, on a database without data. */

@@ -7,7 +7,7 @@ import { Kysely, MysqlDialect, PostgresDialect, type SqliteDatabase, SqliteDiale
 import { createPool } from 'mysql2'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import { createMariadbPool } from '../mariadb/database.ts'
+import { createMariadbDatabase } from '../mariadb/database.ts'
 import { createDatabase } from '../postgres/database.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
@@ -43,18 +43,14 @@ export async function openSdkPostgres(): Promise<SdkTestDatabase> {
 }
 
 export async function openSdkMysql(): Promise<SdkTestDatabase> {
-  const { config } = (await createMariadbPool()).pool as unknown as {
-    config: { connectionConfig: { host: string; port: number; user: string; database: string } }
-  }
-  const { host, port, user, database } = config.connectionConfig
-  const pool = createPool({ host, port, user, database })
+  const { url } = await createMariadbDatabase()
+  const pool = createPool(url)
   // MariaDB 10.11 has another name for this collation of MySQL 8.
   for (const statement of await sdkSchema('mysql')) {
     await pool.promise().query(statement.replaceAll('utf8mb4_0900_bin', 'utf8mb4_bin'))
   }
   const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) })
   onTestFinished(() => db.destroy())
-  const url = `mysql://${user}@${host}:${port}/${database}`
   return { db, reference: url, target: [url, '--prefix', 'copied_'] }
 }
 
