@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { agentsState, loadAgents } from './api/agents.ts'
 import { reconnections } from './api/connection.ts'
+import { credentialsNeeded } from './api/connections.ts'
 import { hasFeature, readSession, sessionState } from './api/session.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { LoginDialog } from './components/login/login-dialog.tsx'
@@ -9,6 +10,7 @@ import { LoginPage } from './components/login/login-page.tsx'
 import { Page } from './components/page.tsx'
 import { Shell } from './components/shell/shell.tsx'
 import { EmptyState, ErrorState, LoadingState } from './components/states.tsx'
+import { lazyPage } from './router/lazy-page.tsx'
 import { basePath, link } from './router/links.ts'
 import { pages, startPage } from './router/pages.ts'
 
@@ -41,6 +43,10 @@ function Unreachable({ error }: { readonly error: unknown }) {
   return <ErrorState error={error} title="The server cannot be reached" onRetry={readSession} isWholePage />
 }
 
+const CredentialsDialog = lazyPage(
+  async () => (await import('./components/connect/credentials-dialog.tsx')).CredentialsDialog,
+)
+
 function Console() {
   const { url } = useLocation()
   const attempt = reconnections.value
@@ -53,6 +59,7 @@ function Console() {
       <ErrorBoundary resetKey={url}>
         <AgentsGate />
       </ErrorBoundary>
+      {credentialsNeeded.value !== undefined && <CredentialsDialog />}
     </Shell>
   )
 }
@@ -74,7 +81,7 @@ function AgentsGate() {
       {shown.flatMap(({ paths, component }) =>
         paths.map((path) => <Route key={path} path={`${basePath}${path}`} component={component} />),
       )}
-      <Route path={basePath} component={hasAgents ? StartPage : RegistryStart} />
+      <Route path={basePath} component={hasAgents ? StartPage : EmptyStart} />
       <Route default component={NotFound} />
     </Router>
   )
@@ -87,9 +94,9 @@ function StartPage() {
 }
 
 /** The start page of a server without agents. */
-function RegistryStart() {
+function EmptyStart() {
   const { route } = useLocation()
-  useEffect(() => route(link('registry'), true), [route])
+  useEffect(() => route(link(hasFeature('connect') ? 'connect' : 'registry'), true), [route])
   return null
 }
 

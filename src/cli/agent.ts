@@ -48,6 +48,8 @@ export interface OpenOptions {
   readonly polling?: ConnectOptions['polling']
   /** Sees every request as it is sent, with its credentials. */
   readonly wrapFetch?: (fetch: Fetch) => Fetch
+  /** Called with the card as it was received, before it is read. */
+  readonly onCard?: (wire: JsonObject) => void
 }
 
 /** The longest time that timers support, in milliseconds: the timeout of the command applies. */
@@ -82,6 +84,7 @@ export async function openAgent(context: Context, options: OpenOptions = {}): Pr
     ...defined({ polling: options.polling }),
     async verifyCard(wire) {
       card.wire ??= wire
+      options.onCard?.(wire)
       const text = JSON.stringify(wire)
       extensions.push(
         ...(options.supports ?? []).filter((uri) => text.includes(`"${uri}"`) && !extensions.includes(uri)),

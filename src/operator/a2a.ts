@@ -138,9 +138,8 @@ function recordOutgoing(outgoing: Outgoing, open: OpenExchange): Outgoing {
         open.chunk(typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true }))
         yield piece
       }
-      open.end()
     } finally {
-      open.end('The caller stopped reading.')
+      open.end()
     }
   }
   return { ...outgoing, body: pieces() }

@@ -104,6 +104,8 @@ export interface AgentSummary {
 
 /** What is known of an agent of another server. */
 export interface ForeignSummary {
+  /** How the operator named it, to connect to it again. */
+  readonly reference: string
   /** The interfaces that its card names, in the order of the card. */
   readonly interfaces: readonly { readonly binding: string; readonly version: string; readonly url: string }[]
   /** The security schemes of its card. */

@@ -7,7 +7,9 @@ import { invalid } from './failures.ts'
 
 /** An agent of another server, as its card and the connection to it describe it. */
 export interface ForeignAgent {
-  /** The address by which the operator named it. */
+  /** How the operator named it. */
+  readonly reference: string
+  /** The address of its server. */
   readonly url: string
   /** The card as the agent sent it. */
   readonly wireCard: JsonObject
@@ -19,8 +21,12 @@ export interface ForeignAgent {
   readonly fetchAs: (source: WireSource) => Fetch
 }
 
-export function foreignSummary({ card: { interfaces, securitySchemes = {} } }: ForeignAgent): ForeignSummary {
+export function foreignSummary({
+  reference,
+  card: { interfaces, securitySchemes = {} },
+}: ForeignAgent): ForeignSummary {
   return {
+    reference,
     interfaces: interfaces.map(({ binding, protocolVersion, url }) => ({ binding, version: protocolVersion, url })),
     schemes: Object.entries(securitySchemes).map(([name, scheme]) => schemeOf(name, scheme)),
   }

@@ -391,7 +391,8 @@ function recordBody(response: Response, open: OpenExchange): Response {
       }
     },
     async cancel(reason) {
-      open.end('The caller stopped reading.')
+      // Clients stop when they have what they need, such as the last event of a task.
+      open.end()
       await reader.cancel(reason)
     },
   })

@@ -125,12 +125,11 @@ async function* recorded(pieces: AsyncIterable<Piece>, open: OpenExchange): Asyn
       else open.answer(piece.status, piece.headers as Readonly<Record<string, string>>)
       yield piece
     }
-    open.end()
   } catch (error) {
     open.end(error instanceof Error ? error.message : 'The request failed.')
     throw error
   } finally {
-    open.end('The caller stopped reading.')
+    open.end()
   }
 }
 

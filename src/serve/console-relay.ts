@@ -56,12 +56,13 @@ export function openConsoleRelay({ open, redact, ...options }: OpenRelayOptions)
       const agent = { ...named, redact }
       const record = (fetch: Fetch) => wireLog.record(fetch, agent, 'client')
       const opened = await open(request, { record, redirectUri, authorize }).catch(explain)
-      return await toConnected(opened, (fetch, source) => wireLog.record(fetch, agent, source))
+      return await toConnected(request.url, opened, (fetch, source) => wireLog.record(fetch, agent, source))
     },
   })
 }
 
 async function toConnected(
+  reference: string,
   { url, card, wireCard, service, fetch, providers }: OpenedAgent,
   record: (fetch: Fetch, source: WireSource) => Fetch,
 ): Promise<ConnectedAgent> {
@@ -81,7 +82,7 @@ async function toConnected(
     validateCard(wireCard),
     signatureOf(wireCard, url, record(fetch, 'client')),
   ])
-  return { service, foreign: { url, card, wireCard, violations, signature, fetchAs } }
+  return { service, foreign: { reference, url, card, wireCard, violations, signature, fetchAs } }
 }
 
 /** The signatures of a card by the keys that its own server publishes. Others cannot be trusted without being told. */

@@ -200,3 +200,135 @@ describe('an agent with many tasks', () => {
     expect(exchanges.find(({ operation }) => operation === 'message/send')).toMatchObject({ status: 200 })
   })
 })
+
+describe('the form of `parley console`', () => {
+  const guarded = (scheme: (origin: string) => object) => ({
+    card: (origin: string) => ({
+      securitySchemes: { main: scheme(origin) },
+      securityRequirements: [{ schemes: { main: { list: [] } } }],
+    }),
+  })
+
+  it('connects with credentials, which appear nowhere, and remembers the agent', async () => {
+    const authorized: string[] = []
+    const url = await startSdkServer({
+      ...guarded(() => ({ httpAuthSecurityScheme: { scheme: 'Bearer' } })),
+      guard(request, response, next) {
+        authorized.push(`${request.headers.authorization} ${request.headers['x-tenant']}`)
+        if (request.headers.authorization === 'Bearer token-0123456789') next()
+        else response.status(401).set('www-authenticate', 'Bearer').json({ error: 'no token' })
+      },
+    })
+    const { operator, chat, origin, cookie, stop } = await openRelay(start, [])
+    await expect(operator.connect({ url: 'no address' })).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringContaining('no address'),
+    })
+    await expect(operator.connect({ url, headers: { 'a b': 'c' } })).rejects.toMatchObject({ status: 400 })
+    expect(await operator.connect({ url })).toEqual({ type: 'connected', agent: 'ada', violations: [] })
+    const [agent] = (await operator.agents()).agents
+    expect(agent?.foreign?.schemes).toEqual([{ name: 'main', type: 'bearer' }])
+    const call = (headers: Record<string, string>) =>
+      fetch(`${origin}/console/a2a/ada`, {
+        method: 'POST',
+        headers: {
+          cookie,
+          'content-type': 'application/json',
+          'a2a-version': '1.0',
+          'x-parley-console': '1',
+          ...headers,
+        },
+        body: JSON.stringify({
+          ...{ jsonrpc: '2.0', id: 1, method: 'SendMessage' },
+          params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
+        }),
+      })
+    // The status by which the chat opens the form.
+    expect((await call({})).status).toBe(401)
+    const credentials = { type: 'bearer', secret: 'token-0123456789' } as const
+    const headers = { 'x-tenant': 'tenant-0123456789' }
+    expect(await operator.connect({ url, headers, credentials })).toMatchObject({ agent: 'ada' })
+    expect((await (await chat('ada')).send('hello')).text).toBe('hi')
+    expect(authorized.at(-1)).toBe('Bearer token-0123456789 tenant-0123456789')
+    const request = await operator.composeWire({
+      agent: 'ada',
+      dialect: '1.0',
+      binding: 'REST',
+      operation: 'listTasks',
+    })
+    expect((await collect(operator.sendWire(request)))[0]).toMatchObject({ status: 200 })
+
+    const { exchanges } = await operator.wireLog()
+    const all = await Promise.all(exchanges.map(({ id }) => operator.wireExchange(id)))
+    expect(all.some((exchange) => exchange.request.headers.authorization === '[redacted]')).toBe(true)
+    const everything = JSON.stringify([
+      all,
+      await operator.agents(),
+      await operator.wireHar(),
+      await operator.cards('ada'),
+    ])
+    expect(everything).not.toMatch(/(token|tenant)-0123456789/)
+    expect((await operator.connections()).recent[0]).toEqual({ url, name: 'Ada' })
+    await operator.disconnect('ada')
+    expect((await operator.agents()).agents).toEqual([])
+    await expect(operator.disconnect('ada')).rejects.toMatchObject({ status: 404 })
+    await stop()
+    const again = await openRelay(start, [])
+    expect((await again.operator.connections()).recent[0]).toEqual({ url, name: 'Ada' })
+  })
+
+  it('lets the operator agree at an OAuth server, and goes on when the browser returns', async () => {
+    const tokenRequests: URLSearchParams[] = []
+    const url = await startSdkServer({
+      ...guarded((origin) => ({
+        oauth2SecurityScheme: {
+          flows: {
+            authorizationCode: {
+              authorizationUrl: `${origin}/authorize`,
+              tokenUrl: `${origin}/token`,
+              scopes: { chat: 'Talk' },
+            },
+          },
+        },
+      })),
+      async guard(request, response, next) {
+        if (request.path === '/token') {
+          tokenRequests.push(new URLSearchParams((await Array.fromAsync(request.setEncoding('utf8'))).join('')))
+          response.json({ access_token: 'oauth-0123456789', token_type: 'bearer', expires_in: 3600 })
+        } else if (request.headers.authorization === 'Bearer oauth-0123456789') next()
+        else response.status(401).set('www-authenticate', 'Bearer').json({ error: 'no token' })
+      },
+    })
+    const { operator, chat, origin } = await openRelay(start, [])
+    const credentials = { type: 'oauth', clientId: 'console', scopes: ['chat'] } as const
+    const answer = await operator.connect({ url, credentials })
+    if (answer.type !== 'authorize') throw new Error('The operator is not asked.')
+    const { searchParams, pathname } = new URL(answer.url)
+    expect(pathname).toBe('/authorize')
+    const redirect = searchParams.get('redirect_uri') ?? ''
+    expect(redirect).toBe(`${origin}/console/connected`)
+    expect(searchParams.get('code_challenge_method')).toBe('S256')
+    const forged = await fetch(`${redirect}?code=evil&state=forged`)
+    expect(forged.headers.get('refresh')).toContain('/console/connect?problem=')
+    // The browser has no cookie here: it comes from another site.
+    const returned = await fetch(`${redirect}?code=c1&state=${searchParams.get('state')}`)
+    expect([returned.status, returned.headers.get('refresh')]).toEqual([200, '0; url=/console/agents/ada'])
+    expect(tokenRequests.map((form) => [form.get('code'), form.get('client_id')])).toEqual([['c1', 'console']])
+    expect((await (await chat('ada')).send('hello')).text).toBe('hi')
+  })
+
+  it('lists every violation of a card that cannot be used', async () => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(
+        JSON.stringify({ name: 7, description: 'x', version: 1, supportedInterfaces: [{ url: 9 }], skills: {} }),
+      )
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    onTestFinished(() => void server.close())
+    const { operator } = await openRelay(start, [])
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const error = await operator.connect({ url }).catch((failure) => failure)
+    for (const member of ['name', 'version', 'skills', 'supportedInterfaces']) expect(error.message).toContain(member)
+  })
+})

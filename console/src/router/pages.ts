@@ -98,6 +98,15 @@ export const pages: readonly PageEntry[] = [
     component: lazyPage(async () => (await import('../pages/wire/wire-page.tsx')).WirePage),
   },
   {
+    id: 'connect',
+    paths: ['connect'],
+    title: 'Connect',
+    icon: 'plus',
+    feature: 'connect',
+    needsNoAgents: true,
+    component: lazyPage(async () => (await import('../pages/connect/connect-page.tsx')).ConnectPage),
+  },
+  {
     id: 'webhooks',
     paths: ['webhooks'],
     title: 'Webhooks',

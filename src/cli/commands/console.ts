@@ -1,3 +1,4 @@
+import { defined, type JsonObject } from '../../core/base/json.ts'
 import { packageVersion } from '../../core/base/package-version.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import type { CredentialProvider } from '../../entries/client-auth.ts'
@@ -99,9 +100,15 @@ async function open(
     }
   }
   const providers = credentials ? await providersOf(credentials, redirectUri, authorize) : []
+  let received: JsonObject | undefined
   const { client, wireCard } = await openAgent(own, {
     providers,
     wrapFetch: (fetch) => withHeaders(record(fetch)),
+    onCard: (wire) => {
+      received = wire
+    },
+  }).catch(async (error) => {
+    throw await withViolations(error, received)
   })
   const fetch = withHeaders(createFetch(own, reference))
   const all = credentialsOf(own, url, providers)
@@ -109,6 +116,16 @@ async function open(
   if (credentials?.type === 'oauth') await logIn(all, card, fetch)
   const server = reference.type === 'file' ? (card.interfaces[0]?.url ?? reference.url) : reference.url
   return { url: server.replace(/\/$/, ''), card, wireCard, service, fetch, providers: all }
+}
+
+/** The error for a card that cannot be used, with everything that is wrong with it. */
+async function withViolations(error: unknown, wire: JsonObject | undefined): Promise<unknown> {
+  if (!(error instanceof A2AError) || !wire) return error
+  const { validateCard } = await import('../../conformance/doctor/validate-card.ts')
+  const { violations } = await validateCard(wire)
+  if (violations.length === 0) return error
+  const problem = `${error.message} The card breaks its schema: ${violations.join('; ')}.`
+  return new A2AError(error.code, problem, { cause: error, ...defined({ hint: error.hint, reason: error.reason }) })
 }
 
 type Fetch = ReturnType<typeof createFetch>

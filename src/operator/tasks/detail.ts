@@ -168,6 +168,8 @@ function lengthOf(part: Part): number {
 }
 
 function phasesOf(events: readonly TimedEvent[], created: number): TaskDetail['phases'] {
+  // Only the server of another agent knows when its tasks changed.
+  if (created === 0) return []
   const phases: { phase: Phase; at: number }[] = [{ phase: 'received', at: created }]
   for (const { event, at } of events) {
     const phase = event.type === 'status' ? event.status.state : event.type === 'reply' ? 'answered' : undefined
@@ -254,6 +256,8 @@ export function eventRowOf({ generation, event, at }: TimedEvent): EventRow {
 function emitterOf(event: TaskEvent): EventRow['by'] {
   switch (event.type) {
     case 'message':
+      // The history of a task of another agent has the agent's messages as well.
+      return event.message.role === 'agent' ? 'agent' : 'caller'
     case 'cancel':
       return 'caller'
     case 'status':

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { launchChromium } from '../../support/processes/chromium.ts'
 import { shareCli } from '../../support/processes/cli.ts'
 import { startSdkServer } from '../../support/sdk/sdk-server.ts'
+import { startConsoleServer } from './support/console-server.ts'
 import { openConsole, say, seriousViolations } from './support/open-console.ts'
 
 const { start } = shareCli()
@@ -75,4 +76,57 @@ it('an agent of the official SDK is shown with its own card, tasks and wire', as
     page.getByRole('button', { name: 'Export HAR' }).click(),
   ])
   expect(download.suggestedFilename()).toBe('parley.har')
+})
+
+it('the first page connects to an agent, and a refused call asks for its credentials', async () => {
+  const url = await startSdkServer({
+    card: () => ({
+      securitySchemes: { main: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+      securityRequirements: [{ schemes: { main: { list: [] } } }],
+      skills: [{ id: 'count', name: 'Count', description: 'Counts to three' }],
+    }),
+    guard(request, response, next) {
+      if (request.headers.authorization === 'Bearer token-0123456789') next()
+      else response.status(401).set('www-authenticate', 'Bearer').json({ error: 'no token' })
+    },
+  })
+  const { page } = await openConsole(browser, await startRelay([]))
+  await page.getByRole('heading', { name: 'Connect to an agent' }).waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+  await page.getByLabel('Address of the agent').fill('http://127.0.0.1:9')
+  await page.getByRole('button', { name: 'Connect', exact: true }).click()
+  await page.getByRole('alert').waitFor()
+  await page.getByLabel('Address of the agent').fill(url)
+  await page.getByRole('button', { name: 'Connect', exact: true }).click()
+  await page.getByText('The card breaks the schema of its version').waitFor()
+  await page.getByText('skills[0].tags: is missing').waitFor()
+
+  await page.getByRole('link', { name: 'Chat' }).click()
+  await say(page, 'hello')
+  const dialog = page.getByRole('dialog', { name: 'Ada needs credentials' })
+  expect(await dialog.getByRole('combobox', { name: 'Credentials' }).inputValue()).toBe('bearer')
+  expect(await seriousViolations(page)).toEqual([])
+  await dialog.getByLabel('Token').fill('token-0123456789')
+  await dialog.getByRole('button', { name: 'Connect' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await say(page, 'hello')
+  await page.getByText('hi', { exact: true }).waitFor()
+  const stored = await page.evaluate(async () => {
+    const names = (await indexedDB.databases()).map(({ name }) => name)
+    return JSON.stringify([names, { ...localStorage }, { ...sessionStorage }])
+  })
+  expect(stored).not.toContain('token-0123456789')
+
+  await page.getByRole('link', { name: 'Connect' }).click()
+  await page.getByRole('button', { name: 'Disconnect' }).click()
+  await page.getByRole('heading', { name: 'Recent' }).waitFor()
+  await page.getByRole('button', { name: `Ada ${url}` }).click()
+  expect(await page.getByLabel('Address of the agent').inputValue()).toBe(url)
+})
+
+it('the console of a server connects to no other agents', async () => {
+  const { url } = await startConsoleServer()
+  const { page } = await openConsole(browser, `${url}/connect`)
+  await page.getByText('There is no such page').waitFor()
+  expect(await page.getByRole('link', { name: 'Connect' }).count()).toBe(0)
 })

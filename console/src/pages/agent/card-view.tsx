@@ -226,7 +226,7 @@ function Interfaces({ interfaces }: { readonly interfaces: readonly Interface[] 
 
 function Security({ schemes }: { readonly schemes: JsonObject }) {
   const entries = Object.entries(schemes).slice(0, 50)
-  if (entries.length === 0) return <p class="muted">Callers need no credentials.</p>
+  if (entries.length === 0) return <p class="muted">The card names no security scheme: callers need no credentials.</p>
   return (
     <ul class="plain rows">
       {entries.map(([name, scheme]) => {

@@ -1,5 +1,5 @@
 import type { TaskRow } from 'parley-a2a/operator'
-import { agentName } from '../../api/agents.ts'
+import { agentName, isForeign } from '../../api/agents.ts'
 import { lastStatus, taskName } from '../../api/task-name.ts'
 import { isOpen, isStuck } from '../../api/task-state.ts'
 import { Badge, StateBadge } from '../../components/state-badge.tsx'
@@ -49,7 +49,7 @@ export function TaskLine({ task, isSelected, onToggle }: TaskLineProps) {
         {principal.id}
       </bdi>
       <span class="task-number" data-label="events">
-        {events.toLocaleString()}
+        {isForeign(agent) ? <span class="muted">unknown</span> : events.toLocaleString()}
       </span>
       <span class="task-number" data-label="duration">
         {isOpen(task) ? <Elapsed since={created} /> : <Took from={created} to={changed} />}
