@@ -6,6 +6,7 @@ import type { ListQuery, TaskLog } from '../../src/core/tasks/log.ts'
 import { createMysqlLog } from '../../src/entries/mysql.ts'
 import { createPostgresLog, type PostgresPool } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
+import type { SqliteDriver } from '../../src/stores/sqlite/connection.ts'
 import { nodeDriver } from '../../src/stores/sqlite/node-driver.ts'
 import { createTask, status, upTo } from '../../src/testing/stores/task-log/fixtures.ts'
 import { hasMariadb, openMariadbPool } from '../support/mariadb/database.ts'
@@ -96,20 +97,7 @@ describe('a list of four times as many tasks reads no more rows', () => {
 test.each(queries)('SQLite finds %s by an index, in the order of the page', async (_, query) => {
   const statements: string[] = []
   const file = join(await temporaryDirectory(), 'tasks.db')
-  const log = createSqliteLog({
-    file,
-    driver(path) {
-      const db = nodeDriver(path)
-      return {
-        exec: (sql) => db.exec(sql),
-        close: () => db.close(),
-        prepare(sql) {
-          statements.push(sql)
-          return db.prepare(sql)
-        },
-      }
-    },
-  })
+  const log = createSqliteLog({ file, driver: recordingDriver(statements) })
   onTestFinished(() => log.close())
   for (const n of upTo(30)) await createTask(log, {}, status(n > 3 ? 'completed' : 'failed', 1_000 + n))
   statements.length = 0
@@ -130,9 +118,65 @@ test.each(queries)('SQLite finds %s by an index, in the order of the page', asyn
   db.close()
 })
 
+/** Tasks, an answer without a task and tombstones. */
+const selections = [{ owner: 'alice' }, { contextId: 'c' }, { owner: 'alice', contextId: 'c' }] as const
+
+test.each(selections)('SQLite finds the tasks of %o to erase by an index', async (selection) => {
+  const statements: string[] = []
+  const file = join(await temporaryDirectory(), 'tasks.db')
+  const log = createSqliteLog({ file, driver: recordingDriver(statements) })
+  onTestFinished(() => log.close())
+  for (const n of upTo(30)) await createTask(log, { contextId: 'c' }, status('completed', 1_000 + n))
+  await createTask(log, { contextId: 'c' })
+  statements.length = 0
+  expect(await log.erase(selection, 100)).toHaveLength(31)
+  const selects = statements.filter((sql) => /SELECT.*FROM tasks/s.test(sql))
+  expect(selects).toHaveLength(1)
+  const db = nodeDriver(file)
+  for (const sql of selects) {
+    const values = Array.from({ length: sql.split('?').length - 1 }, () => 1)
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as PlanStep[]
+    expect(plan.filter(({ detail }) => /^SCAN /.test(detail))).toEqual([])
+  }
+  db.close()
+})
+
+test('PostgreSQL reads no more rows to erase a few of many tasks', async () => {
+  const pool = await openMigratedPool()
+  const counting = countingPool(pool)
+  const log = await createPostgresLog({ pool: counting })
+  onTestFinished(() => log.close())
+  await pool.query(`
+    INSERT INTO parley.tasks (task_id, context_id, owner, generation, phase, status_generation, status_answered,
+      created, changed, ended, fence)
+    SELECT n, 'context ' || n % 1000, 'owner ' || n % 1000, 1, CASE WHEN n % 2 = 0 THEN 'completed' ELSE 'expired' END,
+      CASE WHEN n % 2 = 0 THEN 1 END, false, n, n, true, 1 FROM generate_series(1, 10000) AS n`)
+  await pool.query('ANALYZE parley.tasks, parley.events')
+  const selectionsOf = [{ owner: 'owner 1' }, { contextId: 'context 2' }, { owner: 'owner 3', contextId: 'context 3' }]
+  for (const selection of selectionsOf) {
+    counting.touched = 0
+    expect(await log.erase(selection, 100)).toHaveLength(10)
+    expect(counting.touched).toBeLessThan(maxRows)
+  }
+})
+
 interface PlanStep {
   readonly parent: number
   readonly detail: string
+}
+
+function recordingDriver(statements: string[]): SqliteDriver {
+  return (path) => {
+    const db = nodeDriver(path)
+    return {
+      exec: (sql) => db.exec(sql),
+      close: () => db.close(),
+      prepare(sql) {
+        statements.push(sql)
+        return db.prepare(sql)
+      },
+    }
+  }
 }
 
 async function expectNoMoreRows(

@@ -1,7 +1,9 @@
 import type { Database } from '../shared/database.ts'
 import { createErase, type OwnedRow, type SelectionValues } from '../shared/erase.ts'
+import { numbered } from '../shared/heads.ts'
 import type { Retention } from '../shared/log-engine.ts'
 import { decodeText, encodeText } from '../shared/sql-text.ts'
+import { createValues } from '../shared/statement.ts'
 import { array } from './sql-text.ts'
 
 export function createRetention(db: Database): Retention {
@@ -41,12 +43,20 @@ export function createRetention(db: Database): Retention {
   const webhooksIn = (from: string) => `
       (SELECT json_agg(json_build_array(hook.owner, hook.id))::text FROM ${from} AS hook WHERE hook.task_id = task.task_id)
       AS webhooks`
-  const selectOwned = db.prepare<OwnedRow, SelectionValues>(
-    ({ owner, contextId, limit }) => `
-    SELECT task.key, ${columns}, ${webhooksIn(db.name('webhooks'))} FROM ${tasks} AS task
-    WHERE (${owner}::text IS NULL OR owner = ${owner}) AND (${contextId}::text IS NULL OR context_id = ${contextId})
-    ORDER BY key LIMIT ${limit}`,
-  )
+  /** Tasks with and without a status are in different indexes. */
+  function selectOwned({ owner, contextId, limit }: SelectionValues): Promise<readonly OwnedRow[]> {
+    const { values, add } = createValues(numbered)
+    const conditions: string[] = []
+    if (owner !== null) conditions.push(`owner = ${add(owner)}`)
+    if (contextId !== null) conditions.push(`context_id = ${add(contextId)}`)
+    const part = (status: string) =>
+      `SELECT key FROM ${tasks} WHERE ${conditions.join(' AND ')} AND status_generation IS ${status}`
+    const text = `
+      SELECT task.key, ${columns}, ${webhooksIn(db.name('webhooks'))}
+      FROM (${part('NOT NULL')} UNION ALL ${part('NULL')} LIMIT ${add(limit)}) AS found
+      JOIN ${tasks} AS task ON task.key = found.key`
+    return db.run<OwnedRow>({ text, values })
+  }
   const drop = db.prepare<OwnedRow, { readonly keys: string }>(
     ({ keys }) => `
     WITH erased AS MATERIALIZED (

@@ -191,4 +191,12 @@ export const migrations: readonly string[] = [
   DROP INDEX tasks_of_owner;
   CREATE INDEX tasks_of_phase ON tasks (owner, phase, changed) WHERE status_row IS NOT NULL;
   `,
+  `
+  -- By context first: an erasure finds the tasks of a context of any owner.
+  DROP INDEX tasks_of_context;
+  CREATE INDEX tasks_of_context ON tasks (context_id, owner, changed) WHERE status_row IS NOT NULL;
+  -- For erasures, too. A task whose first write has its status never gets into these indexes.
+  CREATE INDEX rest_of_owner ON tasks (owner) WHERE status_row IS NULL;
+  CREATE INDEX rest_of_context ON tasks (context_id) WHERE status_row IS NULL;
+  `,
 ]

@@ -16,9 +16,16 @@ export function createRetention(db: SqliteDatabase, counts: TaskCounts, now: () 
   const selectOld = db.prepare(`
     SELECT key, task_id, owner, phase FROM tasks INDEXED BY tasks_by_phase
     WHERE phase IN (SELECT value FROM json_each(?)) AND changed < ? LIMIT ?`)
-  const selectOwned = db.prepare(`
-    SELECT key, task_id, context_id, owner, phase, iif(phase = 'expired', 0, generation) AS events FROM tasks
-    WHERE owner = coalesce(?, owner) AND context_id = coalesce(?, context_id) LIMIT ?`)
+  /** Tasks with and without a status are in different indexes. */
+  function selectOwned({ owner, contextId }: TaskSelection, limit: number): readonly OwnedRow[] {
+    const conditions = [owner !== undefined && 'owner = ?', contextId !== undefined && 'context_id = ?'].filter(Boolean)
+    const values = [owner, contextId].filter((value) => value !== undefined)
+    const part = (status: string) => `
+      SELECT key, task_id, context_id, owner, phase, iif(phase = 'expired', 0, generation) AS events FROM tasks
+      WHERE ${conditions.join(' AND ')} AND status_row IS ${status}`
+    const select = db.prepare(`${part('NOT NULL')} UNION ALL ${part('NULL')} LIMIT ?`)
+    return select.all(...values, ...values, limit) as OwnedRow[]
+  }
   const makeTombstone = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
   const dropEvents = db.prepare('DELETE FROM events WHERE task = ?')
   const dropSnapshot = db.prepare('DELETE FROM snapshots WHERE task = ?')
@@ -51,8 +58,8 @@ export function createRetention(db: SqliteDatabase, counts: TaskCounts, now: () 
         return task_id
       })
     },
-    erase({ owner = null, contextId = null }, limit) {
-      const tasks = selectOwned.all(owner, contextId, limit) as OwnedRow[]
+    erase(selection, limit) {
+      const tasks = selectOwned(selection, limit)
       return withSecureDelete(db, () =>
         tasks.map(({ key, task_id: taskId, context_id, owner: taskOwner, phase, events }) => {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)

@@ -133,7 +133,12 @@ function createReads(db: Database, query: RunQuery): Pick<OperatorLog, 'events' 
     ) AS weighed
     WHERE before < ${readLimit.bytes} ORDER BY generation`,
   )
-  const countPhases = db.prepare<PhaseRow>(() => `SELECT phase, count(*)::float8 AS total FROM ${tasks} GROUP BY phase`)
+  // Tasks with a status are counted where they change; the others are in an index of their own.
+  const countPhases = db.prepare<PhaseRow>(
+    () => `
+    SELECT phase, sum(total)::float8 AS total FROM ${db.name('task_counts')} GROUP BY phase HAVING sum(total) > 0
+    UNION ALL SELECT phase, count(*)::float8 FROM ${tasks} WHERE status_generation IS NULL GROUP BY phase`,
+  )
   const countState = db.prepare<StateRow>(
     () => `
     SELECT (SELECT count(*) FROM ${tasks} WHERE phase IN (${active}) AND ${stuckSql})::float8 AS stuck,
