@@ -158,9 +158,8 @@ function statusesOf({ status, body }: HttpError): readonly unknown[] {
 
 it('the table of errors in the docs is up to date (update it with UPDATE_DOCS=1)', () => {
   const page = new URL('../../../docs/reference/errors.md', import.meta.url)
-  const number = (code: number) => `${code}`.replace('-', '−')
   const rows = (Object.entries(table) as [ErrorCode, Row][]).map(([code, [v0_1, v0_3, v1_0, http, grpc]]) => {
-    const numbers = [v1_0, v0_3, houseNumbers[code] ?? v0_3, v0_1].map(number).join(' | ')
+    const numbers = [v1_0, v0_3, houseNumbers[code] ?? v0_3, v0_1].join(' | ')
     return `| \`${code}\` | ${causes[code]} | ${numbers} | ${http} | \`${grpc}\` |`
   })
   const head = [
