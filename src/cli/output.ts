@@ -20,7 +20,7 @@ export interface Output {
   /** Styles text for stdout, if it is a terminal. */
   readonly style: Style
   /** Prints one `Label: value` line, or a `Label:` block closed by a blank line if the value has several lines. */
-  field(label: string, value: string): void
+  field(label: string, value: string, format?: Format): void
   /** Prints a line of text payload. */
   print(text: string): void
   /** Prints a piece of text payload, which may be a part of a line. */
@@ -31,6 +31,8 @@ export interface Output {
   line(value: Json): void
   /** Information on stderr. */
   note(text: string): void
+  /** What passes, such as progress: dimmed, on stderr. */
+  aside(text: string): void
   /** Information on stderr for `--verbose`. */
   detail(text: string): void
   warn(text: string): void
@@ -99,8 +101,9 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
       secrets.add(encodeURIComponent(secret))
       secrets.add(JSON.stringify(secret).slice(1, -1))
     },
-    field(label, value) {
-      const clean = sanitize(value).replace(/\n+$/, '')
+    field(label, value, format) {
+      const text = sanitize(value).replace(/\n+$/, '')
+      const clean = format ? stdoutStyle(text, format) : text
       const name = stdoutStyle(`${label}:`, 'bold')
       const line = () => wrapLine(`${name} ${clean}`.trimEnd(), process.stdout, 2)
       toStdout(clean.includes('\n') ? `${name}\n${clean}\n` : line())
@@ -113,6 +116,7 @@ export function createOutput({ mode, isVerbose, isDebugging }: OutputOptions): O
     document: (value) => toStdout(jsonText(value, 2)),
     line: (value) => toStdout(jsonText(value)),
     note: (text) => toStderr(wrapLine(sanitize(text), process.stderr)),
+    aside: (text) => toStderr(stderrStyle(wrapLine(sanitize(text), process.stderr), 'dim')),
     detail(text) {
       if (isVerbose) toStderr(stderrStyle(sanitize(text), 'dim'))
     },

@@ -4,7 +4,9 @@ import { stateNames } from '../core/dialects/v1.0/schemas.ts'
 import { inputRequestIn } from '../core/protocol/extensions/client-tools.ts'
 import type { Outcome } from '../core/protocol/service.ts'
 import type { Artifact, ClientEvent, Message, Part, Task, TaskPage, TaskState } from '../entries/client.ts'
+import { renderMarkdown } from './chat/markdown.ts'
 import type { Output } from './output.ts'
+import { stateFormat } from './table.ts'
 
 /** The metadata of a task whose agent does not say its state. */
 const stateKey = 'a2a.state'
@@ -76,7 +78,7 @@ export function printTask(task: Task, output: Output): void {
 export function printTaskHead(task: Task, output: Output): void {
   output.field('Task', task.id)
   output.field('Context', task.contextId || '(none)')
-  output.field('State', stateName(task))
+  output.field('State', stateName(task), stateFormat(stateName(task)))
 }
 
 export function printArtifact({ artifactId, name, description, parts }: Artifact, output: Output): void {
@@ -96,7 +98,7 @@ export function printHistory(messages: readonly Message[], output: Output): void
 export function printParts(label: string, parts: readonly Part[], output: Output): void {
   let text = ''
   const flush = () => {
-    if (text !== '') output.field(label, text)
+    if (text !== '') printText(label, text, output)
     text = ''
   }
   for (const part of parts) {
@@ -109,6 +111,17 @@ export function printParts(label: string, parts: readonly Part[], output: Output
     else output.field('File', describeFile(part))
   }
   flush()
+}
+
+/** Text of an agent: as it is, or rendered as Markdown for a person. */
+function printText(label: string, text: string, output: Output): void {
+  if (!output.isTerminal) {
+    output.field(label, text)
+    return
+  }
+  const rendered = renderMarkdown(text.replace(/\n+$/, ''), output.style)
+  const name = output.style(`${label}:`, 'bold')
+  output.print(rendered.includes('\n') ? `${name}\n${rendered}\n` : `${name} ${rendered}`)
 }
 
 export function describeFile(part: Extract<Part, { raw: string } | { url: string }>): string {

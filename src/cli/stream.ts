@@ -1,6 +1,9 @@
 import type { ClientEvent, Task } from '../entries/client.ts'
+import { createMarkdownWriter } from './chat/markdown.ts'
+import { createScreen } from './chat/screen.ts'
 import type { Output } from './output.ts'
-import { printArtifact, printMessage, printParts, printTaskHead, stateName } from './render.ts'
+import { isSettled, printArtifact, printMessage, printParts, printTaskHead, stateName } from './render.ts'
+import { stateFormat } from './table.ts'
 
 /** Prints the events of a stream as text: each state once, and the text of an artifact as one block that grows. */
 export interface EventPrinter {
@@ -12,13 +15,20 @@ export interface EventPrinter {
 }
 
 export function createEventPrinter(output: Output): EventPrinter {
+  // A person sees Markdown while it arrives; other readers get the text as it is.
+  const screen =
+    output.isTerminal && output.mode === 'text' ? createScreen(output, 'Waiting for the agent…') : undefined
+  const writer = screen && createMarkdownWriter(screen, output.style)
   let lastState = ''
   let isHeadPrinted = false
   /** The artifact whose text is being written, and the end of what was written. */
   let open: { readonly artifactId: string; tail: string } | undefined
 
   function end(): void {
-    if (open) output.write(open.tail.endsWith('\n') ? '\n' : '\n\n')
+    writer?.end()
+    screen?.end()
+    if (open && writer) output.print('')
+    else if (open) output.write(open.tail.endsWith('\n') ? '\n' : '\n\n')
     open = undefined
   }
   function printText(artifactId: string, text: string): void {
@@ -27,7 +37,8 @@ export function createEventPrinter(output: Output): EventPrinter {
       end()
       output.field('Text', '')
     }
-    output.write(text)
+    if (writer) writer.write(text)
+    else output.write(text)
     open = { artifactId, tail: text.slice(-1) }
   }
   /** Pieces of text that follow each other belong together, whatever their sizes are. */
@@ -53,10 +64,16 @@ export function createEventPrinter(output: Output): EventPrinter {
     output.field('Task', taskId)
     output.field('Context', contextId || '(none)')
   }
+  function printStatus(event: Extract<ClientEvent, { type: 'status' }>): void {
+    const { message } = event.status
+    const isProgress = output.isTerminal && !isSettled(event)
+    if (message && isProgress) for (const part of message.parts) if ('text' in part) output.aside(part.text)
+    if (message && !isProgress) printParts('Message', message.parts, output)
+  }
   function printState(name: string): void {
     if (name === lastState) return
     lastState = name
-    output.field('State', name)
+    output.field('State', name, stateFormat(name))
   }
 
   return {
@@ -76,7 +93,7 @@ export function createEventPrinter(output: Output): EventPrinter {
         case 'status':
           printHead(event.taskId, event.contextId)
           printState(stateName(event))
-          if (event.status.message) printParts('Message', event.status.message.parts, output)
+          printStatus(event)
           break
         case 'artifact':
           printHead(event.taskId, event.contextId)

@@ -60,3 +60,13 @@ it('the mark of a code block that arrives in pieces begins one block', () => {
 it('control sequences of an agent do not reach the terminal', () => {
   expect(render('a\u001b[2Jb\u0007\n').at(-1)).toBe('a[2Jb')
 })
+
+it('a table is printed when it is complete, with columns as wide as their cells', () => {
+  const states = render('| A | Number |\n|---|', '--:|\n| long | 1 |\n', 'after\n')
+  expect(states[1]).toBe('')
+  expect(states.at(-1)).toBe(['<bold>A</>     <bold>Number</>', '<dim>────  ──────</>', 'long  1', 'after'].join('\n'))
+})
+
+it('lines with bars that are no table stay as they are', () => {
+  expect(render('| a | b |\nend\n').at(-1)).toBe('| a | b |\nend')
+})

@@ -9,9 +9,10 @@ import { CliError, toFailure } from '../errors.ts'
 import { readFilePart } from '../message-parts.ts'
 import { wrapLine } from '../output.ts'
 import { describeFile, isSettled, stateName, untilInterrupted } from '../render.ts'
+import { resolveTaskId } from '../task-ids.ts'
 import { pollInterval } from '../wait.ts'
 import { createMarkdownWriter } from './markdown.ts'
-import { choicesOf, createPrompts, isInteractive, type Prompts } from './prompts.ts'
+import { choicesOf, createPrompts, isFormSchema, isInteractive, type Prompts } from './prompts.ts'
 import { createScreen } from './screen.ts'
 
 const commandHelp: Readonly<Record<string, string>> = {
@@ -49,7 +50,7 @@ export async function runChat(context: Context): Promise<void> {
   output.note('/help lists the commands, Ctrl-D ends the chat.')
   const taskId = settings.text('task-id')
   try {
-    if (taskId !== undefined) await resume(taskId, conversation, agent, context)
+    if (taskId !== undefined) await resume(await resolveTaskId(taskId, agent), conversation, agent, context)
     for (;;) {
       const parts = await nextMessage(conversation, prompts, agent, context)
       if (parts === undefined) break
@@ -111,7 +112,12 @@ async function answerOf(
   const request = task?.status.state === 'input-required' ? inputRequestIn(task.status.message) : undefined
   if (!request) return undefined
   const question = typeof request.prompt === 'string' ? request.prompt : 'Your answer'
-  const choices = choicesOf(isObject(request.schema) ? request.schema : undefined)
+  const schema = isObject(request.schema) ? request.schema : undefined
+  const choices = choicesOf(schema)
+  if (isFormSchema(schema)) {
+    const value = await prompts.form(question, schema)
+    return value === undefined ? undefined : [resultPart(request, value)]
+  }
   if (choices) {
     const value = await prompts.choice(question, choices)
     return value === undefined ? undefined : [resultPart(request, value)]
@@ -205,7 +211,7 @@ function printEvent(event: ClientEvent, writer: ReturnType<typeof createMarkdown
   const parts = isInteractive() && hasMenu(event) ? [] : partsOf(event)
   for (const part of parts) {
     if ('text' in part) {
-      if (isProgress) output.note(part.text)
+      if (isProgress) output.aside(part.text)
       else writer.write(event.type === 'artifact' ? part.text : `${part.text}\n`)
     } else if ('data' in part) {
       if (!isForm(part.data)) writer.write(`\`\`\`json\n${JSON.stringify(part.data, undefined, 2)}\n\`\`\`\n`)
@@ -224,7 +230,8 @@ function isForm(data: Json): boolean {
 function hasMenu(event: ClientEvent): boolean {
   if (event.type !== 'status' || event.status.state !== 'input-required') return false
   const { schema } = inputRequestIn(event.status.message) ?? {}
-  return choicesOf(isObject(schema) ? schema : undefined) !== undefined
+  const known = isObject(schema) ? schema : undefined
+  return choicesOf(known) !== undefined || isFormSchema(known)
 }
 
 function partsOf(event: ClientEvent): readonly Part[] {
@@ -296,7 +303,7 @@ async function runChatCommand(
       return output.note('A new context begins with the next message.')
     case '/resume':
       if (argument === '') throw new A2AError('invalid-params', 'Which task? Write /resume <task-id>.')
-      return await resume(argument.trim(), conversation, agent, context)
+      return await resume(await resolveTaskId(argument.trim(), agent), conversation, agent, context)
     case '/cancel':
       if (!task) return output.note('There is no task.')
       conversation.task = await agent.client.task(task.id).cancel(agent.call)

@@ -212,7 +212,7 @@ function printSection(title: string, lines: readonly string[], output: Output): 
 function grouped(items: readonly { readonly text: string; readonly about: string }[]): readonly string[] {
   return [...Map.groupBy(items, ({ text }) => text)].map(([text, own]) => {
     const names = [...new Set(own.map(({ about }) => about))]
-    return `  ${text} ${names.length > maxNames ? `${names.length} rules` : names.join(', ')}`
+    return `- ${text} ${names.length > maxNames ? `${names.length} rules` : names.join(', ')}`
   })
 }
 

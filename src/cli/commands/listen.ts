@@ -9,6 +9,7 @@ import { usageError } from '../errors.ts'
 import { eventJson } from '../render.ts'
 import { untilStopped } from '../serve/serving.ts'
 import { createEventPrinter } from '../stream.ts'
+import { resolveTaskId } from '../task-ids.ts'
 
 export const listen: Command = {
   description:
@@ -88,8 +89,9 @@ async function register(context: Context, receiver: Receiver, url: string): Prom
     output.note('Register it: parley task push-config create <task-id> <url> --token <token> --agent-card <ref>')
     return
   }
-  const { client, call } = await openAgent(context)
-  const config = await client.task(taskId).push.create(receiver, call)
+  const agent = await openAgent(context)
+  const { client, call } = agent
+  const config = await client.task(await resolveTaskId(taskId, agent)).push.create(receiver, call)
   output.note(`Listening at ${url}`)
   output.note(`Registered for the task ${taskId}${config.id ? ` as ${config.id}` : ''}.`)
 }

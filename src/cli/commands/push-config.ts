@@ -5,6 +5,7 @@ import type { PushConfig } from '../../entries/client.ts'
 import { type AgentConnection, openAgent } from '../agent.ts'
 import { agentOptions, type Command, type Context, type Positional } from '../command.ts'
 import { usageError } from '../errors.ts'
+import { resolveTaskId } from '../task-ids.ts'
 
 const taskPositional: Positional = { name: 'task-id', summary: 'The id of the task.', complete: 'task' }
 const idPositional: Positional = { name: 'config-id', summary: 'The id of the push notification config.' }
@@ -42,8 +43,9 @@ export const pushConfigCreate: Command = {
     const [id, token, scheme, credentials] = ['id', 'token', 'auth-scheme', 'auth-credentials'].map((name) =>
       settings.text(name),
     )
-    const { client, call } = await openPushAgent(context)
-    const config = await client.task(taskId).push.create(
+    const agent = await openPushAgent(context)
+    const { client, call } = agent
+    const config = await client.task(await resolveTaskId(taskId, agent)).push.create(
       defined({
         url,
         id,
@@ -62,8 +64,9 @@ export const pushConfigGet: Command = {
   examples: [{ line: 'parley task push-config get 7f1c c-1 -a localhost:4000', summary: 'Show a webhook' }],
   async run(context) {
     const [taskId = '', id = ''] = context.positionals
-    const { client, call } = await openPushAgent(context)
-    print([await client.task(taskId).push.get(id, call)], context)
+    const agent = await openPushAgent(context)
+    const { client, call } = agent
+    print([await client.task(await resolveTaskId(taskId, agent)).push.get(id, call)], context)
   },
 }
 
@@ -73,8 +76,9 @@ export const pushConfigList: Command = {
   examples: [{ line: 'parley task push-config list 7f1c -a localhost:4000', summary: 'Show the webhooks of a task' }],
   async run(context) {
     const [taskId = ''] = context.positionals
-    const { client, call } = await openPushAgent(context)
-    const configs = await Array.fromAsync(client.task(taskId).push.list(call))
+    const agent = await openPushAgent(context)
+    const { client, call } = agent
+    const configs = await Array.fromAsync(client.task(await resolveTaskId(taskId, agent)).push.list(call))
     if (context.output.mode === 'json') {
       context.output.document(encodeResult.listPushConfigs({ configs: configs.map(withoutSecrets), nextPageToken: '' }))
       return
@@ -90,8 +94,9 @@ export const pushConfigDelete: Command = {
   examples: [{ line: 'parley task push-config delete 7f1c c-1 -a localhost:4000', summary: 'Remove a webhook' }],
   async run(context) {
     const [taskId = '', id = ''] = context.positionals
-    const { client, call } = await openPushAgent(context)
-    await client.task(taskId).push.delete(id, call)
+    const agent = await openPushAgent(context)
+    const { client, call } = agent
+    await client.task(await resolveTaskId(taskId, agent)).push.delete(id, call)
     if (context.output.mode === 'json') context.output.document({})
     else context.output.field('Deleted', id)
   },

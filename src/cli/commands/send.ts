@@ -9,6 +9,7 @@ import { usageError } from '../errors.ts'
 import { partOptions, readParts } from '../message-parts.ts'
 import { eventJson, isSettled, nextSteps, printReply, replyJson, untilInterrupted } from '../render.ts'
 import { createEventPrinter } from '../stream.ts'
+import { resolveTaskId } from '../task-ids.ts'
 import { pollInterval, pollTask } from '../wait.ts'
 
 export const send: Command = {
@@ -61,10 +62,12 @@ export const send: Command = {
   async run(context) {
     const { settings, output } = context
     const isAsync = returnsImmediately(context)
-    const options = sendOptions(context)
+    const given = sendOptions(context)
     const parts = await readParts(context)
     const interval = pollInterval(context)
     const agent = await openAgent(context, { polling: { minDelay: interval, maxDelay: interval * 8 } })
+    const taskId = given.taskId === undefined ? undefined : await resolveTaskId(given.taskId, agent)
+    const options = { ...given, ...defined({ taskId }) }
     if (settings.flag('stream')) {
       const events = agent.client.stream(parts, { ...options, ...agent.call })
       return await streamReply(untilInterrupted(events, { continues: options.taskId !== undefined }), agent, context)

@@ -7,6 +7,7 @@ import { agentOptions, type Command, type Context } from '../command.ts'
 import { CliError, usageError } from '../errors.ts'
 import { extensionOf } from '../message-parts.ts'
 import { printTaskHead, stateName } from '../render.ts'
+import { resolveTaskId } from '../task-ids.ts'
 import { requireTaskId, taskIdOption, taskPositional } from './task.ts'
 
 /** Bytes of a file that a URL leads to. */
@@ -39,8 +40,9 @@ export const taskDownload: Command = {
   examples: [{ line: 'parley task download 7f1c -a localhost:4000 --dir results', summary: 'Save all artifacts' }],
   async run(context) {
     const { settings, output } = context
-    const taskId = requireTaskId(context)
-    const { client, call, reference } = await openAgent(context)
+    const agent = await openAgent(context)
+    const { client, call, reference } = agent
+    const taskId = await resolveTaskId(requireTaskId(context), agent)
     const task = await client.task(taskId).get(call)
     const wanted = settings.list('artifact')
     const artifacts = task.artifacts.filter(

@@ -16,12 +16,14 @@ import {
   taskJson,
   untilInterrupted,
 } from '../render.ts'
+import { printTable, relativeTime, stateFormat } from '../table.ts'
+import { resolveTaskId, shortIdOf } from '../task-ids.ts'
 import { pollInterval, pollTask } from '../wait.ts'
 import { streamReply } from './send.ts'
 
 export const taskPositional: Positional = {
   name: 'task-id',
-  summary: 'The id of the task.',
+  summary: 'The id of the task, or its end.',
   optional: true,
   complete: 'task',
 }
@@ -65,7 +67,7 @@ export const taskGet: Command = {
     const agent = await openAgent(context)
     const done = context.output.progress('Fetching the task…')
     const first = await agent.client
-      .task(taskId)
+      .task(await resolveTaskId(taskId, agent))
       .get({ ...agent.call, historyLength })
       .finally(done)
     const mustWait = context.settings.flag('wait') && !isSettled(first)
@@ -80,8 +82,9 @@ export const taskCancel: Command = {
   options: { ...agentOptions, ...taskIdOption },
   examples: [{ line: 'parley task cancel 7f1c -a localhost:4000', summary: 'Cancel a task' }],
   async run(context) {
-    const taskId = requireTaskId(context)
+    const text = requireTaskId(context)
     const agent = await openAgent(context)
+    const taskId = await resolveTaskId(text, agent)
     const { client, call } = agent
     try {
       report(await client.task(taskId).cancel(call), agent, context, false)
@@ -130,13 +133,16 @@ export const taskList: Command = {
     const { settings, output } = context
     const { client, call } = await openAgent(context)
     const request = listRequest(context)
+    const isTable =
+      output.isTerminal && output.mode === 'text' && !settings.flag('stream') && !settings.flag('artifacts')
     for (let pageToken = settings.text('page-token'); ; ) {
       const done = output.progress('Fetching the tasks…')
       const page = await client.service
         .listTasks({ ...request, ...defined({ pageToken: pageToken || undefined }) }, { principal: anonymous, ...call })
         .finally(done)
       if (output.mode === 'json' && !settings.flag('stream')) return output.document(pageJson(page))
-      for (const task of page.tasks) printListed(task, context)
+      if (isTable) printTasks(page.tasks, output)
+      else for (const task of page.tasks) printListed(task, context)
       pageToken = page.nextPageToken
       if (!settings.flag('stream')) {
         output.field('Tasks', `${page.tasks.length} of ${page.totalSize}`)
@@ -146,6 +152,27 @@ export const taskList: Command = {
       if (!pageToken) return
     }
   },
+}
+
+/** The tasks for a person: the newest first, each with what was said last. */
+function printTasks(tasks: readonly Task[], output: Context['output']): void {
+  if (tasks.length === 0) return
+  const ids = tasks.map(({ id }) => id)
+  const rows = tasks.map((task) => {
+    const state = task.status.state
+    return [
+      { text: shortIdOf(task.id, ids), format: 'bold' as const },
+      defined({ text: state, format: stateFormat(state) }),
+      { text: relativeTime(task.status.timestamp) },
+      { text: textOf(task) },
+    ]
+  })
+  printTable(['ID', 'STATE', 'CHANGED', 'LAST MESSAGE'], rows, output)
+  output.print('')
+}
+
+function textOf({ status }: Task): string {
+  return (status.message?.parts ?? []).map((part) => ('text' in part ? part.text : '')).join(' ')
 }
 
 function listRequest({ settings }: Context) {
@@ -191,9 +218,10 @@ export const taskSubscribe: Command = {
   examples: [{ line: 'parley task subscribe 7f1c -a localhost:4000', summary: 'Follow a task' }],
   async run(context) {
     const { settings, output } = context
-    const taskId = requireTaskId(context)
+    const text = requireTaskId(context)
     const interval = pollInterval(context)
     const agent = await openAgent(context, { polling: { minDelay: interval, maxDelay: interval * 8 } })
+    const taskId = await resolveTaskId(text, agent)
     const events = untilInterrupted(
       agent.client.service.subscribeToTask({ taskId, includeEnded: true }, { principal: anonymous, ...agent.call }),
     )

@@ -2,6 +2,8 @@ import { defined, type Json } from '../../../core/base/json.ts'
 import type { Command, Context } from '../../command.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { openAdmin, openLog, type Store, storeOptions, storePositional, withStore } from '../../store/open-store.ts'
+import { printTable, relativeTime, stateFormat } from '../../table.ts'
+import { isComplete, matchTaskId, shortIdOf } from '../../task-ids.ts'
 import { timeText } from './db.ts'
 
 /** Events of one task that are shown at most. */
@@ -37,7 +39,7 @@ export const tasks: Command = {
       const log = await openLog(store)
       try {
         const taskId = context.settings.text('task-id')
-        await (taskId === undefined ? listTasks(log, context) : showTask(log, taskId, context))
+        await (taskId === undefined ? listTasks(log, context) : showTask(log, await completeId(log, taskId), context))
       } finally {
         await log.close()
       }
@@ -56,6 +58,16 @@ async function requireMigrated(store: Store): Promise<void> {
   })
 }
 
+/** A short id is the end or the start of one of the latest tasks. */
+async function completeId(log: Log, text: string): Promise<string> {
+  if (isComplete(text)) return text
+  const { heads } = await log.list({ owner: '', also: 'everyone', limit: 200 })
+  return matchTaskId(
+    text,
+    heads.map(({ taskId }) => taskId),
+  )
+}
+
 async function listTasks(log: Log, { settings, output }: Context): Promise<void> {
   const [state, contextId, owner] = [settings.text('state'), settings.text('context-id'), settings.text('owner')]
   const query: Query = {
@@ -67,13 +79,27 @@ async function listTasks(log: Log, { settings, output }: Context): Promise<void>
   }
   const { heads, total } = await log.list(query)
   if (output.mode === 'json') return output.document({ tasks: heads.map(documentOf), total })
-  for (const { taskId, contextId, owner, phase, changed, generation } of heads) {
+  if (output.isTerminal && heads.length > 0) printHeads(heads, output)
+  for (const { taskId, contextId, owner, phase, changed, generation } of output.isTerminal ? [] : heads) {
     output.field(
       'Task',
       `${taskId} ${phase} ${timeText(changed)} context=${contextId} owner=${owner} events=${generation}`,
     )
   }
   output.field('Total', `${total}`)
+}
+
+function printHeads(heads: readonly Head[], output: Context['output']): void {
+  const ids = heads.map(({ taskId }) => taskId)
+  const rows = heads.map(({ taskId, owner, phase, changed, generation }) => [
+    { text: shortIdOf(taskId, ids), format: 'bold' as const },
+    defined({ text: phase, format: stateFormat(phase) }),
+    { text: relativeTime(changed) },
+    { text: `${generation}` },
+    { text: owner },
+  ])
+  printTable(['TASK', 'STATE', 'CHANGED', 'EVENTS', 'OWNER'], rows, output)
+  output.print('')
 }
 
 async function showTask(log: Log, taskId: string, { output }: Context): Promise<void> {

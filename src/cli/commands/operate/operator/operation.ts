@@ -8,6 +8,7 @@ import {
 import { createFetch } from '../../../agent.ts'
 import { agentOptions, type Command, type Context, type Option } from '../../../command.ts'
 import { CliError, usageError } from '../../../errors.ts'
+import { isComplete, matchTaskId } from '../../../task-ids.ts'
 import { timeText } from '../db.ts'
 
 const { bearer, 'ca-cert': caCert, cert, key, insecure, 'allow-host': allowHost } = agentOptions
@@ -111,15 +112,35 @@ export async function watch<T>(
   }
 }
 
-export function taskKey({ positionals }: Context) {
+/** The agent and the task of a command. The server completes a short id. */
+export async function taskKey({ positionals }: Context, operator: Pick<OperatorClient, 'tasks'>): Promise<TaskKey> {
   const [agent, taskId] = positionals
   if (agent === undefined || taskId === undefined) throw usageError('Name the agent and the task.')
-  return { agent, taskId }
+  return await completeKey({ agent, taskId }, operator)
 }
 
-export function rowText({ agent, taskId, phase, principal, changed, events, request, summary }: TaskRow): string {
-  const about = [request, summary].flatMap((text) => (text === undefined ? [] : [`: ${text}`])).join('')
-  return `${agent} ${taskId} ${phase} of ${principal.id}, ${events} events, ${timeText(changed)}${about}`
+export async function completeKey(key: TaskKey, operator: Pick<OperatorClient, 'tasks'>): Promise<TaskKey> {
+  if (isComplete(key.taskId)) return key
+  const { tasks } = await operator.tasks({ agent: key.agent, search: key.taskId, limit: 200 })
+  const ids = tasks.map(({ taskId }) => taskId)
+  return { ...key, taskId: matchTaskId(key.taskId, ids) }
+}
+
+interface TaskKey {
+  readonly agent: string
+  readonly taskId: string
+}
+
+export function rowText(task: TaskRow): string {
+  const { agent, taskId, phase, principal, changed, events } = task
+  const about = aboutText(task)
+  const facts = `${agent} ${taskId} ${phase} of ${principal.id}, ${events} events, ${timeText(changed)}`
+  return about === '' ? facts : `${facts}: ${about}`
+}
+
+/** What a task was asked for, and what was said last. */
+export function aboutText({ request, summary }: TaskRow): string {
+  return [request, summary].filter((text) => text !== undefined).join(': ')
 }
 
 /** Members that are undefined are left out, as on the wire. */

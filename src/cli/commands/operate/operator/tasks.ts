@@ -1,7 +1,21 @@
-import type { Option } from '../../../command.ts'
+import { defined } from '../../../../core/base/json.ts'
+import type { TaskRow } from '../../../../entries/operator.ts'
+import type { Context, Option } from '../../../command.ts'
 import { usageError } from '../../../errors.ts'
+import { cut, printTable, relativeTime, stateFormat } from '../../../table.ts'
+import { shortIdOf } from '../../../task-ids.ts'
 import { timeText } from '../db.ts'
-import { agentPositional, answer, command, cursorOption, operation, rowText, watch } from './operation.ts'
+import {
+  aboutText,
+  agentPositional,
+  answer,
+  command,
+  completeKey,
+  cursorOption,
+  operation,
+  rowText,
+  watch,
+} from './operation.ts'
 
 const filters = {
   agent: { type: 'text', value: 'id', summary: 'Only tasks of this agent.', onlyFlag: true },
@@ -50,7 +64,8 @@ export const operatorTasks = command(
     }
     const listing = operator.tasks({ ...query, limit: settings.integer('limit') })
     const show = ({ tasks, next, total }: Awaited<typeof listing>) => {
-      for (const task of tasks) output.field('Task', rowText(task))
+      if (output.isTerminal && tasks.length > 0) printRows(tasks, output)
+      else for (const task of tasks) output.field('Task', rowText(task))
       output.field('Total', `${total}`)
       if (next !== undefined) output.field('Next page', `--cursor ${next}`)
     }
@@ -58,17 +73,39 @@ export const operatorTasks = command(
   },
 )
 
+/** The tasks for a person: whose they are, what they are about, and how they stand. */
+function printRows(tasks: readonly TaskRow[], output: Context['output']): void {
+  const ids = tasks.map(({ taskId }) => taskId)
+  // A narrow terminal has no room for both.
+  const hasCaller = (process.stdout.columns || 80) >= 80
+  const rows = tasks.map((task) => [
+    { text: task.agent },
+    { text: shortIdOf(task.taskId, ids), format: 'bold' as const },
+    defined({ text: task.phase, format: stateFormat(task.phase) }),
+    { text: relativeTime(task.changed) },
+    ...(hasCaller ? [{ text: cut(task.principal.id, maxCaller) }] : []),
+    { text: aboutText(task) },
+  ])
+  const headings = ['AGENT', 'TASK', 'STATE', 'CHANGED', ...(hasCaller ? ['CALLER'] : []), 'ABOUT']
+  printTable(headings, rows, output)
+  output.print('')
+}
+
+/** Characters of a caller that a table shows. */
+const maxCaller = 16
+
 export const operatorCancel = operation(
   {
-    calls: ['cancelTasks'],
+    calls: ['cancelTasks', 'tasks'],
     description: 'Cancels tasks of any caller.',
     positionals: [agentPositional, { name: 'task', summary: 'The ids of the tasks.', multiple: true }],
     examples: [{ line: 'parley operator cancel echo 0199… 019a…', summary: 'Cancel two tasks' }],
   },
-  (operator, context) => {
+  async (operator, context) => {
     const [agent = '', ...ids] = context.positionals
     if (ids.length === 0) throw usageError('Name the agent and the tasks to cancel.')
-    return operator.cancelTasks({ tasks: ids.map((taskId) => ({ agent, taskId })) })
+    const tasks = await Promise.all(ids.map((taskId) => completeKey({ agent, taskId }, operator)))
+    return operator.cancelTasks({ tasks })
   },
   ({ results }, { output }) => {
     for (const { taskId, phase, error } of results) output.field('Task', `${taskId} ${phase ?? error}`)

@@ -3,7 +3,7 @@ import type { OperatorClient } from '../../../../entries/operator.ts'
 import type { Context } from '../../../command.ts'
 import { usageError } from '../../../errors.ts'
 import { timeText } from '../db.ts'
-import { agentPositional, cursorOption, operation, taskPositional, watching } from './operation.ts'
+import { agentPositional, completeKey, cursorOption, operation, taskPositional, watching } from './operation.ts'
 
 const webhookPositional = { name: 'webhook', summary: 'The id of the webhook.' }
 
@@ -36,7 +36,7 @@ export const operatorWebhooks = operation(
 
 export const operatorWebhook = operation(
   {
-    calls: ['pauseWebhook', 'resumeWebhook', 'redeliver', 'deliveries'],
+    calls: ['pauseWebhook', 'resumeWebhook', 'redeliver', 'deliveries', 'tasks'],
     description: 'Pauses, resumes or redelivers a webhook, or shows its deliveries.',
     positionals: [
       { name: 'action', summary: 'pause, resume, redeliver or deliveries.' },
@@ -50,7 +50,7 @@ export const operatorWebhook = operation(
   async (operator, { positionals, settings }) => {
     const [action, agent = '', taskId = '', id = ''] = positionals
     if (id === '') throw usageError('Name the action, the agent, the task and the webhook.')
-    const webhook = { agent, taskId, id }
+    const webhook = { ...(await completeKey({ agent, taskId }, operator)), id }
     if (action === 'pause') return await operator.pauseWebhook(webhook)
     if (action === 'resume') return await operator.resumeWebhook(webhook)
     if (action === 'redeliver') return await operator.redeliver(webhook, settings.integer('number'))
