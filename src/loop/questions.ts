@@ -1,7 +1,7 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Invocation } from '../core/agent/agent-function.ts'
-import { type AnswerDeadline, answerLost, type OnTimeout, resultValue } from '../core/agent/ask.ts'
+import { type AnswerDeadline, answerLost, expiryText, type OnTimeout, resultValue } from '../core/agent/ask.ts'
 import type { AgentEvents } from '../core/agent/content.ts'
 import { describeIssues, jsonSchemaOf, textCandidates } from '../core/agent/standard-schema.ts'
 import { defined, type Json, type JsonObject } from '../core/base/json.ts'
@@ -44,8 +44,10 @@ export function createQuestions(
     const answer = last.then(async () => {
       const { status, ...event } = agentEvents.status('input-required', { parts: content })
       if (!status.message) throw new Error('the question has no content')
-      const message = { ...status.message, metadata: { [clientTools]: request }, extensions: [clientTools] }
-      const pending = answerTo(message.messageId, deadlineOf(timeout, onTimeout))
+      const deadline = deadlineOf(timeout, onTimeout)
+      const metadata = { [clientTools]: defined({ ...request, expiresAt: expiryText(deadline.expiresAt) }) }
+      const message = { ...status.message, metadata, extensions: [clientTools] }
+      const pending = answerTo(message.messageId, deadline)
       emit({ ...event, status: { ...status, message } })
       const { message: reply, sensitive } = await pending
       if (sensitive) throw answerLost()
@@ -78,7 +80,7 @@ export function createQuestions(
     async approve({ name }, toolCallId, input) {
       const requestId = uniqueRequestId(`approve-${toolCallId}`)
       const prompt = `May the tool "${name}" be called with ${JSON.stringify(input)}? Please answer yes or no.`
-      const request = { requestId, prompt, sensitive: false, tool: name }
+      const request = { requestId, prompt, sensitive: false, tool: name, toolArguments: input }
       const answer = await ask([{ text: prompt }], request, inputTimeout, onInputTimeout)
       const result = findResult(answer, requestId)
       const word = result === undefined ? textOf(answer) : String(resultValue(result.result ?? null))

@@ -251,7 +251,7 @@ export interface Waiting {
   readonly requestId?: string
   /** JSON Schema of the answer; for `tool`, of its result. */
   readonly schema?: JsonObject
-  /** For `tool`: the call that the caller's tool has to execute. */
+  /** For `tool`: the call that the caller's tool has to execute. For `approval`: the call to decide about. */
   readonly tool?: { readonly name: string; readonly arguments: Json }
   /** For `credentials`: the schemes that the agent names, and where to obtain the credentials. Both may be empty. */
   readonly credentials?: { readonly schemes: readonly string[]; readonly urls: readonly string[] }
@@ -382,6 +382,8 @@ export interface TraceRow {
   readonly input?: string
   readonly output?: string
   readonly failure?: string
+  /** Of a tool: the id that the model gave the call. */
+  readonly callId?: string
   /** Of a call: the task of the called agent, if it is served here, and its id. */
   readonly task?: TaskKey
   readonly remoteTaskId?: string

@@ -107,7 +107,7 @@ export async function ask(context: AskContext, question: Content, options: AskOp
   const asked = readContent(question)
   for (let content = asked; ; ) {
     const status = context.agentEvents.status('input-required', content)
-    const event = await context.ask(withRequest(status, options), deadline)
+    const event = await context.ask(withRequest(status, options, deadline), deadline)
     if (!schema) return event.sensitive ? lostAnswer(event) : readAnswer(event)
     if (event.sensitive) throw answerLost()
     const checked = await checkAnswer(schema, event.message)
@@ -153,6 +153,12 @@ export function resultValue(result: Json): Json {
   return isWrapped ? (result.value ?? null) : result
 }
 
+/** The time at which a question is given up, for callers. Undefined if no date can express it. */
+export function expiryText(expiresAt: number | undefined): string | undefined {
+  const date = new Date(expiresAt ?? Number.NaN)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
 export function readExpiry(where: string, value: Date | string | number): number {
   const expiresAt = new Date(value).getTime()
   if (Number.isNaN(expiresAt)) {
@@ -176,7 +182,11 @@ function expiryOf({ expiresAt, timeout }: AskOptions, now: number): number | und
  * Adds the input request by which the question is answered once. A resumed turn finds the stored question by its text,
  * and keeps its request id.
  */
-function withRequest(question: StatusEvent, { schema, sensitive = false }: AskOptions): StatusEvent {
+function withRequest(
+  question: StatusEvent,
+  { schema, sensitive = false }: AskOptions,
+  { expiresAt }: AnswerDeadline,
+): StatusEvent {
   const { status, ...event } = question
   const { message } = status
   if (!message) return question
@@ -186,6 +196,7 @@ function withRequest(question: StatusEvent, { schema, sensitive = false }: AskOp
     prompt: textOf(message),
     sensitive,
     schema: jsonSchema,
+    expiresAt: expiryText(expiresAt),
   })
   const requesting = {
     ...message,

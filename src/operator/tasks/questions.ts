@@ -23,12 +23,12 @@ export function waitingOf({ phase, status, changed }: OperatorTask, events: read
   return defined({
     kind: phase === 'auth-required' ? 'credentials' : kindOf(request, use),
     since: entry?.since ?? changed,
-    deadline: entry?.expiresAt,
+    deadline: entry?.expiresAt ?? expiryOf(request),
     text,
     sensitive: sensitive === true ? sensitive : undefined,
     requestId: typeof requestId === 'string' ? requestId : undefined,
     schema: isObject(schema) ? schema : undefined,
-    tool: use,
+    tool: use ?? approvedCall(request),
     credentials: phase === 'auth-required' ? credentialsOf(message) : undefined,
   })
 }
@@ -42,6 +42,16 @@ function credentialsOf(message: Message | undefined): Waiting['credentials'] {
 function kindOf({ tool, schema }: JsonObject, use: Waiting['tool']): Waiting['kind'] {
   if (use) return 'tool'
   return tool !== undefined && schema === undefined ? 'approval' : 'input'
+}
+
+/** The call that is to be approved. */
+function approvedCall({ tool, toolArguments }: JsonObject): Waiting['tool'] {
+  return typeof tool === 'string' && isObject(toolArguments) ? { name: tool, arguments: toolArguments } : undefined
+}
+
+function expiryOf({ expiresAt }: JsonObject): number | undefined {
+  const time = typeof expiresAt === 'string' ? Date.parse(expiresAt) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
 }
 
 function toolUseIn({ parts }: Message): Waiting['tool'] {

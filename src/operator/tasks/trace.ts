@@ -192,7 +192,7 @@ function rowOfTurn(turn: Turn, url: string | undefined): TraceRow {
 }
 
 function rowOfEntry(entry: TraceEntry, url: string | undefined): TraceRow {
-  const { type, name, at, duration, failure, spanId: _, taskId, retries, callId: __, ...others } = entry
+  const { type, name, at, duration, failure, spanId: _, taskId, retries, ...others } = entry
   if (type === 'limit') {
     return {
       type: 'limit',

@@ -22,7 +22,10 @@ import { dialectBindings } from '../../support/wire/dialect-bindings.ts'
 const schema = { type: 'object', properties: {}, additionalProperties: false }
 const search = clientTool({ name: 'search', prompt: 'Please search.', input: z.object({}), inputJsonSchema: schema })
 const use: Part = { data: { toolUseId: 'call-0', name: 'search', arguments: {} }, mediaType: toolUse }
-const request = { requestId: 'call-0', prompt: 'Please search.', sensitive: false, tool: 'search', schema }
+const request = {
+  ...{ requestId: 'call-0', prompt: 'Please search.', sensitive: false, tool: 'search', schema },
+  expiresAt: expect.any(String),
+}
 /** Without the extension, the question is plain text, and its request is only in the metadata. */
 const plain = { parts: [{ text: 'Please search.' }], metadata: { [clientTools]: { ...request, arguments: {} } } }
 const loop = () => createAgentLoop({ model: scriptedModel(toolCalls(['search', '{}'])), tools: [search] })
@@ -64,7 +67,13 @@ function requestIn(message: Message | undefined) {
 describe.each(dialectBindings)('%s over %s', (dialect, binding) => {
   it('a client with the extension gets the tool call as data, and another one gets plain text with the request in its metadata', async () => {
     // 0.1 messages name no extensions.
-    const active = { parts: [{ text: 'Please search.' }, use], request, names: dialect !== 'v0.1' }
+    // The house dialect has members of its own, and no time at which a question is given up.
+    const { expiresAt: _, ...ofHouse } = request
+    const active = {
+      parts: [{ text: 'Please search.' }, use],
+      request: dialect === 'v0.3-house' ? ofHouse : request,
+      names: dialect !== 'v0.1',
+    }
     const question = { parts: plain.parts, request: plain.metadata[clientTools], names: false }
     expect(await requestsSeenBy(dialect, binding, [clientTools])).toEqual([active, active, active])
     // The house dialect always uses its own form.

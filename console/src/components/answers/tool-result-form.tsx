@@ -109,14 +109,23 @@ interface ToolCallProps {
 
 /** The call of a tool: its name, and its arguments as a list if they are simple. */
 export function ToolCall({ name, arguments: input }: ToolCallProps) {
-  const members = isObject(input) ? Object.entries(input) : undefined
-  const isSimple = members && members.length <= maxRows && members.every(([, value]) => isScalar(value))
   return (
     <div class="tool-call">
       <p class="small">
         Tool <code class="breakable">{makeVisible(name)}</code>
-        {members?.length === 0 && <span class="muted">, without arguments</span>}
+        {isObject(input) && Object.keys(input).length === 0 && <span class="muted">, without arguments</span>}
       </p>
+      <ArgumentList arguments={input} />
+    </div>
+  )
+}
+
+/** Arguments as a table if they are simple, and as JSON otherwise. */
+export function ArgumentList({ arguments: input }: Pick<ToolCallProps, 'arguments'>) {
+  const members = isObject(input) ? Object.entries(input) : undefined
+  const isSimple = members && members.length <= maxRows && members.every(([, value]) => isScalar(value))
+  return (
+    <>
       {isSimple && members.length > 0 && (
         <dl class="tool-arguments">
           {members.map(([member, value]) => (
@@ -132,7 +141,7 @@ export function ToolCall({ name, arguments: input }: ToolCallProps) {
         </dl>
       )}
       {!isSimple && input !== undefined && <JsonBlock value={input} label="Arguments" maxHeight="small" />}
-    </div>
+    </>
   )
 }
 

@@ -74,4 +74,28 @@ export function SchemaForm({ schema, onSubmit, submitLabel, isBusy, isSensitive,
   )
 }
 
+interface AnsweredFormProps {
+  readonly schema: JsonObject
+  readonly value: Json
+}
+
+/** A form with the value that was sent. It cannot be changed any more. */
+export function AnsweredForm({ schema, value }: AnsweredFormProps) {
+  const root = useMemo(() => readSchema(schema), [schema])
+  return (
+    <fieldset class="schema-form answered-form" disabled>
+      <legend class="visually-hidden">What was answered</legend>
+      <SchemaField
+        schema={root}
+        name="Value"
+        isRequired
+        path=""
+        problems={noProblems}
+        draft={value}
+        onChange={() => {}}
+      />
+    </fieldset>
+  )
+}
+
 const noProblems = new Map<string, string>()

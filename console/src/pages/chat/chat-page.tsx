@@ -16,6 +16,7 @@ import {
   closeConversation,
   conversations,
   createConversation,
+  drafts,
   loadConversations,
   type Outgoing,
   refreshWaiting,
@@ -82,8 +83,9 @@ export function ChatPage() {
           )}
           {!current && <Examples agent={agentId} onChoose={(text) => begin({ parts: [{ text }] })} />}
           <Composer
-            key={current?.id ?? agentId}
+            key={composerKey(current, agentId)}
             agent={agent}
+            draft={current && drafts.value[current.id]}
             activity={current?.activity ?? 'idle'}
             onCancel={() => current && cancel(current.id)}
             onSend={begin}
@@ -108,6 +110,11 @@ export function ChatPage() {
       true,
     )
   }
+}
+
+/** A message that is edited begins the field anew. */
+function composerKey(conversation: Conversation | undefined, agent: string): string {
+  return conversation ? `${conversation.id} ${drafts.value[conversation.id]?.id ?? ''}` : agent
 }
 
 /** The address of a conversation, and of the one beside it. */
@@ -138,8 +145,9 @@ function SecondConversation({ conversation, agent, close }: SecondConversationPr
       </header>
       <Transcript key={id} conversation={conversation} />
       <Composer
-        key={id}
+        key={composerKey(conversation, agent.id)}
         agent={agent}
+        draft={drafts.value[id]}
         activity={activity}
         onCancel={() => cancel(id)}
         onSend={(outgoing) => send(id, outgoing)}

@@ -4,17 +4,20 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { agentClient } from '../../api/a2a.ts'
 import { reasonNotToAct } from '../../api/session.ts'
+import { useResource } from '../../api/use-resource.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { safeFileName } from '../../components/parts/parts.tsx'
 import { SchemaForm } from '../../components/schema-form/schema-form.tsx'
 import { messageOf, Notice } from '../../components/states.tsx'
 import { formatBytes } from '../../components/time.tsx'
-import type { Conversation } from './conversation.ts'
+import type { Conversation, UserEntry } from './conversation.ts'
 import type { Outgoing } from './conversations.ts'
 
 interface ComposerProps {
   readonly agent: AgentSummary
+  /** A message that could not be sent, to be edited. */
+  readonly draft: UserEntry | undefined
   readonly activity: Conversation['activity']
   readonly onSend: (outgoing: Outgoing) => void
   readonly onCancel: () => void
@@ -25,8 +28,8 @@ const maxFileBytes = 7_000_000
 
 /** Where a message is written: text with files, JSON, or the form of a skill. */
 export function Composer(props: ComposerProps) {
-  const { agent, activity, onSend, onCancel } = props
-  const [mode, setMode] = useState('text')
+  const { agent, activity, draft, onSend, onCancel } = props
+  const [mode, setMode] = useState(jsonOf(draft) === undefined ? 'text' : 'json')
   const schemas = useSkillSchemas(agent.id)
   const schema = mode.startsWith('skill ') ? schemas[mode.slice(6)] : undefined
   const isBusy = activity === 'streaming' || activity === 'sending'
@@ -112,16 +115,27 @@ interface TextComposerProps extends ComposerProps {
   readonly children: ComponentChildren
 }
 
-function TextComposer({ activity, onSend, isJson, children }: TextComposerProps) {
+function TextComposer({ agent, activity, draft, onSend, isJson, children }: TextComposerProps) {
   const id = useId()
   const picker = useRef<HTMLInputElement>(null)
-  const [text, setText] = useState(isJson ? '{\n  \n}' : '')
-  const [files, setFiles] = useState<readonly File[]>([])
+  const field = useRef<HTMLTextAreaElement>(null)
+  const accepted = useInputModes(agent.id)
+  const [text, setText] = useState(() => (isJson ? (jsonOf(draft) ?? '{\n  \n}') : textOf(draft)))
+  const [files, setFiles] = useState<readonly File[]>(() => (isJson ? [] : filesOf(draft)))
+  useEffect(() => {
+    if (draft) field.current?.focus()
+  }, [draft])
   const [problem, setProblem] = useState<string>()
   const [isOver, setOver] = useState(false)
 
   function addFiles(list: FileList | null | undefined) {
     const added = [...files, ...(list ?? [])]
+    const refused = added.find(({ type }) => !isAccepted(type, accepted))
+    if (refused) {
+      return setProblem(
+        `${agent.name} does not accept ${safeFileName(refused.name)} (${refused.type}). It accepts ${accepted.join(', ')}.`,
+      )
+    }
     const bytes = added.reduce((sum, { size }) => sum + size, 0)
     const isTooLarge = bytes > maxFileBytes
     setProblem(
@@ -168,6 +182,7 @@ function TextComposer({ activity, onSend, isJson, children }: TextComposerProps)
       </label>
       <textarea
         id={id}
+        ref={field}
         class={`input ${isJson ? 'mono' : ''}`}
         dir="auto"
         rows={isJson ? 6 : 2}
@@ -234,6 +249,42 @@ function TextComposer({ activity, onSend, isJson, children }: TextComposerProps)
       </div>
     </form>
   )
+}
+
+/** The media types that the agent, or one of its skills, accepts. Empty if the card is not read yet. */
+function useInputModes(agent: string): readonly string[] {
+  const { value = [] } = useResource(async () => {
+    const { card } = await agentClient(agent)
+    return [...new Set([...(card.defaultInputModes ?? []), ...card.skills.flatMap((skill) => skill.inputModes ?? [])])]
+  }, [agent])
+  return value
+}
+
+/** As servers decide: a file without a type, and everything if the card declares nothing, is accepted. */
+function isAccepted(type: string, accepted: readonly string[]): boolean {
+  const name = type.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (name === '' || accepted.length === 0) return true
+  const [family] = name.split('/')
+  return accepted.some((mode) =>
+    [name, `${family}/*`, '*/*', '*'].includes(mode.split(';')[0]?.trim().toLowerCase() ?? ''),
+  )
+}
+
+function textOf(draft: UserEntry | undefined): string {
+  return draft?.parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n') ?? ''
+}
+
+function jsonOf(draft: UserEntry | undefined): string | undefined {
+  const part = draft?.parts.find((each) => 'data' in each)
+  return part && 'data' in part ? JSON.stringify(part.data, null, 2) : undefined
+}
+
+function filesOf(draft: UserEntry | undefined): readonly File[] {
+  return (draft?.parts ?? []).flatMap((part) => {
+    if (!('raw' in part)) return []
+    const bytes = Uint8Array.from(atob(part.raw), (character) => character.charCodeAt(0))
+    return [new File([bytes], part.filename ?? 'file', { type: part.mediaType ?? '' })]
+  })
 }
 
 function jsonPart(text: string): Part {

@@ -1,14 +1,54 @@
-import type { Artifact, ClientEvent, JsonObject, Message, Part, Task, TaskState, TaskStatus } from 'parley-a2a/client'
+import type {
+  Artifact,
+  ClientEvent,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  Task,
+  TaskState,
+  TaskStatus,
+} from 'parley-a2a/client'
+import type { QuestionAnswer } from '../../components/answers/answer.ts'
 
-/** One thing in a conversation, in the order in which it appeared. */
-export type Entry =
+/** One thing in a conversation, in the order in which it appeared. `at` is missing in those of earlier versions. */
+export type Entry = (
   | UserEntry
   | { readonly type: 'message'; readonly id: string; readonly parts: readonly Part[] }
   /** Status messages of a working agent. Only the last one is shown at first. */
   | { readonly type: 'progress'; readonly id: string; readonly texts: readonly string[] }
+  | WorkEntry
   | ArtifactEntry
   | Question
-  | { readonly type: 'end'; readonly id: string; readonly taskId: string; readonly state: TaskState }
+  | EndEntry
+) & { readonly at?: number }
+
+/** A tool that the agent has called, or another agent. */
+export interface WorkEntry {
+  readonly type: 'work'
+  readonly id: string
+  readonly kind: 'tool' | 'agent'
+  readonly name: string
+  /** The task of the agent. */
+  readonly taskId: string
+  /** The id of the call of a tool, or of the task of the called agent. */
+  readonly callId: string
+  readonly state: 'running' | 'completed' | 'failed' | 'unknown'
+  readonly input?: Json
+  readonly output?: Json
+  readonly texts: readonly string[]
+  readonly started: number
+  readonly ended?: number
+}
+
+export interface EndEntry {
+  readonly type: 'end'
+  readonly id: string
+  readonly taskId: string
+  readonly state: TaskState
+  /** Milliseconds since the message that began the turn. */
+  readonly duration?: number
+}
 
 /** A message of the person. */
 export interface UserEntry {
@@ -40,6 +80,8 @@ export interface Question {
   readonly request: InputRequest
   readonly auth?: AuthRequired
   readonly isOpen: boolean
+  /** What the person answered in this browser. Secrets are not kept. */
+  readonly answer?: QuestionAnswer
 }
 
 type AuthRequired = NonNullable<ClientEvent['authRequired']>
@@ -52,6 +94,10 @@ export interface InputRequest {
   readonly tool?: string
   readonly arguments?: JsonObject
   readonly sensitive?: boolean
+  /** When the question is given up. */
+  readonly expiresAt?: number
+  /** The arguments of a call that is to be approved. */
+  readonly toolArguments?: JsonObject
 }
 
 /** A conversation with one agent, as far as this page has seen it. */
@@ -85,7 +131,8 @@ export function applyEvent(conversation: Conversation, event: ClientEvent): Conv
       return applyTask(conversation, event.task, event.authRequired)
     case 'status': {
       const { taskId, contextId, generation, status } = event
-      return applyStatus({ ...conversation, taskId, contextId, generation }, status, event.authRequired)
+      const next: Conversation = { ...conversation, taskId, contextId, generation }
+      return applyStatus(applyWork(next, event), status, event.authRequired)
     }
     case 'artifact': {
       const { taskId, contextId, generation, artifact, append, lastChunk } = event
@@ -123,13 +170,115 @@ function applyStatus(conversation: Conversation, status: TaskStatus, auth: AuthR
     return { ...withEntry(closeQuestions(conversation, question.id), question), activity: 'waiting' }
   }
   const closed = closeQuestions(conversation)
-  if (!endedStates.has(state)) return withProgress({ ...closed, activity: 'streaming' }, message)
+  if (!endedStates.has(state)) {
+    const next: Conversation = { ...closed, activity: 'streaming' }
+    return isWork(message) ? next : withProgress(next, message)
+  }
   const answered =
     message && message.parts.length > 0
       ? withEntry(closed, { type: 'message', id: message.messageId, parts: message.parts })
       : closed
   const { taskId: _, generation: __, ...rest } = withCompleteArtifacts(answered)
-  return { ...withEntry(rest, { type: 'end', id: `end-${taskId}`, taskId, state }), activity: 'idle' }
+  const begun = rest.entries.findLast(({ type }) => type === 'user')?.at
+  const end: EndEntry = {
+    ...{ type: 'end', id: `end-${taskId}`, taskId, state },
+    ...(begun !== undefined && { duration: Date.now() - begun }),
+  }
+  return { ...withEntry(rest, end), activity: 'idle' }
+}
+
+/** The metadata member by which an agent names the tasks of agents that it calls. */
+const lineage = 'https://parley.dev/ext/lineage/v1'
+
+/** The metadata member by which a loop says what its progress is about. */
+const progress = 'https://parley.dev/ext/progress/v1'
+
+/** The media types of the call and the result of a tool. */
+const toolUse = 'application/vnd.a2a.tool-use+json'
+const toolResult = 'application/vnd.a2a.tool-result+json'
+
+/** Whether a status is about a tool or a called agent, and shown as a card. */
+function isWork(message: Message | undefined): boolean {
+  return toolIn(message) !== undefined || childrenIn(message?.metadata).length > 0
+}
+
+function toolIn(message: Message | undefined): { readonly name: string; readonly callId: string } | undefined {
+  const details = message?.metadata?.[progress]
+  if (!isObject(details) || details.type !== 'tool' || typeof details.tool !== 'string') return undefined
+  return { name: details.tool, callId: `${details.toolCallId}` }
+}
+
+function childrenIn(metadata: JsonObject | undefined): readonly JsonObject[] {
+  const value = metadata?.[lineage]
+  return isObject(value) && Array.isArray(value.children) ? value.children.filter(isObject) : []
+}
+
+/** The cards of tools and called agents after a status. */
+function applyWork(conversation: Conversation, { status, metadata }: Extract<ClientEvent, { type: 'status' }>) {
+  const { message, timestamp } = status
+  const time = timestamp === undefined ? Date.now() : Date.parse(timestamp)
+  const text = message?.parts.map((part) => ('text' in part ? part.text : '')).join('\n') ?? ''
+  let next = conversation
+  for (const child of childrenIn(metadata ?? message?.metadata)) next = applyChild(next, child, text, time)
+  const tool = toolIn(message)
+  return tool && message ? applyTool(next, { ...tool, parts: message.parts, text, time }) : next
+}
+
+function applyChild(conversation: Conversation, child: JsonObject, text: string, time: number): Conversation {
+  const { agent, taskId: callId, state } = child
+  if (typeof agent !== 'string' || typeof callId !== 'string') return conversation
+  const { taskId = '' } = conversation
+  const id = `agent ${callId}`
+  const old = conversation.entries.find((entry) => entry.id === id)
+  const isOver = endedStates.has(state as TaskState)
+  const texts = old?.type === 'work' ? old.texts : []
+  return withEntry(conversation, {
+    ...{ type: 'work', kind: 'agent', id, name: agent, taskId, callId },
+    state: isOver ? (state === 'completed' ? 'completed' : 'failed') : 'running',
+    texts: text === '' || texts.at(-1) === text ? texts : [...texts, text].slice(-maxProgress),
+    started: old?.type === 'work' ? old.started : time,
+    ...(isOver && { ended: time }),
+  })
+}
+
+interface ToolStatus {
+  readonly name: string
+  readonly callId: string
+  readonly parts: readonly Part[]
+  readonly text: string
+  readonly time: number
+}
+
+/** Models use the id of a call again in later answers: a call that has a result, or is called anew, is a new card. */
+function applyTool(conversation: Conversation, { name, callId, parts, text, time }: ToolStatus): Conversation {
+  const { taskId = '' } = conversation
+  const input = dataOf(parts, toolUse)?.arguments
+  const result = dataOf(parts, toolResult)
+  const old = conversation.entries.findLast((entry): entry is WorkEntry => isOpenCall(entry, taskId, callId))
+  const isNew = !old || text === `Calling ${name}`
+  const count = conversation.entries.filter(({ type }) => type === 'work').length
+  const entry: WorkEntry = isNew
+    ? {
+        ...{ type: 'work', kind: 'tool', id: `tool ${taskId} ${callId} ${count}`, name, taskId, callId },
+        ...{ state: 'running', texts: [], started: time },
+      }
+    : old
+  const isProgress = !isNew && text !== '' && result === undefined
+  return withEntry(conversation, {
+    ...entry,
+    ...(input !== undefined && { input }),
+    ...(isProgress && { texts: [...entry.texts, text].slice(-maxProgress) }),
+    ...(result && { output: result.result ?? null, state: result.isError ? 'failed' : 'completed', ended: time }),
+  })
+}
+
+function isOpenCall(entry: Entry, taskId: string, callId: string): boolean {
+  return entry.type === 'work' && entry.taskId === taskId && entry.callId === callId && entry.ended === undefined
+}
+
+function dataOf(parts: readonly Part[], mediaType: string): JsonObject | undefined {
+  const part = parts.find((each) => 'data' in each && each.mediaType === mediaType)
+  return part && 'data' in part && isObject(part.data) ? part.data : undefined
 }
 
 function questionOf({ state, message }: TaskStatus, taskId: string, auth: AuthRequired | undefined): Question {
@@ -152,13 +301,16 @@ function questionOf({ state, message }: TaskStatus, taskId: string, auth: AuthRe
 function requestOf(message: Message | undefined): InputRequest {
   const request = message?.metadata?.[clientTools]
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return {}
-  const { requestId, schema, resultSchema, tool, arguments: input, sensitive } = request as JsonObject
+  const { requestId, schema, resultSchema, tool, arguments: input, sensitive, toolArguments } = request as JsonObject
+  const expiresAt = Date.parse(`${(request as JsonObject).expiresAt}`)
   return {
     ...(typeof requestId === 'string' && { requestId }),
     ...(isObject(schema) && { schema }),
     ...(isObject(resultSchema) && { resultSchema }),
     ...(typeof tool === 'string' && { tool }),
     ...(isObject(input) && { arguments: input }),
+    ...(isObject(toolArguments) && { toolArguments }),
+    ...(!Number.isNaN(expiresAt) && { expiresAt }),
     sensitive: sensitive === true,
   }
 }
@@ -194,7 +346,7 @@ function applyArtifact(
   const { artifactId, name, description, parts } = artifact
   const id = `${conversation.taskId} ${artifactId}`
   const index = conversation.entries.findLastIndex((entry) => entry.id === id)
-  const old = index < 0 ? undefined : (conversation.entries[index] as ArtifactEntry)
+  const old = index < 0 ? undefined : (conversation.entries[index] as ArtifactEntry & { readonly at?: number })
   const entry: ArtifactEntry = {
     ...(old ?? { type: 'artifact', id }),
     ...(name !== undefined && { name }),
@@ -202,7 +354,8 @@ function applyArtifact(
     parts: old && append ? joinParts(old.parts, parts) : joinParts([], parts),
     isComplete,
   }
-  const entries = old ? conversation.entries.with(index, entry) : [...conversation.entries, entry]
+  const timed = { ...entry, at: old?.at ?? Date.now() }
+  const entries = old ? conversation.entries.with(index, timed) : [...conversation.entries, timed]
   return { ...conversation, entries }
 }
 
@@ -219,15 +372,17 @@ function joinParts(before: readonly Part[], added: readonly Part[]): readonly Pa
 }
 
 function withCompleteArtifacts(conversation: Conversation): Conversation {
-  const entries = conversation.entries.map((entry) =>
-    entry.type === 'artifact' && !entry.isComplete ? { ...entry, isComplete: true } : entry,
-  )
+  const entries = conversation.entries.map((entry): Entry => {
+    if (entry.type === 'artifact' && !entry.isComplete) return { ...entry, isComplete: true }
+    return entry.type === 'work' && entry.state === 'running' ? { ...entry, state: 'unknown' } : entry
+  })
   return { ...conversation, entries }
 }
 
 /** Adds an entry, or replaces the one with the same id. */
 export function withEntry<T extends { readonly entries: readonly Entry[] }>(conversation: T, entry: Entry): T {
   const index = conversation.entries.findIndex(({ id, type }) => id === entry.id && type === entry.type)
-  const entries = index < 0 ? [...conversation.entries, entry] : conversation.entries.with(index, entry)
+  const timed = { ...entry, at: conversation.entries[index]?.at ?? Date.now() }
+  const entries = index < 0 ? [...conversation.entries, timed] : conversation.entries.with(index, timed)
   return { ...conversation, entries }
 }

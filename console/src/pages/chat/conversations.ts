@@ -2,8 +2,9 @@ import { signal } from '@preact/signals'
 import { A2AError, type Client, type ClientEvent, type Part, type SendOptions } from 'parley-a2a/client'
 import { agentClient } from '../../api/a2a.ts'
 import { createFrameBatch } from '../../api/frame-batch.ts'
+import type { QuestionAnswer } from '../../components/answers/answer.ts'
 import { messageOf } from '../../components/states.tsx'
-import { applyEvent, type Conversation, withEntry } from './conversation.ts'
+import { applyEvent, type Conversation, type Question, type UserEntry, withEntry } from './conversation.ts'
 import { readConversations, removeConversation, removeExcess, writeConversation } from './conversation-storage.ts'
 
 /** All conversations of this browser, the newest first; undefined until they are read. */
@@ -78,6 +79,22 @@ export async function send(id: string, { parts, shown = parts, options }: Outgoi
       ...(taskId !== undefined && { taskId }),
     }),
   )
+}
+
+/** Answers a question. What was answered stays in its form; secrets are not kept. */
+export function answerQuestion(id: string, question: Question, outgoing: Outgoing, answer: QuestionAnswer): void {
+  const isSecret = question.request.sensitive === true || answer.type === 'credentials'
+  if (!isSecret) update(id, (old) => withEntry(old, { ...question, answer }))
+  send(id, outgoing)
+}
+
+/** Messages that could not be sent and are edited, by conversation. */
+export const drafts = signal<Readonly<Record<string, UserEntry>>>({})
+
+/** Takes a message that could not be sent back into the field where it was written. */
+export function editMessage(id: string, message: UserEntry): void {
+  update(id, (old) => ({ ...old, entries: old.entries.filter((entry) => entry.id !== message.id) }))
+  drafts.value = { ...drafts.value, [id]: message }
 }
 
 /** Cancels the task of a conversation. */

@@ -4,13 +4,15 @@ import { AnswerForm } from '../../components/answers/answer-form.tsx'
 import { ToolCall } from '../../components/answers/tool-result-form.tsx'
 import { Parts } from '../../components/parts/parts.tsx'
 import { isObject } from '../../components/schema-form/schema.ts'
+import { AnsweredForm } from '../../components/schema-form/schema-form.tsx'
 import { Badge } from '../../components/state-badge.tsx'
+import { Countdown } from '../../components/time.tsx'
 import type { Question } from './conversation.ts'
 import type { Outgoing } from './conversations.ts'
 
 interface QuestionCardProps {
   readonly question: Question
-  readonly onAnswer: (answer: Outgoing) => void
+  readonly onAnswer: (outgoing: Outgoing, answer: QuestionAnswer) => void
 }
 
 const titles = { input: 'Question', approval: 'Approval', tool: 'Tool call', credentials: 'Credentials' } as const
@@ -18,14 +20,25 @@ const titles = { input: 'Question', approval: 'Approval', tool: 'Tool call', cre
 /** What the agent needs from the person, with the fitting way to answer. */
 export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
   const { kind, parts, isOpen, request, auth } = question
+  const call = kind === 'tool' ? request.arguments : kind === 'approval' ? request.toolArguments : undefined
   return (
     <article class={`entry question ${isOpen ? '' : 'question-closed'}`} aria-label={titles[kind]}>
       <header>
         <Badge tone={isOpen ? 'warning' : 'neutral'}>{titles[kind]}</Badge>
+        {isOpen && request.expiresAt !== undefined && (
+          <span class="small">
+            <Countdown until={request.expiresAt} />
+          </span>
+        )}
         {!isOpen && <span class="muted small">answered</span>}
       </header>
-      <Parts parts={kind === 'credentials' ? parts.filter((part) => !describesCredentials(part)) : parts} />
-      {request.tool && kind === 'tool' && <ToolCall name={request.tool} arguments={request.arguments} />}
+      {call === undefined || kind === 'tool' ? (
+        <Parts parts={kind === 'credentials' ? parts.filter((part) => !describesCredentials(part)) : parts} />
+      ) : (
+        <p>May the agent make this call?</p>
+      )}
+      {request.tool && call !== undefined && <ToolCall name={request.tool} arguments={call} />}
+      {!isOpen && question.answer && <Answered question={question} answer={question.answer} />}
       {isOpen && (
         <AnswerForm
           question={{
@@ -35,11 +48,19 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
             isSensitive: request.sensitive,
             ...auth,
           }}
-          onAnswer={(answer) => onAnswer(outgoingOf(question, answer))}
+          onAnswer={(answer) => onAnswer(outgoingOf(question, answer), answer)}
         />
       )}
     </article>
   )
+}
+
+/** What the person answered, in the form in which it was asked. */
+function Answered({ question, answer }: { readonly question: Question; readonly answer: QuestionAnswer }) {
+  const { schema, resultSchema } = question.request
+  if (answer.type === 'value' && schema) return <AnsweredForm schema={schema} value={answer.value} />
+  if (answer.type === 'tool-result' && resultSchema) return <AnsweredForm schema={resultSchema} value={answer.result} />
+  return <p class="breakable answered-text">{textOfAnswer(answer)}</p>
 }
 
 /** Whether a part says for programs which credentials are needed: the form says it for people. */

@@ -1,17 +1,19 @@
-import type { Part } from 'parley-a2a/client'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { hasFeature } from '../../api/session.ts'
 import { Parts, safeFileName } from '../../components/parts/parts.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Notice } from '../../components/states.tsx'
+import { formatClock, formatDuration, formatTime } from '../../components/time.tsx'
 import { link } from '../../router/links.ts'
 import type { ArtifactEntry, Conversation, Entry } from './conversation.ts'
-import { send } from './conversations.ts'
+import { answerQuestion, editMessage, send } from './conversations.ts'
+import { ArtifactDownload, EntryTools } from './entry-tools.tsx'
 import { QuestionCard } from './question-card.tsx'
+import { WorkCard } from './work-card.tsx'
 
 /** The messages, artifacts and questions of a conversation. It follows its end until the person scrolls up. */
 export function Transcript({ conversation }: { readonly conversation: Conversation }) {
-  const { id, agent, entries, activity } = conversation
+  const { id, agent, entries, activity, taskId } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const lastTop = useRef(0)
@@ -57,8 +59,19 @@ export function Transcript({ conversation }: { readonly conversation: Conversati
             {activity === 'sending' ? 'Sending…' : 'The agent is working…'}
           </div>
         )}
+        {activity !== 'idle' && <TaskLink agent={agent} taskId={taskId} />}
       </div>
     </div>
+  )
+}
+
+/** The page of a task, from its first event on. */
+function TaskLink({ agent, taskId }: { readonly agent: string; readonly taskId: string | undefined }) {
+  if (!taskId || !hasFeature('history')) return null
+  return (
+    <a class="small" href={link('tasks', agent, taskId)}>
+      Open task
+    </a>
   )
 }
 
@@ -78,33 +91,49 @@ function EntryView({ entry, agent, conversation }: EntryViewProps) {
             <Parts parts={entry.parts} isPlain />
             {entry.problem && <Notice kind="error">{entry.problem}</Notice>}
             {entry.problem && entry.canRepeat && (
-              <button type="button" class="button button-small" onClick={() => send(conversation, entry)}>
-                Send again
-              </button>
+              <div class="entry-retry">
+                <button type="button" class="button button-small" onClick={() => send(conversation, entry)}>
+                  Send again
+                </button>
+                <button type="button" class="button button-small" onClick={() => editMessage(conversation, entry)}>
+                  Edit
+                </button>
+              </div>
             )}
+            <EntryTools at={entry.at} parts={entry.parts} />
           </article>
         )
       case 'message':
         return (
           <article class="entry entry-agent" aria-label="Agent">
             <Parts parts={entry.parts} />
+            <EntryTools at={entry.at} parts={entry.parts} />
           </article>
         )
       case 'progress':
         return <Progress texts={entry.texts} />
+      case 'work':
+        return <WorkCard entry={entry} agent={agent} />
       case 'artifact':
-        return <ArtifactView artifact={entry} />
+        return <ArtifactView artifact={entry} at={entry.at} />
       case 'question':
-        return <QuestionCard question={entry} onAnswer={(answer) => send(conversation, answer)} />
+        return (
+          <QuestionCard
+            question={entry}
+            onAnswer={(outgoing, answer) => answerQuestion(conversation, entry, outgoing, answer)}
+          />
+        )
       case 'end':
         return (
           <div class="entry-end">
             <StateBadge state={entry.state} />
-            {hasFeature('history') && entry.taskId && (
-              <a class="small" href={link('tasks', agent, entry.taskId)}>
-                Open task
-              </a>
+            {entry.at !== undefined && (
+              <time dateTime={new Date(entry.at).toISOString()} title={formatTime(entry.at)}>
+                {formatClock(entry.at).slice(0, 8)}
+              </time>
             )}
+            {entry.duration !== undefined && <span>took {formatDuration(entry.duration)}</span>}
+            <TaskLink agent={agent} taskId={entry.taskId} />
           </div>
         )
     }
@@ -130,34 +159,23 @@ function Progress({ texts }: { readonly texts: readonly string[] }) {
   )
 }
 
-function ArtifactView({ artifact }: { readonly artifact: ArtifactEntry }) {
+interface ArtifactViewProps {
+  readonly artifact: ArtifactEntry
+  readonly at: number | undefined
+}
+
+function ArtifactView({ artifact, at }: ArtifactViewProps) {
   const { name, description, parts, isComplete } = artifact
   return (
     <article class="entry entry-artifact" aria-label={`Artifact ${safeFileName(name)}`}>
       <header>
         <bdi class="breakable">{name ? safeFileName(name) : 'Artifact'}</bdi>
         {!isComplete && <span class="muted small">writing…</span>}
-        {isComplete && <TextDownload name={name} parts={parts} />}
+        {isComplete && <ArtifactDownload name={name} parts={parts} />}
       </header>
       {description && <p class="muted small breakable">{description}</p>}
       <Parts parts={parts} />
+      {isComplete && <EntryTools at={at} parts={parts} />}
     </article>
-  )
-}
-
-/** Text artifacts are often files. */
-function TextDownload({ name, parts }: { readonly name: string | undefined; readonly parts: readonly Part[] }) {
-  const [only] = parts
-  if (!only || parts.length > 1 || !('text' in only)) return null
-  function download() {
-    const address = URL.createObjectURL(new Blob([only && 'text' in only ? only.text : ''], { type: 'text/plain' }))
-    const anchor = Object.assign(document.createElement('a'), { href: address, download: safeFileName(name) })
-    anchor.click()
-    setTimeout(() => URL.revokeObjectURL(address), 10_000)
-  }
-  return (
-    <button type="button" class="button button-plain button-small" onClick={download}>
-      Download
-    </button>
   )
 }

@@ -11,8 +11,9 @@ export const toolResult = 'application/vnd.a2a.tool-result+json'
 /**
  * The URI of the client tools extension, by which agents request input from their callers and have them run tools. The
  * request is in the metadata of a status message, under this URI: `requestId`, `prompt`, `sensitive`, `tool`, `schema`,
- * `resultSchema`. The call of a tool is a data part; `schema` is that of its arguments, and `resultSchema` that of its result. Callers that have not activated the extension get it in the metadata as well, as
- * `arguments`: they often show the parts to people.
+ * `resultSchema`, `expiresAt` (when the question is given up), and `toolArguments` of a call that needs an approval. The
+ * call of a tool is a data part; `schema` is that of its arguments, and `resultSchema` that of its result. Callers that
+ * have not activated the extension get it in the metadata as well, as `arguments`: they often show the parts to people.
  */
 export const clientTools = 'https://parley.dev/ext/client-tools/v1'
 

@@ -28,8 +28,8 @@ const convert = localTool({
   },
 })
 
-/** A loop that searches, fails to convert, calls an agent, and answers. The caller sees its tool calls. */
-export function createResearcher(librarian: string) {
+/** A loop that searches, fails to convert, calls an agent, and answers. With `toolMessages`, the caller sees its calls. */
+export function createResearcher(librarian: string, toolMessages = true) {
   const steps = [
     toolCalls(['search', '{"query":"chairs","limit":3}'], ['convert', '{"amount":129.5,"currency":"CHF"}']),
     toolCalls(['librarian', '{"text":"report"}']),
@@ -47,7 +47,7 @@ export function createResearcher(librarian: string) {
     { name: 'Researcher', description: 'Searches, and asks a librarian.' },
     createAgentLoop({
       model,
-      toolMessages: true,
+      toolMessages,
       tools: [search, convert, remoteAgent(librarian, { name: 'librarian' })],
     }),
   )
