@@ -45,6 +45,7 @@ export type {
   OverviewWindow,
   ReceivedDelivery,
   RegistryRow,
+  UsageRow,
   WebhookKey,
   WebhookReceiver,
   WebhookRow,

@@ -44,6 +44,7 @@ import type {
   RecentAgents,
   RegistryRow,
   RegistryRows,
+  UsageReport,
   WebhookChanged,
   WebhookKey,
   WebhookReceiver,
@@ -202,6 +203,7 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
     answer: (key: TaskKey, body: Answer) => call<TaskDetail>('POST', `${taskPath(key)}/answer`, { body }),
     inbox: (cursor?: string) => call<Inbox>('GET', '/inbox', { query: { cursor } }),
 
+    usage: (days?: number) => call<UsageReport>('GET', '/usage', { query: { days } }),
     overview: (window: OverviewWindow) => call<Overview>('GET', '/overview', { query: { window } }),
 
     composeWire: (body: ComposeRequest) => call<WireRequest>('POST', '/wire/compose', { body }),

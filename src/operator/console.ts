@@ -32,6 +32,7 @@ import { inSession } from './session-streams.ts'
 import { type CookieScope, createSessions, type OperatorSession, type Sessions } from './sessions.ts'
 import type { ProcessLines } from './tasks/log-lines.ts'
 import { taskRoutes } from './tasks/routes.ts'
+import { usageRoutes } from './usage.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 import { type WireRoutesOptions, wireRoutes } from './wire.ts'
 import { createWireLog, type WireLog } from './wire-log.ts'
@@ -224,6 +225,7 @@ export function operatorRoutes(options: OperatorRoutesOptions): readonly Route[]
     ...agentRoutes(agents),
     ...taskRoutes(options),
     ...overviewRoutes(agents),
+    ...usageRoutes(agents),
     ...webhookRoutes(agents),
     ...receivers.routes,
     ...wireRoutes(options),

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/base/json.ts'
 import type { ProtocolVersion } from '../core/dialects/versions.ts'
 import type { Phase } from '../core/protocol/states.ts'
+import type { DayUsage } from '../core/tasks/usage-log.ts'
 import type { TaskKey } from './contract.ts'
 
 /** `GET /overview?window=hour`: `hour` has a point per minute, `day` one per 15 minutes. */
@@ -12,6 +13,16 @@ export interface Overview {
   /** Of all agents together, and of each. */
   readonly total: AgentOverview
   readonly agents: readonly (AgentOverview & { readonly agent: string })[]
+}
+
+/** `GET /usage?days=30`: what turns reported by `turn.usage`, the newest day first. At most 90 days. */
+export interface UsageReport {
+  readonly rows: readonly UsageRow[]
+}
+
+/** What a caller of an agent used of a model on a day (UTC). */
+export interface UsageRow extends DayUsage {
+  readonly agent: string
 }
 
 /** Figures of one agent, or of all agents together. */

@@ -4,6 +4,7 @@ const paths = {
   tasks: 'M8 5h9M8 10h9M8 15h9M3 5h1.5M3 10h1.5M3 15h1.5',
   inbox: 'M3 11l2-7h10l2 7v5H3zM3 11h4l1 2h4l1-2h4',
   overview: 'M3 17V9M8 17V3M13 17v-6M17 17V6',
+  usage: 'M10 2.5a7.5 7.5 0 1 0 7.5 7.5H10zM13 2.5a7 7 0 0 1 4.5 4.5H13z',
   agent: 'M5 7h10v9H5zM10 7V3.5M8 11v1M12 11v1M2.5 10v3M17.5 10v3',
   wire: 'M7 5L3 10l4 5M13 5l4 5-4 5M11 4L9 16',
   webhook: 'M10 3v6M6.5 9h7l-1 4h-5zM10 13v4',

@@ -82,6 +82,14 @@ export const pages: readonly PageEntry[] = [
     component: lazyPage(async () => (await import('../pages/overview/overview-page.tsx')).OverviewPage),
   },
   {
+    id: 'usage',
+    paths: ['usage'],
+    title: 'Usage',
+    icon: 'usage',
+    feature: 'overview',
+    component: lazyPage(async () => (await import('../pages/usage/usage-page.tsx')).UsagePage),
+  },
+  {
     id: 'agents',
     paths: ['agents', 'agents/:agent/:tab?'],
     title: 'Agent',

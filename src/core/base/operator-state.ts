@@ -13,8 +13,9 @@ export interface OperatorValues {
 /**
  * `log`: lines of the task that names their list; without the content of that task, none are kept. `delivery`: what a
  * webhook receiver got. `envelope` and `peers`: what a mesh peer observed. `probe`: checks of the agent that names the list.
+ * `usage`: what callers used on a day, as the process counted it that names the list with the day.
  */
-export type RecordKind = 'log' | 'delivery' | 'envelope' | 'peers' | 'probe'
+export type RecordKind = 'log' | 'delivery' | 'envelope' | 'peers' | 'probe' | 'usage'
 
 export interface NewRecord {
   /** The list that it belongs to, within its kind. */

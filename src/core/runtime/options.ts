@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { consoleLogger, type Logger } from '../base/logger.ts'
 import { anyOf, flag, group, integer, milliseconds, type OptionCheck, oneOf, text } from '../base/options.ts'
 import type { TokenExchange } from '../protocol/credentials.ts'
+import { loggedError } from '../protocol/errors.ts'
 import type { Usage } from '../protocol/extensions/usage.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call, Operation, SendRequest } from '../protocol/service.ts'
@@ -11,7 +12,9 @@ import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { LogWithWebhooks } from '../push/push.ts'
 import type { VisibleOwners } from '../tasks/log.ts'
+import type { LogWithOperator } from '../tasks/operator-log.ts'
 import { withRevisions } from '../tasks/revisions.ts'
+import { createUsageLog, type UsageLog } from '../tasks/usage-log.ts'
 import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
 import { createMediaTypeCheck, type MediaTypeCheck, type MediaTypeOptions } from './operations/media-types.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
@@ -194,6 +197,8 @@ export type RuntimeSettings = Required<
   Pick<RuntimeOptions, OptionalSetting> & {
     /** Undefined if no trace is recorded. */
     readonly trace: TraceSettings | undefined
+    /** Undefined if the log has nothing for operators. */
+    readonly usageLog: UsageLog | undefined
     readonly recovery: RecoverySettings
     readonly retention: RetentionSettings
     readonly calls: CallSettings
@@ -269,7 +274,14 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     snapshotQueue: createSnapshotQueue(log),
     mediaTypes: createMediaTypeCheck(agent.profile, options),
     trace: readTraceOptions(options.trace),
+    usageLog: openUsageLog(options),
   }
+}
+
+function openUsageLog({ log, clock = systemClock, logger = consoleLogger }: RuntimeOptions): UsageLog | undefined {
+  const records = (log as LogWithOperator).operator?.records
+  const onError = (error: unknown) => logger.debug({ error: loggedError(error) }, 'usage could not be stored')
+  return records && createUsageLog({ records, clock, onError })
 }
 
 function readTraceOptions(options: TraceOptions | false = {}): TraceSettings | undefined {

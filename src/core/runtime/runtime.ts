@@ -126,6 +126,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       isDraining = true
       maintenance.stop()
       await runs.drain(deadline, endWithin)
+      await settings.usageLog?.flush()
       closing.abort('closing')
       await push?.close(Math.min(deadline, webhookDrain))
     },

@@ -1,7 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { connect } from '../../../src/entries/client.node.ts'
+import { agent } from '../../../src/entries/index.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
+import { operatorOf } from '../../support/servers/operator-login.ts'
 import { assistant, createRefunder } from './support/console-agents.ts'
 import { startConsoleServer } from './support/console-server.ts'
 import { openConsole, seriousViolations } from './support/open-console.ts'
@@ -67,4 +69,22 @@ it('the trace of a task that waits grows when it is answered', async () => {
   await page.goBack()
   await rows(page).filter({ hasText: 'refund' }).filter({ hasText: 'Completed' }).first().waitFor()
   await rows(page).filter({ hasText: 'Question' }).filter({ hasText: 'Completed' }).waitFor()
+})
+
+it('the usage page sums tokens and cost by day, agent, caller and model', async () => {
+  const counting = agent({ name: 'Counter' }, async (turn) => {
+    await turn.usage({ model: 'small', inputTokens: 1_200, outputTokens: 34, cost: 250_000 })
+    return 'done'
+  })
+  const { server, url } = await startConsoleServer({}, { '/': counting })
+  await (await connect(server.url)).send('go')
+  await expect.poll(async () => (await operatorOf(server).usage()).rows.length, { timeout: 15_000 }).toBe(1)
+  const { page } = await openConsole(browser, `${url}/usage`)
+  await page.getByRole('rowheader', { name: new Date().toISOString().slice(0, 7) }).waitFor()
+  await page.getByRole('cell', { name: '1,200' }).waitFor()
+  await page.getByRole('cell', { name: '0.25' }).waitFor()
+  await page.getByLabel('Group by').selectOption('caller')
+  await page.getByRole('rowheader', { name: 'anonymous' }).waitFor()
+  expect(page.url()).toContain('by=caller')
+  expect(await seriousViolations(page)).toEqual([])
 })

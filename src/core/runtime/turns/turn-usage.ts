@@ -5,7 +5,7 @@ import type { Principal } from '../../protocol/model.ts'
 import type { RuntimeSettings } from '../options.ts'
 
 export interface TurnUsageOptions {
-  readonly settings: Pick<RuntimeSettings, 'chargeUsage' | 'telemetry'>
+  readonly settings: Pick<RuntimeSettings, 'chargeUsage' | 'telemetry' | 'usageLog'>
   readonly principal: Principal
   readonly agentEvents: AgentEvents
   /** Called with the reason when the caller has used up a limit. */
@@ -30,6 +30,7 @@ export class TurnUsage {
     const { settings, principal, onExceeded } = this.#options
     const { id, tenant } = principal
     settings.telemetry?.record?.({ type: 'usage', usage, ...defined({ principal: id, tenant }) })
+    settings.usageLog?.add(usage, principal)
     const exceeded = await settings.chargeUsage?.(usage, principal)
     if (exceeded !== undefined) onExceeded(exceeded)
   }

@@ -111,6 +111,12 @@ export const operatorCommands: readonly CommandEntry[] = [
     load: async () => (await import('./tasks.ts')).operatorOverview,
   },
   {
+    path: 'operator usage',
+    group: 'Operate',
+    summary: 'Show the tokens and the cost by day, agent and caller',
+    load: async () => (await import('./tasks.ts')).operatorUsage,
+  },
+  {
     path: 'operator webhooks',
     group: 'Operate',
     summary: 'List the webhooks of a server',

@@ -154,3 +154,22 @@ export const operatorOverview = operation(
     output.field('Now', `${total.now.runs} running, ${total.now.queued} queued, ${total.stuck} stuck`)
   },
 )
+
+export const operatorUsage = operation(
+  {
+    calls: ['usage'],
+    description: 'Shows the tokens and the cost that turns reported, by day, agent, caller and model.',
+    options: {
+      days: { type: 'text', value: 'n', summary: 'How many days to look at, up to 90.', default: '30', onlyFlag: true },
+    },
+    examples: [{ line: 'parley operator usage --days 7 -o json', summary: 'The last week, for a program' }],
+  },
+  (operator, { settings }) => operator.usage(Number(settings.text('days'))),
+  ({ rows }, { output }) => {
+    for (const { day, agent, principal, model, inputTokens, outputTokens, cost } of rows) {
+      const price = cost === undefined ? '' : `, cost ${cost / 1_000_000}`
+      output.field(day, `${agent} ${principal} ${model ?? ''}: ${inputTokens} in, ${outputTokens} out${price}`)
+    }
+    if (rows.length === 0) output.note('No turn has reported tokens or cost in this time.')
+  },
+)
