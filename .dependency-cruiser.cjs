@@ -37,7 +37,10 @@ const productImports = {
   loop: [['base', 'protocol', 'tasks', 'agent', 'client'], []],
   conformance: [['base', 'protocol', 'http', 'dialects', 'transports', 'auth', 'client'], []],
   operator: [['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'tasks', 'auth', 'server'], []],
-  integrations: [['base', 'protocol', 'http', 'transports', 'agent', 'client', 'server', 'node'], ['stores']],
+  integrations: [
+    ['base', 'protocol', 'http', 'transports', 'tasks', 'limits', 'agent', 'client', 'server', 'node'],
+    ['stores'],
+  ],
   gateway: [
     [
       ...['base', 'protocol', 'http', 'dialects', 'tasks', 'auth', 'limits', 'push', 'telemetry', 'agent', 'client'],

@@ -36,6 +36,8 @@ describe('the public API', () => {
       // The same function, with the guarded `fetch` of Node, and without the client in a Worker.
       agent: ['core/node/local-agent.node.ts', 'core/server/local-agent.ts', 'integrations/cloudflare/agent.ts'],
       connect: ['core/client/connect.ts', 'core/node/guarded-fetch/connect.ts'],
+      // The same function, with a runtime for each request of a Worker.
+      createHandler: ['core/server/handler.ts', 'integrations/cloudflare/handler.ts'],
       reachAgents: ['core/node/local-agent.node.ts', 'core/server/local-agent.ts'],
       // The same function, whose links send by `node:http`.
       createMeshPeer: ['mesh/peer.ts', 'serve/mesh-peer.ts'],

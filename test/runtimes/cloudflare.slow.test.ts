@@ -188,6 +188,30 @@ describe.skipIf(!hasPrograms)('an agent in workerd', { timeout: 60_000 }, () => 
   })
 })
 
+describe.skipIf(!hasPrograms)('createHandler in workerd, without Durable Objects', { timeout: 60_000 }, () => {
+  it('is created at module scope, and streams that pause, sends and readers of other requests do not stall each other', async () => {
+    const worker = await startWorker(await bundle('handler-worker'), await temporaryDirectory())
+    onTestFinished(worker.kill)
+    const client = await connect(worker.url)
+    const read = async () => {
+      const times: number[] = []
+      for await (const event of client.stream('go')) if (event.type === 'artifact') times.push(performance.now())
+      return (times.at(-1) ?? 0) - (times[0] ?? 0)
+    }
+    expect(await read()).toBeGreaterThan(500)
+    const [one, other, reply] = await Promise.all([read(), read(), client.send('go')])
+    expect(Math.min(one, other)).toBeGreaterThan(500)
+    expect(reply.text).toBe('written')
+    // Another request reads the task of one that is working.
+    let last = ''
+    for await (const event of client.stream('go')) {
+      if (event.type === 'task') last = (await client.task(event.task.id).wait()).text
+    }
+    expect(last).toBe('written')
+    expect(worker.output()).not.toMatch(/different request|hang|cannot perform/i)
+  })
+})
+
 describe.skipIf(!hasPrograms)('the log of a Durable Object', () => {
   it('passes the suites of task logs and webhook stores inside workerd', { timeout: 180_000 }, async () => {
     const worker = await startWorker(await bundle('contract-worker'), await temporaryDirectory())

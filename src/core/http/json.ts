@@ -50,9 +50,24 @@ let largeBodies: Promise<unknown> = Promise.resolve()
  */
 export function parseJsonBody(bytes: Uint8Array, limits: JsonLimits): unknown {
   if (bytes.length < minLargeBody) return parseJson(bytes, limits)
-  const parsed = largeBodies.then(nextTurn).then(() => parseJson(bytes, limits))
+  const parsed = settled(largeBodies)
+    .then(nextTurn)
+    .then(() => parseJson(bytes, limits))
   largeBodies = parsed.catch(() => {})
   return parsed
+}
+
+/** How long a body waits for earlier ones, in milliseconds: in a Worker, those of canceled requests never settle. */
+const patience = 1_000
+
+function settled(earlier: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, patience)
+    void earlier.then(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 }
 
 /** Not a microtask: those run before other requests are read. */

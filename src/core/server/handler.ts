@@ -41,10 +41,7 @@ export interface Handler {
  * export default { fetch: handler.fetch }
  */
 export function createHandler(agent: Agent, options: HandlerOptions & Pick<MountOptions, 'mount'>): Handler {
-  requireAgent(agent, 'createHandler(): agent')
-  const caller = `createHandler(${agent.profile.name})`
-  requireAuthOption(caller, options)
-  checkOptions(caller, options, { ...handlerChecks, mount: emptyOrPath })
+  checkHandlerOptions(agent, options)
   const { mount = '', ...agentOptions } = options
   const settings = flattenOptions(agentOptions)
   const { tenant } = settings
@@ -56,4 +53,12 @@ export function createHandler(agent: Agent, options: HandlerOptions & Pick<Mount
   const exchange = logRequests(path === '' ? forTenant : belowPath(path, forTenant), logger)
   const { service, push, erase, drain } = hosted
   return { exchange, fetch: toFetch(exchange), service, push, erase, drain }
+}
+
+/** Throws if `createHandler` would refuse the agent or an option. */
+export function checkHandlerOptions(agent: Agent, options: HandlerOptions & Pick<MountOptions, 'mount'>): void {
+  requireAgent(agent, 'createHandler(): agent')
+  const caller = `createHandler(${agent.profile.name})`
+  requireAuthOption(caller, options)
+  checkOptions(caller, options, { ...handlerChecks, mount: emptyOrPath })
 }
