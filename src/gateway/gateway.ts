@@ -6,6 +6,7 @@ import { checkOptions, type OptionChecks } from '../core/base/options.ts'
 import type { Exchange, Outgoing } from '../core/http/exchange.ts'
 import { isLoopback } from '../core/http/origin.ts'
 import { createMemoryLimits } from '../core/limits/limit-store.ts'
+import { toLimitOptions } from '../core/limits/limits.ts'
 import { createPushFetch } from '../core/node/guarded-fetch/push-fetch.ts'
 import { createLogger } from '../core/node/logger.ts'
 import { A2AError, loggedError } from '../core/protocol/errors.ts'
@@ -134,7 +135,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   warnOfRules(options)
   const ownership = given ?? (await openOwnership(options))
   const via = name ?? `parley-${crypto.randomUUID().slice(0, 8)}`
-  const limits = options.limits?.store ?? createMemoryLimits()
+  const limits = (options.limits && toLimitOptions(options.limits).store) ?? createMemoryLimits()
   let current = createRules(rules)
   let sources = from.map((each) => createSource(each, logger))
   const upstreams = new Map<string, Upstream>()

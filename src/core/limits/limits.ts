@@ -1,5 +1,15 @@
 import type { Logger } from '../base/logger.ts'
-import { anObject, anyOf, group, having, isAbove, type OptionCheck, type OptionChecks, text } from '../base/options.ts'
+import {
+  aFunction,
+  anObject,
+  anyOf,
+  group,
+  having,
+  isAbove,
+  type OptionCheck,
+  type OptionChecks,
+  text,
+} from '../base/options.ts'
 import { A2AError, loggedError } from '../protocol/errors.ts'
 import type { Usage } from '../protocol/extensions/usage.ts'
 import { ownerOf, type Principal } from '../protocol/model.ts'
@@ -48,6 +58,14 @@ export interface LimitOptions {
   readonly store?: LimitStore
 }
 
+/**
+ * The limits of a caller, such as those of its plan. Undefined if the caller has none. Called for every call, so it must be fast. Uses are
+ * counted in this process, and skills have no quotas: `limits.perPrincipal` as a function has both.
+ */
+export type LimitsOf = (
+  principal: Principal,
+) => { readonly perPrincipal?: CallerQuota; readonly perTenant?: CallerQuota } | undefined
+
 const checkBudget: OptionCheck = (value, name) => {
   anObject(value, name)
   if ('window' in (value as object)) {
@@ -92,11 +110,28 @@ const checkLimitOptions = group<LimitOptions>({
   store: having('a limit store such as createMemoryLimits()', 'take', 'hold'),
 })
 
-/** Checks `limits` where a server is created. Only quotas depend on the principal: skills, currency and store do not. */
+/** Checks `limits` where a server is created. What a function returns is checked when it is called. */
 export const checkLimits: OptionCheck = anyOf(
-  'an object with perPrincipal, perTenant, perSkill, currency, store (for plans, make limits.perPrincipal a function of the principal)',
+  'an object with perPrincipal, perTenant, perSkill, currency, store, or a function of the principal that returns perPrincipal and perTenant',
   checkLimitOptions,
+  aFunction,
 )
+
+const checkPlan = group<NonNullable<ReturnType<LimitsOf>>>({
+  perPrincipal: checkCallerQuota,
+  perTenant: checkCallerQuota,
+})
+
+/** Limits as an object, whose quotas are functions if the limits are one. */
+export function toLimitOptions(limits: LimitOptions | LimitsOf): LimitOptions {
+  if (typeof limits !== 'function') return limits
+  const quotaOf = (name: 'perPrincipal' | 'perTenant') => (principal: Principal) => {
+    const plan = limits(principal)
+    if (plan !== undefined) checkPlan(plan, 'limits()')
+    return plan?.[name]
+  }
+  return { perPrincipal: quotaOf('perPrincipal'), perTenant: quotaOf('perTenant') }
+}
 
 /** A counted rate, with the name of its policy. */
 export interface CountedRate extends RateState {

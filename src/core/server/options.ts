@@ -23,7 +23,7 @@ import {
 import type { DialectName } from '../dialects/versions.ts'
 import { type Cors, corsChecks } from '../http/cors.ts'
 import type { Load } from '../http/load.ts'
-import { checkLimits, type LimitOptions } from '../limits/limits.ts'
+import { checkLimits, type LimitOptions, type LimitsOf, toLimitOptions } from '../limits/limits.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import { type PushOptions, pushChecks } from '../push/options.ts'
 import { type CallsOptions, callsCheck } from '../runtime/calls/options.ts'
@@ -53,7 +53,7 @@ export interface HandlerOptions {
   /** The tenant that callers name, where several agents share an address. */
   readonly tenant?: string
   /** How much callers may use. */
-  readonly limits?: LimitOptions
+  readonly limits?: LimitOptions | LimitsOf
   /** Origins of web pages that may call the agent from a browser, or `true` for all. Defaults to none. */
   readonly cors?: Cors
   /** Keys that sign cards and webhook deliveries. The public keys are served at `/.well-known/jwks.json`. */
@@ -294,7 +294,7 @@ export const handlerChecks: OptionChecks<HandlerOptions> = {
 
 /** The flat options that the runtime and the HTTP endpoint read. Their groups exist for readers of the API. */
 export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
-  const { turns = {}, http = {}, dialects, grpc, card, ...rest } = options
+  const { turns = {}, http = {}, dialects, grpc, card, limits, ...rest } = options
   const { deadline, leaseHolder, ...otherTurns } = turns
   const { speak, house = {}, compatibility, ...otherDialects } = toDialectOptions(dialects)
   const { path: housePath, codes, ...otherHouse } = house
@@ -304,6 +304,7 @@ export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
     grpcAddress: typeof grpc === 'object' ? grpc.address : undefined,
     grpcOnCard: typeof grpc === 'object' ? grpc.onCard : undefined,
     cardAuth: card?.auth,
+    limits: limits && toLimitOptions(limits),
     ...otherTurns,
     turnDeadline: deadline,
     holder: leaseHolder,
@@ -337,7 +338,8 @@ export interface HostedAgentOptions
     HttpEndpointOptions,
     AddressOptions,
     Pick<HttpOptions, 'hosts'>,
-    Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard' | 'capabilities'> {
+    Pick<HandlerOptions, 'auth' | 'metrics' | 'extendedCard' | 'capabilities'> {
+  readonly limits?: LimitOptions | undefined
   /** Load of the server: while it is too high, calls are rejected. */
   readonly load?: Load | undefined
   /** The host name for which the agent is served. */

@@ -1,6 +1,7 @@
 import type { Agent } from '../../core/agent/agent.ts'
 import { defined } from '../../core/base/json.ts'
 import { createMemoryLimits } from '../../core/limits/limit-store.ts'
+import { toLimitOptions } from '../../core/limits/limits.ts'
 import { checkHandlerOptions, createHandler as createSharedHandler, type Handler } from '../../core/server/handler.ts'
 import { createMemoryLog } from '../../core/tasks/memory-log.ts'
 
@@ -12,7 +13,7 @@ import { createMemoryLog } from '../../core/tasks/memory-log.ts'
 export const createHandler: typeof createSharedHandler = (agent: Agent, options) => {
   checkHandlerOptions(agent, options)
   const { limits, log = createMemoryLog() } = options
-  const counted = limits && { store: createMemoryLimits(), ...limits }
+  const counted = limits && { store: createMemoryLimits(), ...toLimitOptions(limits) }
   const shared = defined({ ...options, log, limits: counted })
   const open = (): Handler => createSharedHandler(agent, shared)
   return {

@@ -117,9 +117,30 @@ describe('request limits', () => {
     await expect(open(former)).rejects.toThrow('requests.window: expected per, in milliseconds')
   })
 
-  it('a function as limits is refused with the name of perPrincipal', async () => {
-    const plans = (() => ({ requests: { limit: 1, per: 60_000 } })) as never
-    await expect(open(plans)).rejects.toThrow('make limits.perPrincipal a function of the principal), got a function.')
+  it('limits are a function of the principal, such as of its plan', async () => {
+    const requests = (limit: number) => ({ perPrincipal: { requests: { limit, per: 600_000 } } })
+    const plans: Readonly<Record<string, unknown>> = {
+      free: requests(1),
+      large: requests(3),
+      wrong: { requests: { limit: 1, per: 60_000 } },
+      shared: { ...requests(1), store: {} },
+    }
+    const limitsOf = ({ id }: { readonly id: string }) => plans[id] as never
+    const send = await open(limitsOf as never)
+    const statuses = async (name: string) => {
+      const answers: number[] = []
+      for (let n = 0; n < 4; n++) answers.push((await send(name)).status)
+      return answers
+    }
+    expect(await statuses('free')).toEqual([200, 429, 429, 429])
+    expect(await statuses('large')).toEqual([200, 200, 200, 429])
+    expect(await statuses('unlimited')).toEqual([200, 200, 200, 200])
+    // A plan that is wrong rejects the call, because no limit would hold.
+    for (const name of ['wrong', 'shared']) expect((await send(name)).status).toBe(503)
+  })
+
+  it('limits that are neither an object nor a function are refused, and misspelled ones name the right one', async () => {
+    await expect(open('many' as never)).rejects.toThrow('a function of the principal that returns perPrincipal')
     await expect(open({ perPrincipel: {} } as never)).rejects.toThrow('Did you mean perPrincipal?')
   })
 
