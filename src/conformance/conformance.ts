@@ -16,6 +16,7 @@ import { withScheme } from '../core/client/find-card.ts'
 import { protocolVersions } from '../core/dialects/versions.ts'
 import type { Fetch } from '../core/http/fetch.ts'
 import { A2AError } from '../core/protocol/errors.ts'
+import { type CleaningWire, cleaningUp } from './clean-up.ts'
 import { type CardRequest, type Declared, findCards, requestCard } from './find-cards.ts'
 import { type Binding, type Interface, isCurrent, requiredExtensions, type Subject, type Version } from './interface.ts'
 import { type Check, type ConformanceReport, type Evidence, toReport } from './report.ts'
@@ -147,35 +148,43 @@ export async function judge(
     options.onCheck?.(check, { done: checks.length, total })
   }
   let needsCredentials = false
-  for (const each of declared) {
-    const own = targets.filter(({ version }) => version === each.version)
-    const [first] = own
-    if (!first) continue
-    const card = cardTarget(each.version, each.served.url)
-    const cardWire = createWire({ target: card, ...request })
-    const sessionOptions = { ...options, ...request }
-    await runChecks({ session: openSession(cardWire, each, {}, sessionOptions), target: card, chosen, signal, add })
-    const allHeaders = { ...extensionHeaders(each), ...headers }
-    const wires = await Promise.all(own.map((target) => openWire({ target, ...request, headers: allHeaders }, options)))
-    const refusals = await Promise.all(wires.map((wire) => refusalOf(wire, headers)))
-    const isOpen = (_: unknown, index: number) => refusals[index] === undefined
-    const texts = await textsFor(wires.filter(isOpen), each, options)
-    for (const [index, wire] of wires.entries()) {
-      const session = openSession(wire, each, texts, sessionOptions)
-      const refusal = refusals[index]
-      if (refusal !== undefined) {
-        needsCredentials = true
-        for (const rule of chosen.filter((each) => appliesTo(each, wire.target))) {
-          add({ ...aboutCheck(rule, wire.target), outcome: 'not measured', problem: refusal })
+  const opened: CleaningWire[] = []
+  try {
+    for (const each of declared) {
+      const own = targets.filter(({ version }) => version === each.version)
+      const [first] = own
+      if (!first) continue
+      const card = cardTarget(each.version, each.served.url)
+      const cardWire = createWire({ target: card, ...request })
+      const sessionOptions = { ...options, ...request }
+      await runChecks({ session: openSession(cardWire, each, {}, sessionOptions), target: card, chosen, signal, add })
+      const allHeaders = { ...extensionHeaders(each), ...headers }
+      const wires = await Promise.all(
+        own.map((target) => openCleaning({ target, ...request, headers: allHeaders }, options)),
+      )
+      opened.push(...wires)
+      const refusals = await Promise.all(wires.map((wire) => refusalOf(wire, headers)))
+      const isOpen = (_: unknown, index: number) => refusals[index] === undefined
+      const texts = await textsFor(wires.filter(isOpen), each, options)
+      for (const [index, wire] of wires.entries()) {
+        const session = openSession(wire, each, texts, sessionOptions)
+        const refusal = refusals[index]
+        if (refusal !== undefined) {
+          needsCredentials = true
+          for (const rule of chosen.filter((each) => appliesTo(each, wire.target))) {
+            add({ ...aboutCheck(rule, wire.target), outcome: 'not measured', problem: refusal })
+          }
+          continue
         }
-        continue
-      }
-      try {
-        await runChecks({ session, target: wire.target, chosen, signal, add })
-      } finally {
-        await session.close()
+        try {
+          await runChecks({ session, target: wire.target, chosen, signal, add })
+        } finally {
+          await session.close()
+        }
       }
     }
+  } finally {
+    await Promise.all(opened.map(({ cleanUp }) => cleanUp()))
   }
   const { name } = declared[0]?.served.json ?? {}
   return toReport({ agent: typeof name === 'string' ? name : '', url, needsCredentials }, checks)
@@ -209,6 +218,15 @@ async function openWire(options: WireOptions, { grpc }: ConformanceOptions): Pro
   if (options.target.binding !== 'GRPC' || !grpc) return createWire(options)
   const { createGrpcWire } = await import('./grpc-wire.ts')
   return createGrpcWire({ ...options, fetch: grpc.fetch })
+}
+
+/** A wire that leaves nothing behind, also if the run is aborted. */
+async function openCleaning(options: WireOptions, settings: ConformanceOptions): Promise<CleaningWire> {
+  const [wire, cleaner] = await Promise.all([
+    openWire(options, settings),
+    openWire({ ...options, signal: new AbortController().signal }, settings),
+  ])
+  return cleaningUp(wire, cleaner)
 }
 
 function isWanted({ binding }: Interface, { bindings, grpc }: ConformanceOptions): boolean {

@@ -1,4 +1,5 @@
 import { defined, type JsonObject } from '../core/base/json.ts'
+import { conformanceMark } from '../core/protocol/conformance-mark.ts'
 import { type Interface, isCurrent } from './interface.ts'
 
 export type Operation =
@@ -119,7 +120,7 @@ function queryOf(params: JsonObject): string {
 
 /** The params of send and stream. */
 export function messageParams(input: MessageInput, target: Interface): JsonObject {
-  const { text = '', messageId = crypto.randomUUID(), taskId, contextId, historyLength } = input
+  const { text = '', messageId = `${conformanceMark}${crypto.randomUUID()}`, taskId, contextId, historyLength } = input
   const isProto = isCurrent(target.version) || target.binding !== 'JSONRPC'
   const ids = defined({ taskId, contextId })
   const history: JsonObject = historyLength === undefined ? {} : { historyLength }

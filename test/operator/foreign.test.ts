@@ -106,6 +106,10 @@ describe('an agent of the official SDK in `parley console`', () => {
     const { tasks, total } = await operator.tasks()
     expect([tasks[0]?.created, tasks[0]?.principal, total]).toEqual([0, { id: 'you' }, 1])
     expect((await operator.tasks({ state: 'stuck' })).tasks).toEqual([])
+    // The card promises an extended card in four interfaces, and the server has none.
+    expect((await collect(operator.doctor('ada'))).at(-1)).toMatchObject({ type: 'done', counts: { error: 4 } })
+    const checks = (await operator.wireLog({ source: 'check' })).exchanges
+    expect(checks.some((exchange) => exchange.url === `${url}/rpc` && exchange.version === '0.3')).toBe(true)
     expect((await operator.tasks({ state: 'completed' })).tasks).toEqual([])
     const key = { agent: 'ada', taskId: tasks[0]?.taskId ?? '' }
     expect((await operator.cancelTasks({ tasks: [key] })).results).toMatchObject([{ agent: 'ada' }])

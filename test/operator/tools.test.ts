@@ -99,6 +99,28 @@ describe('the wire log', () => {
   })
 })
 
+it('a conformance run leaves no open tasks and no webhooks behind, and asks no operator', async () => {
+  const { server, client, operator } = await start({ push: {} })
+  const { conformance } = await import('../../src/entries/testing.ts')
+  await conformance(server.url, {
+    versions: ['1.0'],
+    bindings: ['JSONRPC'],
+    texts: { task: 'hello', inputRequired: 'wait', longRunning: 'wait' },
+  })
+  const { total } = await operator.tasks()
+  expect(total).toBeGreaterThan(3)
+  expect((await operator.tasks({ state: 'submitted,working,input-required,auth-required' })).tasks).toEqual([])
+  expect((await operator.webhooks()).webhooks).toEqual([])
+
+  // While it runs, its questions are not for people.
+  const call = { principal: { id: 'x' }, signal: new AbortController().signal }
+  const message = { role: 'user' as const, parts: [{ text: 'wait' }] }
+  await client.service.sendMessage({ message: { ...message, messageId: 'conformance-1' } }, call)
+  await client.service.sendMessage({ message: { ...message, messageId: 'another-1' } }, call)
+  expect((await operator.tasks({ state: 'input-required' })).total).toBe(2)
+  expect((await operator.inbox()).items).toHaveLength(1)
+})
+
 describe('the overview', () => {
   it('counts tasks, throughput and durations, and survives a restart', async () => {
     const directory = await temporaryDirectory()

@@ -1,5 +1,6 @@
 import { defined } from '../../core/base/json.ts'
 import { taskForms } from '../../core/dialects/versions.ts'
+import { conformanceMark } from '../../core/protocol/conformance-mark.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { credentialsExtension } from '../../core/protocol/extensions/in-task-credentials.ts'
@@ -7,6 +8,7 @@ import { type Part, type Principal, principalOf } from '../../core/protocol/mode
 import { isTask } from '../../core/protocol/states.ts'
 import { literal } from '../../core/schema/unions.ts'
 import { json, list, object, optional, string } from '../../core/schema/values.ts'
+import type { TimedEvent } from '../../core/tasks/operator-log.ts'
 import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.ts'
 import type { Answer, CancelResults, Inbox, TaskDetail, TaskKey } from '../contract.ts'
 import { invalid, jsonAnswer, notFound, OperatorFailure } from '../failures.ts'
@@ -171,6 +173,11 @@ function readWord(query: URLSearchParams, name: string, word: string): boolean {
   return value === word
 }
 
+/** A task of the conformance suite waits for nobody: the suite cancels it when it ends. */
+function isOfConformance({ event }: TimedEvent): boolean {
+  return event.type === 'message' && event.message.messageId.startsWith(conformanceMark)
+}
+
 async function readInbox(query: URLSearchParams, agents: ConsoleAgents): Promise<Inbox> {
   const waiting = new URLSearchParams(query)
   waiting.set('state', 'input-required,auth-required')
@@ -189,7 +196,7 @@ async function readInbox(query: URLSearchParams, agents: ConsoleAgents): Promise
           task,
           last.map(({ event }) => event),
         )
-      return found ? [{ ...row, waiting: found }] : []
+      return found && !last.some(isOfConformance) ? [{ ...row, waiting: found }] : []
     }),
   )
   return defined({ items: items.flat(), next })

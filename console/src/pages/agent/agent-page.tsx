@@ -60,7 +60,7 @@ export function AgentPage() {
             key={id}
             name="conformance"
             title="Conformance"
-            description="Checks the rules of the A2A specification, one by one, from outside. It creates tasks on the agent."
+            description="Checks the rules of the A2A specification, one by one, from outside. It creates tasks on the agent, and cancels those that stay open."
             run={(signal) => operator.conformance(id, signal)}
           />
         )}
