@@ -46,6 +46,26 @@ describe('serve', () => {
     expect((await process.result).code).toBe(0)
   })
 
+  it('an error of the agent is shown once, with its message and the place in the file', async () => {
+    const folder = await temporaryDirectory()
+    const answer = `function find(): string { throw new Error('No such report', { cause: new TypeError('no file') }) }`
+    await writeFile(
+      join(folder, 'agent.ts'),
+      `import { agent } from '${server}'\n${answer}\nexport default agent({ name: 'Mine' }, () => find())\n`,
+    )
+    const process = cli.start(['serve', 'agent.ts', '--no-reload'], { cwd: folder })
+    const [, url = ''] = await process.until(/^URL: (http\S+)$/m)
+    const { stdout } = await cli.run(['send', '-a', url, 'x'])
+    await process.until(/sendMessage/)
+    const stderr = process.stderr()
+    expect(stdout).not.toContain('No such report')
+    expect(stderr.match(/No such report/g)).toHaveLength(1)
+    expect(stderr).toMatch(/^ {2}Error: No such report\n {4}at find \(agent\.ts:2:\d+\)/m)
+    expect(stderr).toMatch(/^ {2}caused by TypeError: no file$/m)
+    process.child.kill('SIGTERM')
+    await process.result
+  })
+
   it('several files are served by their names, with options from a file and from flags', async () => {
     const folder = await temporaryDirectory()
     await writeFile(join(folder, 'one.ts'), agentFile('One', `const answer = '1 '`))
