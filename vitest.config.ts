@@ -62,8 +62,8 @@ const resolveFrameworks: Plugin = {
 }
 
 /** Timeouts far above what the tests need: the machine may be busy. */
-const unitTimeouts = { testTimeout: 20_000 }
-const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000 }
+const unitTimeouts = { testTimeout: 20_000, expect: { poll: { timeout: 15_000 } } }
+const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } }
 
 export default defineConfig({
   test: {
@@ -126,6 +126,7 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 600_000,
           hookTimeout: 600_000,
+          expect: { poll: { timeout: 60_000 } },
           maxWorkers: 2,
           env: { ...environment, ...compileCache },
           sequence: { groupOrder: 3 },
