@@ -65,7 +65,7 @@ it('a day begins at midnight in UTC, and processes add up', async () => {
   one?.add({ outputTokens: 4 }, { id: 'ada', tenant: 'acme' })
   await one?.flush()
   await expect
-    .poll(() => readUsage(records, Date.UTC(2026, 0, 1)))
+    .poll(() => readUsage(records, Date.UTC(2026, 0, 1)), { timeout: 15_000 })
     .toEqual([
       { day: '2026-02-01', principal: 'ada', tenant: 'acme', reports: 1, inputTokens: 0, outputTokens: 4 },
       { day: '2026-01-31', principal: 'ada', reports: 2, inputTokens: 3, outputTokens: 0, cost: 5 },

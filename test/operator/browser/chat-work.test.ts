@@ -28,7 +28,7 @@ it('tool calls and called agents are cards with arguments, result, state and tim
   await say(page, 'What about chairs?')
   await page.getByText('The price is').waitFor()
   const cards = page.locator('.work-card')
-  await expect.poll(() => cards.count()).toBe(4)
+  await expect.poll(() => cards.count(), { timeout: 15_000 }).toBe(4)
   await cards.nth(0).locator('summary').click()
   await cards.nth(0).getByRole('definition').filter({ hasText: 'chairs' }).waitFor()
   await cards.nth(0).getByRole('figure', { name: 'Result' }).getByText('"Report 3"').waitFor()
@@ -105,10 +105,13 @@ it('a file that the agent does not accept is refused before it is sent', async (
   const picker = page.locator('input[type=file]')
   await picker.waitFor({ state: 'attached' })
   await expect
-    .poll(async () => {
-      await picker.setInputFiles({ name: 'chart.png', mimeType: 'image/png', buffer: Buffer.from('x') })
-      return await page.getByText(/does not accept chart.png \(image\/png\)/).count()
-    })
+    .poll(
+      async () => {
+        await picker.setInputFiles({ name: 'chart.png', mimeType: 'image/png', buffer: Buffer.from('x') })
+        return await page.getByText(/does not accept chart.png \(image\/png\)/).count()
+      },
+      { timeout: 15_000 },
+    )
     .toBe(1)
   expect(await page.getByRole('list', { name: 'Files' }).count()).toBe(0)
 })
@@ -127,7 +130,8 @@ it('a message that could not be sent is edited and sent again', async () => {
   await page.getByRole('button', { name: 'Edit' }).click()
   const field = page.getByRole('textbox', { name: 'Message' })
   expect(await field.inputValue()).toBe('chairs')
-  await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true)
+  const isFocused = () => field.evaluate((element) => element === document.activeElement)
+  await expect.poll(isFocused, { timeout: 15_000 }).toBe(true)
   await field.fill('tables')
   await field.press('Enter')
   await page.getByText('Received tables').waitFor()

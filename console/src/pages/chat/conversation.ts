@@ -181,7 +181,10 @@ function applyStatus(conversation: Conversation, status: TaskStatus, auth: AuthR
   const { taskId: _, generation: __, ...rest } = withCompleteArtifacts(answered)
   const begun = rest.entries.findLast(({ type }) => type === 'user')?.at
   const end: EndEntry = {
-    ...{ type: 'end', id: `end-${taskId}`, taskId, state },
+    type: 'end',
+    id: `end-${taskId}`,
+    taskId,
+    state,
     ...(begun !== undefined && { duration: Date.now() - begun }),
   }
   return { ...withEntry(rest, end), activity: 'idle' }
@@ -233,7 +236,12 @@ function applyChild(conversation: Conversation, child: JsonObject, text: string,
   const isOver = endedStates.has(state as TaskState)
   const texts = old?.type === 'work' ? old.texts : []
   return withEntry(conversation, {
-    ...{ type: 'work', kind: 'agent', id, name: agent, taskId, callId },
+    type: 'work',
+    kind: 'agent',
+    id,
+    name: agent,
+    taskId,
+    callId,
     state: isOver ? (state === 'completed' ? 'completed' : 'failed') : 'running',
     texts: text === '' || texts.at(-1) === text ? texts : [...texts, text].slice(-maxProgress),
     started: old?.type === 'work' ? old.started : time,
@@ -257,11 +265,9 @@ function applyTool(conversation: Conversation, { name, callId, parts, text, time
   const old = conversation.entries.findLast((entry): entry is WorkEntry => isOpenCall(entry, taskId, callId))
   const isNew = !old || text === `Calling ${name}`
   const count = conversation.entries.filter(({ type }) => type === 'work').length
+  const id = `tool ${taskId} ${callId} ${count}`
   const entry: WorkEntry = isNew
-    ? {
-        ...{ type: 'work', kind: 'tool', id: `tool ${taskId} ${callId} ${count}`, name, taskId, callId },
-        ...{ state: 'running', texts: [], started: time },
-      }
+    ? { type: 'work', kind: 'tool', id, name, taskId, callId, state: 'running', texts: [], started: time }
     : old
   const isProgress = !isNew && text !== '' && result === undefined
   return withEntry(conversation, {
