@@ -16,6 +16,7 @@ async function keep(turn: Turn): Promise<string> {
 }
 
 const shared = shareTestServer(keep, { profile, grpc: true })
+const giving = shareTestServer(async () => ({ data: [1, { a: 2 }] }), { profile })
 const withFiles = shareTestServer(keep, { profile, grpc: true, turns: { urlSchemes: ['https', 'file'] } })
 
 interface Target {
@@ -57,9 +58,9 @@ function paramsOf(dialect: DialectName, part: object): object {
 }
 
 /** The answer to a message with one part, as text. */
-async function send({ dialect, path, version, method }: Target, part: object): Promise<string> {
+async function send({ dialect, path, version, method }: Target, part: object, { server } = shared()): Promise<string> {
   const params = paramsOf(dialect, part)
-  const response = await fetch(`${shared().server.url.replace(/\/$/, '')}${path}`, {
+  const response = await fetch(`${server.url.replace(/\/$/, '')}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(version && { 'a2a-version': version }) },
     body: JSON.stringify(method ? { jsonrpc: '2.0', id: 1, method, params } : params),
@@ -94,6 +95,12 @@ describe.each(targets)('a part in $dialect over $binding', (target) => {
     const answer = await send(target, dataPart(target, [1, { a: 2 }]))
     if (dialect === 'v0.3-proto') expect(answer).toMatch(/content\[0\]\.data\.data: expected an object, got a list/)
     else expect(answer).toContain('"data":[1,{"a":2}]')
+  })
+
+  it('a list that the author gives as data is a list in 1.0, and in an object where the schema has objects only', async () => {
+    const answer = await send(target, dataPart(target, {}), giving())
+    if (isNewest) expect(answer).toContain('"data":[1,{"a":2}]')
+    else expect(answer).toContain('"data":{"value":[1,{"a":2}]}')
   })
 })
 
