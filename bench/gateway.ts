@@ -13,9 +13,6 @@ const milliseconds = 1_000
 const warmUp = 4_000
 const chunks = 4_000
 
-/** Streams after which the engine has compiled what takes part: see decision 55. */
-const warmUpStreams = 20
-
 /** A gateway against a reverse proxy of bare node:http, in front of the same agent. */
 export const gateway: Benchmark = {
   name: 'gateway',
@@ -31,40 +28,25 @@ async function measure(directory: string): Promise<BenchmarkResult> {
     passThrough: await startServer(gatewayScript, port, 'pass-through', join(directory, 'pass-through')),
     durable: await startServer(gatewayScript, port, 'durable', join(directory, 'durable')),
   }
-  /** CPU microseconds of the agent and what is in front of it, for each unit of work. */
-  const cpuOf = async (server: keyof typeof servers, work: () => Promise<number>) => {
-    const read = async () => (await upstream.read('usage')).cpu + (await servers[server].read('usage')).cpu
-    const before = await read()
-    const units = await work()
-    return ((await read()) - before) / units
-  }
   const send = async (server: keyof typeof servers, version: '1.0' | '0.3' = '1.0', time = milliseconds) => {
     const body = version === '1.0' ? sendBody('Hello', 'SendMessage') : legacySendBody('0.3', 'Hello')
-    let seconds = 1
-    let requests = 1
-    const cpu = await cpuOf(server, async () => {
-      const sent = await load({ port: servers[server].port, body, version, connections, milliseconds: time })
-      ;[seconds, requests] = [sent.seconds, sent.requests]
-      return sent.requests
-    })
-    return { rate: requests / seconds, cpu }
+    const sent = await load({ port: servers[server].port, body, version, connections, milliseconds: time })
+    return sent.requests / sent.seconds
   }
   const stream = async (server: keyof typeof servers) => {
     const text = JSON.stringify({ chunks, bytes: 64, window: 64 })
-    let taken = 1
-    const cpu = await cpuOf(server, async () => {
-      const streamed = await readStream(servers[server].port, sendBody(text, 'SendStreamingMessage'))
-      if (streamed.events < chunks) throw new Error(`expected ${chunks} events, got ${streamed.events}`)
-      taken = streamed.milliseconds
-      return chunks
-    })
-    return { rate: chunks / (taken / 1_000), cpu }
+    const { events, milliseconds: taken } = await readStream(
+      servers[server].port,
+      sendBody(text, 'SendStreamingMessage'),
+    )
+    if (events < chunks) throw new Error(`expected ${chunks} events, got ${events}`)
+    return chunks / (taken / 1_000)
   }
   try {
     for (const name of Object.keys(servers) as (keyof typeof servers)[]) {
       await checkResponse(servers[name])
       await send(name, '1.0', warmUp)
-      for (let count = 0; count < warmUpStreams; count++) await stream(name)
+      await stream(name)
     }
     const measured = await interleave(rounds, {
       proxy: () => send('proxy'),
@@ -75,16 +57,10 @@ async function measure(directory: string): Promise<BenchmarkResult> {
       passThroughStream: () => stream('passThrough'),
     })
     type Name = keyof (typeof measured)[number]
-    const ratios = (name: Name, base: Name) => measured.map((round) => round[name].rate / round[base].rate)
-    const byCpu = (name: Name, base: Name) => ({
-      label: 'the same, by CPU time of the gateway and the agent',
-      values: measured.map((round) => round[base].cpu / round[name].cpu),
-      unit: 'x' as const,
-    })
+    const ratios = (name: Name, base: Name) => measured.map((round) => round[name] / round[base])
     const detail = (name: Name, unit: string) => ({
       measured: name,
-      [unit]: Math.round(median(measured.map((round) => round[name].rate))),
-      'µs of CPU': median(measured.map((round) => round[name].cpu)).toFixed(1),
+      [unit]: Math.round(median(measured.map((round) => round[name]))),
     })
     return {
       title: `A gateway : a reverse proxy of bare node:http in front of the same agent, ${connections} connections`,
@@ -95,23 +71,19 @@ async function measure(directory: string): Promise<BenchmarkResult> {
           unit: 'x',
           target: { atLeast: 0.4 },
         },
-        byCpu('passThrough', 'proxy'),
         { label: 'durable send, in SQLite', values: ratios('durable', 'proxy'), unit: 'x', target: { atLeast: 0.3 } },
-        byCpu('durable', 'proxy'),
         {
           label: `pass-through stream of ${chunks} chunks`,
           values: ratios('passThroughStream', 'proxyStream'),
           unit: 'x',
           target: { atLeast: 0.5 },
         },
-        byCpu('passThroughStream', 'proxyStream'),
         {
           label: '0.3 caller on a 1.0 agent : 1.0 caller',
           values: ratios('legacy', 'passThrough'),
           unit: 'x',
           target: { atLeast: 0.9 },
         },
-        byCpu('legacy', 'passThrough'),
       ],
       details: [
         ...(['proxy', 'passThrough', 'legacy', 'durable'] as const).map((name) => detail(name, 'requests/s')),

@@ -3,6 +3,7 @@ import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { agentsState, loadAgents } from './api/agents.ts'
 import { reconnections } from './api/connection.ts'
 import { credentialsNeeded } from './api/connections.ts'
+import { followInbox } from './api/inbox.ts'
 import { hasFeature, readSession, sessionState } from './api/session.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { LoginDialog } from './components/login/login-dialog.tsx'
@@ -48,12 +49,16 @@ const CredentialsDialog = lazyPage(
 )
 
 function Console() {
-  const { url } = useLocation()
+  const { url, route } = useLocation()
   const attempt = reconnections.value
   // Agents may have changed while the server was away
   useEffect(() => {
     loadAgents()
   }, [attempt])
+  const hasInbox = hasFeature('history')
+  useEffect(() => {
+    if (hasInbox) return followInbox(({ agent, taskId }) => route(link('inbox', agent, taskId)))
+  }, [hasInbox])
   return (
     <Shell>
       <ErrorBoundary resetKey={url}>

@@ -15,6 +15,8 @@ export type {
   ForeignScheme,
   ForeignSummary,
   Inbox,
+  InboxChange,
+  InboxQuery,
   Login,
   LoginScheme,
   Rerun,
@@ -30,6 +32,7 @@ export type {
   Waiting,
 } from '../operator/contract.ts'
 export type {
+  AgentFigures,
   AgentOverview,
   CheckProgress,
   ComposeRequest,

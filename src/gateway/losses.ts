@@ -1,9 +1,8 @@
-import { isList, isObject } from '../core/base/json.ts'
 import type { Logger } from '../core/base/logger.ts'
 import type { StreamEvent } from '../core/protocol/events.ts'
-import type { Interceptor, UnaryNext } from '../core/protocol/intercept.ts'
+import type { Interceptor } from '../core/protocol/intercept.ts'
 import type { Artifact, Message, Task } from '../core/protocol/model.ts'
-import type { Call, RequestOf, ResultOf, SendRequest, UnaryOperation } from '../core/protocol/service.ts'
+import type { SendRequest } from '../core/protocol/service.ts'
 import type { Traffic } from './traffic.ts'
 
 /** Something that a version could not express, and how often. */
@@ -20,9 +19,9 @@ export interface Loss {
 /** Counts what translations lose for one agent. Every kind of loss is logged once. */
 export interface Losses {
   list(): readonly Loss[]
-  /** What of a request the dialect of the agent lacks. */
-  toAgent(dialectOf: () => string | undefined, request: object): void
-  /** Counts what the dialect of callers lacks in answers and events. */
+  /** What of a message the dialect of the agent lacks. */
+  toAgent(dialectOf: () => string | undefined, request: SendRequest): void
+  /** Counts what the dialect of callers lacks in answers to their messages. */
   readonly interceptor: Interceptor
 }
 
@@ -42,25 +41,29 @@ export function createLosses(agent: string, logger: Logger, onLoss: Traffic['onL
     }
   }
 
-  const toCaller = (dialect: string, value: unknown) => count(lostOfResult(value), 'caller', dialect)
+  function toCaller(dialect: string, event: StreamEvent): void {
+    if (event.type === 'message') count(lostOfMessage(event.message), 'caller', dialect)
+    else if (event.type === 'artifact') count(lostOfArtifact(event.artifact), 'caller', dialect)
+    else count(event.type === 'task' ? lostOfTask(event.task) : lostOfMessage(event.status.message), 'caller', dialect)
+  }
 
   return {
     list: () => [...counts.values()],
-    toAgent(dialectOf, request) {
-      const members = lostOfRequest(request)
+    toAgent(dialectOf, { message }) {
+      const members = lostOfMessage(message)
       const dialect = members.length > 0 ? dialectOf() : undefined
       if (dialect !== undefined && lossyDialects.has(dialect)) count(members, 'agent', dialect)
     },
     interceptor: {
-      async unary<O extends UnaryOperation>(_operation: O, request: RequestOf<O>, call: Call, next: UnaryNext<O>) {
-        const result: ResultOf<O> = await next(request, call)
-        const { dialect } = call
-        if (dialect !== undefined && lossyDialects.has(dialect)) toCaller(dialect, result)
-        return result
+      async sendMessage(request, call, next) {
+        const outcome = await next(request, call)
+        const { dialect } = request
+        if (dialect !== undefined && lossyDialects.has(dialect)) toCaller(dialect, outcome)
+        return outcome
       },
-      stream(_operation, request, call, next) {
+      streamMessage(request, call, next) {
         const events = next(request, call)
-        const { dialect } = call
+        const { dialect } = request
         return dialect !== undefined && lossyDialects.has(dialect)
           ? observe(events, (event) => toCaller(dialect, event))
           : events
@@ -74,36 +77,6 @@ async function* observe(events: AsyncGenerator<StreamEvent>, onEvent: (event: St
     onEvent(event)
     yield event
   }
-}
-
-/** What a request to an agent has that the dialect lacks. */
-function lostOfRequest(request: object): readonly string[] {
-  if ('url' in request) return 'id' in request && request.id !== undefined ? ['pushConfig.id'] : []
-  if (!('message' in request)) return []
-  const { message, configuration } = request as SendRequest
-  return [...lostOfMessage(message), ...(configuration?.returnImmediately ? ['configuration.returnImmediately'] : [])]
-}
-
-/** What an event or the result of an operation has that the dialect lacks. */
-function lostOfResult(value: unknown): readonly string[] {
-  if (!isObject(value)) return []
-  const { type, message, task, artifact, status, tasks } = value as unknown as Partial<ResultMembers>
-  if (isList(tasks)) return tasks.flatMap(lostOfTask)
-  if (type === 'message') return lostOfMessage(message)
-  if (type === 'artifact' && artifact) return lostOfArtifact(artifact)
-  if (type === 'status') return lostOfMessage(status?.message)
-  const whole = task ?? (status && 'artifacts' in value ? (value as unknown as Task) : undefined)
-  return whole ? lostOfTask(whole) : []
-}
-
-/** The members of events, tasks and lists of tasks. */
-interface ResultMembers {
-  readonly type: StreamEvent['type']
-  readonly message: Message
-  readonly task: Task
-  readonly artifact: Artifact
-  readonly status: Task['status']
-  readonly tasks: readonly Task[]
 }
 
 function lostOfMessage({ referenceTaskIds = [], extensions = [] }: Partial<Message> = {}): readonly string[] {

@@ -156,7 +156,7 @@ export interface LoggedCall {
   readonly duration: number
   /** Whether the rule refused the call, or a limit of it did. */
   readonly isRefused: boolean
-  /** The version of the caller. */
+  /** The version of the caller, for messages. */
   readonly dialect: string | undefined
 }
 
@@ -191,7 +191,7 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
   }
 
   /** Measures a call, and logs it at its end. */
-  function observe(operation: Operation, { principal, dialect }: Call, { name: rule }: Decision) {
+  function observe(operation: Operation, request: object, { principal }: Call, { name: rule }: Decision) {
     const start = performance.now()
     let isRefused = true
     return {
@@ -202,6 +202,7 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
         const code = error === undefined ? undefined : error instanceof A2AError ? error.code : 'internal'
         const duration = Math.round(performance.now() - start)
         const line = { agent, operation, principal: ownerOf(principal), rule, code, duration }
+        const dialect = 'message' in request ? (request as SendRequest).dialect : undefined
         onCall({ ...line, isRefused, dialect })
         logger.info(defined(line), 'gateway call')
       },
@@ -216,7 +217,7 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
       next: UnaryNext<O>,
     ): Promise<ResultOf<O>> {
       const decision = decide(operation, request, call)
-      const observed = observe(operation, call, decision)
+      const observed = observe(operation, request, call, decision)
       let release: (() => void) | undefined
       try {
         release = await admit(decision, operation, request, call)
@@ -236,7 +237,7 @@ export function applyRules({ agent, rules, limits, logger, onCall }: RuleInterce
     },
     async *stream(operation, request, call, next) {
       const decision = decide(operation, request, call)
-      const observed = observe(operation, call, decision)
+      const observed = observe(operation, request, call, decision)
       let release: (() => void) | undefined
       let failure: unknown
       try {

@@ -25,7 +25,7 @@ export interface TrafficFigures {
   readonly minutes: readonly { readonly at: number; readonly calls: number; readonly failed: number }[]
   /** The callers with the most calls. */
   readonly callers: readonly { readonly id: string; readonly calls: number; readonly failed: number }[]
-  /** Calls by the version of their callers. */
+  /** Messages by the version of their callers. */
   readonly versions: Readonly<Record<string, number>>
   readonly operations: Readonly<Record<string, number>>
   /** Errors by their code. */

@@ -14,7 +14,7 @@ import { createGuardedFetch } from '../core/node/guarded-fetch/guarded-fetch.ts'
 import type { AgentCard, AgentInterface } from '../core/protocol/card.ts'
 import { declaresIdempotency } from '../core/protocol/extensions/idempotency.ts'
 import { callStream, callUnary, createService, intercept } from '../core/protocol/intercept.ts'
-import type { Call, RequestOf, ResultOf, Service, UnaryOperation } from '../core/protocol/service.ts'
+import type { Call, RequestOf, ResultOf, SendRequest, Service, UnaryOperation } from '../core/protocol/service.ts'
 import type { Telemetry } from '../core/protocol/telemetry.ts'
 import type { OwnershipStore } from '../core/tasks/ownership.ts'
 import { observeCalls } from '../core/telemetry/observe-service.ts'
@@ -96,7 +96,7 @@ export function createUpstream(name: string, options: UpstreamOptions, context: 
 
   /** After the call: the first one finds the version that the agent understands. */
   function countLosses(request: object): void {
-    losses.toAgent(() => endpoint()?.dialect, request)
+    if ('message' in request) losses.toAgent(() => endpoint()?.dialect, request as SendRequest)
   }
 
   function endpoint() {

@@ -129,6 +129,8 @@ function summaryOf(agent: ConsoleAgent, incoming: Incoming): AgentSummary {
     url: urlOf(agent, incoming),
     a2a: `${prefixOf(agent.agent, incoming)}${consolePath}/a2a/${encodeURIComponent(agent.id)}`,
     skills: card.skills.map(({ id, name }) => ({ id, name })),
+    version: card.version,
+    protocolVersions: foreign ? undefined : [...new Set(serverDialects(options).map(({ version }) => version))],
     limits: foreign ? [] : limitsOf(options),
     foreign: foreign && foreignSummary(foreign),
   })

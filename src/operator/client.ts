@@ -15,6 +15,8 @@ import type {
   EventQuery,
   EventRow,
   Inbox,
+  InboxChange,
+  InboxQuery,
   Login,
   LoginScheme,
   Rerun,
@@ -201,7 +203,9 @@ function createOperations({ url, headers = {}, fetch = globalThis.fetch }: Opera
     log: (key: TaskKey) => call<TaskLogLines>('GET', `${taskPath(key)}/log`),
     rerun: (key: TaskKey, body: Rerun = {}) => call<TaskKey>('POST', `${taskPath(key)}/rerun`, { body }),
     answer: (key: TaskKey, body: Answer) => call<TaskDetail>('POST', `${taskPath(key)}/answer`, { body }),
-    inbox: (cursor?: string) => call<Inbox>('GET', '/inbox', { query: { cursor } }),
+    inbox: (query: InboxQuery = {}) => call<Inbox>('GET', '/inbox', { query }),
+    /** How many tasks wait for a person, whenever that changes. */
+    inboxChanges: (signal?: AbortSignal) => stream<InboxChange>('GET', '/inbox/changes', { signal }),
 
     usage: (days?: number) => call<UsageReport>('GET', '/usage', { query: { days } }),
     overview: (window: OverviewWindow) => call<Overview>('GET', '/overview', { query: { window } }),

@@ -12,7 +12,16 @@ export interface Overview {
   readonly window: OverviewWindow
   /** Of all agents together, and of each. */
   readonly total: AgentOverview
-  readonly agents: readonly (AgentOverview & { readonly agent: string })[]
+  readonly agents: readonly AgentFigures[]
+}
+
+/** Figures of one agent, and how it is. */
+export interface AgentFigures extends AgentOverview {
+  readonly agent: string
+  /** `draining`: it takes no new work, because its server stops. `down`: its store does not answer. */
+  readonly health: 'up' | 'draining' | 'down'
+  /** When the status of one of its tasks last changed. */
+  readonly lastActivity?: number
 }
 
 /** `GET /usage?days=30`: what turns reported by `turn.usage`, the newest day first. At most 90 days. */
@@ -32,6 +41,8 @@ export interface AgentOverview {
   /** Tasks that work without a live lease. */
   readonly stuck: number
   readonly points: readonly OverviewPoint[]
+  /** Percentiles of the durations of the tasks that ended in the window. Undefined if none did. */
+  readonly durations?: { readonly p50: number; readonly p95: number; readonly p99: number }
   readonly now: {
     /** Tasks that this process works on, messages that wait for them, and leases of all processes. */
     readonly runs: number
@@ -388,7 +399,7 @@ export interface GatewayTraffic {
   readonly minutes: readonly { readonly at: number; readonly calls: number; readonly failed: number }[]
   /** The 20 callers with the most calls. */
   readonly callers: readonly { readonly id: string; readonly calls: number; readonly failed: number }[]
-  /** Calls by the version of their callers. */
+  /** Messages by the version of their callers. */
   readonly versions: Readonly<Record<string, number>>
   readonly operations: Readonly<Record<string, number>>
   /** Errors by their code, and refused calls by the rule. */

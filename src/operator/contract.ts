@@ -96,6 +96,10 @@ export interface AgentSummary {
    */
   readonly a2a: string
   readonly skills: readonly { readonly id: string; readonly name: string }[]
+  /** The version of the agent itself, as its card names it. */
+  readonly version?: string
+  /** The versions of A2A that it speaks. Not known of an agent of another server. */
+  readonly protocolVersions?: readonly string[]
   /** Empty for an agent of another server: its limits are not known. */
   readonly limits: readonly { readonly name: string; readonly value: string }[]
   /** Set for an agent of another server, which `parley console` calls: only what its card and its answers say is known. */
@@ -148,12 +152,15 @@ export interface TaskQuery {
   /** One or several states, separated by commas; `stuck` selects tasks that work without a live lease. */
   readonly state?: string
   readonly principal?: string
+  readonly tenant?: string
   readonly skill?: string
   readonly contextId?: string
   /** A part of a task id, a context id, a principal or a skill, or of the text of the first message, in upper or lower case. */
   readonly search?: string
   /** Tasks whose status changed at this time or later. */
   readonly since?: number
+  /** Tasks whose status changed before this time. */
+  readonly until?: number
   readonly cursor?: string
   /** Defaults to 50, at most 200. */
   readonly limit?: number
@@ -404,6 +411,23 @@ export interface LogLine {
   readonly fields: JsonObject
   /** The process that wrote it. */
   readonly process: string
+}
+
+/** The query of `GET /inbox`. */
+export interface InboxQuery {
+  readonly agent?: string
+  readonly kind?: Waiting['kind']
+  /** As in the list of tasks. */
+  readonly search?: string
+  readonly cursor?: string
+}
+
+/** An event of `GET /inbox/changes`: how many tasks wait for a person, at first and after every change. */
+export interface InboxChange {
+  /** Counted up to 200. */
+  readonly count: number
+  /** The tasks that wait since the last event. At first, none. */
+  readonly added: readonly TaskRow[]
 }
 
 /** `GET /inbox`: everything that waits for a person. */

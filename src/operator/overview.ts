@@ -1,7 +1,7 @@
 import { defined } from '../core/base/json.ts'
 import type { MinuteSummary } from '../core/tasks/operator-log.ts'
 import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from './agents.ts'
-import type { AgentOverview, Overview, OverviewPoint, OverviewWindow } from './contract-tools.ts'
+import type { AgentFigures, AgentOverview, Overview, OverviewPoint, OverviewWindow } from './contract-tools.ts'
 import { invalid, jsonAnswer } from './failures.ts'
 import { floorMinute, percentileOf, rollUpMinutes, summarizeMinutes } from './minutes.ts'
 import type { Route } from './routes.ts'
@@ -36,8 +36,12 @@ async function readOverview(agents: ConsoleAgents, window: OverviewWindow, now: 
   const minutes = all.flatMap((each) => each.minutes)
   return {
     window,
-    total: { ...sum(all.map(({ overview }) => overview)), points: pointsOf(minutes, window, now) },
-    agents: all.map(({ id, overview }) => ({ agent: id, ...overview })),
+    total: defined({
+      ...sum(all.map(({ overview }) => overview)),
+      points: pointsOf(minutes, window, now),
+      durations: percentilesOf(minutes),
+    }),
+    agents: await Promise.all(all.map(async ({ agent, overview }) => ({ ...overview, ...(await healthOf(agent)) }))),
   }
 }
 
@@ -51,14 +55,35 @@ async function measure(agent: ConsoleAgent, window: OverviewWindow, now: number)
   const minutes = [...stored, ...(await summarizeMinutes(log, open, now + minute))]
   const { phases, stuck, leases, bytes } = await log.counts()
   const { gauges } = agent.agent
-  const overview: AgentOverview = {
+  const overview: AgentOverview = defined({
     tasks: phases,
     stuck,
     points: pointsOf(minutes, window, now),
+    durations: percentilesOf(minutes),
     now: { runs: gauges.runs(), queued: gauges.queued(), leases },
     store: defined({ kind: log.kind, bytes }),
+  })
+  return { agent, overview, minutes }
+}
+
+async function healthOf(agent: ConsoleAgent): Promise<Pick<AgentFigures, 'agent' | 'health' | 'lastActivity'>> {
+  const [isReady, { tasks }] = await Promise.all([agent.agent.isReady(), operatorLogOf(agent).tasks({ limit: 1 })])
+  const health = agent.agent.isDraining() ? 'draining' : isReady ? 'up' : 'down'
+  return defined({ agent: agent.id, health, lastActivity: tasks[0]?.changed })
+}
+
+function percentilesOf(minutes: readonly MinuteSummary[]): AgentOverview['durations'] {
+  const durations = durationsOf(minutes)
+  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => percentileOf(durations, share))
+  return p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 }
+}
+
+function durationsOf(minutes: readonly MinuteSummary[]): Readonly<Record<string, number>> {
+  const durations: Record<string, number> = {}
+  for (const [bucket, number] of minutes.flatMap((summary) => Object.entries(summary.durations))) {
+    durations[bucket] = (durations[bucket] ?? 0) + number
   }
-  return { id: agent.id, overview, minutes }
+  return durations
 }
 
 function startOf(window: OverviewWindow, now: number): number {
@@ -75,18 +100,13 @@ function pointsOf(minutes: readonly MinuteSummary[], window: OverviewWindow, now
     const own = minutes.filter((summary) => summary.minute >= at && summary.minute < at + step)
     const count = (name: 'started' | 'completed' | 'failed' | 'canceled') =>
       own.reduce((total, each) => total + each[name], 0)
-    const durations: Record<string, number> = {}
-    for (const [bucket, number] of own.flatMap((summary) => Object.entries(summary.durations))) {
-      durations[bucket] = (durations[bucket] ?? 0) + number
-    }
-    const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => percentileOf(durations, share))
     return {
       at,
       started: count('started'),
       completed: count('completed'),
       failed: count('failed'),
       canceled: count('canceled'),
-      ...(p50 !== undefined && { p50, p95, p99 }),
+      ...percentilesOf(own),
     }
   })
 }

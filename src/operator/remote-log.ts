@@ -240,10 +240,10 @@ function unknownTotal(count: number): string {
 }
 
 function matches({ phase, contextId, taskId, request = '', changed }: OperatorTask, query: OperatorQuery): boolean {
-  const { phases, search, skill, changedSince = 0 } = query
+  const { phases, search, skill, tenant, changedSince = 0, changedBefore = Number.POSITIVE_INFINITY } = query
   if (phases && !phases.includes(phase)) return false
   if (query.contextId !== undefined && contextId !== query.contextId) return false
-  if (skill !== undefined || changed < changedSince) return false
+  if ((skill ?? tenant) !== undefined || changed < changedSince || changed >= changedBefore) return false
   return search === undefined || `${taskId} ${contextId} ${request}`.toLowerCase().includes(search.toLowerCase())
 }
 

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Turn } from '../../src/core/agent/turn.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.node.ts'
 import { apiKeyCredentials, bearer } from '../../src/entries/client-auth.ts'
@@ -251,25 +250,6 @@ describe('a gateway', () => {
     const loss = { member: 'message.extensions', towards: 'agent', dialect: 'v0.1' }
     expect(gateway.agents()[0]?.losses).toEqual([{ ...loss, count: 2 }])
     expect(lines.filter(({ message: text }) => text === 'a translation loses a member')).toHaveLength(1)
-  })
-
-  it('counts what 0.1 callers do not get, in answers, events and tasks', async () => {
-    async function extended(turn: Turn): Promise<void> {
-      await turn.artifact('out', { extensions: ['https://x.example'] }).close('chunk')
-      await turn.status('completed')
-    }
-    const { server } = await startTestServer(extended, { profile })
-    const gateway = await startGateway({ agents: { agent: server.url } })
-    const client = await connect(gateway.url, { dialects: ['v0.1'] })
-    const counted = () => gateway.agents()[0]?.losses.find(({ member }) => member === 'artifact.extensions')?.count ?? 0
-    const { task } = await client.send('go')
-    const answered = counted()
-    expect(answered).toBeGreaterThan(0)
-    await client.task(task?.id ?? '').get()
-    const read = counted()
-    expect(read).toBeGreaterThan(answered)
-    await collect(client.stream('go'))
-    expect(counted()).toBeGreaterThan(read)
   })
 
   it('lists only agents that the caller may call', async () => {

@@ -16,7 +16,8 @@ const compose = { agent: 'a', dialect: '1.0', binding: 'REST', operation: 'getTa
 const calls: { readonly [N in keyof OperatorClient]: Parameters<OperatorClient[N]> } = {
   ...{ session: [], login: [{ scheme: 'key' }], logout: [] },
   ...{ agents: [], cards: ['a'], doctor: ['a'], conformance: ['a'] },
-  ...{ tasks: [], taskChanges: [{}], cancelTasks: [{ tasks: [] }], inbox: [], overview: ['hour'], usage: [] },
+  ...{ tasks: [], taskChanges: [{}], cancelTasks: [{ tasks: [] }], inbox: [], inboxChanges: [] },
+  ...{ overview: ['hour'], usage: [] },
   ...{ task: [task], events: [task], event: [task, 1], eventChanges: [task, 0], seenAs: [task, '0.3'] },
   ...{ calls: [task], trace: [task], log: [task], answer: [task, {}], rerun: [task] },
   ...{ composeWire: [compose], sendWire: [wire] },

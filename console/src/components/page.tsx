@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { inbox } from '../api/inbox.ts'
 
 interface PageProps {
   readonly title: string
@@ -21,9 +22,11 @@ let isFirstPage = true
 export function Page({ title, fullTitle, actions, lead, children, isFixed }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const { path } = useLocation()
+  const waiting = inbox.value.count
+  // Shows in the tab of the browser that an agent needs a person.
   useEffect(() => {
-    document.title = `${title} · Parley console`
-  }, [title])
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${title} · Parley console`
+  }, [title, waiting])
   // A page can show several addresses
   useEffect(() => {
     if (!isFirstPage && document.activeElement?.closest('main') === null) heading.current?.focus()

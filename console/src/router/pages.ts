@@ -91,10 +91,18 @@ export const pages: readonly PageEntry[] = [
   },
   {
     id: 'agents',
-    paths: ['agents', 'agents/:agent/:tab?'],
+    paths: ['agents'],
+    title: 'Agents',
+    icon: 'agent',
+    component: lazyPage(async () => (await import('../pages/agents/agents-page.tsx')).AgentsPage),
+  },
+  {
+    id: 'agents',
+    paths: ['agents/:agent/:tab?'],
     title: 'Agent',
     icon: 'agent',
     isOfAgent: true,
+    isHidden: true,
     component: lazyPage(async () => (await import('../pages/agent/agent-page.tsx')).AgentPage),
   },
   {

@@ -23,8 +23,6 @@ export interface Call {
   readonly trace?: Trace | undefined
   /** The number of agents behind the call, by the header `A2A-Hops`: agents that drop metadata may still pass on headers. */
   readonly hops?: number | undefined
-  /** The dialect of the caller, for calls that came over a wire. */
-  readonly dialect?: string | undefined
   /** Whether the request came through a proxy, by its headers: then its caller may be on another machine. */
   readonly isForwarded?: boolean | undefined
   /** Further headers of the request, such as `traceparent`, for transports that have headers. */
@@ -36,10 +34,10 @@ export interface Call {
 /** A call with changes. Calls may be objects of a class, whose members a spread would lose. */
 export function withCall(call: Call, changes: Partial<Call>): Call {
   const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops } = call
-  const { dialect, isForwarded, headers } = call
+  const { isForwarded, headers } = call
   const header = call.header && ((name: string) => call.header?.(name))
   const identity = { principal, signal, idempotencyKey, origin, extensions, activated, deadline, trace, hops }
-  return defined({ ...identity, dialect, isForwarded, headers, header, ...changes })
+  return defined({ ...identity, isForwarded, headers, header, ...changes })
 }
 
 /** The task that a call addresses. */

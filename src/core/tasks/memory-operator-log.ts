@@ -10,6 +10,7 @@ import {
   type OperatorLog,
   type OperatorQuery,
   type OperatorTask,
+  ownersOfTenant,
   skillOfTask,
 } from './operator-log.ts'
 
@@ -41,14 +42,15 @@ export function createMemoryOperatorLog({ tasks, clock, leaseTime }: MemoryOpera
 
   function matches(entry: TaskEntry, query: OperatorQuery): boolean {
     const { task, head } = entry
-    const { phases, principal, skill, contextId, search, changedSince = 0 } = query
+    const { phases, principal, tenant, skill, contextId, search, changedSince = 0, changedBefore = Infinity } = query
     if (phases ? !phases.includes(head.phase) : head.phase === 'expired') return false
     if (query.isStuck && !isStuck(entry)) return false
     if (principal !== undefined && task.owner !== principal && !task.owner.endsWith(tenantPrefix('') + principal))
       return false
+    if (tenant !== undefined && !ownersOfTenant(tenant).some((prefix) => task.owner.startsWith(prefix))) return false
     if (contextId !== undefined && task.contextId !== contextId) return false
     if (search !== undefined && !isFoundBy(entry, search)) return false
-    if (head.changed < changedSince) return false
+    if (head.changed < changedSince || head.changed >= changedBefore) return false
     return skill === undefined || taskOf(entry).skill === skill
   }
 

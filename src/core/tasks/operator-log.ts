@@ -1,6 +1,7 @@
 import type { OperatorState } from '../base/operator-state.ts'
 import type { MessageEvent, StoredEvent } from '../protocol/events.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
+import { tenantPrefix } from '../protocol/model.ts'
 import { endedPhases, type Phase } from '../protocol/states.ts'
 import type { ListCursor, ListedHead, TaskLog } from './log.ts'
 
@@ -29,14 +30,22 @@ export interface OperatorQuery {
   readonly isStuck?: boolean
   /** The id of the principal, in any tenant. */
   readonly principal?: string
+  readonly tenant?: string
   readonly skill?: string
   readonly contextId?: string
   /** A part of a task id, a context id, an owner or a skill, or of the text of the first message in any case (a to z). */
   readonly search?: string
   /** Milliseconds since 1970, inclusive. */
   readonly changedSince?: number
+  /** Milliseconds since 1970, exclusive. */
+  readonly changedBefore?: number
   readonly cursor?: ListCursor
   readonly limit: number
+}
+
+/** How the owners of a tenant begin: its callers, and operators who log in with it. */
+export function ownersOfTenant(tenant: string): readonly [string, string] {
+  return [tenantPrefix(tenant), `${tenantPrefix('')}${tenantPrefix(tenant)}`]
 }
 
 /** A task as an operator sees it. */

@@ -1,11 +1,18 @@
 import { fromBase64Url, toBase64Url } from '../../core/base/base64.ts'
 import { defined, isObject } from '../../core/base/json.ts'
+import { conformanceMark } from '../../core/protocol/conformance-mark.ts'
 import { principalOf, textOf } from '../../core/protocol/model.ts'
 import type { Phase } from '../../core/protocol/states.ts'
 import type { ListCursor } from '../../core/tasks/log.ts'
-import { contentPhases, maxCounted, type OperatorQuery, type OperatorTask } from '../../core/tasks/operator-log.ts'
+import {
+  contentPhases,
+  maxCounted,
+  type OperatorQuery,
+  type OperatorTask,
+  type TimedEvent,
+} from '../../core/tasks/operator-log.ts'
 import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.ts'
-import type { TaskChange, TaskRow, TaskRows } from '../contract.ts'
+import type { InboxChange, TaskChange, TaskRow, TaskRows } from '../contract.ts'
 import { invalid } from '../failures.ts'
 import { readInteger } from '../routes.ts'
 import { firstLine, requestOf } from './requests.ts'
@@ -44,8 +51,9 @@ export function readListRequest(query: URLSearchParams, agents: ConsoleAgents): 
     return value === '' ? undefined : value
   }
   const [agent, principal, skill] = [text('agent'), text('principal'), text('skill')]
-  const [contextId, search] = [text('contextId'), text('search')]
-  const since = readInteger(query, 'since', { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 })
+  const [contextId, search, tenant] = [text('contextId'), text('search'), text('tenant')]
+  const time = (name: string) => readInteger(query, name, { min: 0, max: Number.MAX_SAFE_INTEGER, fallback: 0 })
+  const [since, until] = [time('since'), time('until')]
   const states = (text('state') ?? '').split(',').filter((state) => state !== '')
   const unknown = states.find((state) => state !== 'stuck' && !phaseNames.includes(state))
   if (unknown !== undefined) throw invalid('state', `expected some of ${['stuck', ...phaseNames].join(', ')}`)
@@ -56,10 +64,12 @@ export function readListRequest(query: URLSearchParams, agents: ConsoleAgents): 
       phases: phases.length > 0 ? phases : undefined,
       isStuck: states.includes('stuck') ? true : undefined,
       principal,
+      tenant,
       skill,
       contextId,
       search,
       changedSince: since > 0 ? since : undefined,
+      changedBefore: until > 0 ? until : undefined,
     }),
     limit: readInteger(query, 'limit', { min: 1, max: 200, fallback: 50 }),
     cursor: decodeCursor(query.get('cursor')),
@@ -150,6 +160,57 @@ export async function* watchTasks(
     if (isGone && !current.isFull) yield { id, value: { type: 'reset' } }
     known = current
   }
+}
+
+/** The states of tasks that wait for a person. */
+export const waitingStates = 'input-required,auth-required'
+
+/** Milliseconds between two looks for tasks that wait: every open page of the console has such a stream. */
+const inboxInterval = 2_000
+
+/** Yields how many tasks wait for a person, and which ones are new, whenever that changes. */
+export async function* watchInbox(
+  request: ListRequest,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly value: InboxChange }> {
+  const first = { ...request, cursor: {}, limit: watchedRows }
+  let known: ReadonlyMap<string, TaskRow> | undefined
+  const ofConformance = new Map<string, boolean>()
+  async function isOfSuite({ agent: id, taskId }: TaskRow): Promise<boolean> {
+    const agent = request.agents.find((each) => each.id === id)
+    const isOne = ofConformance.get(taskId) ?? (agent !== undefined && (await isBegunBySuite(agent, taskId)))
+    ofConformance.set(taskId, isOne)
+    return isOne
+  }
+  while (!signal.aborted) {
+    const begun = Date.now()
+    const waiting = (await listTasks(first)).tasks
+    const isHidden = await Promise.all(waiting.map(isOfSuite))
+    const tasks = waiting.filter((_, index) => !isHidden[index])
+    for (const taskId of ofConformance.keys()) {
+      if (!waiting.some((row) => row.taskId === taskId)) ofConformance.delete(taskId)
+    }
+    const took = Date.now() - begun
+    // A task that asks again has another time.
+    const current = new Map(tasks.map((row) => [`${row.agent} ${row.taskId} ${row.changed}`, row]))
+    const isSame = known?.size === current.size && [...current.keys()].every((key) => known?.has(key))
+    if (!isSame) {
+      const added = known ? [...current].flatMap(([key, row]) => (known?.has(key) ? [] : [row])) : []
+      yield { value: { count: current.size, added } }
+    }
+    known = current
+    await pause(Math.max(inboxInterval, took / watchShare), signal)
+  }
+}
+
+async function isBegunBySuite(agent: ConsoleAgent, taskId: string): Promise<boolean> {
+  const [first] = await operatorLogOf(agent).events(taskId, 0, 1)
+  return first !== undefined && isOfConformance(first)
+}
+
+/** A task of the conformance suite waits for nobody: the suite cancels it when it ends. */
+export function isOfConformance({ event }: TimedEvent): boolean {
+  return event.type === 'message' && event.message.messageId.startsWith(conformanceMark)
 }
 
 async function readVersions(request: ListRequest) {

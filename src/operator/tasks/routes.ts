@@ -1,6 +1,5 @@
 import { defined } from '../../core/base/json.ts'
 import { taskForms } from '../../core/dialects/versions.ts'
-import { conformanceMark } from '../../core/protocol/conformance-mark.ts'
 import { A2AError } from '../../core/protocol/errors.ts'
 import type { TaskEvent } from '../../core/protocol/events.ts'
 import { credentialsExtension } from '../../core/protocol/extensions/in-task-credentials.ts'
@@ -8,14 +7,13 @@ import { type Part, type Principal, principalOf } from '../../core/protocol/mode
 import { isTask } from '../../core/protocol/states.ts'
 import { literal } from '../../core/schema/unions.ts'
 import { json, list, object, optional, string } from '../../core/schema/values.ts'
-import type { TimedEvent } from '../../core/tasks/operator-log.ts'
 import { type ConsoleAgent, type ConsoleAgents, operatorLogOf } from '../agents.ts'
-import type { Answer, CancelResults, Inbox, TaskDetail, TaskKey } from '../contract.ts'
+import type { Answer, CancelResults, Inbox, TaskDetail, TaskKey, Waiting } from '../contract.ts'
 import { invalid, jsonAnswer, notFound, OperatorFailure } from '../failures.ts'
 import { type OperatorCall, type Route, readBody, readInteger, streamAnswer } from '../routes.ts'
 import { readCallTree } from './call-tree.ts'
 import { describeTask, readEvent, readEvents, requireTask, watchEvents } from './detail.ts'
-import { listTasks, readListRequest, watchTasks } from './list.ts'
+import { isOfConformance, listTasks, readListRequest, waitingStates, watchInbox, watchTasks } from './list.ts'
 import { type ProcessLines, readLogLines } from './log-lines.ts'
 import { partsOfAnswer, waitingOf } from './questions.ts'
 import { callAs, rerun } from './rerun.ts'
@@ -66,6 +64,10 @@ export function taskRoutes({ agents, lines }: TaskRoutesOptions): readonly Route
     operator('/tasks/cancel', async (call) => {
       const { tasks } = await readBody(call, cancelSchema)
       return jsonAnswer({ results: await Promise.all(tasks.map(cancel)) })
+    }),
+    viewer('/inbox/changes', async (call) => {
+      const query = new URLSearchParams({ state: waitingStates })
+      return streamAnswer(call, watchInbox(readListRequest(query, agents), call.incoming.signal))
     }),
     viewer('/inbox', async ({ query }) => jsonAnswer(await readInbox(query, agents))),
     viewer('/tasks/:agent/:task', async (_call, id: string, taskId: string) =>
@@ -173,14 +175,15 @@ function readWord(query: URLSearchParams, name: string, word: string): boolean {
   return value === word
 }
 
-/** A task of the conformance suite waits for nobody: the suite cancels it when it ends. */
-function isOfConformance({ event }: TimedEvent): boolean {
-  return event.type === 'message' && event.message.messageId.startsWith(conformanceMark)
-}
+const waitingKinds: readonly Waiting['kind'][] = ['input', 'approval', 'tool', 'credentials']
 
 async function readInbox(query: URLSearchParams, agents: ConsoleAgents): Promise<Inbox> {
   const waiting = new URLSearchParams(query)
-  waiting.set('state', 'input-required,auth-required')
+  const kind = query.get('kind') ?? ''
+  if (kind !== '' && !waitingKinds.some((name) => name === kind)) {
+    throw invalid('kind', `expected one of ${waitingKinds.join(', ')}`)
+  }
+  waiting.set('state', kind === '' ? waitingStates : kind === 'credentials' ? 'auth-required' : 'input-required')
   const request = readListRequest(waiting, agents)
   const { tasks, next } = await listTasks(request)
   const items = await Promise.all(
@@ -196,7 +199,8 @@ async function readInbox(query: URLSearchParams, agents: ConsoleAgents): Promise
           task,
           last.map(({ event }) => event),
         )
-      return found && !last.some(isOfConformance) ? [{ ...row, waiting: found }] : []
+      const isShown = found && (kind === '' || found.kind === kind) && !last.some(isOfConformance)
+      return isShown ? [{ ...row, waiting: found }] : []
     }),
   )
   return defined({ items: items.flat(), next })

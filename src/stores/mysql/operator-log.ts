@@ -10,6 +10,7 @@ import {
   type OperatorPage,
   type OperatorQuery,
   type OperatorTask,
+  ownersOfTenant,
 } from '../../core/tasks/operator-log.ts'
 import type { Database } from '../shared/database.ts'
 import { decodeHead, type HeadRow, numbered } from '../shared/heads.ts'
@@ -67,7 +68,7 @@ async function listTasks(db: Database, filters: OperatorQuery): Promise<Operator
 }
 
 function conditionsOf(db: Database, filters: OperatorQuery, add: AddValue): readonly string[] {
-  const { isStuck, principal, skill, contextId, search, changedSince } = filters
+  const { isStuck, principal, tenant, skill, contextId, search, changedSince, changedBefore } = filters
   const where: string[] = []
   if (isStuck) where.push(stuckSql)
   if (principal !== undefined) {
@@ -75,6 +76,10 @@ function conditionsOf(db: Database, filters: OperatorQuery, add: AddValue): read
     const ending = encodeText(tenantPrefix(''))
     where.push(`(task.owner = ${id} OR RIGHT(task.owner, CHAR_LENGTH(${id}) + ${ending.length})
       = CONCAT('${ending.replaceAll('\\', '\\\\')}', ${id}))`)
+  }
+  if (tenant !== undefined) {
+    const prefixes = ownersOfTenant(tenant).map((prefix) => add(encodeText(prefix)))
+    where.push(`(${prefixes.map((prefix) => `LEFT(task.owner, CHAR_LENGTH(${prefix})) = ${prefix}`).join(' OR ')})`)
   }
   if (skill !== undefined) where.push(`task.skill = ${add(encodeText(skill))}`)
   if (contextId !== undefined) where.push(`task.context_id = ${add(encodeKey(contextId))}`)
@@ -93,6 +98,7 @@ function conditionsOf(db: Database, filters: OperatorQuery, add: AddValue): read
     where.push(`(${inIds} OR ${inMessage})`)
   }
   if (changedSince !== undefined) where.push(`task.changed >= ${add(Math.ceil(changedSince))}`)
+  if (changedBefore !== undefined) where.push(`task.changed < ${add(Math.ceil(changedBefore))}`)
   return where
 }
 

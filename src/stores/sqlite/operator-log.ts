@@ -11,6 +11,7 @@ import {
   type OperatorPage,
   type OperatorQuery,
   type OperatorTask,
+  ownersOfTenant,
   type TaskActivity,
   type TaskCounts,
   type TimedEvent,
@@ -58,8 +59,8 @@ export function createSqliteOperatorLog(db: SqliteDatabase, options: SqliteOpera
 }
 
 /** Whether the index over phases leads to the tasks. Otherwise all tasks of these phases have to be read. */
-function hasIndex({ search, contextId, principal, skill }: OperatorQuery): boolean {
-  return (search ?? contextId ?? principal ?? skill) === undefined
+function hasIndex({ search, contextId, principal, tenant, skill }: OperatorQuery): boolean {
+  return (search ?? contextId ?? principal ?? tenant ?? skill) === undefined
 }
 
 /** The phases whose tasks match. Only active tasks can be stuck. */
@@ -198,10 +199,14 @@ function conditionOf(filters: OperatorQuery, { now, leaseTime }: Times): Conditi
     where.push(condition)
     values.push(...bound)
   }
-  const { isStuck, principal, skill, contextId, search, changedSince } = filters
+  const { isStuck, principal, tenant, skill, contextId, search, changedSince, changedBefore } = filters
   if (isStuck) add(stuckSql, leaseTime, now)
   if (principal !== undefined) {
     add('(owner = ? OR substr(owner, -length(?)) = ?)', principal, ...twice(`${tenantPrefix('')}${principal}`))
+  }
+  if (tenant !== undefined) {
+    const same = '(substr(owner, 1, length(?)) = ?)'
+    add(`(${same} OR ${same})`, ...ownersOfTenant(tenant).flatMap(twice))
   }
   if (skill !== undefined) add('skill = ?', skill)
   if (contextId !== undefined) add('context_id = ?', contextId)
@@ -212,6 +217,7 @@ function conditionOf(filters: OperatorQuery, { now, leaseTime }: Times): Conditi
     add(searchSql, ...[search, search, search, search], inJson, inText)
   }
   if (changedSince !== undefined) add('changed >= ?', changedSince)
+  if (changedBefore !== undefined) add('changed < ?', changedBefore)
   return { where, values }
 }
 

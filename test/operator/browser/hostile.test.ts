@@ -41,7 +41,7 @@ it.each([1280, 360])('messages, data and file names of a hostile agent stay text
   await say(page, 'hostile')
   await page.getByText('Completed').waitFor()
   // Whatever the agent could load or run has done so.
-  await page.waitForLoadState('networkidle')
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
   await page.waitForFunction(() => [...document.images].every(({ complete }) => complete))
   await expectUnharmed(page)
   expect(await page.getByText('track (http://tracker.example/pixel.png)').count()).toBeGreaterThan(0)

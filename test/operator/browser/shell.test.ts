@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect } from '../../../src/entries/client.node.ts'
 import { launchChromium } from '../../support/processes/chromium.ts'
 import { startHttpServer } from '../../support/servers/http-server.ts'
 import { browserCookie } from '../../support/servers/operator-login.ts'
@@ -168,8 +169,12 @@ describe('the shell', () => {
         headers: { ...(headers as Record<string, string>), 'accept-encoding': 'identity', origin: target },
       })
       outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-      for await (const chunk of response.body ?? []) outgoing.write(chunk)
-      outgoing.end()
+      try {
+        for await (const chunk of response.body ?? []) outgoing.write(chunk)
+        outgoing.end()
+      } catch {
+        outgoing.destroy() // the server has closed a stream
+      }
     })
     const { server } = await startConsoleServer({ publicUrl: `${origin}/ops` })
     target = `http://127.0.0.1:${server.port}`
@@ -212,4 +217,58 @@ it('the first load is at most 120 kB, compressed', async () => {
   const bytes = loaded.reduce((sum, name) => sum + gzipSync(readFileSync(folder + name)).length, 0)
   expect(loaded.length).toBeGreaterThan(2)
   expect(bytes).toBeLessThan(120_000)
+})
+
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 })
+
+it('keys search, move in lists, go anywhere and explain themselves', async () => {
+  const { server, url } = await startConsoleServer()
+  const client = await connect(server.url)
+  await client.send('fail').catch(() => {})
+  await client.send('report')
+  await client.send('stream 3')
+  const { page } = await openConsole(browser, `${url}/tasks`)
+  const list = page.getByRole('list', { name: 'Tasks' }).getByRole('listitem')
+  await eventually(() => list.count()).toBe(3)
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+  await page.keyboard.press('j')
+  await eventually(focused).toContain('stream 3')
+  await page.keyboard.press('j')
+  await eventually(focused).toContain('report')
+  await page.keyboard.press('k')
+  await eventually(focused).toContain('stream 3')
+  await page.keyboard.press('/')
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search')
+  // In a field, keys are letters.
+  await page.keyboard.type('j?')
+  expect(await page.getByRole('searchbox', { name: /^Search/ }).inputValue()).toBe('j?')
+  await page.getByRole('searchbox', { name: /^Search/ }).fill('')
+
+  await page.keyboard.press('Control+k')
+  const palette = page.getByRole('combobox', { name: 'Page, agent or task' })
+  await palette.waitFor()
+  await page.getByRole('option', { name: /report/ }).waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+  await page.keyboard.type('chat with ref')
+  await page.getByRole('option', { name: /Chat with Refunds/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/chat\/refunds/)
+  await page.keyboard.press('Control+k')
+  await palette.fill('repor')
+  const option = page.getByRole('option', { name: /^report/ })
+  await option.waitFor()
+  await option.click()
+  await page.getByRole('heading', { name: 'report', level: 1 }).waitFor()
+
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard' })
+  await help.getByText('Next item of the list').waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+  await help.getByLabel('Single keys act').uncheck()
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  await page.keyboard.press('Control+k')
+  await palette.waitFor()
+  expect(await help.count()).toBe(0)
 })

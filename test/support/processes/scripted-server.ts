@@ -106,27 +106,10 @@ async function run(turn: Turn): Promise<string | undefined> {
 }
 
 /** The caller of `serve` closes the log that it passes, and the pool of that log. */
-async function openLog({ postgres, mysql, crashPoint }: ScriptOptions): Promise<OpenedLog | undefined> {
+async function openLog({ postgres, crashPoint }: ScriptOptions): Promise<OpenedLog | undefined> {
   if (crashPoint) {
     const log = createSqliteLog({ file: join(directory, 'scripted.db') })
     return { log, push: crashingPush(log.webhooks, crashPoint), close: () => log.close() }
-  }
-  if (mysql) {
-    const { url, ...settings } = mysql
-    // Loaded only here, because most of these processes need it not.
-    const [{ createMysqlLog }, { createPool }] = await Promise.all([
-      import('../../../src/entries/mysql.ts'),
-      import('mysql2/promise'),
-    ])
-    const pool = createPool(url)
-    const log = await createMysqlLog({ pool, ...settings })
-    return {
-      log,
-      async close() {
-        await log.close()
-        await pool.end()
-      },
-    }
   }
   if (!postgres) return undefined
   const { url, standbyUrl, ...settings } = postgres
@@ -147,7 +130,7 @@ interface OpenedLog {
   close(): Promise<void>
 }
 
-const { postgres: _, mysql: __, crashPoint: ___, ...serveOptions } = options
+const { postgres: _, crashPoint: __, ...serveOptions } = options
 const opened = await openLog(options)
 const server = await serve(agent({ name: 'Scripted' }, run), {
   port: 0,

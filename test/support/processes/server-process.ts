@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { ServeOptions } from '../../../src/serve/options.ts'
-import type { MysqlLogOptions } from '../../../src/stores/mysql/mysql-log.ts'
 import type { PostgresLogOptions } from '../../../src/stores/postgres/postgres-log.ts'
 import { until } from '../async.ts'
 import type { CrashPoint } from '../push/crashing-push.ts'
@@ -29,8 +28,6 @@ export interface ProcessOptions extends Omit<ServeOptions, 'log' | 'logger' | 'd
     PostgresLogOptions,
     'pool' | 'pools'
   >
-  /** Stores tasks in MySQL or MariaDB. */
-  readonly mysql?: { readonly url: string } & Omit<MysqlLogOptions, 'pool'>
   /** The process kills itself at this step of a delivery. */
   readonly crashPoint?: CrashPoint
 }

@@ -8,6 +8,7 @@ import { type PageEntry, pages } from '../../router/pages.ts'
 import { setTheme, type Theme, theme, themes } from '../../theme/theme.ts'
 import { Icon } from '../icon.tsx'
 import { ConnectionStatus } from './connection-status.tsx'
+import { handleKey, type Overlay } from './keyboard.ts'
 
 /** What surrounds every page: navigation, agent switcher, theme and the state of the connection. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -16,8 +17,18 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   // A navigation closes the menu
   useEffect(() => setOpen(false), [url])
   const current = path.slice(basePath.length).split('/')[0] || ''
+  const shown = pages
+    .filter(({ feature, isHidden }) => !isHidden && (feature === undefined || hasFeature(feature)))
+    .filter(({ needsNoAgents }) => needsNoAgents || !hasNoAgents.value)
+  const [overlay, setOverlay] = useState<Overlay>()
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => handleKey(event, setOverlay)
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
   return (
     <Fragment>
+      {overlay && <Overlays overlay={overlay} pages={shown} onClose={() => setOverlay(undefined)} />}
       <button type="button" class="button skip-link" onClick={() => document.getElementById('content')?.focus()}>
         Skip to content
       </button>
@@ -47,19 +58,16 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           onKeyDown={(event) => event.key === 'Escape' && setOpen(false)}
         >
           <ul>
-            {pages
-              .filter(({ feature, isHidden }) => !isHidden && (feature === undefined || hasFeature(feature)))
-              .filter(({ needsNoAgents }) => needsNoAgents || !hasNoAgents.value)
-              .map((page) => (
-                <NavigationItem
-                  key={page.id}
-                  page={page}
-                  isCurrent={page.id === current}
-                  onClick={() => setOpen(false)}
-                />
-              ))}
+            {shown.map((page) => (
+              <NavigationItem
+                key={page.id}
+                page={page}
+                isCurrent={page.id === current}
+                onClick={() => setOpen(false)}
+              />
+            ))}
           </ul>
-          <ShellFooter />
+          <ShellFooter onKeys={() => setOverlay('help')} />
         </nav>
         <main id="content" class="shell-content" tabIndex={-1}>
           {children}
@@ -76,14 +84,9 @@ interface NavigationItemProps {
 }
 
 function NavigationItem({ page, isCurrent, onClick }: NavigationItemProps) {
-  const agent = page.isOfAgent ? selectedAgent.value?.id : undefined
   return (
     <li>
-      <a
-        href={agent ? link(page.id, agent) : link(page.id)}
-        aria-current={isCurrent ? 'page' : undefined}
-        onClick={onClick}
-      >
+      <a href={hrefOf(page)} aria-current={isCurrent ? 'page' : undefined} onClick={onClick}>
         <Icon name={page.icon} />
         <span>{page.title}</span>
         {page.badge && <page.badge />}
@@ -94,8 +97,9 @@ function NavigationItem({ page, isCurrent, onClick }: NavigationItemProps) {
 
 /** Pages of one agent have it in their address; the switcher replaces it there. */
 function AgentSwitcher({ current }: { readonly current: string }) {
-  const { route } = useLocation()
-  const page = pages.find(({ id }) => id === current)
+  const { route, path } = useLocation()
+  const hasAgent = current !== 'agents' || path.slice(basePath.length).split('/').length > 1
+  const page = pages.find(({ id, isOfAgent }) => id === current && isOfAgent && hasAgent)
   const selected = selectedAgent.value
   // Other pages show all agents, or have a filter of their own.
   if (!selected || (agents.value.length > 1 && !page?.isOfAgent)) return <span class="shell-agent" />
@@ -127,7 +131,35 @@ function AgentSwitcher({ current }: { readonly current: string }) {
   )
 }
 
-function ShellFooter() {
+interface OverlaysProps {
+  readonly overlay: Overlay
+  readonly pages: readonly PageEntry[]
+  readonly onClose: () => void
+}
+
+/** The palette and the help, whose code is loaded with the first of them. */
+function Overlays({ overlay, pages, onClose }: OverlaysProps) {
+  const [loaded, setLoaded] = useState<Awaited<ReturnType<typeof loadOverlays>>>()
+  useEffect(() => {
+    loadOverlays().then(setLoaded, onClose)
+  }, [])
+  if (!loaded) return null
+  const { Palette, KeyHelp } = loaded
+  if (overlay === 'help') return <KeyHelp onClose={onClose} />
+  return <Palette pages={pages.map((page) => ({ title: page.title, href: hrefOf(page) }))} onClose={onClose} />
+}
+
+async function loadOverlays() {
+  const [{ Palette }, { KeyHelp }] = await Promise.all([import('./palette.tsx'), import('./key-help.tsx')])
+  return { Palette, KeyHelp }
+}
+
+function hrefOf(page: PageEntry): string {
+  const agent = page.isOfAgent ? selectedAgent.value?.id : undefined
+  return agent ? link(page.id, agent) : link(page.id)
+}
+
+function ShellFooter({ onKeys }: { readonly onKeys: () => void }) {
   const { principal, role, server } = session.value ?? {}
   return (
     <div class="shell-footer">
@@ -157,6 +189,9 @@ function ShellFooter() {
           ))}
         </select>
       </label>
+      <button type="button" class="button button-plain button-small shell-keys" onClick={onKeys}>
+        Keyboard
+      </button>
       <span class="muted">Parley {server?.version}</span>
     </div>
   )

@@ -1,29 +1,27 @@
-import type { Inbox, OperatorAnswer, TaskKey, Waiting } from 'parley-a2a/operator'
+import type { Inbox, InboxQuery, OperatorAnswer, TaskKey, Waiting } from 'parley-a2a/operator'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useRoute } from 'preact-iso/router'
-import { agentName } from '../../api/agents.ts'
-import { setInboxCount } from '../../api/inbox-count.ts'
+import { useLocation, useRoute } from 'preact-iso/router'
+import { agentName, agents } from '../../api/agents.ts'
+import { allowNotifications, inbox, notifications } from '../../api/inbox.ts'
 import { operator } from '../../api/operator.ts'
 import { hasFeature } from '../../api/session.ts'
 import { taskName } from '../../api/task-name.ts'
-import { useResource, useStream } from '../../api/use-resource.ts'
+import { useResource } from '../../api/use-resource.ts'
 import { type PendingQuestion, type QuestionAnswer, resultPart } from '../../components/answers/answer.ts'
 import { AnswerForm } from '../../components/answers/answer-form.tsx'
 import { ToolCall } from '../../components/answers/tool-result-form.tsx'
+import { DelayedInput } from '../../components/delayed-input.tsx'
 import { Page } from '../../components/page.tsx'
 import { Parts } from '../../components/parts/parts.tsx'
 import { Badge } from '../../components/state-badge.tsx'
 import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
 import { Ago, Countdown } from '../../components/time.tsx'
-import { link } from '../../router/links.ts'
+import { link, linkWithQuery } from '../../router/links.ts'
 import './inbox.css'
 
 type Item = Inbox['items'][number]
 
 const kinds = { input: 'Question', approval: 'Approval', tool: 'Tool call', credentials: 'Credentials' } as const
-
-/** The stream reports new questions. Questions that other people answer disappear within this time, in milliseconds. */
-const refreshInterval = 10_000
 
 /** Everything that waits for a person, of all agents, or one task, at an address of its own. */
 export function InboxPage() {
@@ -53,33 +51,19 @@ function OneWaiting({ agent, taskId }: TaskKey) {
 }
 
 function AllWaiting() {
-  const { value, error, isLoading, reload } = useResource(() => operator.inbox(), [])
-  const [more, setMore] = useState<Inbox>({ items: [] })
-  const pending = useRef<ReturnType<typeof setTimeout>>(undefined)
-  /** Many tasks can ask at the same moment. */
-  function reloadSoon() {
-    pending.current ??= setTimeout(() => {
-      pending.current = undefined
-      reload()
-    }, 300)
-  }
-  useStream(
-    (signal, last) => operator.taskChanges({ state: 'input-required,auth-required' }, signal, last),
-    reloadSoon,
-    [],
-  )
+  const { query, route } = useLocation()
+  const filters = { agent: query.agent, kind: kindOf(query.kind), search: query.search }
+  const { value, error, isLoading, reload } = useResource(() => operator.inbox(filters as InboxQuery), [filters])
+  const { version } = inbox.value
+  const first = useRef(version)
+  // The server reports what begins to wait, and what other people answer.
   useEffect(() => {
-    const timer = setInterval(() => !document.hidden && reload(), refreshInterval)
-    return () => {
-      clearInterval(timer)
-      clearTimeout(pending.current)
-    }
-  }, [reload])
+    if (version !== first.current) reload()
+  }, [version, reload])
+  const [more, setMore] = useState<Inbox>({ items: [] })
   const items = [...(value?.items ?? []), ...more.items]
   const next = more.items.length > 0 ? more.next : value?.next
-  useEffect(() => {
-    if (value) setInboxCount(value.items.length, value.next !== undefined)
-  }, [value])
+  const isFiltered = Object.values(filters).some((filter) => filter)
 
   // An answered question disappears with its form: the keyboard continues at the top.
   useEffect(() => {
@@ -87,15 +71,29 @@ function AllWaiting() {
   }, [items.length])
 
   async function loadMore() {
-    const page = await operator.inbox(next)
+    const page = await operator.inbox({ ...filters, cursor: next } as InboxQuery)
     setMore({ ...page, items: [...more.items, ...page.items] })
   }
 
   return (
-    <Page title="Inbox" lead="Tasks of all agents that wait for a person.">
+    <Page title="Inbox" lead="Tasks of all agents that wait for a person." actions={<AllowNotifications />}>
+      {(isFiltered || items.length > 0) && (
+        <InboxFilters
+          filters={filters}
+          onChange={(filter) => {
+            setMore({ items: [] })
+            route(linkWithQuery(['inbox'], { ...filters, ...filter }), true)
+          }}
+        />
+      )}
       {value === undefined && isLoading && <LoadingState label="Loading the inbox" />}
       {error !== undefined && <ErrorState error={error} onRetry={reload} />}
-      {value && items.length === 0 && (
+      {value && items.length === 0 && isFiltered && (
+        <EmptyState title="Nothing that waits matches">
+          Change the filters, or <a href={link('inbox')}>remove them</a>.
+        </EmptyState>
+      )}
+      {value && items.length === 0 && !isFiltered && (
         <EmptyState title="Nothing waits for you">
           Questions, approvals and requests for credentials of all agents appear here as soon as they are asked.
         </EmptyState>
@@ -113,6 +111,67 @@ function AllWaiting() {
         </button>
       )}
     </Page>
+  )
+}
+
+const isKind = (name: string | undefined): name is Waiting['kind'] => name !== undefined && Object.hasOwn(kinds, name)
+const kindOf = (name: string | undefined) => (isKind(name) ? name : undefined)
+
+type Filters = Readonly<Record<'agent' | 'kind' | 'search', string | undefined>>
+
+interface InboxFiltersProps {
+  readonly filters: Filters
+  readonly onChange: (filter: Partial<Filters>) => void
+}
+
+function InboxFilters({ filters, onChange }: InboxFiltersProps) {
+  return (
+    <search class="inbox-filters">
+      <select
+        class="input input-small"
+        aria-label="Kind"
+        value={filters.kind ?? ''}
+        onChange={({ currentTarget }) => onChange({ kind: currentTarget.value })}
+      >
+        <option value="">Everything</option>
+        {Object.entries(kinds).map(([id, label]) => (
+          <option key={id} value={id}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {agents.value.length > 1 && (
+        <select
+          class="input input-small"
+          aria-label="Agent"
+          value={filters.agent ?? ''}
+          onChange={({ currentTarget }) => onChange({ agent: currentTarget.value })}
+        >
+          <option value="">All agents</option>
+          {agents.value.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+      <DelayedInput
+        class="inbox-search"
+        label="Search by request, task or caller"
+        value={filters.search ?? ''}
+        onChange={(search) => onChange({ search })}
+      />
+    </search>
+  )
+}
+
+/** Asks the browser to notify the person when an agent needs one and the console is not in sight. */
+function AllowNotifications() {
+  if (notifications.value !== 'default') return null
+  return (
+    <button type="button" class="button" onClick={allowNotifications}>
+      Notify me
+    </button>
   )
 }
 
@@ -134,7 +193,7 @@ function InboxItem({ item, onDone }: { readonly item: Item; readonly onDone: () 
   }
 
   return (
-    <article class="card inbox-item" aria-label={`${kinds[waiting.kind]} of ${agentName(agent)}`}>
+    <article class="card inbox-item" tabIndex={-1} aria-label={`${kinds[waiting.kind]} of ${agentName(agent)}`}>
       <header>
         <Badge tone="warning">{kinds[waiting.kind]}</Badge>
         <strong class="breakable">

@@ -1,5 +1,6 @@
 import './valid-language.ts'
 import { useEffect, useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import uPlot from 'uplot'
 import { theme } from '../../theme/theme.ts'
 import 'uplot/dist/uPlot.min.css'
@@ -17,18 +18,28 @@ interface ChartProps {
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** Distances that ticks may have, so that no two of them have the same text. */
+  readonly distances: readonly number[]
+  /** The address of what happened at a point. */
+  readonly hrefAt: (index: number) => string
 }
 
 const height = 200
 
 /** Lines over time. A table with the same figures follows for people who do not see them. */
-export function Chart({ title, times, series, format }: ChartProps) {
+export function Chart({ title, times, series, format, distances, hrefAt }: ChartProps) {
+  const { route } = useLocation()
+  const open = useRef((_index: number) => {})
+  open.current = (index) => route(hrefAt(index))
   const frame = useRef<HTMLDivElement>(null)
   const scheme = theme.value
   useEffect(() => {
     const element = frame.current
     if (!element) return
-    const plot = new uPlot(optionsFor(element, series, format), dataOf(times, series), element)
+    const plot = new uPlot(optionsFor(element, { series, format, distances }), dataOf(times, series), element)
+    plot.over.addEventListener('click', () => {
+      if (typeof plot.cursor.idx === 'number') open.current(plot.cursor.idx)
+    })
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
     observer.observe(element)
     return () => {
@@ -60,7 +71,9 @@ export function Chart({ title, times, series, format }: ChartProps) {
             <tbody>
               {times.map((at, index) => (
                 <tr key={at}>
-                  <th scope="row">{new Date(at).toLocaleTimeString()}</th>
+                  <th scope="row">
+                    <a href={hrefAt(index)}>{new Date(at).toLocaleTimeString()}</a>
+                  </th>
                   {series.map(({ label, values }) => (
                     <td key={label}>{values[index] === undefined ? '–' : format(values[index])}</td>
                   ))}
@@ -78,7 +91,9 @@ function dataOf(times: readonly number[], series: readonly Series[]): uPlot.Alig
   return [times.map((at) => at / 1_000), ...series.map(({ values }) => values.map((value) => value ?? null))]
 }
 
-function optionsFor(element: HTMLElement, series: readonly Series[], format: (value: number) => string): uPlot.Options {
+type PlotOptions = Pick<ChartProps, 'series' | 'format' | 'distances'>
+
+function optionsFor(element: HTMLElement, { series, format, distances }: PlotOptions): uPlot.Options {
   const style = getComputedStyle(element)
   const colour = (name: string) => resolveColour(element, style.getPropertyValue(name))
   const axis = {
@@ -92,8 +107,8 @@ function optionsFor(element: HTMLElement, series: readonly Series[], format: (va
     cursor: { points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
-      { ...axis, values: (_plot, ticks) => ticks.map((at) => hours.format(at * 1_000)) },
-      { ...axis, size: 60, values: (_plot, ticks) => ticks.map(format) },
+      { ...axis, incrs: timeDistances, values: (_plot, ticks) => ticks.map((at) => hours.format(at * 1_000)) },
+      { ...axis, incrs: [...distances], size: axisWidth, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [
       { value: (_plot, at) => (at === null ? '–' : new Date(at * 1_000).toLocaleTimeString()) },
@@ -106,6 +121,16 @@ function optionsFor(element: HTMLElement, series: readonly Series[], format: (va
       })),
     ],
   }
+}
+
+/** Seconds: a tick says hours and minutes. */
+const timeDistances = [60, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 14_400, 21_600]
+
+/** The width of the longest text of an axis in pixels, so that none is cut. */
+function axisWidth(plot: uPlot, texts: readonly string[] | null): number {
+  const [longest = ''] = (texts ?? []).toSorted((one, other) => other.length - one.length)
+  const { width } = plot.ctx.measureText(longest)
+  return Math.ceil(Math.max(30, width / devicePixelRatio + 20))
 }
 
 const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })

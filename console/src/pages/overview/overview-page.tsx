@@ -73,13 +73,13 @@ export function OverviewPage() {
       {error !== undefined && <Notice kind="warning">{messageOf(error)}</Notice>}
       <Tiles figures={figures} agent={chosen} />
       <Now figures={figures} />
-      <Charts figures={figures} />
+      <Charts figures={figures} agent={chosen} />
       {value.agents.length > 1 && <AgentTable rows={value.agents} />}
     </Page>
   )
 }
 
-function Charts({ figures: { points } }: { readonly figures: AgentOverview }) {
+function Charts({ figures: { points }, agent }: { readonly figures: AgentOverview; readonly agent: string }) {
   const { times, throughput, durations, errors } = useMemo(
     () => ({
       times: points.map(({ at }) => at),
@@ -97,14 +97,42 @@ function Charts({ figures: { points } }: { readonly figures: AgentOverview }) {
     }),
     [points],
   )
+  const step = (times[1] ?? 0) - (times[0] ?? 0)
+  /** The tasks whose status changed in the time of a point. */
+  const tasksAt = (state?: string) => (index: number) => {
+    const since = times[index] ?? 0
+    return linkWithQuery(['tasks'], { state, agent, since, until: since + step })
+  }
   return (
     <div class="charts">
-      <Chart title="Tasks" times={times} series={throughput} format={asCount} />
-      <Chart title="Durations" times={times} series={durations} format={formatDuration} />
-      <Chart title="Error rate" times={times} series={errors} format={asPercent} />
+      <Chart title="Tasks" times={times} series={throughput} format={asCount} distances={counts} hrefAt={tasksAt()} />
+      <Chart
+        title="Durations"
+        times={times}
+        series={durations}
+        format={formatDuration}
+        distances={durationSteps}
+        hrefAt={tasksAt('completed')}
+      />
+      <Chart
+        title="Error rate"
+        times={times}
+        series={errors}
+        format={asPercent}
+        distances={counts}
+        hrefAt={tasksAt('failing')}
+      />
     </div>
   )
 }
+
+/** Distances of ticks whose texts differ. */
+const counts = [1, 2, 5]
+  .flatMap((digit) => Array.from({ length: 9 }, (_, power) => digit * 10 ** power))
+  .toSorted((a, b) => a - b)
+const seconds = [1, 2, 5, 10, 15, 30].map((second) => second * 1_000)
+const minutes = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1_440].map((minute) => minute * 60_000)
+const durationSteps = [...counts.filter((step) => step < 1_000), ...seconds, ...minutes]
 
 const asCount = (value: number) => Math.round(value).toLocaleString()
 const asPercent = (value: number) => `${Math.round(value)} %`
@@ -125,8 +153,15 @@ const shownStates = [
 ] as const
 
 /** What this process does at the moment, and how large the store is. */
-function Now({ figures: { now, store } }: { readonly figures: AgentOverview }) {
+function Now({ figures: { now, store, durations } }: { readonly figures: AgentOverview }) {
   const facts = [
+    ...(durations
+      ? ([
+          ['Duration, median', formatDuration(durations.p50)],
+          ['Duration, 95 %', formatDuration(durations.p95)],
+          ['Duration, 99 %', formatDuration(durations.p99)],
+        ] as const)
+      : []),
     ['Turns that run here', now.runs.toLocaleString()],
     ['Messages that wait for their turn', now.queued.toLocaleString()],
     ['Leases', now.leases.toLocaleString()],

@@ -1,19 +1,26 @@
 import type { TaskQuery } from 'parley-a2a/operator'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { agents } from '../../api/agents.ts'
+import { DelayedInput } from '../../components/delayed-input.tsx'
 import { stateLabel } from '../../components/state-badge.tsx'
+import { formatTime } from '../../components/time.tsx'
 
 /** The filters of the list, as its address has them. */
 export interface Filters {
   readonly state?: string
   readonly agent?: string
   readonly principal?: string
+  readonly tenant?: string
   readonly skill?: string
+  readonly contextId?: string
   readonly search?: string
+  /** The name of a period, or a time in milliseconds since 1970. */
   readonly since?: string
+  /** A time in milliseconds since 1970. */
+  readonly until?: string
 }
 
-const names = ['state', 'agent', 'principal', 'skill', 'search', 'since'] as const
+const names = ['state', 'agent', 'principal', 'tenant', 'skill', 'contextId', 'search', 'since', 'until'] as const
 
 export function readFilters(query: Readonly<Record<string, string>>): Filters {
   return Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])))
@@ -25,13 +32,15 @@ const periods: Readonly<Record<string, { readonly label: string; readonly length
   week: { label: 'Last week', length: 604_800_000 },
 }
 
-export function toQuery({ since, state, ...rest }: Filters): TaskQuery {
+export function toQuery({ since, until, state, ...rest }: Filters): TaskQuery {
   const period = periods[since ?? '']
+  const [from, to] = [since, until].map((text) => (/^\d{1,15}$/.test(text ?? '') ? Number(text) : undefined))
   const preset = presets.find(({ id }) => id === state)
   return {
     ...rest,
     ...(state !== undefined && { state: preset?.states ?? state }),
-    ...(period && { since: Date.now() - period.length }),
+    ...(period ? { since: Date.now() - period.length } : from !== undefined && { since: from }),
+    ...(to !== undefined && { until: to }),
   }
 }
 
@@ -56,17 +65,20 @@ const states = [
 
 interface TaskFiltersProps {
   readonly filters: Filters
+  /** Whether callers of some tasks have tenants. */
+  readonly hasTenants: boolean
   /** `isTyped`: a person is writing, and the back button should not lead to every pause between two keys. */
   readonly onChange: (filters: Filters, isTyped: boolean) => void
 }
 
-export function TaskFilters({ filters, onChange }: TaskFiltersProps) {
+export function TaskFilters({ filters, hasTenants, onChange }: TaskFiltersProps) {
   const isWide = () => matchMedia('(width >= 1000px)').matches
   const [showsAll, setShowsAll] = useState(
-    () => isWide() || Boolean(filters.since || filters.principal || filters.skill || filters.agent),
+    () => isWide() || Boolean(filters.since || filters.principal || filters.tenant || filters.skill || filters.agent),
   )
   const set = (name: keyof Filters, value: string, isTyped = false) =>
-    onChange({ ...filters, [name]: value || undefined }, isTyped)
+    // A span of time has two ends.
+    onChange({ ...filters, ...(name === 'since' && { until: undefined }), [name]: value || undefined }, isTyped)
   return (
     <search class="task-filters">
       <fieldset class="preset-list">
@@ -84,6 +96,7 @@ export function TaskFilters({ filters, onChange }: TaskFiltersProps) {
         ))}
       </fieldset>
       <DelayedInput
+        class="task-search"
         label="Search by task, context or caller"
         value={filters.search ?? ''}
         onChange={(value) => set('search', value, true)}
@@ -96,17 +109,18 @@ export function TaskFilters({ filters, onChange }: TaskFiltersProps) {
       >
         {showsAll ? 'Fewer filters' : 'More filters'}
       </button>
-      {showsAll && <MoreFilters filters={filters} set={set} />}
+      {showsAll && <MoreFilters filters={filters} hasTenants={hasTenants} set={set} />}
     </search>
   )
 }
 
 interface MoreFiltersProps {
   readonly filters: Filters
+  readonly hasTenants: boolean
   readonly set: (name: keyof Filters, value: string, isTyped?: boolean) => void
 }
 
-function MoreFilters({ filters, set }: MoreFiltersProps) {
+function MoreFilters({ filters, hasTenants, set }: MoreFiltersProps) {
   return (
     <>
       <Choice label="State" value={filters.state ?? ''} onChange={(value) => set('state', value)}>
@@ -134,6 +148,7 @@ function MoreFilters({ filters, set }: MoreFiltersProps) {
       )}
       <Choice label="Changed" value={filters.since ?? ''} onChange={(value) => set('since', value)}>
         <option value="">Any time</option>
+        {filters.since && !periods[filters.since] && <option value={filters.since}>{spanText(filters)}</option>}
         {Object.entries(periods).map(([id, { label }]) => (
           <option key={id} value={id}>
             {label}
@@ -141,13 +156,33 @@ function MoreFilters({ filters, set }: MoreFiltersProps) {
         ))}
       </Choice>
       <DelayedInput
+        class="task-word"
         label="Caller"
         value={filters.principal ?? ''}
         onChange={(value) => set('principal', value, true)}
       />
-      <DelayedInput label="Skill" value={filters.skill ?? ''} onChange={(value) => set('skill', value, true)} />
+      {(hasTenants || filters.tenant) && (
+        <DelayedInput
+          class="task-word"
+          label="Tenant"
+          value={filters.tenant ?? ''}
+          onChange={(value) => set('tenant', value, true)}
+        />
+      )}
+      <DelayedInput
+        class="task-word"
+        label="Skill"
+        value={filters.skill ?? ''}
+        onChange={(value) => set('skill', value, true)}
+      />
     </>
   )
+}
+
+/** A span of time that no period names, such as the one behind a point of a chart. */
+function spanText({ since, until }: Filters): string {
+  const text = (at: string | undefined) => (at === undefined ? '' : formatTime(Number(at) || 0))
+  return `${text(since)} – ${text(until)}`
 }
 
 interface ChoiceProps {
@@ -167,27 +202,5 @@ function Choice({ label, value, onChange, children }: ChoiceProps) {
     >
       {children}
     </select>
-  )
-}
-
-/** A text that is applied when the person pauses typing. */
-function DelayedInput({ label, value, onChange }: Omit<ChoiceProps, 'children'>) {
-  const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
-  useEffect(() => {
-    if (text === value) return
-    const timer = setTimeout(() => onChange(text.trim()), 300)
-    return () => clearTimeout(timer)
-  }, [text, value, onChange])
-  return (
-    <input
-      class={`input input-small ${label.startsWith('Search') ? 'task-search' : 'task-word'}`}
-      type="search"
-      placeholder={label}
-      aria-label={label}
-      value={text}
-      maxLength={200}
-      onInput={({ currentTarget }) => setText(currentTarget.value)}
-    />
   )
 }

@@ -1,5 +1,5 @@
 import type { TaskRow } from 'parley-a2a/operator'
-import { useCallback, useMemo, useState } from 'preact/hooks'
+import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { agentName } from '../../api/agents.ts'
 import { operator } from '../../api/operator.ts'
@@ -10,7 +10,7 @@ import { Page } from '../../components/page.tsx'
 import { EmptyState, ErrorState, LoadingState, messageOf, Notice } from '../../components/states.tsx'
 import { VirtualList } from '../../components/virtual-list.tsx'
 import { link, linkWithQuery } from '../../router/links.ts'
-import { keyOf, useLiveTasks } from './live-tasks.ts'
+import { keyOf, type Reader, useLiveTasks } from './live-tasks.ts'
 import { readFilters, TaskFilters, toQuery } from './task-filters.tsx'
 import { TaskLine } from './task-line.tsx'
 import './tasks.css'
@@ -20,11 +20,16 @@ const maxCancel = 200
 
 /** All tasks of all agents, live. */
 export function TasksPage() {
-  const { query, route } = useLocation()
+  const { query, route, ...location } = useLocation()
   const filters = readFilters(query)
   // A period starts where it was chosen: a start that moves would read the list again and again.
   const taskQuery = useMemo(() => toQuery(filters), [JSON.stringify(filters)])
-  const { rows, total, incomplete, isLoading, error, loadMore, reload } = useLiveTasks(taskQuery)
+  const reader = useRef<Reader>({ signs: new Set(), offset: 0 })
+  const [startKey, setStartKey] = useState(0)
+  // The router knows whether a person came by a link or by the back button.
+  const isBack = !(location as { readonly wasPush?: boolean }).wasPush
+  const tasks = useLiveTasks(taskQuery, reader, isBack)
+  const { rows, total, incomplete, waiting, isLoading, isStale, error, loadMore, reload } = tasks
   const keyAt = useCallback((index: number) => keyOf(rows[index] as TaskRow), [rows])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [isConfirming, setConfirming] = useState(false)
@@ -71,6 +76,7 @@ export function TasksPage() {
     >
       <TaskFilters
         filters={filters}
+        hasTenants={rows.some(({ principal }) => principal.tenant !== undefined)}
         onChange={(next, isTyped) => route(linkWithQuery(['tasks'], { ...next }), isTyped)}
       />
       {incomplete.map(({ agent, reason }) => (
@@ -88,8 +94,31 @@ export function TasksPage() {
       )}
       {problem && <Notice kind="error">{problem}</Notice>}
       {error !== undefined && rows.length > 0 && <Notice kind="warning">{messageOf(error)}</Notice>}
+      {isStale && isLoading && (
+        <p class="small muted task-loading" role="status">
+          <span class="spinner" aria-hidden="true" /> {filters.search ? 'Searching…' : 'Loading…'}
+        </p>
+      )}
+      {waiting > 0 && (
+        <button
+          type="button"
+          class="button button-small new-items"
+          onClick={() => {
+            tasks.showWaiting()
+            setStartKey(startKey + 1)
+          }}
+        >
+          {waiting.toLocaleString()} new
+        </button>
+      )}
       {rows.length > 0 ? (
-        <div class="task-table">
+        <div
+          class={`task-table ${isStale ? 'task-table-stale' : ''}`}
+          onPointerEnter={() => reader.current.signs.add('pointer')}
+          onPointerLeave={() => reader.current.signs.delete('pointer')}
+          onFocusIn={() => reader.current.signs.add('focus')}
+          onFocusOut={() => reader.current.signs.delete('focus')}
+        >
           <div class="task-line task-head" aria-hidden="true">
             <span />
             <span>State</span>
@@ -107,6 +136,12 @@ export function TasksPage() {
             estimate={56}
             keyOf={keyAt}
             onEnd={loadMore}
+            startOffset={tasks.offset}
+            startKey={startKey}
+            onScroll={(isAtStart, offset) => {
+              reader.current.offset = offset
+              reader.current.signs[isAtStart ? 'delete' : 'add']('scroll')
+            }}
             render={(index) => {
               const task = rows[index] as TaskRow
               return <TaskLine task={task} isSelected={selected.has(keyOf(task))} onToggle={() => toggle(task)} />

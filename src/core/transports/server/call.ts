@@ -153,7 +153,6 @@ export class WireCall implements Call {
   readonly idempotencyKey: string | undefined
   extensions: readonly string[] | undefined
   activated: Set<string> | undefined
-  dialect: string | undefined
   readonly trace: Trace | undefined
   readonly #incoming: Incoming
   readonly #originOf: WireOptions['originOf']
@@ -308,7 +307,6 @@ export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Reco
 }
 
 function decodeRequest<O extends Operation>({ dialect, operation, params, call }: WireRequest<O>): RequestOf<O> {
-  call.dialect = dialect.name
   const request = dialect.decodeRequest[operation](params)
   if (request.tenant !== undefined) call.requireTenant(request.tenant)
   if (dialect.namesExtensionsInMessages && 'message' in request && request.message.extensions) {

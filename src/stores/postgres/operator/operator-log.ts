@@ -11,6 +11,7 @@ import {
   type OperatorPage,
   type OperatorQuery,
   type OperatorTask,
+  ownersOfTenant,
   type TaskActivity,
 } from '../../../core/tasks/operator-log.ts'
 import type { Database } from '../../shared/database.ts'
@@ -49,7 +50,8 @@ async function listTasks(db: Database, filters: OperatorQuery): Promise<Operator
   const bound = [...paged]
   const after = cursor ? [`(changed, key) < (${add(cursor.changed)}, ${add(cursor.key)})`] : []
   const search = { ...filters, phases: selected, where, after, bound, paged }
-  const isSearch = (filters.search ?? filters.contextId ?? filters.principal ?? filters.skill) !== undefined
+  const { search: text, contextId, principal, tenant, skill } = filters
+  const isSearch = (text ?? contextId ?? principal ?? tenant ?? skill) !== undefined
   const { keys, total } = await (isSearch ? findBySearch(db, search) : findByPhase(db, search))
   const select = db.prepare<OperatorRow, { readonly keys: string }>(
     (value) => `
@@ -208,11 +210,15 @@ function createMinutes(db: Database, query: RunQuery): Pick<OperatorLog, 'activi
 
 function conditionsOf(db: Database, filters: OperatorQuery, add: AddValue): readonly string[] {
   const where: string[] = []
-  const { isStuck, principal, skill, contextId, search, changedSince } = filters
+  const { isStuck, principal, tenant, skill, contextId, search, changedSince, changedBefore } = filters
   if (isStuck) where.push(stuckSql)
   if (principal !== undefined) {
     const id = add(encodeText(principal))
     where.push(`(owner = ${id} OR right(owner, length(${id}) + ${ending.length}) = '${ending}' || ${id})`)
+  }
+  if (tenant !== undefined) {
+    const prefixes = ownersOfTenant(tenant).map((prefix) => `starts_with(owner, ${add(encodeText(prefix))})`)
+    where.push(`(${prefixes.join(' OR ')})`)
   }
   if (skill !== undefined) where.push(`skill = ${add(encodeText(skill))}`)
   if (contextId !== undefined) where.push(`context_id = ${add(encodeText(contextId))}`)
@@ -230,6 +236,7 @@ function conditionsOf(db: Database, filters: OperatorQuery, add: AddValue): read
     where.push(`(${inIds} OR ${inMessage})`)
   }
   if (changedSince !== undefined) where.push(`changed >= ${add(Math.ceil(changedSince))}`)
+  if (changedBefore !== undefined) where.push(`changed < ${add(Math.ceil(changedBefore))}`)
   return where
 }
 

@@ -54,6 +54,11 @@ export const operatorLogTests: readonly StoreTest<TaskLog>[] = [
     expect(await idsOf(operator, { search: '%' })).toEqual([hers])
     expect(await idsOf(operator, { search: "'; DROP TABLE tasks" })).toEqual([])
     expect(await idsOf(operator, { changedSince: 1_500 })).toEqual([hers])
+    expect(await idsOf(operator, { changedBefore: 2_000 })).toEqual([his])
+    const operated = ownerOf({ id: 'olga', tenant: 'acme', isOperator: true })
+    const hosted = await createTask(log, { owner: operated, contextId: 'x' }, status('working', 500))
+    expect(await idsOf(operator, { tenant: 'acme' })).toEqual([hers, hosted])
+    expect(await idsOf(operator, { tenant: 'acm' })).toEqual([])
     expect(await idsOf(operator, { search: 'order', principal: 'bob', phases: ['completed'] })).toEqual([])
   }),
   operatorTest(

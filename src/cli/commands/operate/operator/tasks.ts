@@ -1,5 +1,5 @@
 import { defined } from '../../../../core/base/json.ts'
-import type { TaskRow } from '../../../../entries/operator.ts'
+import type { InboxChange, TaskRow, Waiting } from '../../../../entries/operator.ts'
 import type { Context, Option } from '../../../command.ts'
 import { usageError } from '../../../errors.ts'
 import { cut, printTable, relativeTime, stateFormat } from '../../../table.ts'
@@ -113,21 +113,49 @@ export const operatorCancel = operation(
   },
 )
 
-export const operatorInbox = operation(
+export const operatorInbox = command(
   {
-    calls: ['inbox'],
+    calls: ['inbox', 'inboxChanges'],
     description: 'Lists everything that waits for a person, across the agents of a server.',
-    options: cursorOption,
-    examples: [{ line: 'parley operator inbox', summary: 'What waits' }],
+    options: {
+      agent: filters.agent,
+      kind: {
+        type: 'text',
+        value: 'kind',
+        summary: 'Only questions of this kind.',
+        choices: ['input', 'approval', 'tool', 'credentials'],
+      },
+      ...cursorOption,
+      follow: { type: 'flag', summary: 'Print tasks as they begin to wait, until Ctrl-C.', onlyFlag: true },
+    },
+    examples: [
+      { line: 'parley operator inbox', summary: 'What waits' },
+      { line: 'parley operator inbox --follow', summary: 'What begins to wait' },
+    ],
   },
-  (operator, { settings }) => operator.inbox(settings.text('cursor')),
-  ({ items, next }, { output }) => {
-    for (const { agent, taskId, waiting } of items) {
-      const deadline = waiting.deadline === undefined ? '' : ` until ${timeText(waiting.deadline)}`
-      output.field(waiting.kind, `${agent} ${taskId}${deadline}: ${waiting.text}`)
+  async (operator, context) => {
+    const { settings, output } = context
+    if (settings.flag('follow')) {
+      const show = ({ count, added }: InboxChange) => {
+        for (const task of added) output.field('Task', rowText(task))
+        output.field('Waiting', `${count}`)
+      }
+      return await watch((signal) => operator.inboxChanges(signal), show, context)
     }
-    output.field('Total', `${items.length}`)
-    if (next !== undefined) output.field('Next page', `--cursor ${next}`)
+    const listing = operator.inbox({
+      agent: settings.text('agent'),
+      kind: settings.text('kind') as Waiting['kind'] | undefined,
+      cursor: settings.text('cursor'),
+    })
+    const show = ({ items, next }: Awaited<typeof listing>) => {
+      for (const { agent, taskId, waiting } of items) {
+        const deadline = waiting.deadline === undefined ? '' : ` until ${timeText(waiting.deadline)}`
+        output.field(waiting.kind, `${agent} ${taskId}${deadline}: ${waiting.text}`)
+      }
+      output.field('Total', `${items.length}`)
+      if (next !== undefined) output.field('Next page', `--cursor ${next}`)
+    }
+    await answer(listing, show, context)
   },
 )
 
