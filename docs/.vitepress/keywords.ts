@@ -84,6 +84,8 @@ export const keywords: Readonly<Record<string, string>> = {
   'explanation/comparison.md':
     'comparison, alternatives, versus, vs, a2a-js, Mastra, LangGraph, agentgateway, Bifrost, which',
   'explanation/guarantees.md': 'guarantees, exactly once, at least once, durability, consistency, crash, ordering',
+  'explanation/scale.md':
+    'scale, capacity, sharding, cells, tenants, CockroachDB, YugabyteDB, Aurora, millions of tasks',
   'explanation/security-model.md': 'threat model, trust, attack, vulnerability, SSRF, isolation, CVE, audit',
   'explanation/performance.md': 'performance, benchmark, throughput, latency, speed, memory, profiling',
 }
