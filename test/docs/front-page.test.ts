@@ -50,6 +50,11 @@ it('the hand-written pages have at most 70,000 words', () => {
   expect(count).toBeLessThanOrEqual(70_000)
 })
 
+it('the changelog of a version has at most 1,200 words', () => {
+  const [, ...versions] = readFileSync(join(docs, '../CHANGELOG.md'), 'utf8').split(/^## /m)
+  for (const version of versions) expect(version.split(/\s+/).length, version.slice(0, 20)).toBeLessThan(1_200)
+})
+
 it('error codes have an ASCII minus, so that a search for -32001 finds them', () => {
   const files = [...pages.map((page) => join('docs', page)), 'README.md', 'CHANGELOG.md', 'llms.txt']
   const found = files.filter((file) => /\u2212\d/.test(readFileSync(join(docs, '..', file), 'utf8')))

@@ -1,2 +1,2 @@
 /** The version in package.json, which a bundle cannot read. */
-export const packageVersion = '0.1.0'
+export const packageVersion = '0.2.0'
