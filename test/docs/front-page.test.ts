@@ -37,7 +37,7 @@ it('searches for words that newcomers use find a page', () => {
   }
 })
 
-it('the hand-written pages have at most 70,000 words', () => {
+it('the hand-written pages have at most 65,000 words', () => {
   const written = pages.filter((page) => !generated.includes(page)).map((page) => join('docs', page))
   const count = ['README.md', ...written]
     .map(
@@ -47,7 +47,7 @@ it('the hand-written pages have at most 70,000 words', () => {
           .filter(Boolean).length,
     )
     .reduce((sum, words) => sum + words, 0)
-  expect(count).toBeLessThanOrEqual(70_000)
+  expect(count).toBeLessThanOrEqual(65_000)
 })
 
 it('the changelog of a version has at most 1,200 words', () => {
