@@ -24,7 +24,7 @@ const runElsewhere: Readonly<Record<string, string>> = {
   'docs/guides/lifetimes.md': 'test/docs/lifetimes.test.ts',
   'docs/guides/mesh.md': 'test/docs/mesh.test.ts',
   'docs/guides/registry.md': 'test/docs/registry.test.ts',
-  'docs/guides/scaling.md': 'test/faults/example-replicas.test.ts',
+  'docs/guides/scaling.md': 'test/faults/example-replicas.slow.test.ts',
   'docs/guides/security.md': 'test/docs/security.test.ts',
 }
 
