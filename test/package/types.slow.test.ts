@@ -69,7 +69,7 @@ const inferredExports = `
   import { observeClient, openTelemetry } from 'parley-a2a/telemetry'
   import { conformance, createPair, createVirtualClock, fault, scripted } from 'parley-a2a/testing'
 
-  declare const pool: Parameters<typeof postgres.createPostgresLog>[0]['pool']
+  declare const pool: NonNullable<Parameters<typeof postgres.createPostgresLog>[0]['pool']>
   declare const model: Parameters<typeof createAgentLoop>[0]['model']
   declare const card: Parameters<typeof mesh.createMeshPeer>[0]['card']
   const schema = auth.custom({ card: { type: 'http', scheme: 'x' }, authenticate: async () => undefined as never })
