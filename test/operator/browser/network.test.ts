@@ -24,7 +24,7 @@ it('the wire page sends gRPC messages and shows each message of a stream', async
   const body = panel.getByLabel('Body', { exact: true })
   await expect.poll(() => body.inputValue()).toContain('Hello Parley')
   await panel.getByRole('button', { name: 'Send' }).click()
-  await panel.getByText('gRPC OK').waitFor()
+  await panel.getByText('gRPC OK').first().waitFor()
   await panel.getByText('You said: Hello Parley').waitFor()
 
   await body.fill('{ "unknown": 1 }')

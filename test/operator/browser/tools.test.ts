@@ -20,12 +20,12 @@ it('a request is composed, edited and sent, and its raw answer is shown', async 
   const body = panel.getByLabel('Body', { exact: true })
   await expect.poll(() => body.inputValue(), { timeout: 15_000 }).toContain('"SendMessage"')
   await panel.getByRole('button', { name: 'Send' }).click()
-  await panel.getByText('HTTP 200').waitFor()
+  await panel.getByText('HTTP 200').first().waitFor()
   await panel.getByText('You said: Hello Parley').waitFor()
 
   await body.fill('{ "jsonrpc": ')
   await panel.getByRole('button', { name: 'Send' }).click()
-  await panel.getByText('-32700').waitFor()
+  await panel.getByText('-32700').first().waitFor()
   await panel.getByRole('button', { name: 'Undo edits' }).click()
   await expect.poll(() => body.inputValue(), { timeout: 15_000 }).toContain('"SendMessage"')
 
