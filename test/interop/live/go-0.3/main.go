@@ -140,7 +140,7 @@ func question(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return expect(textOf(done.Status.Message), "You chose green.")
+	return expect(textIn(done.Artifacts[len(done.Artifacts)-1].Parts[0]), "You chose green.")
 }
 
 func cancel(ctx context.Context) error {

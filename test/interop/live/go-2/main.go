@@ -120,7 +120,7 @@ func question(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return expect(textOf(done.Status.Message), "You chose green.")
+	return expect(done.Artifacts[len(done.Artifacts)-1].Parts[0].Text(), "You chose green.")
 }
 
 func cancel(ctx context.Context) error {

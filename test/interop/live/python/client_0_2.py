@@ -72,7 +72,7 @@ async def main(url):
             expect(task.status.state.value, 'input-required')
             expect([part.root.text for part in task.status.message.parts], ['Which colour?'])
             done = await send(text('green'), task_id=task.id)
-            expect(done.status.message.parts[0].root.text, 'You chose green.')
+            expect(done.artifacts[-1].parts[0].root.text, 'You chose green.')
 
         async def cancel():
             task = await send(text('wait'), blocking=False)

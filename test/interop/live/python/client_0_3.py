@@ -81,7 +81,7 @@ async def main(url, transport):
             expect(task.status.state.value, 'input-required')
             expect([part.root.text for part in task.status.message.parts], ['Which colour?'])
             done = await task_of(text('green'), task_id=task.id)
-            expect(done.status.message.parts[0].root.text, 'You chose green.')
+            expect(done.artifacts[-1].parts[0].root.text, 'You chose green.')
 
         async def cancel():
             task = await task_of(text('wait'), by=create(False, polling=True))

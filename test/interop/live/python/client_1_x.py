@@ -70,7 +70,7 @@ async def main(url, transport):
             expect(task.status.state, TaskState.TASK_STATE_INPUT_REQUIRED)
             expect([part.text for part in task.status.message.parts], ['Which colour?'])
             done = await task_of(Part(text='green'), task_id=task.id)
-            expect(done.status.message.parts[0].text, 'You chose green.')
+            expect(done.artifacts[-1].parts[0].text, 'You chose green.')
 
         async def cancel():
             task = await task_of(Part(text='wait'), wait=False)

@@ -24,7 +24,7 @@ async def main(url):
         task = (await client.send_message(message('ask')))['result']['task']
         expect(task['status']['message']['parts'][0]['text'], 'Which colour?')
         done = (await client.send_message(message('green', task_id=task['id'])))['result']['task']
-        expect(done['status']['message']['parts'][0]['text'], 'You chose green.')
+        expect(done['artifacts'][-1]['parts'][0]['text'], 'You chose green.')
         expect((await client.get_task(task['id']))['result']['status']['state'], 'completed')
 
     async def stream():
