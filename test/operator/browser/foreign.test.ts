@@ -34,13 +34,13 @@ it('an agent of the official SDK is shown with its own card, tasks and wire', as
   const interfaces = page.getByRole('table')
   await interfaces.getByText(`${url}/rest`).first().waitFor()
   expect(await interfaces.getByRole('row').count()).toBe(5)
-  await page.getByText('Unknown: a card does not say').waitFor()
+  await page.getByText('Unknown: a card does not say').first().waitFor()
   expect(await seriousViolations(page)).toEqual([])
 
   await page.goto(`${console}/tasks`)
-  await page.getByText('1 tasks').waitFor()
+  await page.getByText('1 tasks').first().waitFor()
   await page.getByRole('link', { name: /count/ }).first().click()
-  await page.getByText('Another server has this task').waitFor()
+  await page.getByText('Another server has this task').first().waitFor()
   expect(await page.getByRole('tab', { name: 'Steps' }).count()).toBe(0)
 
   await page.goto(`${console}/wire/ada`)
@@ -63,14 +63,14 @@ it('an agent of the official SDK is shown with its own card, tasks and wire', as
   const exchange = page.getByRole('article')
   await exchange.getByText('TASK_STATE_COMPLETED').first().waitFor()
   await exchange.getByText('Headers').last().click()
-  await exchange.getByText('x-powered-by: Express').waitFor()
+  await exchange.getByText('x-powered-by: Express').first().waitFor()
   for (const name of ['curl', 'parley', 'TypeScript'])
     await exchange.getByRole('button', { name, exact: true }).waitFor()
   expect(await seriousViolations(page)).toEqual([])
   await page.getByLabel('Search').fill('nowhere to be found')
-  await page.getByText('No request matches these filters.').waitFor()
+  await page.getByText('No request matches these filters.').first().waitFor()
   await page.getByLabel('Search').fill('ListTaskPush')
-  await rows.getByText('ListTaskPushNotificationConfigs').waitFor()
+  await rows.getByText('ListTaskPushNotificationConfigs').first().waitFor()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export HAR' }).click(),
@@ -98,8 +98,8 @@ it('the first page connects to an agent, and a refused call asks for its credent
   await page.getByRole('alert').waitFor()
   await page.getByLabel('Address of the agent').fill(url)
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
-  await page.getByText('The card breaks the schema of its version').waitFor()
-  await page.getByText('skills[0].tags: is missing').waitFor()
+  await page.getByText('The card breaks the schema of its version').first().waitFor()
+  await page.getByText('skills[0].tags: is missing').first().waitFor()
 
   await page.getByRole('link', { name: 'Chat' }).click()
   await say(page, 'hello')
@@ -110,7 +110,7 @@ it('the first page connects to an agent, and a refused call asks for its credent
   await dialog.getByRole('button', { name: 'Connect' }).click()
   await dialog.waitFor({ state: 'detached' })
   await say(page, 'hello')
-  await page.getByText('hi', { exact: true }).waitFor()
+  await page.getByText('hi', { exact: true }).first().waitFor()
   const stored = await page.evaluate(async () => {
     const names = (await indexedDB.databases()).map(({ name }) => name)
     return JSON.stringify([names, { ...localStorage }, { ...sessionStorage }])
@@ -127,6 +127,6 @@ it('the first page connects to an agent, and a refused call asks for its credent
 it('the console of a server connects to no other agents', async () => {
   const { url } = await startConsoleServer()
   const { page } = await openConsole(browser, `${url}/connect`)
-  await page.getByText('There is no such page').waitFor()
+  await page.getByText('There is no such page').first().waitFor()
   expect(await page.getByRole('link', { name: 'Connect' }).count()).toBe(0)
 })

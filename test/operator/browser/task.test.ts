@@ -50,8 +50,8 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
   expect(page.url()).toMatch(/\/replay$/)
 
   await openTab(page, 'Messages')
-  await page.getByRole('tabpanel').getByText(`call ${server.url}/`).waitFor()
-  await page.getByText('The warehouse has answered').waitFor()
+  await page.getByRole('tabpanel').getByText(`call ${server.url}/`).first().waitFor()
+  await page.getByText('The warehouse has answered').first().waitFor()
   await openTab(page, 'Trace')
   await page
     .getByRole('list', { name: 'Trace' })
@@ -62,7 +62,7 @@ it('every tab of a task shows its part, has an address, and is reached by keyboa
   // The called task is a page of its own: its artifacts are shown as in the chat.
   await page.getByRole('tab', { name: 'Artifacts' }).click()
   await page.getByRole('img', { name: 'chart.png' }).waitFor()
-  await page.getByText('1204000').waitFor()
+  await page.getByText('1204000').first().waitFor()
 
   // The back button leads through the tabs.
   await page.goBack()
@@ -98,7 +98,7 @@ it('an event, a version and the question of a task have addresses', async () => 
   await page.getByRole('link', { name: 'Answer in the inbox' }).click()
   await page.getByLabel('Comment').fill('not this one')
   await page.getByRole('button', { name: 'Decline' }).click()
-  await page.getByText('This task does not wait').waitFor()
+  await page.getByText('This task does not wait').first().waitFor()
   expect(await seriousViolations(page)).toEqual([])
 })
 
@@ -108,12 +108,18 @@ it('steps of a turn that a restart interrupted name their attempts', async () =>
   const port = Number(new URL(first.server.url).port)
   const { task } = await (await connect(`${first.server.url}/orders`)).send('sleep', now)
   const { page } = await openConsole(browser, `${first.url}/tasks/orders/${task?.id}/steps`)
-  await page.getByText('first half').waitFor()
+  await page.getByText('first half').first().waitFor()
   await first.server.close()
   await startConsoleServer({ directory, port }, agents)
-  await page.getByText('second half').waitFor()
-  await page.getByText(/Attempt 1, event/).waitFor()
-  await page.getByText(/Attempt 2, event/).waitFor()
+  await page.getByText('second half').first().waitFor()
+  await page
+    .getByText(/Attempt 1, event/)
+    .first()
+    .waitFor()
+  await page
+    .getByText(/Attempt 2, event/)
+    .first()
+    .waitFor()
   await page.getByText('Completed').first().waitFor()
 })
 
@@ -124,17 +130,23 @@ it('the timeline grows while the task works, and large events are loaded on requ
   const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}`)
   await eventually(() => eventLines(page).count()).toBeGreaterThan(3)
   await page.getByText('Completed').first().waitFor()
-  await page.getByText(/15\d events/).waitFor()
+  await page
+    .getByText(/15\d events/)
+    .first()
+    .waitFor()
 
   const large = await (await connect(`${server.url}/orders`)).send('large')
   await page.goto(`${url}/tasks/orders/${large.task?.id}`)
   await page.getByRole('button', { name: /A large event/ }).click()
   await page.getByRole('button', { name: /^Load/ }).click()
-  await page.getByText(/more characters/).waitFor()
+  await page
+    .getByText(/more characters/)
+    .first()
+    .waitFor()
 
   await page.goto(`${url}/tasks/orders/none`)
-  await page.getByText('This task cannot be shown').waitFor()
-  await page.getByText('There is no task with this id.').waitFor()
+  await page.getByText('This task cannot be shown').first().waitFor()
+  await page.getByText('There is no task with this id.').first().waitFor()
 })
 
 it('the timeline groups chunks, filters, turns around and is exported', async () => {
@@ -159,7 +171,7 @@ it('the timeline groups chunks, filters, turns around and is exported', async ()
   await eventually(() => eventLines(page).count()).toBe(1)
   expect(new URL(page.url()).searchParams.get('text')).toBe('WORD399')
   await page.getByLabel('Search in events').fill('no such word')
-  await page.getByText('No event matches').waitFor()
+  await page.getByText('No event matches').first().waitFor()
   await page.getByLabel('Search in events').fill('')
   await page.getByRole('button', { name: 'Group chunks' }).click()
   await eventually(() => eventLines(page).count()).toBeGreaterThan(12)
@@ -197,7 +209,7 @@ it('a failed task shows its error and stack, and is run again, also edited', asy
   expect(failed?.task?.status.state ?? 'failed').toBe('failed')
   const [row] = (await operatorOf(server).tasks()).tasks
   const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${row?.taskId}`)
-  await page.getByText('The task failed.').waitFor()
+  await page.getByText('The task failed.').first().waitFor()
   await page
     .getByRole('figure', { name: 'Error', exact: true })
     .getByText(/console-agents\.ts/)
@@ -223,11 +235,11 @@ it('a conversation is shown over its tasks', async () => {
   const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}`)
   await page.getByRole('link', { name: 'Conversation' }).click()
   await page.getByRole('heading', { name: 'report', level: 1 }).waitFor()
-  await page.getByText('12 tasks').waitFor()
-  await page.getByText('Wrote 12 words').waitFor()
+  await page.getByText('12 tasks').first().waitFor()
+  await page.getByText('Wrote 12 words').first().waitFor()
   expect(await page.getByRole('region').count()).toBe(10)
   await page.getByRole('button', { name: 'Show 2 earlier' }).click()
-  await page.getByText('Revenue grew by').waitFor()
+  await page.getByText('Revenue grew by').first().waitFor()
   await eventually(() => page.getByRole('region').count()).toBe(12)
   expect(await seriousViolations(page)).toEqual([])
 })
@@ -236,19 +248,19 @@ it('a task is seen in every version with what is lost, and replayed to its end',
   const { server, url } = await startConsoleServer({}, agents)
   const { task } = await (await connect(server.url)).send('report')
   const { page } = await openConsole(browser, `${url}/tasks/sales-assistant/${task?.id}/versions`)
-  await page.getByText('This version expresses the whole task.').waitFor()
+  await page.getByText('This version expresses the whole task.').first().waitFor()
   for (const version of ['0.3', '0.3-house', '0.2', '0.1']) {
     await page.getByRole('combobox', { name: /^Version/ }).selectOption(version)
     await page.getByRole('figure', { name: `The task in ${version}` }).waitFor()
   }
-  await page.getByText('Readers of this version do not get:').waitFor()
+  await page.getByText('Readers of this version do not get:').first().waitFor()
   await openTab(page, 'Replay')
   await page.getByLabel('Speed').selectOption('64')
   await page.getByRole('button', { name: 'Play' }).click()
   const events = Number(await page.getByRole('progressbar').getAttribute('max'))
-  await page.getByText(`${events} of ${events}`, { exact: true }).waitFor()
+  await page.getByText(`${events} of ${events}`, { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Play' }).waitFor()
-  await page.locator('.replay').getByText('Completed', { exact: true }).waitFor()
+  await page.locator('.replay').getByText('Completed', { exact: true }).first().waitFor()
 })
 
 it('the copied commands read the task and send its message again', async () => {

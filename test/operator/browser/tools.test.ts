@@ -21,7 +21,7 @@ it('a request is composed, edited and sent, and its raw answer is shown', async 
   await expect.poll(() => body.inputValue(), { timeout: 15_000 }).toContain('"SendMessage"')
   await panel.getByRole('button', { name: 'Send' }).click()
   await panel.getByText('HTTP 200').first().waitFor()
-  await panel.getByText('You said: Hello Parley').waitFor()
+  await panel.getByText('You said: Hello Parley').first().waitFor()
 
   await body.fill('{ "jsonrpc": ')
   await panel.getByRole('button', { name: 'Send' }).click()
@@ -33,7 +33,7 @@ it('a request is composed, edited and sent, and its raw answer is shown', async 
   await panel.getByLabel('Text').fill('stream 3')
   await expect.poll(() => body.inputValue()).toContain('stream 3')
   await panel.getByRole('button', { name: 'Send' }).click()
-  await panel.getByText('Wrote 3 words').waitFor()
+  await panel.getByText('Wrote 3 words').first().waitFor()
   expect(await panel.getByRole('list', { name: 'Events' }).getByRole('listitem').count()).toBeGreaterThan(3)
   expect(await seriousViolations(page)).toEqual([])
 
@@ -54,7 +54,7 @@ it('two versions are compared side by side, by an address that can be shared', a
     .toContain('"message/send"')
   for (const panel of [first, second]) {
     await panel.getByRole('button', { name: 'Send' }).click()
-    await panel.getByText('You said: Hello Parley').waitFor()
+    await panel.getByText('You said: Hello Parley').first().waitFor()
   }
   await page.reload()
   await second.waitFor()
@@ -67,7 +67,10 @@ it('the conformance suite reports every check, with its evidence', async () => {
   const { page } = await openConsole(browser, `${url}/agents/sales-assistant/conformance`)
   await page.getByRole('button', { name: 'Run conformance' }).click()
   await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 50_000 })
-  await page.getByText(/^Passed: \d+/).waitFor()
+  await page
+    .getByText(/^Passed: \d+/)
+    .first()
+    .waitFor()
   expect(await page.locator('.finding').count()).toBeGreaterThan(20)
   await page.getByRole('button', { name: 'Copy report as JSON' }).waitFor()
   await page.locator('.finding summary').first().click()
@@ -85,13 +88,19 @@ it('the doctor shows each probe and each finding while it runs', async () => {
   })
   const { page } = await openConsole(browser, `${url}/agents/sales-assistant/doctor`)
   await page.getByRole('button', { name: 'Run doctor' }).click()
-  await page.getByText('JSONRPC 1.0 works.').waitFor()
-  await page.getByText(/^Probing JSONRPC 0\.3… 3 of \d+ probes so far$/).waitFor()
+  await page.getByText('JSONRPC 1.0 works.').first().waitFor()
+  await page
+    .getByText(/^Probing JSONRPC 0\.3… 3 of \d+ probes so far$/)
+    .first()
+    .waitFor()
   await page.getByRole('button', { name: 'Stop' }).waitFor()
   gate.resolve()
   await page.getByRole('button', { name: 'Run again' }).waitFor({ timeout: 50_000 })
-  await page.getByText(/^(\d+) of \1 probes made$/).waitFor()
-  await page.getByText('JSONRPC 0.3 works.').waitFor()
+  await page
+    .getByText(/^(\d+) of \1 probes made$/)
+    .first()
+    .waitFor()
+  await page.getByText('JSONRPC 0.3 works.').first().waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
   expect(await seriousViolations(page)).toEqual([])
 })

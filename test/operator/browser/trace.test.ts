@@ -35,18 +35,18 @@ it('the trace of a task is a waterfall whose rows open to arguments and results'
     ...['Turn', 'Model', 'Tool', 'Tool', 'Model', 'Tool', 'Agent', 'Model'],
   ])
   expect(texts.filter((text) => text.includes('Failed'))).toEqual([expect.stringContaining('convert')])
-  await page.getByText('tool-failed: The rate service answered 503.').waitFor()
+  await page.getByText('tool-failed: The rate service answered 503.').first().waitFor()
   expect(await seriousViolations(page)).toEqual([])
 
   await rows(page).filter({ hasText: 'search' }).click()
-  await page.getByRole('figure', { name: 'Arguments' }).getByText('"chairs"').waitFor()
-  await page.getByRole('figure', { name: 'Result' }).getByText('"Report 3"').waitFor()
+  await page.getByRole('figure', { name: 'Arguments' }).getByText('"chairs"').first().waitFor()
+  await page.getByRole('figure', { name: 'Result' }).getByText('"Report 3"').first().waitFor()
   await rows(page).filter({ hasText: 'Sales assistant' }).click()
   await page.getByRole('link', { name: 'Open the called task' }).click()
   await page.getByRole('tab', { name: 'Trace', selected: true }).waitFor()
   await page.getByRole('figure', { name: 'Result' }).waitFor({ state: 'detached' })
   await rows(page).filter({ hasText: 'Turn 1' }).click()
-  await page.getByRole('figure', { name: 'Message' }).getByText('report').waitFor()
+  await page.getByRole('figure', { name: 'Message' }).getByText('report').first().waitFor()
 })
 
 it('a trace fits a narrow screen and the dark theme', async () => {
